@@ -5,6 +5,7 @@ import { lazyPage } from './lib/lazy.tsx';
 import {
   readAuditSearch,
   readDeliverySearch,
+  readMemberSearch,
   readRequestSearch,
   readUsageSearch,
 } from './lib/search.ts';
@@ -80,6 +81,7 @@ const overview = createRoute({
 const members = createRoute({
   getParentRoute: () => rootRoute,
   path: '/members',
+  validateSearch: readMemberSearch,
   component: lazyPage(() => import('./pages/members.tsx'), 'MembersPage'),
 });
 

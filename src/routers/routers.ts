@@ -11,7 +11,7 @@ import { crm } from '../features/crm/router.ts';
 import { platformEvaluations } from '../features/evaluations/platform-router.ts';
 import { events } from '../features/events/router.ts';
 import { evaluations } from '../features/evaluations/router.ts';
-import { invitations } from '../features/members/admin-router.ts';
+import { adminMembers, invitations } from '../features/members/admin-router.ts';
 import { me } from '../features/me/router.ts';
 import { platformMembers } from '../features/members/platform-router.ts';
 import { members } from '../features/members/router.ts';
@@ -47,6 +47,7 @@ export const v1 = router({
 export const admin = router({
   apiKeys,
   team: teamSettings,
+  members: adminMembers,
   invitations,
   deliveries: adminDeliveries,
   auditLog,

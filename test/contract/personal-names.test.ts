@@ -30,7 +30,7 @@ const NEVER_PERSONAL: Readonly<Record<string, string[]>> = {
   'a setting of the team or of a key': words(`
     allowed_ips api_version events focus_dimension icon key lang leaderboard_enabled
     member_detail_enabled name objection_marker prefix privacy provider rate_limit_per_min rights
-    role scope scopes secret templates url`),
+    role scope scopes seats secret templates url used`),
   'a text of the customer or of their CRM': words(`
     amount category currency description external_ref fields lost_reason note probability text
     title`),
@@ -49,7 +49,7 @@ const NOT_PERSONAL_HERE: readonly {
   readonly reason: string;
 }[] = [
   {
-    operation: /^v1\.members\.|^admin\.invitations\./,
+    operation: /^v1\.members\.|^admin\.(invitations|members)\./,
     path: /^(data\.)?user_id$/,
     reason: 'a member always has user_id; the switch withholds the email',
   },

@@ -38,7 +38,7 @@ const ALLOWED_USER_IDS: readonly {
   readonly reason: string;
 }[] = [
   {
-    operation: /^members\./,
+    operation: /^(admin\.)?members\./,
     field: 'user_id',
     reason: 'a member always has user_id; the switch only withholds email',
   },

@@ -94,6 +94,27 @@ export function readAuditSearch(search: Record<string, unknown>): AuditSearch {
   });
 }
 
+const ROLES = ['owner', 'admin', 'member'] as const;
+const MEMBER_STATUSES = ['active', 'invited'] as const;
+
+export interface MemberSearch {
+  text?: string | undefined;
+  role?: (typeof ROLES)[number] | undefined;
+  status?: (typeof MEMBER_STATUSES)[number] | undefined;
+  /** The cursor of the page; left out: the first one. */
+  page?: string | undefined;
+}
+
+/** The filters of the members, and the page that is shown. */
+export function readMemberSearch(search: Record<string, unknown>): MemberSearch {
+  return withoutEmpty({
+    text: textOf(search['text']),
+    role: ROLES.find((one) => one === search['role']),
+    status: MEMBER_STATUSES.find((one) => one === search['status']),
+    page: textOf(search['page']),
+  });
+}
+
 /** How many days the usage can be shown for. */
 export const USAGE_DAYS = [7, 30, 90] as const;
 

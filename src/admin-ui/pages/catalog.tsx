@@ -8,7 +8,7 @@ import { Filter } from '../ui/filter.tsx';
 import { announce } from '../ui/notice.tsx';
 import { Empty, Loaded, PageHead } from '../ui/states.tsx';
 import { Table, type Column } from '../ui/table.tsx';
-import { nameOf } from './member-name.ts';
+import { PersonChoice } from './person-choice.tsx';
 
 type Entry = RouterOutputs['admin']['team']['catalog']['data'][number];
 const KINDS = ['situation', 'personality', 'industry', 'role', 'methodology'] as const;
@@ -61,7 +61,8 @@ function changeReleased(entries: Entry[], change: Release): Entry[] {
 /** Policies, and the entries that are released to the team. */
 export function CatalogPage() {
   const t = useTexts();
-  const [memberId, setMemberId] = useState<string | undefined>();
+  const [chosen, setChosen] = useState<string | undefined | null>();
+  const memberId = chosen ?? undefined;
   const entries = useQuery({ queryKey: ENTRIES, queryFn: readCatalog });
   const release = useQuery(api.admin.team.release.get.queryOptions({}));
   const memberPolicy = useQuery({
@@ -79,18 +80,22 @@ export function CatalogPage() {
       <PageHead title={t.catalog.title} intro={t.catalog.intro} />
       <FormProblem error={lastError(block, setRelease)} />
       <ReleaseChoice released={released} onChange={(change) => setRelease.mutate(change)} />
-      <MemberChoice memberId={memberId} onChange={setMemberId} />
-      <Loaded query={entries}>
-        {(data) => (
-          <Entries
-            entries={data}
-            memberBlocked={memberId === undefined ? null : (memberPolicy.data?.blocked ?? [])}
-            canRelease={!hasAll}
-            onBlock={(id, isBlocked) => block.mutate({ id, isBlocked })}
-            onRelease={(id, isReleased) => setRelease.mutate({ id, isReleased })}
-          />
-        )}
-      </Loaded>
+      <div className="filters section">
+        <PersonChoice label={t.catalog.forWhom} none={t.catalog.wholeTeam} onChange={setChosen} />
+      </div>
+      {chosen !== null && (
+        <Loaded query={entries}>
+          {(data) => (
+            <Entries
+              entries={data}
+              memberBlocked={memberId === undefined ? null : (memberPolicy.data?.blocked ?? [])}
+              canRelease={!hasAll}
+              onBlock={(id, isBlocked) => block.mutate({ id, isBlocked })}
+              onRelease={(id, isReleased) => setRelease.mutate({ id, isReleased })}
+            />
+          )}
+        </Loaded>
+      )}
     </>
   );
 }
@@ -174,37 +179,6 @@ function ReleaseChoice({
           onChange={() => onChange('some')}
         />
       </Group>
-    </div>
-  );
-}
-
-function MemberChoice({
-  memberId,
-  onChange,
-}: {
-  readonly memberId: string | undefined;
-  readonly onChange: (memberId: string | undefined) => void;
-}) {
-  const t = useTexts();
-  const members = useQuery(api.v1.members.list.queryOptions({ limit: 200 }));
-  return (
-    <div className="filters section">
-      <Field label={t.catalog.forWhom}>
-        {(props) => (
-          <select
-            {...props}
-            value={memberId ?? ''}
-            onChange={({ currentTarget }) => onChange(currentTarget.value || undefined)}
-          >
-            <option value="">{t.catalog.wholeTeam}</option>
-            {(members.data?.data ?? []).map((member) => (
-              <option key={member.id} value={member.id}>
-                {nameOf(member)}
-              </option>
-            ))}
-          </select>
-        )}
-      </Field>
     </div>
   );
 }

@@ -1,19 +1,23 @@
-import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { getRouteApi, Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useFormat } from '../i18n/format.ts';
 import { useTexts } from '../i18n/language.ts';
-import { api, client } from '../lib/api.ts';
-import { pagesOptions } from '../lib/pages.ts';
+import { api } from '../lib/api.ts';
 import { useSession } from '../lib/session.ts';
 import { Actions, Button } from '../ui/button.tsx';
 import { Confirm } from '../ui/confirm.tsx';
 import { FormProblem } from '../ui/field.tsx';
+import { Filter, FilterBar, TextFilter } from '../ui/filter.tsx';
 import { announce } from '../ui/notice.tsx';
-import { Badge, Loaded, PageHead } from '../ui/states.tsx';
-import { More, Table, type Column } from '../ui/table.tsx';
+import { Badge, Empty, Loaded, PageHead } from '../ui/states.tsx';
+import { Table, type Column } from '../ui/table.tsx';
 import { ChangeMember } from './change-member.tsx';
 import { InviteMember } from './invite-member.tsx';
 import { nameOf, type Member } from './member-name.ts';
+
+const route = getRouteApi('/members');
+const ROWS = 50;
 
 type Task =
   | { readonly kind: 'invite' }
@@ -24,17 +28,12 @@ export function MembersPage() {
   const t = useTexts();
   const cache = useQueryClient();
   const [task, setTask] = useState<Task | null>(null);
-  const members = useInfiniteQuery(
-    pagesOptions(api.v1.members.list.queryKey({}), (cursor) =>
-      client.v1.members.list.query({ cursor, limit: 100 }),
-    ),
-  );
-  const admins = useQuery(api.admin.team.admins.queryOptions({ limit: 200 }));
-  const look = () =>
-    Promise.all([
-      cache.invalidateQueries(api.v1.members.pathFilter()),
-      cache.invalidateQueries(api.admin.team.admins.pathFilter()),
-    ]);
+  const { page: cursor, ...filters } = route.useSearch();
+  const members = useQuery({
+    ...api.admin.members.search.queryOptions({ ...filters, cursor, limit: ROWS }),
+    placeholderData: keepPreviousData,
+  });
+  const look = () => cache.invalidateQueries(api.admin.members.pathFilter());
   const finish = (text: string) => {
     announce(text);
     setTask(null);
@@ -46,38 +45,37 @@ export function MembersPage() {
   const resend = useMutation(
     api.admin.invitations.resend.mutationOptions({ onSuccess: () => refresh(t.members.resent) }),
   );
-  const rightsOf = (id: string): readonly string[] =>
-    admins.data?.data.find(({ member_id }) => member_id === id)?.rights ?? [];
   const close = () => setTask(null);
   return (
     <>
-      <PageHead title={t.members.title} intro={t.members.intro}>
+      <PageHead title={t.members.title} intro={<Intro />}>
         <Button look="main" onClick={() => setTask({ kind: 'invite' })}>
           {t.members.invite}
         </Button>
       </PageHead>
       <FormProblem error={resend.error} />
+      <Filters />
       <Loaded query={members}>
-        {({ pages }) => {
-          const rows = pages.flatMap(({ data }) => data);
-          return (
-            <>
+        {({ data, next_cursor }) => (
+          <>
+            {data.length === 0 ? (
+              <Empty title={next_cursor === null ? t.common.nothingMatches : t.members.goOn} />
+            ) : (
               <MemberTable
-                members={rows}
-                rightsOf={rightsOf}
+                members={data}
                 onTask={setTask}
                 onResend={(member) => resend.mutate({ member_id: member.id })}
               />
-              <More query={members} shown={rows.length} />
-            </>
-          );
-        }}
+            )}
+            <Pages next={next_cursor} />
+          </>
+        )}
       </Loaded>
       {task?.kind === 'invite' && <InviteMember onDone={refresh} onClose={close} />}
       {task?.kind === 'change' && (
         <ChangeMember
           member={task.member}
-          rights={rightsOf(task.member.id)}
+          rights={task.member.rights}
           look={look}
           onDone={() => finish(t.members.changed)}
           onClose={close}
@@ -90,6 +88,71 @@ export function MembersPage() {
         <WithdrawInvitation member={task.member} onDone={refresh} onClose={close} />
       )}
     </>
+  );
+}
+
+/** What the page is for, and how many seats are left. */
+function Intro() {
+  const t = useTexts();
+  const format = useFormat();
+  const seats = useQuery(api.admin.members.seats.queryOptions({}));
+  if (!seats.data) return t.members.intro;
+  const { used, seats: all } = seats.data;
+  return `${t.members.intro} ${t.members.seats(format.number(used), format.number(all))}`;
+}
+
+function Filters() {
+  const t = useTexts();
+  const { page: _page, ...search } = route.useSearch();
+  return (
+    <FilterBar search={search} navigate={route.useNavigate()}>
+      {(_, set) => (
+        <>
+          <TextFilter
+            label={t.members.find}
+            value={search.text}
+            placeholder="kim@"
+            onChange={(text) => set({ text })}
+          />
+          <Filter
+            label={t.members.role}
+            value={search.role}
+            options={(['owner', 'admin', 'member'] as const).map((role) => [role, t.roles[role]])}
+            onChange={(role) => set({ role })}
+          />
+          <Filter
+            label={t.members.status}
+            value={search.status}
+            options={(['active', 'invited'] as const).map((status) => [
+              status,
+              t.members.statuses[status] ?? status,
+            ])}
+            onChange={(status) => set({ status })}
+          />
+        </>
+      )}
+    </FilterBar>
+  );
+}
+
+/** The pages around this one. They are in the address, so Back and a reload keep the place. */
+function Pages({ next }: { readonly next: string | null }) {
+  const t = useTexts();
+  const { page, ...filters } = route.useSearch();
+  if (page === undefined && next === null) return null;
+  return (
+    <nav className="more" aria-label={t.members.pages}>
+      {page !== undefined && (
+        <Link to="/members" search={filters} className="button plain">
+          {t.members.firstPage}
+        </Link>
+      )}
+      {next !== null && (
+        <Link to="/members" search={{ ...filters, page: next }} className="button plain">
+          {t.members.nextPage}
+        </Link>
+      )}
+    </nav>
   );
 }
 
@@ -137,12 +200,10 @@ function WithdrawInvitation({ member, onDone, onClose }: MemberTask) {
 
 function MemberTable({
   members,
-  rightsOf,
   onTask,
   onResend,
 }: {
   readonly members: readonly Member[];
-  readonly rightsOf: (id: string) => readonly string[];
   readonly onTask: (task: Task) => void;
   readonly onResend: (member: Member) => void;
 }) {
@@ -161,10 +222,10 @@ function MemberTable({
     },
     {
       label: t.members.role,
-      cell: ({ id, role }) => (
+      cell: ({ role, rights }) => (
         <>
           {t.roles[role as keyof typeof t.roles] ?? role}
-          {rightsOf(id).length > 0 && <small className="sub">{t.members.right}</small>}
+          {rights.length > 0 && <small className="sub">{t.members.right}</small>}
         </>
       ),
     },

@@ -1,9 +1,27 @@
+import { pageResponse } from '../../core/page.ts';
 import { okOutput } from '../../core/shapes.ts';
 import { changeContextOf } from '../../trpc/context.ts';
 import { appProcedure } from '../../trpc/procedures.ts';
-import { member, removeInput } from './schema.ts';
+import { foundMemberPage, member, removeInput, searchInput, seats, seatsInput } from './schema.ts';
 import * as service from './service.ts';
-import { toMember } from './view.ts';
+import { toFoundMember, toMember } from './view.ts';
+
+/** Members as the admin page finds them. */
+export const adminMembers = {
+  search: appProcedure({
+    access: 'admins',
+    input: searchInput,
+    output: foundMemberPage,
+    privacy: 'redact',
+  }).query(async ({ ctx, input }) => {
+    const page = await service.searchMembers(ctx.db, ctx.team.id, ctx.privacy, input);
+    return pageResponse(page, toFoundMember);
+  }),
+
+  seats: appProcedure({ access: 'admins', input: seatsInput, output: seats }).query(({ ctx }) =>
+    service.readSeats(ctx.db, ctx.team.id),
+  ),
+};
 
 /** Pending invitations, for the team's admins. */
 export const invitations = {

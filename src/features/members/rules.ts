@@ -8,6 +8,8 @@
  *  * An invitation is checked in this order: role, right to make admins, email taken, seats, hourly
  *    limit. So a client that repeats an invitation learns that it exists, and not that the team is
  *    full.
+ *  * The admin page finds members by a part of their address or of an id. While
+ *    `member_detail_enabled` is off, an address cannot be found, for that would tell whose it is.
  *  * An invitation that is mailed again counts toward the limit like a new one.
  *  * An invitation that nobody accepts within 180 days after it was last mailed ends, as if it had
  *    been withdrawn. One that this service did not mail, from a seed file, does not end by itself.

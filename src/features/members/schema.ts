@@ -27,6 +27,16 @@ export const member = z
 
 export const memberPage = pageOf(member);
 
+/** A member as the admin page finds them. */
+export const foundMember = member.extend({
+  rights: z.array(z.string()).meta({ description: 'What an admin may do besides.' }),
+});
+export const foundMemberPage = pageOf(foundMember);
+export const seats = z.object({
+  seats: z.int().meta({ description: 'How many the plan has.' }),
+  used: z.int().meta({ description: 'How many members and invitations take.' }),
+});
+
 const memberId = {
   member_id: id.meta({ description: 'Id of a member.', examples: ['mem_01jc4f3x'] }),
 };
@@ -40,6 +50,23 @@ const role = knownText(ASSIGNABLE_ROLES, nameInput).meta({
 });
 
 export const listInput = z.object(pageQuery);
+export const searchInput = z.strictObject({
+  ...pageQuery,
+  text: z
+    .string()
+    .trim()
+    .min(1)
+    .max(254)
+    .optional()
+    .meta({
+      description:
+        'A part of the address or of an id, in any case. While `member_detail_enabled` is off, ' +
+        'only ids are searched.',
+    }),
+  role: z.enum(ROLES).optional(),
+  status: z.enum(LIVE_STATUSES).optional(),
+});
+export const seatsInput = z.object({});
 export const getInput = z.object(memberId);
 export const createInput = z.strictObject({
   email: z

@@ -2,6 +2,7 @@ import type { Language } from '../../core/language.ts';
 import type { Clock } from '../../core/clock.ts';
 import { newId, newRequestId } from '../../core/ids.ts';
 import { readPage, type Page, type PageQuery } from '../../core/page.ts';
+import { showsMemberDetail, type Privacy } from '../../core/privacy.ts';
 import { notFound, unknownId } from '../../core/problem.ts';
 import type { Db, Tx } from '../../db/client.ts';
 import { lockTeam } from '../../db/team-lock.ts';
@@ -10,6 +11,8 @@ import { readChangeContext } from '../../db/team-privacy.ts';
 import { revokeOpenAssignments } from '../assignments/service.ts';
 import * as invitations from './invitation-store.ts';
 import * as rules from './rules.ts';
+import * as searches from './search-store.ts';
+import type { FoundMember, MemberFilters } from './search-store.ts';
 import * as store from './store.ts';
 import type { MemberRow } from './store.ts';
 
@@ -28,6 +31,26 @@ export async function listMembers(
 ): Promise<Page<MemberRow>> {
   return readPage(LIST, query, (slice) => store.listMembers(db, teamId, slice));
 }
+
+const SEARCH = 'members_found';
+
+/**
+ * Finds live members, newest first. A page can hold fewer than its limit, or none, although
+ * `nextCursor` leads to others. Throws `validation_error` for a foreign cursor.
+ */
+export async function searchMembers(
+  db: Db,
+  teamId: string,
+  privacy: Privacy,
+  { cursor, limit, ...filters }: MemberFilters & PageQuery,
+): Promise<Page<FoundMember>> {
+  const byAddress = showsMemberDetail(privacy);
+  return readPage(SEARCH, { cursor, limit }, (slice) =>
+    searches.searchMembers(db, teamId, slice, { ...filters, byAddress }),
+  );
+}
+
+export { readSeats } from './search-store.ts';
 
 /** Throws `not_found`. */
 export async function getMember(db: Db, teamId: string, memberId: string): Promise<MemberRow> {

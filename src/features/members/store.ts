@@ -6,7 +6,15 @@ import { BY_CREATION, isAfter, newestFirst, positionValues } from '../../db/keys
 import { listed, type RowOf } from '../../db/rows.ts';
 import type { AssignableRole } from './rules.ts';
 
-const SHOWN = ['id', 'user_id', 'email', 'role', 'status', 'joined_at', 'created_at'] as const;
+export const SHOWN = [
+  'id',
+  'user_id',
+  'email',
+  'role',
+  'status',
+  'joined_at',
+  'created_at',
+] as const;
 /** SQL: the columns of a `MemberRow`. */
 export const COLUMNS = listed(SHOWN);
 

@@ -2,13 +2,19 @@ import type { z } from 'zod';
 import type { Language } from '../../core/language.ts';
 import type { Mail } from '../../core/mail.ts';
 import type { InvitationRow } from './invitation-store.ts';
-import type { member } from './schema.ts';
+import type { foundMember, member } from './schema.ts';
+import type { FoundMember } from './search-store.ts';
 import type { MemberRow } from './store.ts';
 
 /** A member as the API shows it. */
 export function toMember(row: MemberRow): z.input<typeof member> {
   const { id, user_id, email, role, status, joined_at } = row;
   return { id, user_id, email, role, status, joined_at };
+}
+
+/** A member with their rights. */
+export function toFoundMember(row: FoundMember): z.input<typeof foundMember> {
+  return { ...toMember(row), rights: [...row.rights] };
 }
 
 const INVITATION: Record<Language, (team: string, url: string) => Omit<Mail, 'to'>> = {

@@ -1,0 +1,63 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useDeferredValue, useEffect, useId, useState } from 'react';
+import { useTexts } from '../i18n/language.ts';
+import { api } from '../lib/api.ts';
+import { Field } from '../ui/field.tsx';
+import { nameOf } from './member-name.ts';
+
+const OFFERED = 20;
+
+/**
+ * Chooses one person of the team, however large it is: the service searches for what is typed, and
+ * the browser offers what it has found. Empty: nobody, which `none` stands for.
+ */
+export function PersonChoice({
+  label,
+  none,
+  onChange,
+}: {
+  readonly label: string;
+  readonly none: string;
+  /** Must be the same function in each render. undefined: nobody; null: not chosen yet. */
+  readonly onChange: (memberId: string | undefined | null) => void;
+}) {
+  const t = useTexts();
+  const listId = useId();
+  const [text, setText] = useState('');
+  const typed = text.trim();
+  const wanted = useDeferredValue(typed) || undefined;
+  const found = useQuery({
+    ...api.admin.members.search.queryOptions({ text: wanted, limit: OFFERED }),
+    placeholderData: keepPreviousData,
+  });
+  const people = found.data?.data ?? [];
+  const isUnknown =
+    wanted !== undefined && found.isSuccess && !found.isPlaceholderData && people.length === 0;
+  // What is typed becomes a choice when the service has found it.
+  const chosen = people.find((one) => nameOf(one) === typed)?.id ?? null;
+  const choice = typed === '' ? undefined : chosen;
+  useEffect(() => onChange(choice), [choice, onChange]);
+  return (
+    <Field label={label} hint={t.members.choose} error={isUnknown ? t.members.nobody : null}>
+      {(props) => (
+        <>
+          <input
+            {...props}
+            type="search"
+            list={listId}
+            value={text}
+            placeholder={none}
+            autoComplete="off"
+            spellCheck={false}
+            onChange={({ currentTarget }) => setText(currentTarget.value)}
+          />
+          <datalist id={listId}>
+            {people.map((one) => (
+              <option key={one.id} value={nameOf(one)} />
+            ))}
+          </datalist>
+        </>
+      )}
+    </Field>
+  );
+}

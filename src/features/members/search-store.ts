@@ -1,0 +1,91 @@
+import type { PageSlice, SearchResult } from '../../core/page.ts';
+import { statement, type Db } from '../../db/client.ts';
+import { BY_CREATION, newestFirst } from '../../db/keyset.ts';
+import { listed } from '../../db/rows.ts';
+import { IN_TIME, search, type FoundRow } from '../../db/search.ts';
+import { SHOWN, type MemberRow } from './store.ts';
+
+/** A member with the rights that they hold as an admin. */
+export interface FoundMember extends MemberRow {
+  readonly rights: readonly string[];
+}
+
+/** All given filters must match. */
+export interface MemberFilters {
+  /** A part of the id, of the person's id, or of the address if that may be shown. */
+  readonly text?: string | undefined;
+  readonly role?: string | undefined;
+  readonly status?: string | undefined;
+}
+
+const FOUND = [...SHOWN, 'rights'] as const;
+
+/** How many members a search reads before it returns a page. Few teams have more. */
+const READ_MAX = 10_000;
+
+// An index by parts of texts would need an extension of Postgres at every node. A range of the
+// list's own index is enough for teams of any likely size, and bounds the work for any other.
+const SEARCH = statement<FoundRow<FoundMember>>(
+  'members.search',
+  `with range as materialized (
+     select ${listed(FOUND)}
+     from member
+     where team_id = $1
+       and status <> 'ended'
+       and ${IN_TIME}
+     ${newestFirst(BY_CREATION, READ_MAX)}
+   )
+   select ${listed(FOUND, 'page.')}, last.reached_at, last.reached_id
+   from (values (1)) one
+   left join (
+     select created_at as reached_at, id as reached_id
+     from range
+     ${newestFirst(BY_CREATION)}
+     offset ${READ_MAX - 1}
+   ) last on true
+   left join (
+     select *
+     from range
+     where ($7::text is null
+         or strpos(lower(id), lower($7)) > 0
+         or strpos(lower(user_id), lower($7)) > 0
+         or $8::boolean and strpos(lower(email), lower($7)) > 0)
+       and ($9::text is null or role = $9)
+       and ($10::text is null or status = $10)
+     ${newestFirst(BY_CREATION, '$2')}
+   ) page on true
+   ${newestFirst(['page.created_at', 'page.id'])}`,
+);
+
+/** Live members, newest first, after `after`. `byAddress`: whether addresses may be searched. */
+export function searchMembers(
+  db: Db,
+  teamId: string,
+  slice: PageSlice,
+  { text, role, status, byAddress }: MemberFilters & { readonly byAddress: boolean },
+): Promise<SearchResult<FoundMember>> {
+  const values = [text ?? null, byAddress, role ?? null, status ?? null];
+  return search(db, teamId, slice, { list: SEARCH, values });
+}
+
+const SEATS = statement<{ readonly seats: number; readonly used: number }>(
+  'members.seats',
+  `select t.seats,
+     (
+       select count(*)::int
+       from member m
+       where m.team_id = $1 and m.status <> 'ended'
+     ) as used
+   from team t
+   where t.id = $1`,
+);
+
+/** The seats of the team, and how many of them members and invitations take. */
+export async function readSeats(
+  db: Db,
+  teamId: string,
+): Promise<{ readonly seats: number; readonly used: number }> {
+  const row = await db.queryFirst(SEATS, [teamId]);
+  if (!row) throw new Error('the team of the request does not exist');
+  return row;
+}

@@ -1,0 +1,95 @@
+// The admin page of a team of two thousand: each of them is found in two steps, wherever a person
+// is looked for, and no page grows with the team.
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openAdminPage, settle } from '../support/admin-page.ts';
+import { startTestApi, type TestApi } from '../support/api.ts';
+import { findFaults, launchBrowser, photograph, SKIPPED } from '../support/browser.ts';
+import { makeSeed, makeTeam } from '../support/seed.ts';
+import { until } from '../support/until.ts';
+
+const COUNT = 2_000;
+const NODES_MAX = 3_000;
+const TEAM = 'large';
+
+describe.skipIf(SKIPPED !== '')(`the admin page: a large team${SKIPPED}`, () => {
+  let api: TestApi;
+  let browser: Browser;
+
+  beforeAll(async () => {
+    api = await startTestApi({ seed: makeSeed([makeTeam(TEAM)]) });
+    await api.db.pool.query(
+      `insert into member (team_id, id, email, role, status, created_at)
+       select 'team_large', 'mem_' || n, 'person.' || n || '@large.test', 'member', 'invited',
+         timestamptz '2026-01-01Z' + n * interval '1 second'
+       from generate_series(1, $1::int) n`,
+      [COUNT],
+    );
+    browser = await launchBrowser();
+  });
+  afterAll(async () => {
+    await browser?.close();
+  });
+
+  const firstRow = (page: Page) => page.getByRole('rowheader').first().innerText();
+
+  it('finds a member in two steps, and shows a page of them however many there are', async () => {
+    const { page, complaints } = await openAdminPage(browser, api, {
+      path: '/members',
+      team: TEAM,
+    });
+    await settle(page);
+    await page.getByText(/2,0\d\d of [\d,]+ seats are taken\./).waitFor();
+    await photograph(page, 'members-large');
+    expect(await findFaults(page)).toEqual([]);
+    expect(await page.locator('*').count()).toBeLessThan(NODES_MAX);
+    const search = page.getByLabel('Address or id');
+    await search.fill('PERSON.1903@');
+    await search.press('Enter');
+    await until(async () => (await page.getByRole('rowheader').count()) === 1);
+    expect(await firstRow(page)).toContain('person.1903@large.test');
+    await page.reload();
+    await until(async () => (await page.getByRole('rowheader').count()) === 1);
+    expect(await search.inputValue()).toBe('PERSON.1903@');
+    expect(complaints).toEqual([]);
+  });
+
+  it('keeps the place on Back and on a reload', async () => {
+    const { page } = await openAdminPage(browser, api, { path: '/members', team: TEAM });
+    await settle(page);
+    const first = await firstRow(page);
+    await page.getByRole('link', { name: 'Next page' }).click();
+    await until(async () => (await firstRow(page)) !== first);
+    const second = await firstRow(page);
+    await page.reload();
+    await settle(page);
+    expect(await firstRow(page)).toBe(second);
+    await page.goBack();
+    await until(async () => (await firstRow(page)) === first);
+    await page.goForward();
+    await until(async () => (await firstRow(page)) === second);
+    await page.getByRole('link', { name: 'First page' }).click();
+    await until(async () => (await firstRow(page)) === first);
+  });
+
+  it('gives any member a policy of their own', async () => {
+    const { page } = await openAdminPage(browser, api, { path: '/catalog', team: TEAM });
+    const who = page.getByLabel('Policy for');
+    await who.pressSequentially('person.190');
+    await page.getByText('Type a part of the address and choose.').waitFor();
+    // While nobody is chosen, no policy can be changed by mistake.
+    await until(async () => (await page.getByRole('rowheader').count()) === 0);
+    await until(async () => (await page.locator('datalist option').count()) === 11);
+    await who.fill('person.1900@large.test');
+    await page.getByLabel('Allow Tough').click();
+    await until(async () => {
+      const { rows } = await api.db.pool.query(
+        `select entry_id from member_block where team_id = 'team_large' and member_id = 'mem_1900'`,
+      );
+      return rows.length === 1;
+    });
+    expect(await findFaults(page)).toEqual([]);
+    await who.fill('nobody@large.test');
+    await page.getByText('Nobody in the team has this.').waitFor();
+  });
+});

@@ -1,0 +1,148 @@
+// How the admin page finds members of a large team.
+import { beforeAll, describe, expect, test } from 'vitest';
+import { startTestApi, type TestApi } from '../support/api.ts';
+import { appAsMember, codeOf } from '../support/app.ts';
+import { makeMember, makeSeed, makeTeam, memberId, userId } from '../support/seed.ts';
+
+const COUNT = 120;
+
+let api: TestApi;
+let search: (
+  input: Parameters<
+    Awaited<ReturnType<typeof appAsMember>>['admin']['members']['search']['query']
+  >[0],
+  team?: string,
+) => Promise<{ readonly ids: string[]; readonly next: string | null }>;
+
+beforeAll(async () => {
+  const guests = (team: string) =>
+    Array.from({ length: COUNT }, (_, n) =>
+      makeMember(team, `guest_${n}`, {
+        email: `${n % 2 ? 'Odd' : 'even'}.${n}@${team}.test`,
+        status: n % 3 === 0 ? 'invited' : 'active',
+      }),
+    );
+  api = await startTestApi({
+    seed: makeSeed([
+      makeTeam('large', { members: guests('large') }),
+      makeTeam('other', { members: guests('other') }),
+      makeTeam('hidden', {
+        members: guests('hidden'),
+        privacy: { member_detail_enabled: false },
+      }),
+    ]),
+  });
+  search = async (input, team = 'large') => {
+    const app = await appAsMember(api, team, 'admin');
+    const { data, next_cursor } = await app.admin.members.search.query(input);
+    return { ids: data.map(({ id }) => id), next: next_cursor };
+  };
+});
+
+describe('members are found', () => {
+  test('by a part of their address, in any case', async () => {
+    const { ids } = await search({ text: 'ODD.1', limit: 200 });
+    const odd = Array.from({ length: COUNT }, (_, n) => n).filter((n) => n % 2 === 1);
+    const wanted = odd.filter((n) => String(n).startsWith('1')).map((n) => `guest_${n}`);
+    expect(ids.toSorted()).toEqual(wanted.map((name) => memberId('large', name)).toSorted());
+    expect((await search({ text: 'even.118@large' })).ids).toEqual([
+      memberId('large', 'guest_118'),
+    ]);
+  });
+
+  test('by a part of their id, or of their person’s', async () => {
+    const id = memberId('large', 'guest_77');
+    expect((await search({ text: id })).ids).toEqual([id]);
+    expect((await search({ text: userId('large', 'guest_77') })).ids).toEqual([id]);
+  });
+
+  test.each(['%', '_%', 'even.1_8', '\\', "'", '.*'])(
+    'by nothing that is a pattern: %s',
+    async (text) => {
+      expect((await search({ text: `${text}@large.test` })).ids).toEqual([]);
+    },
+  );
+
+  test('by role and state, and by all that is asked together', async () => {
+    expect((await search({ role: 'owner' })).ids).toEqual([memberId('large', 'owner')]);
+    const invited = await search({ status: 'invited', limit: 200 });
+    expect(invited.ids).toHaveLength(COUNT / 3);
+    const both = await search({ text: 'odd', status: 'invited', role: 'member', limit: 200 });
+    expect(both.ids).toHaveLength(COUNT / 6);
+    expect((await search({ text: 'odd', role: 'admin' })).ids).toEqual([]);
+  });
+
+  test('page by page, each once', async () => {
+    const seen: string[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await search({ text: 'odd', limit: 7, cursor });
+      seen.push(...page.ids);
+      cursor = page.next ?? undefined;
+    } while (cursor !== undefined);
+    expect(seen).toHaveLength(COUNT / 2);
+    expect(new Set(seen).size).toBe(seen.length);
+    const app = await appAsMember(api, 'large', 'admin');
+    const list = await app.v1.members.list.query({ limit: 7 });
+    expect(await codeOf(search({ cursor: list.next_cursor ?? '' }))).toBe('validation_error');
+  });
+
+  test('of their own team only, and by admins only', async () => {
+    expect((await search({ text: '@other.test' })).ids).toEqual([]);
+    const member = await appAsMember(api, 'large', 'member');
+    expect(await codeOf(member.admin.members.search.query({}))).toBe('forbidden');
+  });
+
+  test('not by an address while addresses are withheld', async () => {
+    expect((await search({ text: '@hidden.test' }, 'hidden')).ids).toEqual([]);
+    const id = memberId('hidden', 'guest_55');
+    expect((await search({ text: id }, 'hidden')).ids).toEqual([id]);
+    const app = await appAsMember(api, 'hidden', 'admin');
+    const { data } = await app.admin.members.search.query({ text: id });
+    expect(data[0]).not.toHaveProperty('email');
+  });
+
+  test('with their rights; ended members are not', async () => {
+    const app = await appAsMember(api, 'large', 'owner');
+    await app.admin.team.grantRight.mutate({
+      member_id: memberId('large', 'admin'),
+      right: 'schnittstellen',
+    });
+    const { data } = await app.admin.members.search.query({ role: 'admin' });
+    expect(data).toMatchObject([{ rights: ['schnittstellen'] }]);
+    await app.v1.members.remove.mutate({ member_id: memberId('large', 'guest_1') });
+    expect((await search({ text: 'odd.1@' })).ids).toEqual([]);
+  });
+});
+
+test('a search reads ten thousand members for a page, and says where it goes on', async () => {
+  await api.db.pool.query(
+    `insert into member (team_id, id, email, role, status, created_at)
+     select 'team_other', 'mem_many_' || n, 'many.' || n || '@x.test', 'member', 'invited',
+       now() - n * interval '1 second'
+     from generate_series(1, 12000) n`,
+  );
+  await api.db.pool.query(
+    `update member set created_at = now() - interval '1 year'
+     where team_id = 'team_other' and id not like 'mem_many%'`,
+  );
+  const first = await search({ text: '@other.test', limit: 5 }, 'other');
+  expect(first.ids).toEqual([]);
+  expect(first.next).not.toBeNull();
+  const second = await search({ text: '@other.test', limit: 5, cursor: first.next ?? '' }, 'other');
+  expect(second.ids).toHaveLength(5);
+  const none = await search({ text: 'nobody', cursor: first.next ?? '' }, 'other');
+  expect(none).toEqual({ ids: [], next: null });
+});
+
+test('the seats that are taken are those of members and invitations', async () => {
+  const app = await appAsMember(api, 'hidden', 'admin');
+  const { rows } = await api.db.pool.query<{ seats: number }>(
+    `select seats from team where id = 'team_hidden'`,
+  );
+  const { data } = await app.admin.members.search.query({ limit: 200 });
+  expect(await app.admin.members.seats.query({})).toEqual({
+    seats: rows[0]?.seats,
+    used: data.length,
+  });
+});
