@@ -164,12 +164,28 @@ const DIALOGS: Readonly<Record<string, Shown>> = {
   'pages/privacy.tsx privacy.titleOff': {
     path: '/privacy',
     open: ({ t, press }) => press(`${t.privacy.detail}: ${t.privacy.turnOff}`),
-    texts: (t) => privacyTexts(t, t.privacy.confirmOff),
+    texts: (t) =>
+      privacyTexts(t, {
+        here: t.privacy.here.detailOff,
+        scopes: [
+          'users:read',
+          'trainings:read',
+          'evaluations:read',
+          'assignments:read',
+          'cases:read',
+        ],
+        confirm: t.privacy.confirmOff,
+      }),
   },
   'pages/privacy.tsx privacy.titleOn': {
     path: '/privacy',
     open: ({ t, press }) => press(`${t.privacy.leaderboard}: ${t.privacy.turnOn}`),
-    texts: (t) => privacyTexts(t, t.privacy.confirmOn),
+    texts: (t) =>
+      privacyTexts(t, {
+        here: t.privacy.here.leaderboardOn,
+        scopes: ['analytics:read'],
+        confirm: t.privacy.confirmOn,
+      }),
   },
   'pages/replace-token.tsx crm.enterTitle': {
     path: '/crm',
@@ -276,8 +292,19 @@ const NAMES: Readonly<Record<string, (t: Texts) => string>> = {
   'privacy.titleOn': (t) => t.privacy.leaderboard,
 };
 
-function privacyTexts({ privacy, common }: Texts, confirm: string): string[] {
+function privacyTexts(
+  { privacy, common, keys }: Texts,
+  {
+    here,
+    scopes,
+    confirm,
+  }: { readonly here: string; readonly scopes: readonly string[]; readonly confirm: string },
+): string[] {
   return [
+    here,
+    privacy.concerned,
+    // The full key and one of its own, at least.
+    ...scopes.map((scope) => `${keys.scopeNames[scope]}: *`),
     privacy.example,
     privacy.whenOn,
     privacy.whenOn,

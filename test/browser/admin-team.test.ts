@@ -72,13 +72,19 @@ describe.skipIf(SKIPPED !== '')(`the admin page: the team${SKIPPED}`, () => {
     await page.keyboard.press('Enter');
     const dialog = page.getByRole('dialog');
     await dialog.getByRole('region', { name: 'When it is off' }).waitFor();
+    await dialog.getByText('This page shows ids instead of addresses').waitFor();
+    // Three that may do everything, and one of its own.
+    await dialog.getByText(/^See evaluations: .*: 4 keys$/).waitFor();
     expect(await findFaults(page)).toEqual([]);
     await dialog.getByRole('button', { name: 'Switch it off' }).focus();
     await page.keyboard.press('Enter');
     await page.getByText('The switch was changed.').waitFor();
+    // The other switch is on, and changes nothing.
+    await page.getByText('Without effect while the first switch is off').waitFor();
     expect((await api.call(api.key('team_crew'), 'GET', '/trainings')).status).toBe(403);
     await page.getByRole('link', { name: 'Members' }).click();
     await page.getByText('usr_crew_owner').waitFor();
+    await page.getByText('Addresses are hidden').waitFor();
     expect(await page.getByText('owner@crew.test').count()).toBe(0);
     await page.getByRole('link', { name: 'Audit log' }).click();
     await page.getByRole('rowheader', { name: /Privacy switch changed/ }).waitFor();

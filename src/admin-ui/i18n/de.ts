@@ -481,6 +481,8 @@ export const de: Texts = {
     nextPage: 'Nächste Seite',
     choose: 'Einen Teil der Adresse eingeben und auswählen.',
     nobody: 'Im Team hat das niemand.',
+    hidden: 'Adressen sind verborgen, weil die Daten einzelner Mitglieder ausgeschaltet sind.',
+    hiddenWhere: 'Zu den Schaltern für den Datenschutz',
   },
   privacy: {
     title: 'Datenschutz',
@@ -493,6 +495,19 @@ export const de: Texts = {
       'Schalter und mindestens fünf Personen nötig, die trainiert haben.',
     isOn: 'Eingeschaltet',
     isOff: 'Ausgeschaltet',
+    isIdle: 'Ohne Wirkung, solange der erste Schalter aus ist',
+    here: {
+      detailOn:
+        'Diese Seite zeigt wieder Adressen: von Mitgliedern, von denen, die Schlüssel gemacht ' +
+        'haben, und im Protokoll.',
+      detailOff:
+        'Diese Seite zeigt IDs statt Adressen: von Mitgliedern, von denen, die Schlüssel gemacht ' +
+        'haben, und im Protokoll. Nach Adressen kann nicht mehr gesucht werden.',
+      leaderboardOn: 'Die Teamergebnisse auf dieser Seite zeigen Ergebnisse einzelner Mitglieder.',
+      leaderboardOff: 'Die Teamergebnisse auf dieser Seite zeigen nur das Team als Ganzes.',
+    },
+    concerned: 'Was Programme bekommen, ändert sich für diese Schlüssel:',
+    keysWith: (n, permission) => `${permission}: ${count(n, '1 Schlüssel', `${n} Schlüssel`)}`,
     turnOn: 'Einschalten …',
     turnOff: 'Ausschalten …',
     titleOn: (name) => `„${name}“ einschalten?`,

@@ -453,6 +453,8 @@ export const en = {
     nextPage: 'Next page',
     choose: 'Type a part of the address and choose.',
     nobody: 'Nobody in the team has this.',
+    hidden: 'Addresses are hidden, because the data of individual members is switched off.',
+    hiddenWhere: 'To the privacy switches',
   },
   privacy: {
     title: 'Privacy',
@@ -465,6 +467,18 @@ export const en = {
       'and at least five people who have trained.',
     isOn: 'Switched on',
     isOff: 'Switched off',
+    isIdle: 'Without effect while the first switch is off',
+    here: {
+      detailOn:
+        'This page shows addresses again: of members, of whoever made keys, and in the audit log.',
+      detailOff:
+        'This page shows ids instead of addresses: of members, of whoever made keys, and in the ' +
+        'audit log. Members can no longer be searched by their address.',
+      leaderboardOn: 'The team results on this page show the results of individual members.',
+      leaderboardOff: 'The team results on this page show the team as a whole only.',
+    },
+    concerned: 'What programs get changes for these keys:',
+    keysWith: (n: number, permission: string) => `${permission}: ${count(n, '1 key', `${n} keys`)}`,
     turnOn: 'Switch on …',
     turnOff: 'Switch off …',
     titleOn: (name: string) => `Switch on “${name}”?`,

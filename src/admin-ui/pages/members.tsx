@@ -58,6 +58,11 @@ export function MembersPage() {
       <Loaded query={members}>
         {({ data, next_cursor }) => (
           <>
+            {data.some(({ email }) => email === undefined) && (
+              <p className="notice">
+                {t.members.hidden} <Link to="/privacy">{t.members.hiddenWhere}</Link>
+              </p>
+            )}
             {data.length === 0 ? (
               <Empty title={next_cursor === null ? t.common.nothingMatches : t.members.goOn} />
             ) : (

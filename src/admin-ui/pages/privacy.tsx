@@ -41,6 +41,18 @@ GET /trainings → 403
   },
 };
 
+/** The permissions whose readings the switch changes. */
+const SCOPES: Readonly<Record<Name, readonly string[]>> = {
+  member_detail_enabled: [
+    'users:read',
+    'trainings:read',
+    'evaluations:read',
+    'assignments:read',
+    'cases:read',
+  ],
+  leaderboard_enabled: ['analytics:read'],
+};
+
 interface Wanted {
   readonly name: Name;
   readonly to: boolean;
@@ -72,7 +84,13 @@ export function PrivacyPage() {
           <>
             <div className="cards">
               {NAMES.map((name) => (
-                <SwitchCard key={name} name={name} isOn={data[name]} onTurn={setAsked} />
+                <SwitchCard
+                  key={name}
+                  name={name}
+                  isOn={data[name]}
+                  hasEffect={name === 'member_detail_enabled' || data.member_detail_enabled}
+                  onTurn={setAsked}
+                />
               ))}
             </div>
             {asked && (
@@ -94,6 +112,7 @@ export function PrivacyPage() {
                     {t.privacy.changedAlready}
                   </p>
                 )}
+                <Affected wanted={asked} />
                 <p>{t.privacy.example}</p>
                 <Examples name={asked.name} />
               </Confirm>
@@ -110,13 +129,48 @@ function useTitles(): Readonly<Record<Name, string>> {
   return { member_detail_enabled: detail, leaderboard_enabled: leaderboard };
 }
 
+/** What changes on this page, and for how many keys. */
+function Affected({ wanted: { name, to } }: { readonly wanted: Wanted }) {
+  const t = useTexts();
+  const keys = useQuery(api.admin.apiKeys.list.queryOptions({ limit: 200 }));
+  const live = (keys.data?.data ?? []).filter(({ state }) => state === 'active');
+  const counts = SCOPES[name].map((scope) => ({
+    scope,
+    keys: live.filter(({ scopes }) => scopes.includes(scope)).length,
+  }));
+  const concerned = counts.filter((one) => one.keys > 0);
+  const { detailOn, detailOff, leaderboardOn, leaderboardOff } = t.privacy.here;
+  const texts = {
+    member_detail_enabled: to ? detailOn : detailOff,
+    leaderboard_enabled: to ? leaderboardOn : leaderboardOff,
+  };
+  return (
+    <>
+      <p>{texts[name]}</p>
+      {concerned.length > 0 && (
+        <>
+          <p>{t.privacy.concerned}</p>
+          <ul>
+            {concerned.map(({ scope, keys: count }) => (
+              <li key={scope}>{t.privacy.keysWith(count, t.keys.scopeNames[scope] ?? scope)}</li>
+            ))}
+          </ul>
+        </>
+      )}
+    </>
+  );
+}
+
 function SwitchCard({
   name,
   isOn,
+  hasEffect,
   onTurn,
 }: {
   readonly name: Name;
   readonly isOn: boolean;
+  /** Whether it changes anything, given the other switch. */
+  readonly hasEffect: boolean;
   readonly onTurn: (wanted: Wanted) => void;
 }) {
   const t = useTexts();
@@ -130,7 +184,9 @@ function SwitchCard({
       <h2>{title}</h2>
       <p>{hints[name]}</p>
       <p>
-        <Badge tone={isOn ? 'good' : 'plain'}>{isOn ? t.privacy.isOn : t.privacy.isOff}</Badge>
+        <Badge tone={isOn && hasEffect ? 'good' : 'plain'}>
+          {isOn ? (hasEffect ? t.privacy.isOn : t.privacy.isIdle) : t.privacy.isOff}
+        </Badge>
       </p>
       <Button
         aria-label={[title, isOn ? t.privacy.turnOff : t.privacy.turnOn].join(': ')}
