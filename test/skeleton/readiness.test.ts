@@ -1,6 +1,6 @@
 // A process that cannot work says why: in the body of /readyz, and in its log at each change.
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { closeSync, mkdtempSync, openSync, rmdirSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
@@ -136,6 +136,8 @@ describe('a process that is not ready says', () => {
   });
 });
 
+const BLOCK = Buffer.alloc(64 * 1024);
+
 /** Mounts a file system of this size. Returns null if this process may not. */
 function mountSmallDisk(megabytes: number): string | null {
   const folder = mkdtempSync(join(tmpdir(), 'small-disk-'));
@@ -149,11 +151,24 @@ function mountSmallDisk(megabytes: number): string | null {
   }
 }
 
-/** Writes until the disk is full. Returns the function that makes room again. */
+/**
+ * Writes until the disk is full, which Postgres may fill at the same time. Returns the function
+ * that makes room again.
+ */
 function fillDisk(folder: string): () => void {
-  const { bavail, bsize } = statfsSync(folder);
   const file = join(folder, 'filler');
-  writeFileSync(file, Buffer.alloc(bavail * bsize));
+  const filler = openSync(file, 'w');
+  const fillsUp = (): boolean => {
+    try {
+      writeSync(filler, BLOCK);
+      return false;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
+      return true;
+    }
+  };
+  while (!fillsUp());
+  closeSync(filler);
   return () => rmSync(file);
 }
 
