@@ -33,7 +33,11 @@ const SEARCH = statement<FoundRow<FoundMember>>(
      where team_id = $1
        and status <> 'ended'
        and ${IN_TIME}
-     ${newestFirst(BY_CREATION, READ_MAX)}
+     ${newestFirst(BY_CREATION)}
+     limit case
+       when $7::text is null and $9::text is null and $10::text is null then $2::int
+       else ${READ_MAX}
+     end
    )
    select ${listed(FOUND, 'page.')}, last.reached_at, last.reached_id
    from (values (1)) one
@@ -68,13 +72,20 @@ export function searchMembers(
   return search(db, teamId, slice, { list: SEARCH, values });
 }
 
+/** More seats than any plan has. */
+const COUNTED_MAX = 100_000;
+
 const SEATS = statement<{ readonly seats: number; readonly used: number }>(
   'members.seats',
   `select t.seats,
      (
        select count(*)::int
-       from member m
-       where m.team_id = $1 and m.status <> 'ended'
+       from (
+         select
+         from member
+         where team_id = $1 and status <> 'ended'
+         limit ${COUNTED_MAX}
+       ) counted
      ) as used
    from team t
    where t.id = $1`,
