@@ -4,7 +4,7 @@ import { requireAccess, type Access } from '../core/access.ts';
 import { withholderFor } from '../core/private-fields.ts';
 import { ProblemError } from '../core/problem.ts';
 import type { Db } from '../db/client.ts';
-import type { OperationCall } from './call.ts';
+import { runCall, type OperationCall } from './call.ts';
 import { runRepeatable, type PlatformContext } from './context.ts';
 import { refuseUnstorableJson, requireActor, requireTeam } from './guards.ts';
 import { t } from './init.ts';
@@ -35,24 +35,23 @@ export function appProcedure<O extends z.ZodType, I extends z.ZodObject | z.ZodD
       refuseUnstorableJson(input);
       check(teamContext.privacy);
       const run = (db: Db) => next({ ctx: { ...teamContext, db } });
-      const shown = (data: unknown): Awaited<ReturnType<typeof run>> =>
-        // A repeated call has no result of `next`, whose mark is for tRPC's types alone.
-        ({ ok: true, data: show(teamContext.privacy, data) }) as never;
-      if (!withholdSecret || teamContext.once === null) {
-        const result = await run(teamContext.db);
-        return result.ok ? shown(result.data) : result;
-      }
       const call: OperationCall = {
         prepare: null,
         perform: async (db) => dataOf(await run(db)),
         // Once the member has left, neither the secret nor what is personal is kept.
-        withhold: (output) => ({
-          kind: 'secret',
-          output: withholdPersonal(withholdSecret(output)),
-          subjectId: teamContext.actor.id,
-        }),
+        withhold: (output) =>
+          withholdSecret && {
+            kind: 'secret',
+            output: withholdPersonal(withholdSecret(output)),
+            subjectId: teamContext.actor.id,
+          },
       };
-      return shown(await runRepeatable(teamContext, { name: path, input }, call));
+      const data = withholdSecret
+        ? await runRepeatable(teamContext, { name: path, input }, call)
+        : await runCall(call, teamContext.db);
+      // A repeated call has no result of `next`, whose mark is for tRPC's types alone.
+      const shown = { ok: true, data: show(teamContext.privacy, data) };
+      return shown as Awaited<ReturnType<typeof run>>;
     })
     .input(declaration.input)
     .output(declaration.output);
