@@ -173,6 +173,8 @@ const DIALOGS: Readonly<Record<string, Shown>> = {
           'evaluations:read',
           'assignments:read',
           'cases:read',
+          'analytics:read',
+          'webhooks:manage',
         ],
         confirm: t.privacy.confirmOff,
       }),

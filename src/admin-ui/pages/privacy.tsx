@@ -2,6 +2,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTexts } from '../i18n/language.ts';
 import { api, type RouterOutputs } from '../lib/api.ts';
+import { CONCERNED_SCOPES } from '../lib/privacy-scopes.ts';
 import { Button } from '../ui/button.tsx';
 import { CodeBlock } from '../ui/code.tsx';
 import { Confirm } from '../ui/confirm.tsx';
@@ -39,18 +40,6 @@ GET /trainings → 403
 { "totals": { "avg_score": 63.4 },
   "members": [] }`,
   },
-};
-
-/** The permissions whose readings the switch changes. */
-const SCOPES: Readonly<Record<Name, readonly string[]>> = {
-  member_detail_enabled: [
-    'users:read',
-    'trainings:read',
-    'evaluations:read',
-    'assignments:read',
-    'cases:read',
-  ],
-  leaderboard_enabled: ['analytics:read'],
 };
 
 interface Wanted {
@@ -134,7 +123,7 @@ function Affected({ wanted: { name, to } }: { readonly wanted: Wanted }) {
   const t = useTexts();
   const keys = useQuery(api.admin.apiKeys.list.queryOptions({ limit: 200 }));
   const live = (keys.data?.data ?? []).filter(({ state }) => state === 'active');
-  const counts = SCOPES[name].map((scope) => ({
+  const counts = CONCERNED_SCOPES[name].map((scope) => ({
     scope,
     keys: live.filter(({ scopes }) => scopes.includes(scope)).length,
   }));
