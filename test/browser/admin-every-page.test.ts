@@ -3,11 +3,10 @@
 import { readFileSync } from 'node:fs';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newRequestId } from '../../src/core/ids.ts';
-import { startRequestLog } from '../../src/features/requests/log.ts';
 import { openAdminPage, settle } from '../support/admin-page.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { findFaults, launchBrowser, photograph, SKIPPED } from '../support/browser.ts';
+import { logCall } from '../support/request-log.ts';
 import { makeFullTeam, makeSeed } from '../support/seed.ts';
 
 const ROUTES = readFileSync(new URL('../../src/admin-ui/routes.tsx', import.meta.url), 'utf8');
@@ -80,31 +79,14 @@ describe.skipIf(SKIPPED !== '')(`the admin page: every page${SKIPPED}`, () => {
     await browser?.close();
   });
 
-  /** Adds a refused call to the request log, and resolves with its id. */
-  const logRefusal = async (): Promise<string> => {
-    const fail = (error: unknown) => {
-      throw error;
-    };
-    const log = startRequestLog({ db: api.db, onError: fail });
-    const requestId = newRequestId();
-    const keys = await api.db.pool.query<{ id: string }>(
-      `select id from api_key where name = 'full'`,
-    );
-    log.add({
-      requestId,
+  const logRefusal = (): Promise<string> =>
+    logCall(api, {
       teamId: 'team_full',
-      keyId: keys.rows[0]?.id ?? '',
-      method: 'POST',
+      keyName: 'full',
       route: '/assignments',
       status: 422,
       problem: { code: 'validation_error', errors: [{ path: 'body.title', code: 'too_small' }] },
-      durationMs: 3,
-      ip: '203.0.113.7',
-      declared: new Set(['title']),
     });
-    await log.stop();
-    return requestId;
-  };
 
   const addressOf = (path: string): string =>
     `${api.url}/admin${path}`.replace(/\$(\w+)/g, (_, name: string) => {

@@ -1,11 +1,10 @@
 // The admin page in a real browser: signing in, the states of the session, and API keys.
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newRequestId } from '../../src/core/ids.ts';
-import { startRequestLog } from '../../src/features/requests/log.ts';
 import { openAdminPage, settle, signIn } from '../support/admin-page.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { findFaults, launchBrowser, openPage, photograph, SKIPPED } from '../support/browser.ts';
+import { logCall } from '../support/request-log.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
 
 describe.skipIf(SKIPPED !== '')(`the admin page: sign-in and keys${SKIPPED}`, () => {
@@ -96,7 +95,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: sign-in and keys${SKIPPED}`, ()
     await dialog.getByLabel('I have stored the key').check();
     await dialog.getByRole('button', { name: 'Done' }).click();
     await rowOf(page, 'Once').waitFor();
-    await page.getByText('Nobody has confirmed to have it').waitFor({ state: 'detached' });
+    await page.getByText('Nobody has confirmed storing it').waitFor({ state: 'detached' });
   });
 
   it('names a key that nobody has seen, and replaces it at once', async () => {
@@ -105,7 +104,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: sign-in and keys${SKIPPED}`, ()
     await page.getByRole('button', { name: 'Create a key' }).click();
     await page.getByRole('dialog', { name: 'Your new key' }).waitFor();
     const { page: next } = await openAdminPage(browser, api, { path: '/keys', team: 'lost' });
-    await rowOf(next, 'Unseen').getByText('Nobody has confirmed to have it').waitFor();
+    await rowOf(next, 'Unseen').getByText('Nobody has confirmed storing it').waitFor();
     expect(await findFaults(next)).toEqual([]);
     await next.getByRole('button', { name: 'Replace: Unseen' }).click();
     const replace = next.getByRole('dialog', { name: 'Replace the key “Unseen”' });
@@ -115,14 +114,19 @@ describe.skipIf(SKIPPED !== '')(`the admin page: sign-in and keys${SKIPPED}`, ()
     await dialog.getByLabel('I have stored the key').check();
     await dialog.getByRole('button', { name: 'Done' }).click();
     await rowOf(next, 'Unseen (2)').waitFor();
-    await next.getByText('Nobody has confirmed to have it').waitFor({ state: 'detached' });
+    await next.getByText('Nobody has confirmed storing it').waitFor({ state: 'detached' });
   });
 
   it('ends a leaked key, shows what it did, and makes a new one, in three steps', async () => {
     const leaked = api.key('team_lost', 'full');
     const body = { email: 'stranger@example.com' };
     expect((await api.call(leaked, 'POST', '/users', { body })).status).toBe(201);
-    await logCall(api, 'team_lost', 'full');
+    await logCall(api, {
+      teamId: 'team_lost',
+      keyName: 'full',
+      route: '/users',
+      status: 201,
+    });
     const { page } = await openAdminPage(browser, api, { path: '/keys', team: 'lost' });
     await page.getByRole('button', { name: 'Revoke: full' }).click();
     const dialog = page.getByRole('dialog', { name: 'Revoke the key “full”?' });
@@ -172,6 +176,8 @@ describe.skipIf(SKIPPED !== '')(`the admin page: sign-in and keys${SKIPPED}`, ()
     await page.keyboard.press('Space');
     await tabTo(page, 'Done');
     await page.keyboard.press('Enter');
+    // The new row is there before the dialog over it is closed.
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
     await rowOf(page, 'users:read (2)').waitFor();
     expect((await api.call(old, 'GET', '/me')).status).toBe(401);
     await page.getByRole('button', { name: 'Revoke: users:read (2)' }).focus();
@@ -241,33 +247,6 @@ describe.skipIf(SKIPPED !== '')(`the admin page: sign-in and keys${SKIPPED}`, ()
     });
   });
 });
-
-/** Logs an invitation by a key, as the API's process does. */
-async function logCall(api: TestApi, teamId: string, keyName: string): Promise<void> {
-  const { rows } = await api.db.pool.query<{ id: string }>(
-    'select id from api_key where team_id = $1 and name = $2',
-    [teamId, keyName],
-  );
-  const log = startRequestLog({
-    db: api.db,
-    onError: (error) => {
-      throw error;
-    },
-  });
-  log.add({
-    requestId: newRequestId(),
-    teamId,
-    keyId: rows[0]?.id ?? '',
-    method: 'POST',
-    route: '/users',
-    status: 201,
-    durationMs: 3,
-    ip: '203.0.113.7',
-    problem: null,
-    declared: new Set(),
-  });
-  await log.stop();
-}
 
 function rowOf(page: Page, name: string) {
   const cell = page.getByRole('rowheader').filter({ hasText: new RegExp(`^${escape(name)}svck`) });

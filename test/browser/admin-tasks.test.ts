@@ -4,8 +4,6 @@ import { readFile } from 'node:fs/promises';
 import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/core/clock.ts';
-import { newRequestId } from '../../src/core/ids.ts';
-import { startRequestLog } from '../../src/features/requests/log.ts';
 import { openAdminPage } from '../support/admin-page.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { syncAtOnce } from '../support/crm-sync.ts';
@@ -14,6 +12,7 @@ import { findFaults, launchBrowser, SKIPPED } from '../support/browser.ts';
 import { startCrm } from '../support/crm/fake.ts';
 import { startDeliveries } from '../support/deliveries.ts';
 import { WAY_NAMES, WAYS, type Hands, type Way } from '../support/hands.ts';
+import { logCall } from '../support/request-log.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { makeMember, makeSeed, makeTeam, memberId, type TeamSeed } from '../support/seed.ts';
 
@@ -82,7 +81,12 @@ const KEY_TASKS: readonly Task[] = [
     '/keys',
     async (world) => {
       const { hands, button, says } = world;
-      await logCall(world, { key: 'users:write', route: '/users', status: 201 });
+      await logCall(api, {
+        teamId: `team_${world.way}`,
+        keyName: 'users:write',
+        route: '/users',
+        status: 201,
+      });
       await hands.press(button('Revoke: users:write'));
       await says(/Its last call: POST \/users\. They came from 203\.0\.113\.0\/24\./);
       await hands.press(button('Revoke the key'));
@@ -377,8 +381,9 @@ const INSIGHT_TASKS: readonly Task[] = [
     '/',
     async (world) => {
       const { hands, link, field, says, page } = world;
-      const id = await logCall(world, {
-        key: 'full',
+      const id = await logCall(api, {
+        teamId: `team_${world.way}`,
+        keyName: 'full',
         route: '/assignments',
         status: 422,
         problem: {
@@ -476,43 +481,6 @@ function makeTaskTeam(way: Way): TeamSeed {
       ...['1', '2', '3'].map((id) => failed(`dead_${id}`, 'dead')),
     ],
   });
-}
-
-/** Adds a POST of a key to the request log, and returns its id. */
-async function logCall(
-  { way }: World,
-  call: {
-    readonly key: string;
-    readonly route: string;
-    readonly status: number;
-    readonly problem?: { readonly code: string; readonly errors: readonly object[] };
-  },
-): Promise<string> {
-  const { key, problem = null, ...given } = call;
-  const { rows } = await api.db.pool.query<{ id: string }>(
-    `select id from api_key where team_id = $1 and name = $2`,
-    [`team_${way}`, key],
-  );
-  const log = startRequestLog({
-    db: api.db,
-    onError: (error) => {
-      throw error;
-    },
-  });
-  const requestId = newRequestId();
-  log.add({
-    ...given,
-    requestId,
-    problem,
-    teamId: `team_${way}`,
-    keyId: rows[0]?.id ?? '',
-    method: 'POST',
-    durationMs: 3,
-    ip: '203.0.113.7',
-    declared: new Set(['title']),
-  });
-  await log.stop();
-  return requestId;
 }
 
 /** Reads the team's CRM as the job of a worker does. */
