@@ -171,7 +171,7 @@ export const de: Texts = {
     },
     endsAt: (moment) => `Gilt bis ${moment}`,
     endedAt: (moment) => `Beendet ${moment}`,
-    neverStored: 'Niemand hat bestätigt, ihn zu haben',
+    neverStored: 'Niemand hat bestätigt, ihn gespeichert zu haben',
     neverStoredHint:
       'Niemand hat bestätigt, diesen Schlüssel gespeichert zu haben, und nichts hat ihn benutzt. ' +
       'Sie bekommen einen neuen mit denselben Berechtigungen.',

@@ -152,10 +152,10 @@ export const en = {
     states: { active: 'Active', ending: 'Being replaced', expired: 'Expired', revoked: 'Revoked' },
     endsAt: (moment: string) => `Works until ${moment}`,
     endedAt: (moment: string) => `Ended ${moment}`,
-    neverStored: 'Nobody has confirmed to have it',
+    neverStored: 'Nobody has confirmed storing it',
     neverStoredHint:
-      'Nobody has confirmed to have stored this key, and nothing has used it. You get a new one ' +
-      'with the same permissions.',
+      'Nobody has confirmed storing this key, and nothing has used it. You get a new one with ' +
+      'the same permissions.',
     you: 'you',
     permissions: 'What may it do?',
     custom: 'Choose each permission',

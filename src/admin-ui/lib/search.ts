@@ -94,12 +94,13 @@ export function readAuditSearch(search: Record<string, unknown>): AuditSearch {
   });
 }
 
-const ROLES = ['owner', 'admin', 'member'] as const;
-const MEMBER_STATUSES = ['active', 'invited'] as const;
+/** The roles and the states by which members can be searched. */
+export const MEMBER_ROLES = ['owner', 'admin', 'member'] as const;
+export const MEMBER_STATUSES = ['active', 'invited'] as const;
 
 export interface MemberSearch {
   text?: string | undefined;
-  role?: (typeof ROLES)[number] | undefined;
+  role?: (typeof MEMBER_ROLES)[number] | undefined;
   status?: (typeof MEMBER_STATUSES)[number] | undefined;
   /** The cursor of the page; left out: the first one. */
   page?: string | undefined;
@@ -109,7 +110,7 @@ export interface MemberSearch {
 export function readMemberSearch(search: Record<string, unknown>): MemberSearch {
   return withoutEmpty({
     text: textOf(search['text']),
-    role: ROLES.find((one) => one === search['role']),
+    role: MEMBER_ROLES.find((one) => one === search['role']),
     status: MEMBER_STATUSES.find((one) => one === search['status']),
     page: textOf(search['page']),
   });

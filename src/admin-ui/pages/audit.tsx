@@ -23,7 +23,7 @@ export function AuditPage() {
   const times = useTimes(search);
   const filters = { action, actor_kind: kind, actor_id: actor, target_id: target, ...times };
   const keys = useQuery(api.admin.apiKeys.list.queryOptions({ limit: 200 }));
-  const members = useQuery(api.v1.members.list.queryOptions({ limit: 200 }));
+  const members = useQuery(api.admin.members.search.queryOptions({ limit: 200 }));
   const endpoints = useQuery(api.v1.webhooks.listEndpoints.queryOptions({}));
   const names = new Map([
     ...(members.data?.data ?? []).map((member) => [member.id, nameOfMember(member)] as const),

@@ -39,17 +39,17 @@ export function EndKey({
   );
   const replace = useSecretMutation({ send: client.admin.apiKeys.rotate.mutate, onSuccess: look });
   if (replace.data) return <KeySecret issued={replace.data} onDone={onClose} />;
-  // One that was replaced already has its successor.
-  const isReplaced = stateOf(apiKey) === 'ending';
+  // One that is being replaced has its successor already.
+  const needsNew = hasLeaked && stateOf(apiKey) !== 'ending';
   return (
     <Dialog title={t.keys.revokeTitle(apiKey.name)} onClose={onClose}>
       <LeakChoice hasLeaked={hasLeaked} onChange={setLeaked} />
       <LastUse apiKey={apiKey} />
       {hasLeaked && <LastChanges keyId={apiKey.id} />}
-      <p>{hasLeaked && !isReplaced ? t.keys.leakBreaks : t.keys.revokeFinal}</p>
+      <p>{needsNew ? t.keys.leakBreaks : t.keys.revokeFinal}</p>
       <FormProblem error={revoke.error ?? replace.error} />
       <Actions>
-        {hasLeaked && !isReplaced && (
+        {needsNew && (
           <Button
             look="danger"
             busy={replace.isPending}
@@ -59,7 +59,7 @@ export function EndKey({
           </Button>
         )}
         <Button
-          look={hasLeaked && !isReplaced ? 'plain' : 'danger'}
+          look={needsNew ? 'plain' : 'danger'}
           busy={revoke.isPending}
           onClick={() => revoke.mutate({ key_id: apiKey.id })}
         >

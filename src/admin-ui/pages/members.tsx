@@ -4,6 +4,7 @@ import { useState } from 'react';
 import { useFormat } from '../i18n/format.ts';
 import { useTexts } from '../i18n/language.ts';
 import { api } from '../lib/api.ts';
+import { MEMBER_ROLES, MEMBER_STATUSES } from '../lib/search.ts';
 import { useSession } from '../lib/session.ts';
 import { Actions, Button } from '../ui/button.tsx';
 import { Confirm } from '../ui/confirm.tsx';
@@ -122,13 +123,13 @@ function Filters() {
           <Filter
             label={t.members.role}
             value={search.role}
-            options={(['owner', 'admin', 'member'] as const).map((role) => [role, t.roles[role]])}
+            options={MEMBER_ROLES.map((role) => [role, t.roles[role]])}
             onChange={(role) => set({ role })}
           />
           <Filter
             label={t.members.status}
             value={search.status}
-            options={(['active', 'invited'] as const).map((status) => [
+            options={MEMBER_STATUSES.map((status) => [
               status,
               t.members.statuses[status] ?? status,
             ])}

@@ -53,7 +53,7 @@ function NewKeyForm({ offer }: { readonly offer: Offer }) {
   });
   const [days, setDays] = useState<number | null>(90);
   const [wasSent, setSent] = useState(false);
-  // Sent again, a creation must be the same one.
+  // Sent again, a creation must be the same one, and end on the day that the page shows.
   const [openedMs] = useState(Date.now);
   const create = useSecretMutation({
     send: client.admin.apiKeys.create.mutate,
@@ -90,7 +90,7 @@ function NewKeyForm({ offer }: { readonly offer: Offer }) {
         error={wasSent && scopes.length === 0 ? t.keys.permissionsNeeded : null}
         onChange={setChosen}
       />
-      <Expiry days={days} onChange={setDays} error={errorOf('expires_at')} />
+      <Expiry fromMs={openedMs} days={days} onChange={setDays} error={errorOf('expires_at')} />
       <Field label={t.keys.restrict} hint={t.keys.restrictHint} error={errorOf('allowed_ips')}>
         {(props) => <textarea {...props} name="allowed_ips" rows={3} spellCheck={false} />}
       </Field>
@@ -189,10 +189,12 @@ function Scopes({
 }
 
 function Expiry({
+  fromMs,
   days,
   onChange,
   error,
 }: {
+  readonly fromMs: number;
   readonly days: number | null;
   readonly onChange: (days: number | null) => void;
   readonly error: string | null;
@@ -207,7 +209,7 @@ function Expiry({
           kind="radio"
           name="expiry"
           checked={days === each}
-          label={t.keys.expiryDays(each, format.day(endOf(each, Date.now())))}
+          label={t.keys.expiryDays(each, format.day(endOf(each, fromMs)))}
           onChange={() => onChange(each)}
         />
       ))}

@@ -143,6 +143,7 @@ export async function countFailed(
   return new Map(rows.map(({ endpoint_id, failed }) => [endpoint_id, failed]));
 }
 
+/** Inserts resends that have sent nothing yet. */
 export async function insertResends(
   tx: Tx,
   teamId: string,
