@@ -1,7 +1,8 @@
 /** What surrounds every page: navigation, the reader's choices, and the states of the session. */
 import { Link, Outlet, useLocation } from '@tanstack/react-router';
-import { useEffect, useRef, useState } from 'react';
+import { useEffect, useId, useRef, useState, type ReactNode } from 'react';
 import { setLanguage, useLanguage, useTexts } from './i18n/language.ts';
+import { keepFocus } from './lib/focus.ts';
 import { IS_FRAMED, useHostChoices } from './lib/host-port.ts';
 import { SERVICE_PATH } from './lib/shell.ts';
 import { preloadPages } from './lib/lazy.tsx';
@@ -16,11 +17,7 @@ import { Loading } from './ui/states.tsx';
 const PRELOAD_AFTER_MS = 1_500;
 
 export function Frame() {
-  const t = useTexts();
   const state = useSessionState();
-  useEffect(() => {
-    document.title = t.app.title;
-  }, [t]);
   if (state.kind === 'loading')
     return (
       <main className="alone">
@@ -44,17 +41,12 @@ function SignedIn() {
   const [isOpen, setOpen] = useState(false);
   const location = useLocation();
   const main = useRef<HTMLElement>(null);
-  const before = useRef(location.pathname);
+  useEffect(() => (main.current ? keepFocus(main.current) : undefined), []);
   useEffect(() => {
     const timer = window.setTimeout(() => void preloadPages(), PRELOAD_AFTER_MS);
     return () => window.clearTimeout(timer);
   }, []);
-  useEffect(() => {
-    setOpen(false);
-    // The first page gets the focus from the browser, those that follow from here.
-    if (before.current !== location.pathname) main.current?.querySelector('h1')?.focus();
-    before.current = location.pathname;
-  }, [location.pathname]);
+  useEffect(() => setOpen(false), [location.pathname]);
   return (
     <>
       <a
@@ -102,31 +94,54 @@ function Navigation() {
       <Link to="/" activeOptions={{ exact: true }}>
         {t.nav.overview}
       </Link>
-      <p className="nav-group">{t.nav.connect}</p>
-      <Link to="/keys" activeOptions={{ includeSearch: false }}>
-        {t.nav.keys}
-      </Link>
-      <Link to="/requests" activeOptions={{ includeSearch: false }}>
-        {t.nav.requests}
-      </Link>
-      <Link to="/webhooks">{t.nav.webhooks}</Link>
-      <Link to="/deliveries" activeOptions={{ includeSearch: false }}>
-        {t.nav.deliveries}
-      </Link>
-      <Link to="/crm">{t.nav.crm}</Link>
-      <p className="nav-group">{t.nav.team}</p>
-      <Link to="/members">{t.nav.members}</Link>
-      <Link to="/privacy">{t.nav.privacy}</Link>
-      <Link to="/catalog">{t.nav.catalog}</Link>
-      <p className="nav-group">{t.nav.insight}</p>
-      <Link to="/usage" activeOptions={{ includeSearch: false }}>
-        {t.nav.usage}
-      </Link>
-      <Link to="/results">{t.nav.results}</Link>
-      <Link to="/audit" activeOptions={{ includeSearch: false }}>
-        {t.nav.audit}
-      </Link>
+      <NavigationGroup title={t.nav.connect}>
+        <Link to="/keys" activeOptions={{ includeSearch: false }}>
+          {t.nav.keys}
+        </Link>
+        <Link to="/requests" activeOptions={{ includeSearch: false }}>
+          {t.nav.requests}
+        </Link>
+        <Link to="/webhooks">{t.nav.webhooks}</Link>
+        <Link to="/deliveries" activeOptions={{ includeSearch: false }}>
+          {t.nav.deliveries}
+        </Link>
+        <Link to="/crm">{t.nav.crm}</Link>
+      </NavigationGroup>
+      <NavigationGroup title={t.nav.team}>
+        <Link to="/members" activeOptions={{ includeSearch: false }}>
+          {t.nav.members}
+        </Link>
+        <Link to="/privacy">{t.nav.privacy}</Link>
+        <Link to="/catalog">{t.nav.catalog}</Link>
+      </NavigationGroup>
+      <NavigationGroup title={t.nav.insight}>
+        <Link to="/usage" activeOptions={{ includeSearch: false }}>
+          {t.nav.usage}
+        </Link>
+        <Link to="/results">{t.nav.results}</Link>
+        <Link to="/audit" activeOptions={{ includeSearch: false }}>
+          {t.nav.audit}
+        </Link>
+      </NavigationGroup>
     </nav>
+  );
+}
+
+function NavigationGroup({
+  title,
+  children,
+}: {
+  readonly title: string;
+  readonly children: ReactNode;
+}) {
+  const id = useId();
+  return (
+    <div role="group" aria-labelledby={id}>
+      <p className="nav-group" id={id}>
+        {title}
+      </p>
+      {children}
+    </div>
   );
 }
 

@@ -5,6 +5,7 @@ import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { queryClient } from './lib/api.ts';
 import { setLanguage } from './i18n/language.ts';
+import { awaitHeading } from './lib/focus.ts';
 import { setHostColors } from './lib/host-colors.ts';
 import { connectToHost, IS_FRAMED, tellPlace } from './lib/host-port.ts';
 import { acceptToken, missHost, startSession } from './lib/session.ts';
@@ -32,6 +33,10 @@ if (IS_FRAMED) {
     tellPlace(location.pathname.slice(ADMIN_PATH.length) + location.search),
   );
 } else void startSession();
+router.subscribe('onBeforeNavigate', ({ fromLocation, pathChanged }) => {
+  // The first page gets the focus from the browser.
+  if (fromLocation && pathChanged) awaitHeading();
+});
 createRoot(root).render(
   <StrictMode>
     <QueryClientProvider client={queryClient}>

@@ -1,5 +1,6 @@
 /** What is shown instead of the page, or over it, while nobody who may see it is signed in. */
 import { useMutation, useQuery } from '@tanstack/react-query';
+import { useEffect } from 'react';
 import { useTexts } from './i18n/language.ts';
 import { queryClient } from './lib/api.ts';
 import {
@@ -20,7 +21,7 @@ export function SignIn() {
   const t = useTexts();
   return (
     <main className="alone">
-      <h1>{HAS_DEVELOPMENT_LOGIN ? t.session.welcome : t.session.none}</h1>
+      <AloneHeading>{HAS_DEVELOPMENT_LOGIN ? t.session.welcome : t.session.none}</AloneHeading>
       <WaysIn />
     </main>
   );
@@ -59,7 +60,7 @@ export function Standstill({
   };
   return (
     <main className="alone">
-      <h1>{titles[state]}</h1>
+      <AloneHeading>{titles[state]}</AloneHeading>
       {state in hints && <p>{hints[state as keyof typeof hints]}</p>}
       {state === 'unreachable' || state === 'no_host' ? (
         <Button look="main" onClick={retrySignIn}>
@@ -70,6 +71,15 @@ export function Standstill({
       )}
     </main>
   );
+}
+
+/** The heading of a page that belongs to no team. */
+function AloneHeading({ children }: { readonly children: string }) {
+  const t = useTexts();
+  useEffect(() => {
+    document.title = `${children} – ${t.app.title}`;
+  }, [children, t]);
+  return <h1>{children}</h1>;
 }
 
 /** Signs out, or says that the reader is still signed in. */

@@ -342,6 +342,14 @@ const READ = (dialog: Element): string[] =>
       .filter((text) => /\p{L}/u.test(text));
   });
 
+/** Whether the focus is on the first field, or on the heading of a dialog without fields. */
+const BEGINS = (dialog: Element): boolean => {
+  const [field] = dialog.querySelectorAll(
+    `input:not([type='radio']), input:checked, select, textarea`,
+  );
+  return (field ?? dialog.querySelector('h2'))?.matches(':focus') ?? false;
+};
+
 /** The name of the button that has the focus. */
 const FOCUSED = 'document.activeElement.ariaLabel ?? document.activeElement.textContent';
 
@@ -424,6 +432,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: dialogs${SKIPPED}`, () => {
     const close = shown.isLocked ? [] : [t.common.close];
     const expected = [title, ...close, ...shown.texts(t)];
     const seen = await dialog.evaluate(READ);
+    expect(await dialog.evaluate(BEGINS)).toBe(true);
     expect(
       seen.map((text, place) => (matches(expected[place], text) ? expected[place] : text)),
     ).toEqual(expected);

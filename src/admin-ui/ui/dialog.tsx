@@ -2,6 +2,8 @@ import { useEffect, useId, useRef, type ReactNode } from 'react';
 import { useTexts } from '../i18n/language.ts';
 import { Offline } from './offline.tsx';
 
+const FIELDS = `input:not([type='radio']), input:checked, select, textarea`;
+
 /**
  * A dialog over the page. The browser keeps the focus in it and gives it back afterwards. `locked`:
  * it can be closed only by what is in it, because its content would be lost.
@@ -25,7 +27,12 @@ export function Dialog({
   useEffect(() => {
     const dialog = ref.current;
     const before = document.activeElement;
-    if (dialog && !dialog.open) dialog.showModal();
+    if (dialog && !dialog.open) {
+      dialog.showModal();
+      // Browsers begin with what comes first, which is the button that closes it.
+      const begin = dialog.querySelector<HTMLElement>(FIELDS) ?? dialog.querySelector('h2');
+      begin?.focus();
+    }
     return () => {
       dialog?.close();
       if (before instanceof HTMLElement && before.isConnected) before.focus();
@@ -52,7 +59,9 @@ export function Dialog({
       }}
     >
       <header>
-        <h2 id={titleId}>{title}</h2>
+        <h2 id={titleId} tabIndex={-1}>
+          {title}
+        </h2>
         {!locked && (
           <button type="button" className="close" aria-label={t.common.close} onClick={onClose}>
             <svg viewBox="0 0 16 16" aria-hidden="true">

@@ -3,6 +3,7 @@ import { useTexts } from '../i18n/language.ts';
 import { problemOf } from '../lib/problem.ts';
 import { Button } from './button.tsx';
 import { RequestId } from './field.tsx';
+import { Heading } from './heading.tsx';
 
 /** The heading of a page, with what one can do on it. */
 export function PageHead({
@@ -17,7 +18,7 @@ export function PageHead({
   return (
     <div className="page-head">
       <div>
-        <h1 tabIndex={-1}>{title}</h1>
+        <Heading>{title}</Heading>
         {intro && <p className="intro">{intro}</p>}
       </div>
       {children && <div className="actions">{children}</div>}
