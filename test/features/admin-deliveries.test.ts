@@ -191,3 +191,68 @@ describe('one delivery', () => {
       expect(await codeOf(app.admin.deliveries.get.query({ delivery_id: id }))).toBe('not_found');
   });
 });
+
+describe('the health of endpoints', () => {
+  const health = () => app.admin.deliveries.health.query({});
+  const quiet = { arrived: [], median_ms: null, p95_ms: null, failed: 0, waiting: 0 };
+
+  test('is that of the last hundred deliveries, the last day, and what waits', async () => {
+    const before = new Date(Date.now() - 25 * 60 * 60 * 1000).toISOString();
+    const lately = new Date(Date.now() - 60 * 60 * 1000).toISOString();
+    await writeDeliveries({ endpoint: 'whe_1', prefix: 'o', count: 30, createdAt: before });
+    await writeDeliveries({
+      endpoint: 'whe_1',
+      prefix: 'x',
+      count: 88,
+      status: 'ok',
+      createdAt: lately,
+    });
+    const others = { endpoint: 'whe_1', createdAt: new Date().toISOString() };
+    await writeDeliveries({ ...others, prefix: 'y', count: 3 });
+    await writeDeliveries({ ...others, prefix: 'z', count: 2, status: 'retrying' });
+    await writeDeliveries({ ...others, prefix: 'p', count: 4, status: 'pending' });
+    await writeDeliveries({ team: 'b', endpoint: 'whe_b', prefix: 'b', count: 5 });
+    await rows(`update webhook_delivery set response_ms = substr(id, 2)::int where id like 'x%'`);
+    const { data } = await health();
+    expect(data).toEqual([
+      {
+        endpoint_id: 'whe_1',
+        url: `${receiver.url}/whe_1`,
+        description: null,
+        status: 'active',
+        arrived: expect.any(Array) as unknown,
+        median_ms: 44,
+        p95_ms: 84,
+        failed: 5,
+        waiting: 6,
+        has_more: [],
+      },
+      expect.objectContaining({ ...quiet, endpoint_id: 'whe_2', has_more: [] }),
+      expect.objectContaining({ ...quiet, endpoint_id: 'whe_3', has_more: [] }),
+    ]);
+    // The pending ones are four of the hundred. What failed since came after what arrived.
+    const outcomes = data[0]?.arrived ?? [];
+    expect(outcomes).toHaveLength(96);
+    expect(outcomes.slice(3, 91)).toEqual(Array.from({ length: 88 }, () => true));
+    expect(outcomes.slice(91)).toEqual([false, false, false, false, false]);
+  });
+
+  test('says where it has stopped counting', async () => {
+    const now = new Date().toISOString();
+    await writeDeliveries({ endpoint: 'whe_1', prefix: 'x', count: 1_001, createdAt: now });
+    await writeDeliveries({ endpoint: 'whe_2', prefix: 'p', count: 600, status: 'pending' });
+    await writeDeliveries({ endpoint: 'whe_2', prefix: 'r', count: 600, status: 'retrying' });
+    await writeDeliveries({ endpoint: 'whe_3', prefix: 'q', count: 1_000, status: 'pending' });
+    const { data } = await health();
+    expect(data).toMatchObject([
+      { failed: 1_000, waiting: 0, has_more: ['failed'] },
+      { failed: 0, waiting: 1_000, has_more: ['waiting'] },
+      { failed: 0, waiting: 1_000, has_more: [] },
+    ]);
+  });
+
+  test('is shown to admins only', async () => {
+    const member = await appAsMember(api, 'a', 'member');
+    expect(await codeOf(member.admin.deliveries.health.query({}))).toBe('forbidden');
+  });
+});

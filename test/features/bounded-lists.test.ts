@@ -17,7 +17,9 @@ import { listEvaluatedTrainings, listTrainings } from '../../src/features/traini
 import { listUsage } from '../../src/features/usage/store.ts';
 import { listDeliveries } from '../../src/features/webhook-deliveries/admin-service.ts';
 import * as deliveries from '../../src/features/webhook-deliveries/admin-store.ts';
+import { listHealth } from '../../src/features/webhook-deliveries/health-store.ts';
 import * as resends from '../../src/features/webhook-deliveries/resend-store.ts';
+import { COUNTED_MAX, RECENT } from '../../src/features/webhook-deliveries/rules.ts';
 import { findPauseMailRow } from '../../src/features/webhook-endpoints/pause-store.ts';
 import { loadTestSeed } from '../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -254,6 +256,16 @@ describe.each<Mode>(['generic', 'custom'])('with a %s plan', (mode) => {
     // Up to 201 of each endpoint, and the end of the share of the one that has none.
     expect(await read(list)).toBeLessThan(3 * PAGE_LIMIT_MAX);
   });
+
+  test.each(['custom', 'generic'] as const)(
+    'the health of endpoints reads what it counts, with a %s plan',
+    async (mode) => {
+      const health = (db: Db) => listHealth(db, TEAM, new Date(0));
+      const plan = await explain(client, health, mode);
+      // The last ones of three endpoints, the failed ones of two, the waiting ones of one.
+      expect(rowsRead(plan)).toBeLessThan(3 * RECENT + 3 * COUNTED_MAX + 10);
+    },
+  );
 
   test('the mail about a pause finds the last failure among the youngest ones', async () => {
     const ids = { teamId: TEAM, memberId: 'mem_big_admin', endpointId: 'whe_0' };

@@ -6,6 +6,8 @@ import {
   adminDeliveryDetail,
   adminDeliveryPage,
   getDeliveryInput,
+  healthInput,
+  healthList,
   listDeliveriesInput,
   listResendsInput,
   resend,
@@ -16,7 +18,7 @@ import {
   startResendInput,
 } from './admin-schema.ts';
 import * as service from './admin-service.ts';
-import { toAdminDelivery, toAdminDeliveryDetail, toResend } from './admin-view.ts';
+import { toAdminDelivery, toAdminDeliveryDetail, toHealth, toResend } from './admin-view.ts';
 import * as resends from './resend-service.ts';
 
 /** Deliveries in the app, for the team's admins. */
@@ -37,6 +39,13 @@ export const adminDeliveries = {
     privacy: 'redact',
   }).query(async ({ ctx, input }) =>
     toAdminDeliveryDetail(await service.getDelivery(ctx.db, ctx.team.id, input.delivery_id)),
+  ),
+
+  health: appProcedure({ access: 'admins', input: healthInput, output: healthList }).query(
+    async ({ ctx }) => {
+      const all = await service.listHealth(ctx.db, ctx.services.clock, ctx.team.id);
+      return { data: all.map(toHealth) };
+    },
   ),
 
   countResend: appProcedure({

@@ -4,6 +4,7 @@ import { pageOf, pageQuery } from '../../core/page.ts';
 import { personalParts } from '../../core/private-fields.ts';
 import { dateTime, dateTimeInput, id, nameInput } from '../../core/shapes.ts';
 import { DELIVERY_STATUSES } from '../../core/delivery-status.ts';
+import { COUNTED_MAX, RECENT } from './rules.ts';
 import { webhookDelivery } from './schema.ts';
 
 /** A delivery as the team's admins see it in the app. */
@@ -71,6 +72,32 @@ export const listDeliveriesInput = z.strictObject({
 });
 
 export const getDeliveryInput = z.strictObject({ delivery_id: id });
+
+const countOf = (what: string) =>
+  z.int().meta({ description: `${what}, ${COUNTED_MAX} at most; more if \`has_more\` names it.` });
+
+/** How well the receiver of an endpoint takes its deliveries. */
+export const endpointHealth = z.object({
+  endpoint_id: z.string(),
+  url: z.string(),
+  description: z.string().nullable(),
+  status: z.string().meta({ description: '`active`, `disabled` or `disabled_failures`.' }),
+  arrived: z.array(z.boolean()).meta({
+    description:
+      `Whether each of the last ${RECENT} deliveries has arrived, the oldest first. Those that ` +
+      'were not tried yet are left out.',
+  }),
+  median_ms: z.int().nullable().meta({ description: 'How long the receiver took to answer.' }),
+  p95_ms: z.int().nullable().meta({ description: 'Of 20 answers, 19 took no longer.' }),
+  failed: countOf('Deliveries of the last 24 hours whose last attempt failed'),
+  waiting: countOf('Deliveries that wait for an attempt'),
+  has_more: z.array(z.enum(['failed', 'waiting'])),
+});
+
+export const healthList = z.object({
+  data: z.array(endpointHealth).meta({ description: 'One for each endpoint of the team.' }),
+});
+export const healthInput = z.strictObject({});
 
 /** A bulk resend as the app shows it. */
 export const resend = z.object({

@@ -1,4 +1,5 @@
 /** Deliveries for the team's admins in the app: a list over all endpoints, and one in detail. */
+import type { Clock } from '../../core/clock.ts';
 import { readPage, type Page, type PageQuery } from '../../core/page.ts';
 import { unknownId } from '../../core/problem.ts';
 import { toInstants } from '../../core/shapes.ts';
@@ -11,6 +12,8 @@ import type {
   DeliveryDetailRow,
   DeliveryFilters,
 } from './admin-store.ts';
+import { listHealth as readHealth, type Health } from './health-store.ts';
+import { COUNTED_MAX, LATELY_MS } from './rules.ts';
 
 const LIST = 'admin_deliveries';
 
@@ -28,6 +31,18 @@ export async function listDeliveries(
   return readPage(LIST, { cursor, limit }, (slice) =>
     store.listDeliveries(db, teamId, slice, toInstants(filters)),
   );
+}
+
+/** Returns the health of each of the team's endpoints. */
+export async function listHealth(db: Db, clock: Clock, teamId: string): Promise<Health[]> {
+  const since = new Date(clock.now().getTime() - LATELY_MS);
+  const rows = await readHealth(db, teamId, since);
+  return rows.map((row) => ({
+    ...row,
+    failed: Math.min(row.failed, COUNTED_MAX),
+    waiting: Math.min(row.waiting, COUNTED_MAX),
+    has_more: (['failed', 'waiting'] as const).filter((name) => row[name] > COUNTED_MAX),
+  }));
 }
 
 /** One delivery with its request and its attempts. */

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
-import type { adminDelivery, adminDeliveryDetail, resend } from './admin-schema.ts';
+import type { adminDelivery, adminDeliveryDetail, endpointHealth, resend } from './admin-schema.ts';
 import type { AdminDeliveryRow, AttemptRow, DeliveryDetailRow } from './admin-store.ts';
+import type { Health } from './health-store.ts';
 import type { ResendRow } from './resend-store.ts';
 import { toDelivery } from './view.ts';
 
@@ -34,6 +35,11 @@ export function toAdminDeliveryDetail(detail: {
       error,
     })),
   };
+}
+
+/** The health of an endpoint. */
+export function toHealth({ arrived, has_more, ...row }: Health): z.input<typeof endpointHealth> {
+  return { ...row, arrived: [...arrived], has_more: [...has_more] };
 }
 
 /** A bulk resend as the app shows it. */

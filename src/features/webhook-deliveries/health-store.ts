@@ -1,0 +1,65 @@
+/** How well the receivers of a team take its deliveries, counted in the database. */
+import { statement, type Db } from '../../db/client.ts';
+import { BY_CREATION, newestFirst } from '../../db/keyset.ts';
+import type { RowOf } from '../../db/rows.ts';
+import { COUNTED_MAX, RECENT } from './rules.ts';
+
+/** The health of an endpoint. */
+export interface HealthRow extends RowOf<'WebhookEndpoint', 'url' | 'description' | 'status'> {
+  readonly endpoint_id: string;
+  /** Whether its last deliveries arrived, those that were tried, the oldest first. */
+  readonly arrived: readonly boolean[];
+  readonly median_ms: number | null;
+  readonly p95_ms: number | null;
+  /** At most one more than are counted. */
+  readonly failed: number;
+  readonly waiting: number;
+}
+
+/** The health of an endpoint with the names of the counts that ended before all was counted. */
+export interface Health extends HealthRow {
+  readonly has_more: readonly ('failed' | 'waiting')[];
+}
+
+/** SQL: how many deliveries of the endpoint `w` there are in a range of an index. */
+const counted = (range: string): string => `(
+       select count(*)::int
+       from (
+         select
+         from webhook_delivery
+         where team_id = $1 and endpoint_id = w.id and ${range}
+         limit ${COUNTED_MAX + 1}
+       ) found
+     )`;
+
+// Reads the end of each endpoint's part of an index, however many deliveries it has. Counters would
+// cost every attempt a write.
+const LIST = statement<HealthRow>(
+  'webhooks.listHealth',
+  `select w.id as endpoint_id, w.url, w.description, w.status, recent.*,
+     ${counted('created_at >= $2 and has_failed')} as failed,
+     ${counted(`waits_as = 'pending'`)} + ${counted(`waits_as = 'retrying'`)} as waiting
+   from webhook_endpoint w
+   cross join lateral (
+     select
+       coalesce(
+         array_agg(status = 'ok' order by created_at, id) filter (where status <> 'pending'),
+         '{}'
+       ) as arrived,
+       percentile_disc(0.5) within group (order by response_ms) as median_ms,
+       percentile_disc(0.95) within group (order by response_ms) as p95_ms
+     from (
+       select created_at, id, status, response_ms
+       from webhook_delivery
+       where team_id = $1 and endpoint_id = w.id
+       ${newestFirst(BY_CREATION, RECENT)}
+     ) last
+   ) recent
+   where w.team_id = $1
+   order by w.id`,
+);
+
+/** The health of each of the team's endpoints. `failed`: of deliveries created since then. */
+export function listHealth(db: Db, teamId: string, since: Date): Promise<HealthRow[]> {
+  return db.query(LIST, [teamId, since]);
+}
