@@ -1,6 +1,7 @@
 import { SignJWT } from 'jose';
 import { request } from 'undici';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { SCOPES } from '../../src/core/scopes.ts';
 import { startTestApi, TEST_APP_AUTH_SECRET, type TestApi } from '../support/api.ts';
 import {
   appAs,
@@ -13,6 +14,9 @@ import {
 } from '../support/app.ts';
 import { makeMember, makeSeed, makeTeam, userId } from '../support/seed.ts';
 import { followLink, HOST, linkToken, sent } from '../support/session-links.ts';
+
+/** Enough that the response could be compressed. */
+const ADDRESSES = Array.from({ length: 50 }, (_, n) => `203.0.113.${n}`);
 
 let api: TestApi;
 beforeAll(async () => {
@@ -340,5 +344,36 @@ describe('the session of somebody who comes by a link', () => {
       .setExpirationTime('1h')
       .sign(new TextEncoder().encode(TEST_APP_AUTH_SECRET));
     expect((await sessionOf(`__Host-svc_session=${forged}`)).status).toBe(401);
+  });
+
+  test('compresses what is read, and nothing that may show a secret', async () => {
+    const identity = { kind: 'user', userId: userId('a', 'owner'), teamId: 'team_a' } as const;
+    const authorization = `Bearer ${await tokenOf(identity)}`;
+    const headers = {
+      authorization,
+      'content-type': 'application/json',
+      'accept-encoding': 'br',
+    };
+    const input = encodeURIComponent(JSON.stringify({ limit: 200 }));
+    const list = `${api.url}/trpc/admin.apiKeys.list?input=${input}`;
+    const read = await fetch(list, { headers });
+    expect(read.headers.get('content-encoding')).toBe('br');
+    const text = await read.text();
+    const plain = await fetch(list, { headers: { ...headers, 'accept-encoding': 'identity' } });
+    expect(plain.headers.get('content-encoding')).toBe(null);
+    expect(await plain.text()).toBe(text);
+    const created = await fetch(`${api.url}/trpc/admin.apiKeys.create`, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify({
+        name: 'n'.repeat(100),
+        scopes: [...SCOPES],
+        allowed_ips: ADDRESSES,
+      }),
+    });
+    expect(created.headers.get('content-encoding')).toBe(null);
+    const answer = await created.text();
+    expect(answer).toContain('svck_live_');
+    expect(answer.length).toBeGreaterThan(1_024);
   });
 });

@@ -8,7 +8,8 @@
  */
 import { getTRPCErrorFromUnknown, getTRPCErrorShape } from '@trpc/server';
 import { nodeHTTPRequestHandler } from '@trpc/server/adapters/node-http';
-import { Router } from 'express';
+import compression from 'compression';
+import { Router, type Request, type Response } from 'express';
 import { ProblemError } from '../../core/problem.ts';
 import { appRouter } from '../../routers/routers.ts';
 import type { CallerContext } from '../../trpc/context.ts';
@@ -42,6 +43,7 @@ export function trpcRouter(options: TrpcOptions, hostOrigins: readonly string[])
   const router = Router({ caseSensitive: true });
   const verify = createVerifier(options);
   router.use(['/trpc', '/trpc-session'], securityHeaders());
+  router.use('/trpc', compression({ filter: isReading }));
   addSessionRoutes(router, { options, verify });
   addLinkRoute(router, { options, verify }, hostOrigins);
   router.use('/trpc', async (request, response) => {
@@ -57,6 +59,11 @@ export function trpcRouter(options: TrpcOptions, hostOrigins: readonly string[])
     });
   });
   return router;
+}
+
+/** Secrets are shown by changes only: their length says nothing about texts that somebody chose. */
+function isReading(request: Request, response: Response): boolean {
+  return request.method === 'GET' && compression.filter(request, response);
 }
 
 async function serveCalls(exchange: AppExchange): Promise<void> {
