@@ -45,7 +45,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: the first day${SKIPPED}`, () =>
       return secret;
     };
 
-    await hands.press(link('There is no API key yet.'));
+    await hands.press(link('Create an API key for your program'));
     await hands.write(page.getByLabel('Name', { exact: true }), 'Planner');
     await hands.check(page.getByLabel(/^Read plus assignments/));
     await hands.press(button('Create a key'));

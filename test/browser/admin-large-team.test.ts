@@ -10,6 +10,8 @@ import { until } from '../support/until.ts';
 
 const COUNT = 2_000;
 const NODES_MAX = 3_000;
+const REQUESTS_MAX = 5;
+const BYTES_MAX = 20_000;
 const TEAM = 'large';
 
 describe.skipIf(SKIPPED !== '')(`the admin page: a large team${SKIPPED}`, () => {
@@ -17,7 +19,26 @@ describe.skipIf(SKIPPED !== '')(`the admin page: a large team${SKIPPED}`, () => 
   let browser: Browser;
 
   beforeAll(async () => {
-    api = await startTestApi({ seed: makeSeed([makeTeam(TEAM)]) });
+    const hooks = Array.from({ length: 50 }, (_, n) => ({
+      id: `whe_${n}`,
+      url: `https://receiver-${n}.test/hooks`,
+      events: ['member.joined' as const],
+    }));
+    api = await startTestApi({ seed: makeSeed([makeTeam(TEAM, { webhook_endpoints: hooks })]) });
+    await api.db.pool.query(
+      `with e as (
+         insert into event (team_id, id, type, data, created_at, fanned_out_at)
+         select 'team_large', 'evt_' || n, 'member.joined', '{}', now(), now()
+         from generate_series(1, 100) n
+         returning team_id, id
+       )
+       insert into webhook_delivery (team_id, id, endpoint_id, event_id, event_type, status,
+         attempt, created_at, last_attempt_at, response_ms)
+       select e.team_id, w.id || e.id, w.id, e.id, 'member.joined',
+         case when substr(e.id, 5)::int % 4 = 0 then 'gave_up' else 'ok' end,
+         8, now(), now(), 40
+       from e join webhook_endpoint w on w.team_id = e.team_id`,
+    );
     await api.db.pool.query(
       `insert into member (team_id, id, email, role, status, created_at)
        select 'team_large', 'mem_' || n, 'person.' || n || '@large.test', 'member', 'invited',
@@ -70,6 +91,28 @@ describe.skipIf(SKIPPED !== '')(`the admin page: a large team${SKIPPED}`, () => 
     await until(async () => (await firstRow(page)) === second);
     await page.getByRole('link', { name: 'First page' }).click();
     await until(async () => (await firstRow(page)) === first);
+  });
+
+  it('shows the health of fifty webhooks in a few requests', async () => {
+    const { page, complaints } = await openAdminPage(browser, api, { path: '/keys', team: TEAM });
+    await settle(page);
+    let requests = 0;
+    let bytes = 0;
+    page.on('response', async (response) => {
+      if (!response.url().includes('/trpc/')) return;
+      requests += 1;
+      bytes += (await response.request().sizes()).responseBodySize;
+    });
+    await page.getByRole('link', { name: 'Webhooks', exact: true }).click();
+    await page.getByRole('rowheader').nth(49).waitFor();
+    await page.getByText('75% of the last 100').first().waitFor();
+    await photograph(page, 'webhooks-large');
+    console.log(`the health of 50 webhooks: ${requests} requests, ${bytes} bytes`);
+    expect(requests).toBeLessThanOrEqual(REQUESTS_MAX);
+    expect(bytes).toBeLessThan(BYTES_MAX);
+    expect(await page.locator('*').count()).toBeLessThan(NODES_MAX);
+    expect(await findFaults(page)).toEqual([]);
+    expect(complaints).toEqual([]);
   });
 
   it('gives any member a policy of their own', async () => {

@@ -13,7 +13,9 @@ describe('the permissions that the page names for a privacy switch', () => {
     const concerned = reads.filter(({ output }) =>
       privateFieldsOf(output).some(({ kind }) => kind === 'personal'),
     );
-    expect<string[]>(CONCERNED_SCOPES.member_detail_enabled.toSorted()).toEqual(scopesOf(concerned));
+    expect<string[]>(CONCERNED_SCOPES.member_detail_enabled.toSorted()).toEqual(
+      scopesOf(concerned),
+    );
   });
 
   it('of the comparison are those to read a list that is named after it', () => {

@@ -316,6 +316,9 @@ export const de: Texts = {
     removed: 'Der Endpunkt wurde gelöscht.',
     rate: (ok, total) => `Angekommen: ${ok} der letzten ${total}`,
     success: 'Erfolgsquote',
+    answersIn: (ms) => `antwortet in ${ms} ms`,
+    waiting: (n) => `${n} warten`,
+    chart: 'Wie lange Ihr Server für die letzten Zustellungen gebraucht hat',
     ofLast: (total) => count(total, 'der letzten', `der letzten ${total}`),
     recent: 'Letzte Zustellungen',
     allDeliveries: 'Alle Zustellungen dieses Endpunkts',
@@ -784,28 +787,66 @@ export const de: Texts = {
   },
   overview: {
     title: 'Übersicht',
+    intro: (team) => `Ob sich Ihre Software und ${team} verstehen: Anfragen, Webhooks und das CRM.`,
     attention: 'Was Aufmerksamkeit braucht',
     allGood: 'Alles funktioniert. Nichts braucht Ihre Aufmerksamkeit.',
     keysInUse: 'Schlüssel',
     ofKeys: (n) => `in 7 Tagen benutzt, von ${n} gültigen`,
     requests: 'Anfragen',
-    lastDays: 'in den letzten 7 Tagen',
+    lastDays: 'in den letzten 7 Tagen; die Balken zeigen 30',
     errorRate: 'Fehler',
     errorShare: 'der Anfragen wurden abgelehnt oder sind gescheitert',
-    endpoints: 'Webhooks',
-    endpointsActive: (n) => `aktiv, von ${n}`,
+    success: 'Webhooks',
+    endpointsActive: (n, of) => `der letzten kamen an; ${n} von ${of} Adressen aktiv`,
     crm: 'CRM',
     crmFine: (n) => `in Ordnung, von ${n}`,
-    endpointPaused: (name) => `Der Webhook „${name}“ wurde nach Fehlern angehalten.`,
+    endpointsPaused: (n, names) =>
+      count(
+        n,
+        `Der Webhook ${names} ist angehalten. Seine Ereignisse werden aufgehoben.`,
+        `${n} Webhooks sind angehalten, ihre Ereignisse werden aufgehoben: ${names}.`,
+      ),
+    reactivate: 'Beheben und wieder einschalten',
     deliveriesFailed: (n, text) =>
       count(
         n,
         '1 Zustellung ist in den letzten 24 Stunden gescheitert.',
         `${text} Zustellungen sind in den letzten 24 Stunden gescheitert.`,
       ),
-    crmFailed: (name) => `${name} konnte nicht gelesen werden.`,
-    keyEnds: (name, when) => `Der Schlüssel „${name}“ endet ${when}.`,
-    noKey: 'Es gibt noch keinen API-Schlüssel. Erstellen Sie den ersten.',
+    receivers: (names) => `Empfänger: ${names}.`,
+    waiting: (n, names) => `${n} Zustellungen warten. Empfänger: ${names}.`,
+    manyErrors: (share) =>
+      `${share} der Anfragen aus 7 Tagen wurden abgelehnt oder sind gescheitert.`,
+    manyLimited: (share) => `${share} der Anfragen aus 7 Tagen kamen schneller, als erlaubt ist.`,
+    crmFailed: (n, names) =>
+      count(
+        n,
+        `${names} konnte nicht gelesen werden.`,
+        `${n} CRMs konnten nicht gelesen werden: ${names}.`,
+      ),
+    keysEnd: (n, names, when) =>
+      count(
+        n,
+        `Der Schlüssel „${names}“ endet ${when}.`,
+        `${n} Schlüssel enden bald, der erste ${when}: ${names}.`,
+      ),
+    keysUnseen: (n, names) =>
+      count(
+        n,
+        `Niemand hat bestätigt, den Schlüssel „${names}“ gespeichert zu haben.`,
+        `Niemand hat bestätigt, ${n} Schlüssel gespeichert zu haben: ${names}.`,
+      ),
+    keysUnused: (n, names) =>
+      count(
+        n,
+        `Der Schlüssel „${names}“ wurde seit 90 Tagen nicht benutzt.`,
+        `${n} Schlüssel wurden seit 90 Tagen nicht benutzt: ${names}.`,
+      ),
+    lookAtThem: 'Ansehen',
+    lookAtWhy: 'Warum?',
+    lookAtUsage: 'Wann?',
+    replaceThem: 'Ersetzen',
+    revokeThem: 'Widerrufen',
     ourErrors: (n, text) =>
       count(
         n,
@@ -813,5 +854,17 @@ export const de: Texts = {
         `${text} Anfragen sind durch einen Fehler bei uns gescheitert.`,
       ),
     atLeast: (n) => `mindestens ${n}`,
+  },
+  steps: {
+    title: 'Erste Schritte',
+    hide: 'Liste ausblenden',
+    done: (n, of) => `${n} von ${of} erledigt. Die Haken erscheinen von selbst.`,
+    isDone: 'Erledigt',
+    isOpen: 'Offen',
+    key: 'Einen API-Schlüssel für Ihr Programm erstellen',
+    request: 'Die erste Anfrage senden, wie die Dokumentation es zeigt',
+    webhook: 'Einen Webhook hinzufügen, damit Ereignisse zu Ihnen kommen',
+    test: 'Ein Testereignis dorthin senden',
+    colleague: 'Einer Kollegin oder einem Kollegen das Recht für Schlüssel geben',
   },
 };

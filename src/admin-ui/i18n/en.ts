@@ -289,6 +289,9 @@ export const en = {
     removed: 'The endpoint was deleted.',
     rate: (ok: string, total: string) => `Arrived: ${ok} of the last ${total}`,
     success: 'Success rate',
+    answersIn: (ms: string) => `answers in ${ms} ms`,
+    waiting: (n: string) => `${n} waiting`,
+    chart: 'How long your server took to answer the last deliveries',
     ofLast: (total: number) => count(total, 'of the last one', `of the last ${total}`),
     recent: 'Latest deliveries',
     allDeliveries: 'All deliveries of this endpoint',
@@ -739,28 +742,64 @@ export const en = {
   },
   overview: {
     title: 'Overview',
+    intro: (team: string) =>
+      `Whether your software and ${team} understand each other: requests, webhooks and the CRM.`,
     attention: 'What needs attention',
     allGood: 'Everything works. Nothing needs your attention.',
     keysInUse: 'Keys',
     ofKeys: (n: string) => `used in 7 days, of ${n} live`,
     requests: 'Requests',
-    lastDays: 'in the last 7 days',
+    lastDays: 'in the last 7 days; the bars show 30',
     errorRate: 'Errors',
     errorShare: 'of the requests were refused or failed',
-    endpoints: 'Webhooks',
-    endpointsActive: (n: string) => `active, of ${n}`,
+    success: 'Webhooks',
+    endpointsActive: (n: string, of: string) =>
+      `of the last ones arrived; ${n} of ${of} endpoints active`,
     crm: 'CRM',
     crmFine: (n: string) => `working, of ${n}`,
-    endpointPaused: (name: string) => `The webhook “${name}” was paused after failures.`,
+    endpointsPaused: (n: number, names: string) =>
+      count(
+        n,
+        `The webhook ${names} is paused. Its events are kept back.`,
+        `${n} webhooks are paused, and their events are kept back: ${names}.`,
+      ),
+    reactivate: 'Repair and reactivate',
     deliveriesFailed: (n: number, text: string) =>
       count(
         n,
         '1 delivery has failed in the last 24 hours.',
         `${text} deliveries have failed in the last 24 hours.`,
       ),
-    crmFailed: (name: string) => `${name} could not be read.`,
-    keyEnds: (name: string, when: string) => `The key “${name}” ends ${when}.`,
-    noKey: 'There is no API key yet. Create the first one.',
+    receivers: (names: string) => `Receivers: ${names}.`,
+    waiting: (n: string, names: string) => `${n} deliveries wait. Receivers: ${names}.`,
+    manyErrors: (share: string) => `${share} of the requests of 7 days were refused or failed.`,
+    manyLimited: (share: string) =>
+      `${share} of the requests of 7 days came faster than the limit allows.`,
+    crmFailed: (n: number, names: string) =>
+      count(n, `${names} could not be read.`, `${n} CRMs could not be read: ${names}.`),
+    keysEnd: (n: number, names: string, when: string) =>
+      count(
+        n,
+        `The key “${names}” ends ${when}.`,
+        `${n} keys end soon, the first one ${when}: ${names}.`,
+      ),
+    keysUnseen: (n: number, names: string) =>
+      count(
+        n,
+        `Nobody has confirmed storing the key “${names}”.`,
+        `Nobody has confirmed storing ${n} keys: ${names}.`,
+      ),
+    keysUnused: (n: number, names: string) =>
+      count(
+        n,
+        `The key “${names}” has not been used for 90 days.`,
+        `${n} keys have not been used for 90 days: ${names}.`,
+      ),
+    lookAtThem: 'Look at them',
+    lookAtWhy: 'See why',
+    lookAtUsage: 'See when',
+    replaceThem: 'Replace',
+    revokeThem: 'Revoke',
     ourErrors: (n: number, text: string) =>
       count(
         n,
@@ -768,6 +807,18 @@ export const en = {
         `${text} requests failed by an error of ours.`,
       ),
     atLeast: (n: string) => `at least ${n}`,
+  },
+  steps: {
+    title: 'First steps',
+    hide: 'Hide the list',
+    done: (n: number, of: number) => `${n} of ${of} done. The ticks appear by themselves.`,
+    isDone: 'Done',
+    isOpen: 'Open',
+    key: 'Create an API key for your program',
+    request: 'Send the first request, as the documentation shows',
+    webhook: 'Add a webhook endpoint, so that events come to you',
+    test: 'Send a test event to it',
+    colleague: 'Give a colleague the right to manage keys',
   },
 };
 

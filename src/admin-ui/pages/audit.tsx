@@ -1,5 +1,6 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
+import { Fragment } from 'react';
 import { useFormat } from '../i18n/format.ts';
 import { useTexts } from '../i18n/language.ts';
 import { api, client, type RouterOutputs } from '../lib/api.ts';
@@ -144,33 +145,42 @@ function AuditTable({
         </time>
       ),
     },
-    { label: t.common.details, cell: (entry) => <EntryDetails entry={entry} /> },
   ];
-  return <Table caption={t.audit.title} columns={columns} rows={entries} keyOf={({ id }) => id} />;
+  return (
+    <Table
+      caption={t.audit.title}
+      columns={columns}
+      rows={entries}
+      keyOf={({ id }) => id}
+      detail={(entry) => <EntryDetails entry={entry} />}
+    />
+  );
 }
 
 function EntryDetails({ entry }: { readonly entry: Entry }) {
   const t = useTexts();
   const { request_id, details, actor, target_id } = entry;
+  const facts = [
+    ...Object.entries(details),
+    ['actor_id', actor.id],
+    ...(target_id === null ? [] : [['target_id', target_id]]),
+    ['request_id', request_id],
+  ] as const;
   return (
-    <details className="scopes">
+    <details>
       <summary>{t.common.details}</summary>
-      {Object.entries(details).map(([name, value]) => (
-        <p key={name}>
-          <code>
-            {name}: {JSON.stringify(value)}
-          </code>
-        </p>
-      ))}
-      {[actor.id, target_id].map(
-        (id) =>
-          id !== null && (
-            <p key={id}>
-              <code>{id}</code>
-            </p>
-          ),
-      )}
-      <p className="hint">{t.common.requestId(request_id)}</p>
+      <dl className="pairs">
+        {facts.map(([name = '', value]) => (
+          <Fragment key={name}>
+            <dt>
+              <code>{name}</code>
+            </dt>
+            <dd>
+              <code>{typeof value === 'string' ? value : JSON.stringify(value)}</code>
+            </dd>
+          </Fragment>
+        ))}
+      </dl>
       {/* Only calls of keys are in the request log. */}
       {actor.kind === 'api_key' && (
         <p>

@@ -37,10 +37,15 @@ export function DeliveriesPage() {
   return (
     <>
       <PageHead title={t.deliveries.title} intro={t.deliveries.intro}>
-        {known.length > 0 && <Button onClick={() => setResending(true)}>{t.resend.open}</Button>}
+        {(known.length > 0 || endpoints.isPending) && (
+          <Button busy={endpoints.isPending} onClick={() => setResending(true)}>
+            {t.resend.open}
+          </Button>
+        )}
       </PageHead>
       <Filters endpoints={known} />
-      <Loaded query={deliveries}>
+      {/* Rows grow when the names of their endpoints arrive. */}
+      <Loaded query={endpoints.isPending ? { ...deliveries, data: undefined } : deliveries}>
         {({ pages }) => {
           const rows = pages.flatMap(({ data }) => data);
           if (rows.length === 0 && !deliveries.hasNextPage)

@@ -159,7 +159,7 @@ function KeyScopes({ apiKey }: { readonly apiKey: ApiKey }) {
           ))}
         </ul>
       </details>
-      <small className="sub">
+      <small className="sub free">
         {allowed_ips === null ? t.keys.anyAddress : t.keys.onlyFrom(format.list(allowed_ips))}
       </small>
     </>
@@ -226,7 +226,7 @@ function Created({ apiKey }: { readonly apiKey: ApiKey }) {
     <>
       <time dateTime={created_at}>{format.day(created_at)}</time>
       {who ? (
-        <small className="sub">{who}</small>
+        <small className="sub free">{who}</small>
       ) : (
         <small className="sub" title={t.common.withheld}>
           {creator.member_id}

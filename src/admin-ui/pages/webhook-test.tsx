@@ -1,5 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import { useEffect } from 'react';
 import { useFormat } from '../i18n/format.ts';
 import { useTexts } from '../i18n/language.ts';
 import { api } from '../lib/api.ts';
@@ -15,11 +16,7 @@ export function WebhookTest({ endpointId }: { readonly endpointId: string }) {
   const format = useFormat();
   const explain = useExplanation();
   const cache = useQueryClient();
-  const test = useMutation(
-    api.v1.webhooks.testEndpoint.mutationOptions({
-      onSuccess: () => cache.invalidateQueries(api.admin.deliveries.list.pathFilter()),
-    }),
-  );
+  const test = useMutation(api.v1.webhooks.testEndpoint.mutationOptions());
   const deliveryId = test.data?.delivery_id;
   const outcome = useQuery({
     ...api.admin.deliveries.get.queryOptions({ delivery_id: deliveryId ?? '' }),
@@ -28,6 +25,10 @@ export function WebhookTest({ endpointId }: { readonly endpointId: string }) {
   });
   const delivery = outcome.data;
   const isOver = delivery !== undefined && delivery.attempt > 0;
+  useEffect(() => {
+    // What stands below shows the test as it ended.
+    if (isOver) void cache.invalidateQueries(api.admin.deliveries.pathFilter());
+  }, [cache, isOver, deliveryId]);
   const isWaiting = test.isPending || (deliveryId !== undefined && !isOver);
   const arrived = delivery?.status === 'ok';
   return (

@@ -6,15 +6,16 @@ import { useTexts } from '../i18n/language.ts';
 import { api, type RouterInputs, type RouterOutputs } from '../lib/api.ts';
 import { optimistic } from '../lib/optimistic.ts';
 import { Actions, Button } from '../ui/button.tsx';
+import { Bars } from '../ui/chart.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { FormProblem } from '../ui/field.tsx';
 import { announce } from '../ui/notice.tsx';
 import { NotFound } from '../ui/not-found.tsx';
 import { Empty, Loaded, PageHead } from '../ui/states.tsx';
-import { DeliveryTable } from './delivery-table.tsx';
+import { DeliveryTable, useExplanation, type Delivery } from './delivery-table.tsx';
 import { RotateSecret } from './rotate-secret.tsx';
 import { nameOfEndpoint, type Endpoint } from './endpoint-name.ts';
-import { countOutcomes, EndpointState, RECENT } from './webhooks.tsx';
+import { EndpointState } from './webhooks.tsx';
 import { WebhookSettings } from './webhook-settings.tsx';
 import { WebhookTest } from './webhook-test.tsx';
 
@@ -22,14 +23,21 @@ type EndpointList = RouterOutputs['v1']['webhooks']['listEndpoints'];
 type Change = RouterInputs['v1']['webhooks']['updateEndpoint'];
 
 const route = getRouteApi('/webhooks/$endpointId');
+/** How many deliveries are drawn, and how many of them are in the table. */
+const RECENT = 100;
 const SHOWN = 5;
+
+const recentOf = (endpointId: string) =>
+  api.admin.deliveries.list.queryOptions({ endpoint_id: endpointId, limit: RECENT });
 
 /** One webhook endpoint. */
 export function WebhookPage() {
   const { endpointId } = route.useParams();
   const endpoints = useQuery(api.v1.webhooks.listEndpoints.queryOptions({}));
+  // Both are asked for at once, and nothing moves when the second one arrives.
+  const recent = useQuery(recentOf(endpointId));
   return (
-    <Loaded query={endpoints}>
+    <Loaded query={recent.isPending ? { ...endpoints, data: undefined } : endpoints}>
       {({ data }) => {
         const endpoint = data.find(({ id }) => id === endpointId);
         return endpoint ? <EndpointView key={endpointId} endpoint={endpoint} /> : <NotFound />;
@@ -104,20 +112,24 @@ function Recent({ endpoint }: { readonly endpoint: Endpoint }) {
   const t = useTexts();
   const format = useFormat();
   const { id } = endpoint;
-  const recent = useQuery(
-    api.admin.deliveries.list.queryOptions({ endpoint_id: id, limit: RECENT }),
-  );
+  const recent = useQuery(recentOf(id));
   return (
     <section className="section">
       <h2>{t.webhooks.recent}</h2>
       <Loaded query={recent} rows={3}>
         {({ data }) => {
-          const { ok, tried } = countOutcomes(data);
+          const tried = data.filter(({ status }) => status !== 'pending');
+          const arrived = tried.filter(({ status }) => status === 'ok').length;
           if (data.length === 0) return <Empty title={t.deliveries.empty} />;
           return (
             <>
-              {tried > 0 && (
-                <p className="hint">{t.webhooks.rate(format.number(ok), format.number(tried))}</p>
+              {tried.length > 0 && (
+                <div className="card">
+                  <DeliveryChart
+                    tried={tried.toReversed()}
+                    hint={t.webhooks.rate(format.number(arrived), format.number(tried.length))}
+                  />
+                </div>
               )}
               <DeliveryTable deliveries={data.slice(0, SHOWN)} endpoints={[endpoint]} isOfOne />
               <p className="after">
@@ -130,6 +142,35 @@ function Recent({ endpoint }: { readonly endpoint: Endpoint }) {
         }}
       </Loaded>
     </section>
+  );
+}
+
+/** How long the receiver took to answer each delivery. One without an answer is as high as any. */
+function DeliveryChart({
+  tried,
+  hint,
+}: {
+  readonly tried: readonly Delivery[];
+  readonly hint: string;
+}) {
+  const t = useTexts();
+  const format = useFormat();
+  const explain = useExplanation();
+  const slowest = Math.max(1, ...tried.map(({ response_ms: ms }) => ms ?? 0));
+  return (
+    <Bars
+      label={t.webhooks.chart}
+      hint={hint}
+      bars={tried.map(({ created_at, status, response_code, response_ms: ms, error }) => {
+        const moment = format.moment(created_at ?? '');
+        const took = ms === null ? '' : `, ${t.deliveries.ms(format.number(ms))}`;
+        return {
+          label: moment,
+          parts: [{ tone: status === 'ok' ? 'main' : 'bad', value: ms ?? slowest }],
+          text: `${moment}: ${explain({ status, response_code, error }).what}${took}`,
+        };
+      })}
+    />
   );
 }
 

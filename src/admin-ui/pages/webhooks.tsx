@@ -3,13 +3,12 @@ import { Link } from '@tanstack/react-router';
 import { useFormat } from '../i18n/format.ts';
 import { useTexts } from '../i18n/language.ts';
 import { api } from '../lib/api.ts';
+import { successInTime, successOf, toSpark, type Health } from '../lib/success.ts';
+import { Spark } from '../ui/spark.tsx';
 import { Badge, Empty, Loaded, PageHead } from '../ui/states.tsx';
 import { Table, type Column } from '../ui/table.tsx';
 import { nameOfEndpoint, type Endpoint } from './endpoint-name.ts';
 import { nameOfEvent } from './event-types.ts';
-
-/** Of how many deliveries the success rate of an endpoint is made. */
-export const RECENT = 100;
 
 /** The team's webhook endpoints. */
 export function WebhooksPage() {
@@ -41,6 +40,8 @@ export function WebhooksPage() {
 function EndpointTable({ endpoints }: { readonly endpoints: readonly Endpoint[] }) {
   const t = useTexts();
   const format = useFormat();
+  const health = useQuery(api.admin.deliveries.health.queryOptions({}));
+  const healthOf = new Map(health.data?.data.map((one) => [one.endpoint_id, one]));
   const columns: Column<Endpoint>[] = [
     {
       label: t.webhooks.url,
@@ -68,7 +69,7 @@ function EndpointTable({ endpoints }: { readonly endpoints: readonly Endpoint[] 
         </details>
       ),
     },
-    { label: t.webhooks.success, cell: ({ id }) => <SuccessRate endpointId={id} /> },
+    { label: t.webhooks.success, cell: ({ id }) => <SuccessRate health={healthOf.get(id)} /> },
     {
       label: t.webhooks.lastSuccess,
       cell: ({ last_success_at: at }) =>
@@ -86,29 +87,34 @@ function EndpointTable({ endpoints }: { readonly endpoints: readonly Endpoint[] 
   );
 }
 
-/** How many of the endpoint's last deliveries have arrived. */
-function SuccessRate({ endpointId }: { readonly endpointId: string }) {
+/** How many of the endpoint's last deliveries have arrived, how fast, and what still waits. */
+function SuccessRate({ health }: { readonly health: Health | undefined }) {
   const t = useTexts();
   const format = useFormat();
-  const recent = useQuery(
-    api.admin.deliveries.list.queryOptions({ endpoint_id: endpointId, limit: RECENT }),
-  );
-  const { ok, tried } = countOutcomes(recent.data?.data ?? []);
-  if (tried === 0) return <span className="soft">–</span>;
+  if (health === undefined) return <span className="soft">…</span>;
+  const { endpoint_id, arrived, median_ms: ms, waiting, has_more } = health;
+  const success = successOf(arrived);
+  const amount = format.number(waiting);
   return (
-    <Link to="/deliveries" search={{ endpoint: endpointId }}>
-      {format.percent(ok / tried)} <small>{t.webhooks.ofLast(tried)}</small>
-    </Link>
+    <>
+      {success === null ? (
+        <span className="soft">–</span>
+      ) : (
+        <>
+          <Link to="/deliveries" search={{ endpoint: endpoint_id }}>
+            {format.percent(success)} <small>{t.webhooks.ofLast(arrived.length)}</small>
+          </Link>
+          <Spark values={successInTime(arrived).map(toSpark)} />
+        </>
+      )}
+      {ms !== null && <small className="sub">{t.webhooks.answersIn(format.number(ms))}</small>}
+      {waiting > 0 && (
+        <small className="sub">
+          {t.webhooks.waiting(has_more.includes('waiting') ? t.overview.atLeast(amount) : amount)}
+        </small>
+      )}
+    </>
   );
-}
-
-/** How many deliveries were tried, and how many of these arrived. */
-export function countOutcomes(deliveries: readonly { readonly status: string }[]): {
-  ok: number;
-  tried: number;
-} {
-  const tried = deliveries.filter(({ status }) => status !== 'pending');
-  return { ok: tried.filter(({ status }) => status === 'ok').length, tried: tried.length };
 }
 
 export function EndpointState({ status }: { readonly status: string }) {

@@ -51,7 +51,7 @@ export function Bars({
       <div ref={group} className="bars" role="group" aria-label={label} onKeyDown={walk}>
         {bars.map((bar, place) => (
           <div
-            key={bar.label}
+            key={`${place} ${bar.label}`}
             className="bar"
             role="img"
             aria-label={bar.text}

@@ -1,19 +1,23 @@
 import type { ReactNode } from 'react';
+import { Spark, type SparkValue } from './spark.tsx';
 
 /** A number with what it counts. */
 export function Figure({
   label,
   value,
   hint,
+  spark,
 }: {
   readonly label: ReactNode;
   readonly value: ReactNode;
   readonly hint?: ReactNode;
+  readonly spark?: readonly SparkValue[];
 }) {
   return (
     <div className="figure">
       <p className="figure-label">{label}</p>
       <p className="figure-value">{value}</p>
+      {spark && <Spark values={spark} />}
       {hint && <p className="hint">{hint}</p>}
     </div>
   );

@@ -1,4 +1,4 @@
-import type { ReactNode } from 'react';
+import { Fragment, type ReactNode } from 'react';
 import { useTexts } from '../i18n/language.ts';
 import { Button } from './button.tsx';
 
@@ -16,12 +16,15 @@ export function Table<Row>({
   rows,
   keyOf,
   isFaded,
+  detail,
 }: {
   readonly caption: string;
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
   readonly keyOf: (row: Row) => string;
   readonly isFaded?: (row: Row) => boolean;
+  /** What stands below a row, over the whole width. */
+  readonly detail?: (row: Row) => ReactNode;
 }) {
   return (
     <table className="table" role="table">
@@ -37,19 +40,28 @@ export function Table<Row>({
       </thead>
       <tbody role="rowgroup">
         {rows.map((row) => (
-          <tr key={keyOf(row)} role="row" className={isFaded?.(row) ? 'faded' : undefined}>
-            {columns.map(({ label, kind, cell }) =>
-              kind === 'main' ? (
-                <th key={label} scope="row" role="rowheader">
-                  {cell(row)}
-                </th>
-              ) : (
-                <td key={label} role="cell" className={classOf(kind)} data-label={label}>
-                  {cell(row)}
+          <Fragment key={keyOf(row)}>
+            <tr role="row" className={isFaded?.(row) ? 'faded' : undefined}>
+              {columns.map(({ label, kind, cell }) =>
+                kind === 'main' ? (
+                  <th key={label} scope="row" role="rowheader">
+                    {cell(row)}
+                  </th>
+                ) : (
+                  <td key={label} role="cell" className={classOf(kind)} data-label={label}>
+                    {cell(row)}
+                  </td>
+                ),
+              )}
+            </tr>
+            {detail && (
+              <tr role="row" className="detail">
+                <td role="cell" colSpan={columns.length} aria-colspan={columns.length}>
+                  {detail(row)}
                 </td>
-              ),
+              </tr>
             )}
-          </tr>
+          </Fragment>
         ))}
       </tbody>
     </table>

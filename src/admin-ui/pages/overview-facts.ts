@@ -1,0 +1,59 @@
+import { useQuery } from '@tanstack/react-query';
+import { api, type RouterOutputs } from '../lib/api.ts';
+import { fillDays, firstDayOf } from '../lib/days.ts';
+import type { Health } from '../lib/success.ts';
+import type { QueryLike } from '../ui/states.tsx';
+
+/** How many days are drawn. */
+const DAYS = 30;
+/** Who looks here asks how it is now. */
+export const ANEW = { refetchOnMount: 'always', refetchInterval: 30_000 } as const;
+
+type Days = RouterOutputs['admin']['usage']['daily']['data'];
+
+/** What the overview is made of. */
+export interface Facts {
+  /** The active keys. */
+  readonly keys: RouterOutputs['admin']['apiKeys']['list']['data'];
+  /** The last 30 days, today included. */
+  readonly days: Days;
+  readonly hooks: readonly Health[];
+  readonly crms: RouterOutputs['admin']['crm']['list']['data'];
+}
+
+/** Reads everything that the overview is made of. */
+export function useFacts(): QueryLike<Facts> {
+  const since = firstDayOf(DAYS);
+  const keys = useQuery({ ...api.admin.apiKeys.list.queryOptions({ limit: 200 }), ...ANEW });
+  const usage = useQuery({ ...api.admin.usage.daily.queryOptions({ since }), ...ANEW });
+  const hooks = useQuery({ ...api.admin.deliveries.health.queryOptions({}), ...ANEW });
+  const crms = useQuery({ ...api.admin.crm.list.queryOptions({}), ...ANEW });
+  const queries = [keys, usage, hooks, crms];
+  const refetch = () => queries.map((query) => void query.refetch());
+  const error = queries.find((query) => query.error)?.error ?? null;
+  if (!keys.data || !usage.data || !hooks.data || !crms.data)
+    return { data: undefined, error, refetch };
+  return {
+    data: {
+      keys: keys.data.data.filter(({ state }) => state === 'active'),
+      days: fillDays(usage.data.data, since),
+      hooks: hooks.data.data,
+      crms: crms.data.data,
+    },
+    error,
+    refetch,
+  };
+}
+
+/** Requests of some days by their outcome. */
+export function sumOf(days: Days): {
+  readonly total: number;
+  readonly good: number;
+  readonly limited: number;
+  readonly ours: number;
+} {
+  const sum = (status: keyof Days[number]['requests']) =>
+    days.reduce((all, { requests }) => all + requests[status], 0);
+  const [good, limited, ours] = [sum('2xx'), sum('429'), sum('5xx')];
+  return { total: good + sum('4xx') + limited + ours, good, limited, ours };
+}
