@@ -42,8 +42,13 @@ describe.skipIf(SKIPPED !== '')(`the admin page: sign-in and keys${SKIPPED}`, ()
     const { page, complaints } = await openAdminPage(browser, api, { path: '/keys', team: 'keys' });
     await page.getByRole('link', { name: 'Create a key' }).click();
     await page.getByLabel('Name').fill('Payroll import');
+    // Nothing is chosen before somebody chooses.
+    await page.getByRole('button', { name: 'Create a key' }).click();
+    await page.getByText('Choose at least one permission.').waitFor();
+    await expect.poll(() => page.evaluate('document.activeElement.name')).toBe('template');
     await page.getByLabel('Choose each permission').check();
-    await page.getByLabel('See members').uncheck();
+    expect(await page.getByRole('checkbox', { checked: true }).count()).toBe(0);
+    await page.getByLabel('See trainings').check();
     await page.getByLabel('No end').check();
     await page.getByRole('button', { name: 'Create a key' }).click();
     const dialog = page.getByRole('dialog', { name: 'Your new key' });
@@ -56,7 +61,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: sign-in and keys${SKIPPED}`, ()
     expect(await dialog.isVisible()).toBe(true);
     const { body } = await api.call(secret, 'GET', '/me');
     expect(body).toMatchObject({ tenant_id: 'team_keys' });
-    expect((body as { scopes: string[] }).scopes).not.toContain('users:read');
+    expect((body as { scopes: string[] }).scopes).toEqual(['trainings:read']);
     await dialog.getByLabel('I have stored the key').check();
     await dialog.getByRole('button', { name: 'Done' }).click();
     await rowOf(page, 'Payroll import').waitFor();
@@ -75,6 +80,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: sign-in and keys${SKIPPED}`, ()
     });
     await page.getByRole('link', { name: 'Create a key' }).click();
     await page.getByLabel('Name').fill('Once');
+    await page.getByLabel(/^Read only/).check();
     await page.getByRole('button', { name: 'Create a key' }).click();
     const dialog = page.getByRole('dialog', { name: 'Your new key' });
     const secret = await dialog.locator('code').first().innerText();
@@ -101,6 +107,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: sign-in and keys${SKIPPED}`, ()
   it('names a key that nobody has seen, and replaces it at once', async () => {
     const { page } = await openAdminPage(browser, api, { path: '/keys/new', team: 'lost' });
     await page.getByLabel('Name').fill('Unseen');
+    await page.getByLabel(/^Read only/).check();
     await page.getByRole('button', { name: 'Create a key' }).click();
     await page.getByRole('dialog', { name: 'Your new key' }).waitFor();
     const { page: next } = await openAdminPage(browser, api, { path: '/keys', team: 'lost' });
@@ -147,6 +154,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: sign-in and keys${SKIPPED}`, ()
   it('says at the field why a key is refused', async () => {
     const { page } = await openAdminPage(browser, api, { path: '/keys/new', team: 'acme' });
     await page.getByLabel('Name').fill('full');
+    await page.getByLabel(/^Read only/).check();
     await page.getByRole('button', { name: 'Create a key' }).click();
     await page.getByText('The team has, or had, a key of this name. Choose another one.').waitFor();
     const name = page.getByLabel('Name');
@@ -203,6 +211,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: sign-in and keys${SKIPPED}`, ()
   it('keeps a form while the session has ended, and goes on after signing in', async () => {
     const { page } = await openAdminPage(browser, api, { path: '/keys/new', team: 'acme' });
     await page.getByLabel('Name').fill('Kept text');
+    await page.getByLabel(/^Read only/).check();
     await page.context().clearCookies();
     await page.getByRole('button', { name: 'Create a key' }).click();
     const dialog = page.getByRole('dialog', { name: 'Your session has ended' });

@@ -44,6 +44,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: states${SKIPPED}`, () => {
   it('says that the reader is offline, loses nothing and goes on by itself', async () => {
     const page = await open('offline', '/keys/new');
     await page.getByLabel('Name').fill('Kept text');
+    await page.getByLabel(/^Read only/).check();
     await page.context().setOffline(true);
     await page.getByText(OFFLINE).waitFor();
     await page.getByRole('button', { name: 'Create a key' }).click();
@@ -112,6 +113,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: states${SKIPPED}`, () => {
     await comeBack(page);
     await page.getByRole('link', { name: 'Create a key' }).click();
     await page.getByLabel('Name').fill('Too late');
+    await page.getByLabel(/^Read only/).check();
     await owner.admin.team.withdrawRight.mutate(right);
     await page.getByRole('button', { name: 'Create a key' }).click();
     await page.getByText('The owner of the team can change them under Members.').waitFor();

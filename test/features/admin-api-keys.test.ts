@@ -223,18 +223,21 @@ describe('list', () => {
     expect(data[0]?.creator).toEqual({ member_id: memberId('private', 'owner') });
   });
 
-  test('offers two templates, and every scope', async () => {
+  test('offers templates by purpose, those that allow least first, and every scope', async () => {
     const { templates, scopes } = await (await as('a', 'admin')).admin.apiKeys.templates.query({});
     const reads = SCOPES.filter((scope) => scope.endsWith(':read'));
     expect(reads).toHaveLength(7);
-    expect(templates).toMatchObject([
-      { id: 'read_only', scopes: reads },
-      {
-        id: 'read_and_assignments',
-        scopes: expect.arrayContaining([...reads, 'assignments:write']),
-      },
+    expect(templates.map(({ id, scopes: allowed }) => [id, allowed])).toEqual([
+      ['members_only', ['users:read', 'users:write']],
+      ['results', ['trainings:read', 'evaluations:read', 'analytics:read']],
+      ['assignments', ['users:read', 'assignments:read', 'assignments:write', 'catalog:read']],
+      ['read_only', reads],
+      ['read_and_assignments', expect.arrayContaining([...reads, 'assignments:write'])],
     ]);
-    expect(templates[1]?.scopes).toHaveLength(8);
+    expect(templates[4]?.scopes).toHaveLength(8);
+    expect(templates[0]?.purpose).toBe(
+      'Sieht, wer im Team ist, lädt ein und entfernt. Sieht keine Trainings oder Ergebnisse.',
+    );
     expect(scopes.map(({ scope }) => scope)).toEqual(SCOPES);
   });
 });

@@ -36,7 +36,7 @@ export const de: Texts = {
     results: 'Teamergebnisse',
     audit: 'Protokoll',
   },
-  roles: { owner: 'Inhaberin', admin: 'Administration', member: 'Mitglied' },
+  roles: { owner: 'Inhaber:in', admin: 'Administration', member: 'Mitglied' },
   session: {
     loading: 'Wird geladen …',
     welcome: 'Anmelden',
@@ -56,7 +56,7 @@ export const de: Texts = {
       'neuen Tab an und kehren dann zu diesem zurück.',
     forbidden: 'Diese Seite ist für die Administration',
     forbiddenHint:
-      'Sie sind als Mitglied angemeldet. Die Inhaberin des Teams oder jemand aus der ' +
+      'Sie sind als Mitglied angemeldet. Wem das Team gehört oder jemand aus der ' +
       'Administration kann Ihnen diese Rolle geben.',
     closed: 'Dieses Team ist geschlossen',
     closedHint:
@@ -103,16 +103,16 @@ export const de: Texts = {
     withheld: 'Durch den Datenschutzschalter „Daten einzelner Mitglieder“ verborgen',
     requestId: (id) => `Anfragekennung für den Support: ${id}`,
     needsRight:
-      'Dafür ist das Recht „Schnittstellen verwalten“ nötig. Die Inhaberin des Teams kann es ' +
+      'Dafür ist das Recht „Schnittstellen verwalten“ nötig. Wem das Team gehört, kann es ' +
       'unter Mitglieder vergeben.',
-    needsOwner: 'Das kann nur die Inhaberin des Teams.',
+    needsOwner: 'Das kann nur, wem das Team gehört.',
     shown: (n) => count(n, '1 Eintrag angezeigt', `${n} Einträge angezeigt`),
   },
   problems: {
     bad_request: 'Der Dienst hat das nicht verstanden.',
     unauthorized: 'Ihre Sitzung ist beendet.',
     forbidden:
-      'Ihre Rolle oder Ihre Rechte erlauben das nicht. Die Inhaberin des Teams kann sie unter ' +
+      'Ihre Rolle oder Ihre Rechte erlauben das nicht. Wem das Team gehört, kann sie unter ' +
       'Mitglieder ändern.',
     insufficient_scope: 'Ihre Rechte reichen dafür nicht aus.',
     privacy_restricted: 'Der Datenschutzschalter „Daten einzelner Mitglieder“ verbirgt das.',
@@ -123,7 +123,7 @@ export const de: Texts = {
     seat_limit_reached: 'Alle Plätze des Teams sind belegt.',
     last_admin:
       'Das ist die letzte Person mit der Rolle Administration. Geben Sie sie zuerst einer anderen.',
-    owner: 'Die Inhaberin des Teams kann hier nicht geändert werden.',
+    owner: 'Wem das Team gehört, lässt sich hier nicht ändern.',
     validation_error: 'Bitte prüfen Sie Ihre Eingaben.',
     idempotency_mismatch: 'Das wurde schon mit anderem Inhalt gesendet.',
     kombination_ungueltig: 'Diese Einträge passen nicht zusammen.',
@@ -175,7 +175,7 @@ export const de: Texts = {
     neverStoredHint:
       'Niemand hat bestätigt, diesen Schlüssel gespeichert zu haben, und nichts hat ihn benutzt. ' +
       'Sie bekommen einen neuen mit denselben Berechtigungen.',
-    you: 'Ihnen',
+    you: 'von Ihnen',
     permissions: 'Was darf er?',
     custom: 'Jede Berechtigung einzeln wählen',
     permissionsNeeded: 'Wählen Sie mindestens eine Berechtigung.',
@@ -473,8 +473,22 @@ export const de: Texts = {
       'Offene Aufgaben werden sofort zurückgezogen. Trainings und Fälle des Teams bleiben. ' +
       'API-Schlüssel, die diese Person erstellt hat, gelten weiter: Ersetzen Sie sie, wenn die ' +
       'Person sie gesehen hat.',
+    leaverRight: 'Hat das Recht für Schlüssel und Webhooks und verliert es.',
+    leaverNoRight: 'Hat außer der Rolle kein Recht.',
+    leaverOpen: (n, text) =>
+      n === 0
+        ? 'Hat keine offene Aufgabe.'
+        : count(n, 'Hat 1 offene Aufgabe.', `Hat ${text} offene Aufgaben.`),
+    leaverNoKey: 'Hat keinen Schlüssel erstellt, der noch gilt.',
+    leaverKeys: (n, names) =>
+      count(
+        n,
+        `Hat einen Schlüssel erstellt, der weiter gilt: ${names}.`,
+        `Hat ${n} Schlüssel erstellt, die weiter gelten: ${names}.`,
+      ),
+    leaverToKeys: 'Ersetzen',
     removed: 'Aus dem Team entfernt.',
-    ownerWhy: 'Die Inhaberin kann hier nicht geändert werden. Das geht in Ihrer Anwendung.',
+    ownerWhy: 'Wem das Team gehört, lässt sich nur in Ihrer Anwendung ändern.',
     you: '(Sie)',
     seats: (used, all) => `${used} von ${all} Plätzen sind belegt.`,
     find: 'Adresse oder ID',
@@ -585,6 +599,26 @@ export const de: Texts = {
     toRequest: 'Zur Anfrage',
   },
   requests: {
+    codeNames: {
+      bad_request: 'Nicht verstanden',
+      unauthorized: 'Kein gültiger Schlüssel',
+      forbidden: 'Nicht erlaubt',
+      insufficient_scope: 'Berechtigung fehlt',
+      privacy_restricted: 'Durch Datenschutz verborgen',
+      api_disabled: 'API nicht verfügbar',
+      vorgabe_gesperrt: 'Durch eine Vorgabe gesperrt',
+      not_found: 'Nicht gefunden',
+      conflict: 'Konflikt',
+      seat_limit_reached: 'Alle Plätze belegt',
+      last_admin: 'Letzte Administration',
+      owner: 'Gehört dem Team',
+      validation_error: 'Ungültige Eingabe',
+      idempotency_mismatch: 'Mit anderem Inhalt wiederholt',
+      kombination_ungueltig: 'Passt nicht zusammen',
+      rate_limited: 'Zu viele Anfragen',
+      internal: 'Fehler bei uns',
+      unavailable: 'Gerade überlastet',
+    },
     title: 'Anfragen',
     intro:
       'Was Ihre Programme mit ihren Schlüsseln angefragt haben, und was daraus wurde, 7 Tage lang.',
@@ -679,6 +713,13 @@ export const de: Texts = {
     gap: 'Lohnt sich zu üben',
     none: 'Noch keine Punkte',
     single: 'Einzelne Mitglieder',
+    spread: 'Wie sich die Durchschnittswerte verteilen',
+    spreadHint:
+      'Mitglieder nach ihrem Durchschnitt. Mit den Pfeiltasten gehen Sie durch die Balken.',
+    withScore: (n, range) =>
+      count(n, `${range} Punkte: 1 Mitglied`, `${range} Punkte: ${n} Mitglieder`),
+    best: (n) => `Die besten ${n}`,
+    last: (n) => `Die letzten ${n}`,
     person: (n) => `Mitglied ${n}`,
     delta: 'Änderung in 30 Tagen',
     singleWithheld:
@@ -854,6 +895,23 @@ export const de: Texts = {
         `${text} Anfragen sind durch einen Fehler bei uns gescheitert.`,
       ),
     atLeast: (n) => `mindestens ${n}`,
+  },
+  finder: {
+    open: 'Suchen',
+    title: 'Alles durchsuchen',
+    label: 'Seite, Schlüssel, Webhook, Mitglied oder Kennung',
+    placeholder: 'Adresse, Name, kopierte Kennung oder Meldung',
+    found: 'Gefunden',
+    hint: 'Pfeiltasten wählen, Enter öffnet. „/“ und Strg-K führen von überall hierher.',
+    secret:
+      'Das ist ein Geheimnis. Es wurde nirgendwohin gesendet; gezeigt wird nur sein Schlüssel.',
+    page: 'Seite',
+    key: 'Anfragen des Schlüssels',
+    webhook: 'Webhook',
+    member: 'Mitglied',
+    request: 'Anfrage',
+    delivery: 'Zustellung',
+    history: 'Was das Protokoll dazu sagt',
   },
   steps: {
     title: 'Erste Schritte',

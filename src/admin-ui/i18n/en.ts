@@ -1,5 +1,6 @@
 /** The texts of the page in English. `de.ts` has the type of this object. */
 import type { EventType } from '../../core/events.ts';
+import type { ProblemCode } from '../../core/problem.ts';
 
 const count = (n: number, one: string, many: string): string => (n === 1 ? one : many);
 
@@ -156,7 +157,7 @@ export const en = {
     neverStoredHint:
       'Nobody has confirmed storing this key, and nothing has used it. You get a new one with ' +
       'the same permissions.',
-    you: 'you',
+    you: 'by you',
     permissions: 'What may it do?',
     custom: 'Choose each permission',
     permissionsNeeded: 'Choose at least one permission.',
@@ -445,6 +446,20 @@ export const en = {
     removeHint:
       'Open assignments are revoked at once. Trainings and team cases stay. API keys that this ' +
       'person created go on working: replace them if the person has seen them.',
+    leaverRight: 'Holds the right to manage keys and webhooks, and loses it.',
+    leaverNoRight: 'Holds no right besides the role.',
+    leaverOpen: (n: number, text: string) =>
+      n === 0
+        ? 'Has no open assignment.'
+        : count(n, 'Has 1 open assignment.', `Has ${text} open assignments.`),
+    leaverNoKey: 'Has made no key that still works.',
+    leaverKeys: (n: number, names: string) =>
+      count(
+        n,
+        `Has made a key that goes on working: ${names}.`,
+        `Has made ${n} keys that go on working: ${names}.`,
+      ),
+    leaverToKeys: 'Replace',
     removed: 'Removed from the team.',
     ownerWhy: 'The owner cannot be changed here. Your application can name another owner.',
     you: '(you)',
@@ -554,6 +569,26 @@ export const en = {
     toRequest: 'To the request',
   },
   requests: {
+    codeNames: {
+      bad_request: 'Not understood',
+      unauthorized: 'No valid key',
+      forbidden: 'Not allowed',
+      insufficient_scope: 'Permission missing',
+      privacy_restricted: 'Withheld by privacy',
+      api_disabled: 'API not available',
+      vorgabe_gesperrt: 'Blocked by a policy',
+      not_found: 'Not found',
+      conflict: 'Conflict',
+      seat_limit_reached: 'All seats taken',
+      last_admin: 'Last admin',
+      owner: 'Owner of the team',
+      validation_error: 'Invalid input',
+      idempotency_mismatch: 'Repeated with other content',
+      kombination_ungueltig: 'Does not fit together',
+      rate_limited: 'Too many requests',
+      internal: 'Our error',
+      unavailable: 'Busy at the moment',
+    } satisfies Record<ProblemCode, string>,
     title: 'Requests',
     intro: 'What your programs asked for with their keys, and what came of it, for 7 days.',
     refresh: 'Look again',
@@ -642,6 +677,12 @@ export const en = {
     gap: 'Worth practising',
     none: 'No score yet',
     single: 'Individual members',
+    spread: 'How the average scores are spread',
+    spreadHint: 'Members by their average score. Walk through the bars with the arrow keys.',
+    withScore: (n: number, range: string) =>
+      count(n, `${range} points: 1 member`, `${range} points: ${n} members`),
+    best: (n: number) => `The best ${n}`,
+    last: (n: number) => `The last ${n}`,
     person: (n: number) => `Member ${n}`,
     delta: 'Change in 30 days',
     singleWithheld:
@@ -807,6 +848,22 @@ export const en = {
         `${text} requests failed by an error of ours.`,
       ),
     atLeast: (n: string) => `at least ${n}`,
+  },
+  finder: {
+    open: 'Search',
+    title: 'Search everything',
+    label: 'Page, key, webhook, member or id',
+    placeholder: 'An address, a name, a pasted id or message',
+    found: 'Found',
+    hint: 'Arrow keys choose, Enter opens. “/” and Ctrl-K lead here from everywhere.',
+    secret: 'This is a secret. It was not sent anywhere; only the key that it belongs to is shown.',
+    page: 'Page',
+    key: 'Requests of the key',
+    webhook: 'Webhook',
+    member: 'Member',
+    request: 'Request',
+    delivery: 'Delivery',
+    history: 'What the audit log says of it',
   },
   steps: {
     title: 'First steps',

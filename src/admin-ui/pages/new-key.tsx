@@ -18,14 +18,15 @@ const DAY_MS = 86_400_000;
 const EXPIRIES = [30, 90, 365] as const;
 const CUSTOM = 'custom';
 
-/** A template, or `CUSTOM` with these scopes. */
+/** A template, or `CUSTOM` with these scopes, or nothing yet. */
 interface Chosen {
-  readonly template: string;
+  readonly template: string | null;
   readonly custom: readonly string[];
 }
 
 function scopesOf({ templates }: Offer, { template, custom }: Chosen): readonly string[] {
-  return templates.find(({ id }) => id === template)?.scopes ?? custom;
+  if (template === CUSTOM) return custom;
+  return templates.find(({ id }) => id === template)?.scopes ?? [];
 }
 
 /** Creates an API key. */
@@ -47,10 +48,7 @@ function NewKeyForm({ offer }: { readonly offer: Offer }) {
   const why = useWhyNotKeys();
   const navigate = useNavigate();
   const cache = useQueryClient();
-  const [chosen, setChosen] = useState<Chosen>({
-    template: offer.templates[0]?.id ?? CUSTOM,
-    custom: [],
-  });
+  const [chosen, setChosen] = useState<Chosen>({ template: null, custom: [] });
   const [days, setDays] = useState<number | null>(90);
   const [wasSent, setSent] = useState(false);
   // Sent again, a creation must be the same one, and end on the day that the page shows.
@@ -123,14 +121,14 @@ function Permissions({
   const { template, custom } = chosen;
   return (
     <Group legend={t.keys.permissions} error={error}>
-      {offer.templates.map(({ id, name, scopes }) => (
+      {offer.templates.map(({ id, name, purpose, scopes }) => (
         <div key={id}>
           <Choice
             kind="radio"
             name="template"
             checked={template === id}
             label={name}
-            hint={t.keys.countScopes(scopes.length)}
+            hint={purpose}
             onChange={() => onChange({ template: id, custom })}
           />
           {template === id && (
@@ -147,7 +145,7 @@ function Permissions({
         name="template"
         checked={template === CUSTOM}
         label={t.keys.custom}
-        onChange={() => onChange({ template: CUSTOM, custom: scopesOf(offer, chosen) })}
+        onChange={() => onChange({ template: CUSTOM, custom })}
       />
       {template === CUSTOM && (
         <Scopes

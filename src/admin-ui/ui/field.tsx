@@ -1,4 +1,4 @@
-import { useEffect, useId, useRef, type ReactNode } from 'react';
+import { useEffect, useId, useRef, type ReactNode, type RefObject } from 'react';
 import { useTexts } from '../i18n/language.ts';
 import { problemOf, type Problem } from '../lib/problem.ts';
 
@@ -22,9 +22,11 @@ export function Field({
   readonly children: (props: ControlProps) => ReactNode;
 }) {
   const id = useId();
+  const box = useRef<HTMLDivElement>(null);
+  useFirstWrong(box, error);
   const describedBy = [hint ? `${id}-hint` : '', error ? `${id}-error` : ''].join(' ').trim();
   return (
-    <div className="field">
+    <div className="field" ref={box} data-wrong={error ? true : undefined}>
       <label htmlFor={id}>{label}</label>
       {hint && (
         <p id={`${id}-hint`} className="hint">
@@ -45,6 +47,15 @@ export function Field({
   );
 }
 
+/** Gives the focus to the field whose value is wrong, the first one if there are several. */
+function useFirstWrong(box: RefObject<HTMLElement | null>, error: string | null | undefined): void {
+  useEffect(() => {
+    const first = box.current?.closest('form, dialog')?.querySelector('[data-wrong]');
+    if (!error || !first || first !== box.current) return;
+    first.querySelector<HTMLElement>('input, select, textarea')?.focus();
+  }, [box, error]);
+}
+
 /** Several controls with one question. */
 export function Group({
   legend,
@@ -55,8 +66,10 @@ export function Group({
   readonly error?: string | null | undefined;
   readonly children: ReactNode;
 }) {
+  const box = useRef<HTMLFieldSetElement>(null);
+  useFirstWrong(box, error);
   return (
-    <fieldset className="group">
+    <fieldset className="group" ref={box} data-wrong={error ? true : undefined}>
       <legend>{legend}</legend>
       {children}
       {error && (

@@ -20,6 +20,8 @@
  *  * Somebody with the right for keys can confirm that a key is stored. It says nothing else of the
  *    key; the page names keys that nobody has confirmed and nothing has used. Only the first
  *    confirmation is a change.
+ *  * Besides the two templates of the specification, the app offers one for each purpose that
+ *    customers have named most. They come first, since each allows less.
  *  * A key that is both revoked and expired has the state `revoked`. Both depend on the database's
  *    clock, as in authentication.
  *  * With a plan without the API, creation and rotation throw `api_disabled`. Listing and revoking
@@ -45,17 +47,58 @@ export type KeyState = 'active' | 'expired' | 'revoked';
 export interface Template {
   readonly id: string;
   readonly name: Localized;
+  /** What a program with such a key can do, in words. */
+  readonly purpose: Localized;
   readonly scopes: readonly Scope[];
 }
 
 const READ_SCOPES = SCOPES.filter((scope) => scope.endsWith(':read'));
 
-/** The sets of scopes that the app offers for a new key. */
+/** The sets of scopes that the app offers for a new key, those that allow least first. */
 export const TEMPLATES: readonly Template[] = [
-  { id: 'read_only', name: { de: 'Nur lesen', en: 'Read only' }, scopes: READ_SCOPES },
+  {
+    id: 'members_only',
+    name: { de: 'Personal: nur Mitglieder', en: 'HR: members only' },
+    purpose: {
+      de: 'Sieht, wer im Team ist, lädt ein und entfernt. Sieht keine Trainings oder Ergebnisse.',
+      en: 'Sees who is in the team, invites and removes. Sees no trainings and no results.',
+    },
+    scopes: inOrder(['users:read', 'users:write']),
+  },
+  {
+    id: 'results',
+    name: { de: 'Auswertung: Ergebnisse lesen', en: 'BI: read results' },
+    purpose: {
+      de: 'Sieht Trainings, Bewertungen und Teamergebnisse. Ändert nichts.',
+      en: 'Sees trainings, evaluations and the results of the team. Changes nothing.',
+    },
+    scopes: inOrder(['trainings:read', 'evaluations:read', 'analytics:read']),
+  },
+  {
+    id: 'assignments',
+    name: { de: 'Lernplattform: Aufgaben', en: 'LMS: assignments' },
+    purpose: {
+      de: 'Gibt Aufgaben aus dem Katalog und sieht, ob sie erledigt sind. Keine Ergebnisse.',
+      en: 'Gives assignments from the catalog, and sees whether they are done. No results.',
+    },
+    scopes: inOrder(['users:read', 'assignments:read', 'assignments:write', 'catalog:read']),
+  },
+  {
+    id: 'read_only',
+    name: { de: 'Nur lesen', en: 'Read only' },
+    purpose: {
+      de: 'Sieht alles, was ein Schlüssel sehen kann. Ändert nichts.',
+      en: 'Sees all that a key can see. Changes nothing.',
+    },
+    scopes: READ_SCOPES,
+  },
   {
     id: 'read_and_assignments',
     name: { de: 'Lesen und Aufgaben', en: 'Read plus assignments' },
+    purpose: {
+      de: 'Sieht alles, was ein Schlüssel sehen kann, und ändert Aufgaben.',
+      en: 'Sees all that a key can see, and changes assignments.',
+    },
     scopes: inOrder([...READ_SCOPES, 'assignments:write']),
   },
 ];

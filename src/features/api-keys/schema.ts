@@ -62,6 +62,7 @@ export const templates = z.object({
     z.object({
       id: z.string(),
       name: z.string().meta({ description: 'In the language of `Accept-Language`.' }),
+      purpose: z.string().meta({ description: 'What a program with such a key can do, in words.' }),
       scopes: z.array(z.string()),
     }),
   ),

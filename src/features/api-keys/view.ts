@@ -29,13 +29,15 @@ export function toTemplates(
   offered: readonly {
     readonly id: string;
     readonly name: Localized;
+    readonly purpose: Localized;
     readonly scopes: readonly Scope[];
   }[],
 ): z.input<typeof templates> {
   return {
-    templates: offered.map(({ id, name, scopes }) => ({
+    templates: offered.map(({ id, name, purpose, scopes }) => ({
       id,
       name: name[language],
+      purpose: purpose[language],
       scopes: [...scopes],
     })),
     scopes: Object.entries(SCOPE_DESCRIPTIONS).map(([scope, description]) => ({
