@@ -146,3 +146,24 @@ test('the seats that are taken are those of members and invitations', async () =
     used: data.length,
   });
 });
+
+test('somebody who leaves has open assignments, which are counted up to a limit', async () => {
+  const app = await appAsMember(api, 'hidden', 'admin');
+  const leaver = (id: string) => app.admin.members.leaver.query({ member_id: id });
+  const add = (count: number, status: string) =>
+    api.db.pool.query(
+      `insert into assignment (team_id, id, member_id, title, situation_id, personality_id,
+         industry_id, status, created_at)
+       select 'team_hidden', $2 || n, 'mem_hidden_member', 'x', 'sit_cold', 'per_calm', 'ind_saas',
+         $2, now()
+       from generate_series(1, $1::int) n`,
+      [count, status],
+    );
+  expect(await leaver('mem_hidden_member')).toEqual({ open_assignments: 0, has_more: false });
+  await add(3, 'done');
+  await add(1_000, 'open');
+  expect(await leaver('mem_hidden_member')).toEqual({ open_assignments: 1_000, has_more: false });
+  await api.db.pool.query(`update assignment set status = 'open' where status = 'done'`);
+  expect(await leaver('mem_hidden_member')).toEqual({ open_assignments: 1_000, has_more: true });
+  expect(await codeOf(leaver('mem_other_member'))).toBe('not_found');
+});

@@ -15,7 +15,8 @@ import { Badge, Empty, Loaded, PageHead } from '../ui/states.tsx';
 import { Table, type Column } from '../ui/table.tsx';
 import { ChangeMember } from './change-member.tsx';
 import { InviteMember } from './invite-member.tsx';
-import { nameOf, type Member } from './member-name.ts';
+import { nameOf, type Member, type MemberTask } from './member-name.ts';
+import { RemoveMember } from './remove-member.tsx';
 
 const route = getRouteApi('/members');
 const ROWS = 50;
@@ -159,29 +160,6 @@ function Pages({ next }: { readonly next: string | null }) {
         </Link>
       )}
     </nav>
-  );
-}
-
-interface MemberTask {
-  readonly member: Member;
-  readonly onDone: (text: string) => Promise<void>;
-  readonly onClose: () => void;
-}
-
-function RemoveMember({ member, onDone, onClose }: MemberTask) {
-  const t = useTexts();
-  const remove = useMutation(
-    api.v1.members.remove.mutationOptions({ onSuccess: () => onDone(t.members.removed) }),
-  );
-  return (
-    <Confirm
-      title={t.members.removeTitle(nameOf(member))}
-      hint={t.members.removeHint}
-      action={t.members.remove}
-      mutation={remove}
-      onConfirm={() => remove.mutate({ member_id: member.id })}
-      onClose={onClose}
-    />
   );
 }
 

@@ -2,7 +2,15 @@ import { pageResponse } from '../../core/page.ts';
 import { okOutput } from '../../core/shapes.ts';
 import { changeContextOf } from '../../trpc/context.ts';
 import { appProcedure } from '../../trpc/procedures.ts';
-import { foundMemberPage, member, removeInput, searchInput, seats, seatsInput } from './schema.ts';
+import {
+  foundMemberPage,
+  leaver,
+  member,
+  removeInput,
+  searchInput,
+  seats,
+  seatsInput,
+} from './schema.ts';
 import * as service from './service.ts';
 import { toFoundMember, toMember } from './view.ts';
 
@@ -20,6 +28,13 @@ export const adminMembers = {
 
   seats: appProcedure({ access: 'admins', input: seatsInput, output: seats }).query(({ ctx }) =>
     service.readSeats(ctx.db, ctx.team.id),
+  ),
+
+  leaver: appProcedure({ access: 'admins', input: removeInput, output: leaver }).query(
+    async ({ ctx, input }) => {
+      const found = await service.readLeaver(ctx.db, ctx.team.id, input.member_id);
+      return { open_assignments: found.openAssignments, has_more: found.hasMore };
+    },
   ),
 };
 

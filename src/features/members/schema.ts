@@ -36,6 +36,10 @@ export const seats = z.object({
   seats: z.int().meta({ description: 'How many the plan has.' }),
   used: z.int().meta({ description: 'How many members and invitations take.' }),
 });
+export const leaver = z.object({
+  open_assignments: z.int().meta({ description: 'How many a removal revokes, 1000 at most.' }),
+  has_more: z.boolean().meta({ description: 'Whether there are more.' }),
+});
 
 const memberId = {
   member_id: id.meta({ description: 'Id of a member.', examples: ['mem_01jc4f3x'] }),

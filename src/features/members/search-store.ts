@@ -100,3 +100,14 @@ export async function readSeats(
   if (!row) throw new Error('the team of the request does not exist');
   return row;
 }
+
+/** More open assignments than anybody does. */
+export const OPEN_COUNTED_MAX = 1_000;
+
+/** How many assignments of the member are open, one more than are counted at most. */
+export function countOpenAssignments(db: Db, teamId: string, memberId: string): Promise<number> {
+  return db.prisma.assignment.count({
+    where: { teamId, memberId, status: 'open' },
+    take: OPEN_COUNTED_MAX + 1,
+  });
+}

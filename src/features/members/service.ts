@@ -52,6 +52,20 @@ export async function searchMembers(
 
 export { readSeats } from './search-store.ts';
 
+/** What a removal takes from a member. Throws `not_found`. */
+export async function readLeaver(
+  db: Db,
+  teamId: string,
+  memberId: string,
+): Promise<{ readonly openAssignments: number; readonly hasMore: boolean }> {
+  await getMember(db, teamId, memberId);
+  const counted = await searches.countOpenAssignments(db, teamId, memberId);
+  return {
+    openAssignments: Math.min(counted, searches.OPEN_COUNTED_MAX),
+    hasMore: counted > searches.OPEN_COUNTED_MAX,
+  };
+}
+
 /** Throws `not_found`. */
 export async function getMember(db: Db, teamId: string, memberId: string): Promise<MemberRow> {
   const row = await store.findMember(db, teamId, memberId);

@@ -1,0 +1,62 @@
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useFormat } from '../i18n/format.ts';
+import { useTexts } from '../i18n/language.ts';
+import { api } from '../lib/api.ts';
+import { Confirm } from '../ui/confirm.tsx';
+import { Loaded } from '../ui/states.tsx';
+import { nameOf, type Member, type MemberTask } from './member-name.ts';
+
+/** Removes somebody who leaves, and shows what they have: rights, open assignments, keys. */
+export function RemoveMember({ member, onDone, onClose }: MemberTask) {
+  const t = useTexts();
+  const remove = useMutation(
+    api.v1.members.remove.mutationOptions({ onSuccess: () => onDone(t.members.removed) }),
+  );
+  return (
+    <Confirm
+      title={t.members.removeTitle(nameOf(member))}
+      hint={t.members.removeHint}
+      action={t.members.remove}
+      mutation={remove}
+      onConfirm={() => remove.mutate({ member_id: member.id })}
+      onClose={onClose}
+    >
+      <Holdings member={member} />
+    </Confirm>
+  );
+}
+
+function Holdings({ member: { id, rights } }: { readonly member: Member }) {
+  const t = useTexts();
+  const format = useFormat();
+  const leaver = useQuery(api.admin.members.leaver.queryOptions({ member_id: id }));
+  const keys = useQuery(api.admin.apiKeys.list.queryOptions({ limit: 200 }));
+  const own = (keys.data?.data ?? []).filter(
+    ({ state, creator }) => state === 'active' && creator.member_id === id,
+  );
+  return (
+    <Loaded query={keys.isPending ? { ...leaver, data: undefined } : leaver} rows={1}>
+      {({ open_assignments: open, has_more }) => (
+        <ul className="bullets">
+          <li>{rights.length > 0 ? t.members.leaverRight : t.members.leaverNoRight}</li>
+          <li>
+            {has_more
+              ? t.members.leaverOpen(open, t.overview.atLeast(format.number(open)))
+              : t.members.leaverOpen(open, format.number(open))}
+          </li>
+          <li>
+            {own.length === 0 ? (
+              t.members.leaverNoKey
+            ) : (
+              <>
+                {t.members.leaverKeys(own.length, format.list(own.map(({ name }) => name)))}{' '}
+                <Link to="/keys">{t.members.leaverToKeys}</Link>
+              </>
+            )}
+          </li>
+        </ul>
+      )}
+    </Loaded>
+  );
+}
