@@ -1,11 +1,13 @@
 /** What surrounds every page: navigation, the reader's choices, and the states of the session. */
 import { Link, Outlet, useLocation } from '@tanstack/react-router';
-import { useEffect, useId, useRef, useState, type ReactNode } from 'react';
+import { Suspense, useEffect, useId, useRef, useState, type ReactNode } from 'react';
 import { setLanguage, useLanguage, useTexts } from './i18n/language.ts';
 import { keepFocus } from './lib/focus.ts';
+import { listenForFinder, showFinder, useFinder } from './lib/finder.ts';
 import { IS_FRAMED, useHostChoices } from './lib/host-port.ts';
 import { SERVICE_PATH } from './lib/shell.ts';
-import { preloadPages } from './lib/lazy.tsx';
+import { lazyPage, preloadPages } from './lib/lazy.tsx';
+import { NAVIGATION } from './lib/navigation.ts';
 import { useSession, useSessionState } from './lib/session.ts';
 import { setTheme, THEMES, useTheme, type Theme } from './lib/theme.ts';
 import { SessionEnded, SignIn, SignOut, Standstill } from './sign-in.tsx';
@@ -15,6 +17,8 @@ import { Loading } from './ui/states.tsx';
 
 /** The first page comes first. */
 const PRELOAD_AFTER_MS = 1_500;
+
+const Finder = lazyPage(() => import('./pages/finder.tsx'), 'Finder');
 
 export function Frame() {
   const state = useSessionState();
@@ -47,6 +51,8 @@ function SignedIn() {
     return () => window.clearTimeout(timer);
   }, []);
   useEffect(() => setOpen(false), [location.pathname]);
+  useEffect(listenForFinder, []);
+  const isFinding = useFinder();
   return (
     <>
       <a
@@ -74,12 +80,20 @@ function SignedIn() {
         </header>
         <aside className="side" id="navigation" aria-label={t.app.menu}>
           <p className="team">{team.name}</p>
+          <button type="button" className="find" onClick={() => showFinder(true)}>
+            {t.finder.open} <kbd>/</kbd>
+          </button>
           <Navigation />
           <Choices />
         </aside>
         <main id="content" ref={main} tabIndex={-1}>
           <Offline />
           <Outlet />
+          {isFinding && (
+            <Suspense>
+              <Finder />
+            </Suspense>
+          )}
         </main>
       </div>
       <NoticeRegion />
@@ -91,38 +105,20 @@ function Navigation() {
   const t = useTexts();
   return (
     <nav aria-label={t.app.navigation}>
-      <Link to="/" activeOptions={{ exact: true }}>
-        {t.nav.overview}
-      </Link>
-      <NavigationGroup title={t.nav.connect}>
-        <Link to="/keys" activeOptions={{ includeSearch: false }}>
-          {t.nav.keys}
-        </Link>
-        <Link to="/requests" activeOptions={{ includeSearch: false }}>
-          {t.nav.requests}
-        </Link>
-        <Link to="/webhooks">{t.nav.webhooks}</Link>
-        <Link to="/deliveries" activeOptions={{ includeSearch: false }}>
-          {t.nav.deliveries}
-        </Link>
-        <Link to="/crm">{t.nav.crm}</Link>
-      </NavigationGroup>
-      <NavigationGroup title={t.nav.team}>
-        <Link to="/members" activeOptions={{ includeSearch: false }}>
-          {t.nav.members}
-        </Link>
-        <Link to="/privacy">{t.nav.privacy}</Link>
-        <Link to="/catalog">{t.nav.catalog}</Link>
-      </NavigationGroup>
-      <NavigationGroup title={t.nav.insight}>
-        <Link to="/usage" activeOptions={{ includeSearch: false }}>
-          {t.nav.usage}
-        </Link>
-        <Link to="/results">{t.nav.results}</Link>
-        <Link to="/audit" activeOptions={{ includeSearch: false }}>
-          {t.nav.audit}
-        </Link>
-      </NavigationGroup>
+      {NAVIGATION.map(({ group, pages }) => {
+        const links = pages.map(({ to, name }) => (
+          <Link key={to} to={to} activeOptions={{ exact: to === '/', includeSearch: false }}>
+            {t.nav[name]}
+          </Link>
+        ));
+        return group === null ? (
+          links
+        ) : (
+          <NavigationGroup key={group} title={t.nav[group]}>
+            {links}
+          </NavigationGroup>
+        );
+      })}
     </nav>
   );
 }

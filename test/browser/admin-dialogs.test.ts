@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { de } from '../../src/admin-ui/i18n/de.ts';
 import { en, type Texts } from '../../src/admin-ui/i18n/en.ts';
 import { SUBSCRIBABLE_EVENTS } from '../../src/admin-ui/pages/event-types.ts';
+import { NAVIGATION } from '../../src/admin-ui/lib/navigation.ts';
 import { openAdminPage, settle } from '../support/admin-page.ts';
 import { findDialogs } from '../support/admin-ui.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
@@ -112,6 +113,20 @@ const DIALOGS: Readonly<Record<string, Shown>> = {
       common.cancel,
     ],
   },
+  'pages/finder.tsx finder.title': {
+    path: '/keys',
+    open: ({ t, press }) => press(`${t.finder.open} /`),
+    texts: (t) => [
+      t.finder.label,
+      t.finder.placeholder,
+      t.finder.found,
+      ...NAVIGATION.flatMap(({ pages }) => pages.map(({ name }) => t.nav[name])).flatMap((name) => [
+        name,
+        t.finder.page,
+      ]),
+      t.finder.hint,
+    ],
+  },
   'pages/invite-member.tsx members.invite': {
     path: '/members',
     open: ({ t, press }) => press(t.members.invite),
@@ -141,10 +156,21 @@ const DIALOGS: Readonly<Record<string, Shown>> = {
     },
     isLocked: true,
   },
-  'pages/members.tsx members.removeTitle': {
+  'pages/remove-member.tsx members.removeTitle': {
     path: '/members',
-    open: ({ t, press }) => press(`${t.members.remove}: member@dialog.test`),
-    texts: (t) => [t.members.removeHint, t.members.remove, t.common.cancel],
+    open: async ({ page, t, press }) => {
+      await press(`${t.members.remove}: member@dialog.test`);
+      await page.getByText(t.members.leaverNoRight).waitFor();
+    },
+    texts: (t) => [
+      t.members.leaverNoRight,
+      t.members.leaverOpen(0, ''),
+      t.members.leaverKeys(1, 'by_member'),
+      t.members.leaverToKeys,
+      t.members.removeHint,
+      t.members.remove,
+      t.common.cancel,
+    ],
   },
   'pages/members.tsx members.withdrawTitle': {
     path: '/members',
@@ -429,6 +455,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: dialogs${SKIPPED}`, () => {
     const title = titleOf(t, name.split(' ')[1] ?? '');
     const dialog = page.getByRole('dialog', { name: title, exact: true });
     await dialog.waitFor();
+    await settle(page);
     const close = shown.isLocked ? [] : [t.common.close];
     const expected = [title, ...close, ...shown.texts(t)];
     const seen = await dialog.evaluate(READ);

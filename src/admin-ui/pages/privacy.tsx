@@ -7,7 +7,7 @@ import { Button } from '../ui/button.tsx';
 import { CodeBlock } from '../ui/code.tsx';
 import { Confirm } from '../ui/confirm.tsx';
 import { announce } from '../ui/notice.tsx';
-import { Badge, Loaded, PageHead } from '../ui/states.tsx';
+import { Badge, Loaded, PageHead, Loading } from '../ui/states.tsx';
 
 type Name = keyof RouterOutputs['admin']['team']['privacy']['get'];
 const NAMES = ['member_detail_enabled', 'leaderboard_enabled'] as const satisfies Name[];
@@ -133,6 +133,7 @@ function Affected({ wanted: { name, to } }: { readonly wanted: Wanted }) {
     member_detail_enabled: to ? detailOn : detailOff,
     leaderboard_enabled: to ? leaderboardOn : leaderboardOff,
   };
+  if (keys.isPending) return <Loading rows={2} />;
   return (
     <>
       <p>{texts[name]}</p>

@@ -3,6 +3,7 @@ import { getRouteApi, Link } from '@tanstack/react-router';
 import { useFormat } from '../i18n/format.ts';
 import { useTexts } from '../i18n/language.ts';
 import { api, client, type RouterOutputs } from '../lib/api.ts';
+import { requestIdIn } from '../lib/ids.ts';
 import { pagesOptions } from '../lib/pages.ts';
 import { REQUEST_STATUSES, type RequestSearch } from '../lib/search.ts';
 import { Button } from '../ui/button.tsx';
@@ -16,8 +17,6 @@ type LoggedRequest = RouterOutputs['admin']['requests']['list']['data'][number];
 type Key = RouterOutputs['admin']['apiKeys']['list']['data'][number];
 
 const route = getRouteApi('/requests');
-/** What goes wrong in the page alone. */
-const OWN_CODES = ['network', 'changed_meanwhile'];
 
 /** The calls of the team's keys. The filters are in the address. */
 export function RequestsPage() {
@@ -63,11 +62,6 @@ export function RequestsPage() {
   );
 }
 
-/** A message with an id around it can be pasted whole. */
-function requestIdIn(text: string): string {
-  return /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/i.exec(text)?.[0].toLowerCase() ?? text;
-}
-
 /** The filters as the service takes them. */
 function useFilters({ status, key, path, code, id, ...times }: RequestSearch) {
   const isExact = status !== undefined && /^\d+$/.test(status);
@@ -86,7 +80,6 @@ function useFilters({ status, key, path, code, id, ...times }: RequestSearch) {
 function Filters({ keys, routes }: { readonly keys: readonly Key[]; readonly routes: string[] }) {
   const t = useTexts();
   const search = route.useSearch();
-  const codes = Object.keys(t.problems).filter((code) => !OWN_CODES.includes(code));
   const statuses = REQUEST_STATUSES.map(
     (one) => [one as string, t.requests.statuses[one]] as const,
   );
@@ -105,7 +98,7 @@ function Filters({ keys, routes }: { readonly keys: readonly Key[]; readonly rou
           <Filter
             label={t.requests.code}
             value={search.code}
-            options={codes.map((code) => [code, code])}
+            options={Object.entries(t.requests.codeNames)}
             onChange={(code) => set({ code })}
           />
           <Filter
@@ -126,7 +119,7 @@ function Filters({ keys, routes }: { readonly keys: readonly Key[]; readonly rou
             label={t.requests.id}
             value={search.id}
             placeholder="01a1ee19-…"
-            onChange={(text) => set({ id: text && requestIdIn(text) })}
+            onChange={(text) => set({ id: text && (requestIdIn(text) ?? text) })}
           />
         </>
       )}

@@ -1,0 +1,36 @@
+/** Whether the search over everything is open. `/` and Ctrl-K or Cmd-K open it. */
+import { useSyncExternalStore } from 'react';
+
+let isOpen = false;
+const listeners = new Set<() => void>();
+
+export function showFinder(wanted: boolean): void {
+  isOpen = wanted;
+  for (const listener of listeners) listener();
+}
+
+export function useFinder(): boolean {
+  return useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    () => isOpen,
+  );
+}
+
+/** Opens it by its keys until the returned function is called. */
+export function listenForFinder(): () => void {
+  const open = (event: KeyboardEvent) => {
+    const isTyping =
+      event.target instanceof HTMLElement && event.target.matches('input, textarea, select');
+    const isSlash = event.key === '/' && !isTyping;
+    const isCombination = event.key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey);
+    // A dialog keeps what is in it.
+    if ((!isSlash && !isCombination) || document.querySelector('dialog[open]')) return;
+    event.preventDefault();
+    showFinder(true);
+  };
+  window.addEventListener('keydown', open);
+  return () => window.removeEventListener('keydown', open);
+}

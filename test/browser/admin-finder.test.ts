@@ -1,0 +1,98 @@
+// The search over everything: what it finds, where it leads, and what it never sends.
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openAdminPage, settle } from '../support/admin-page.ts';
+import { startTestApi, type TestApi } from '../support/api.ts';
+import { findFaults, launchBrowser, photograph, SKIPPED } from '../support/browser.ts';
+import { logCall } from '../support/request-log.ts';
+import { makeFullTeam, makeSeed } from '../support/seed.ts';
+
+describe.skipIf(SKIPPED !== '')(`the admin page: search${SKIPPED}`, () => {
+  let api: TestApi;
+  let browser: Browser;
+  let page: Page;
+  let complaints: string[];
+  let requestId = '';
+
+  beforeAll(async () => {
+    api = await startTestApi({ seed: makeSeed([makeFullTeam('full')]) });
+    requestId = await logCall(api, {
+      teamId: 'team_full',
+      keyName: 'full',
+      route: '/users',
+      status: 200,
+    });
+    browser = await launchBrowser();
+    ({ page, complaints } = await openAdminPage(browser, api, { path: '/privacy', team: 'full' }));
+    await settle(page);
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await api?.stop();
+  });
+
+  /** Searches by the keyboard alone, and opens what is found first. */
+  const find = async (keys: string, text: string, first: string) => {
+    await page.keyboard.press(keys);
+    await page.getByRole('combobox', { name: /Page, key/ }).waitFor();
+    await page.keyboard.insertText(text);
+    await page.getByRole('option', { name: first, selected: true }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    return new URL(page.url()).pathname.replace('/admin', '') + new URL(page.url()).search;
+  };
+
+  it('finds pages, keys, webhooks and members by a part of their names', async () => {
+    expect(await find('Control+k', 'polic', 'Policies and catalog')).toBe('/catalog');
+    await page.getByRole('heading', { name: 'Policies and catalog' }).waitFor();
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Policies and catalog');
+    expect(await find('/', 'analytics:r', 'analytics:read')).toMatch(/^\/requests\?key=key_/);
+    expect(await find('/', 'whe_full', 'whe_full')).toContain('target=whe_full');
+    expect(await find('/', 'member@fu', 'member@full.test')).toBe(
+      '/members?text=member%40full.test',
+    );
+    await page.getByRole('rowheader', { name: 'member@full.test' }).waitFor();
+    expect(await page.getByRole('rowheader').count()).toBe(1);
+  });
+
+  it('opens what a pasted id stands for, with the text around it', async () => {
+    expect(await find('/', `Something failed (request ${requestId}).`, requestId)).toBe(
+      `/requests/${requestId}`,
+    );
+    expect(await find('/', 'delivery whd_01jc4fa7', 'whd_01jc4fa7')).toBe(
+      '/deliveries/whd_01jc4fa7',
+    );
+    expect(await find('/', 'mem_full_member', 'mem_full_member')).toBe(
+      '/audit?target=mem_full_member',
+    );
+  });
+
+  it('sends no secret, and names the key that it belongs to', async () => {
+    const sent: string[] = [];
+    page.on('request', (request) => sent.push(request.url() + (request.postData() ?? '')));
+    const secret = api.key('team_full', 'users:read');
+    await page.keyboard.press('/');
+    await page.keyboard.insertText(`Bearer ${secret}`);
+    await page.getByText('This is a secret. It was not sent anywhere').waitFor();
+    const options = page.getByRole('dialog').getByRole('option');
+    await options.filter({ hasText: 'users:read' }).waitFor();
+    await photograph(page, 'finder');
+    expect(await options.count()).toBe(1);
+    expect(await findFaults(page)).toEqual([]);
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    const [, tail = ''] = /svck_live_(\w+)/.exec(secret) ?? [];
+    expect(tail.length).toBeGreaterThan(20);
+    expect(sent.filter((one) => one.includes(tail.slice(0, 12)))).toEqual([]);
+    // The page under test is not there, nor is the delivery: both say so.
+    expect(complaints.filter((one) => !one.includes('404'))).toEqual([]);
+  });
+
+  it('leaves the slash to those who type', async () => {
+    await page.goto(`${api.url}/admin/members`);
+    await page.getByLabel('Address or id').fill('a');
+    await page.keyboard.type('/b');
+    expect(await page.getByLabel('Address or id').inputValue()).toBe('a/b');
+    expect(await page.getByRole('dialog').count()).toBe(0);
+  });
+});
