@@ -85,15 +85,16 @@ async function stopAll(): Promise<void> {
 }
 
 async function importModules() {
-  const [migrations, appSecret, api, worker, load, demo] = await Promise.all([
+  const [migrations, appSecret, api, worker, load, demo, past] = await Promise.all([
     import('./db/operator/migrate.ts'),
     import('./db/operator/app-secret.ts'),
     import('./api.ts'),
     import('./worker.ts'),
     import('./seed/load.ts'),
     import('./seed/demo.ts'),
+    import('./seed/demo-past-store.ts'),
   ]);
-  return { ...migrations, ...appSecret, ...api, ...worker, ...load, ...demo };
+  return { ...migrations, ...appSecret, ...api, ...worker, ...load, ...demo, ...past };
 }
 
 type Modules = Awaited<ReturnType<typeof importModules>>;
@@ -152,6 +153,7 @@ async function provideDemoTeam(
   const apiKey = loaded.teams[DEMO_TEAM_ID]?.api_keys['demo'];
   if (apiKey === undefined)
     throw new Error(`The demo seed file has no API key "demo" in ${DEMO_TEAM_ID}.`);
+  await modules.writeDemoPast(databaseUrl);
   folder.writeDemo({ state: 'loaded', apiKey });
   return apiKey;
 }

@@ -10,7 +10,9 @@ import {
   type Ago,
   type Team,
 } from './demo-history.ts';
+import { DEMO_KEYS } from './demo-calls.ts';
 import { DEMO_TEAM_ID, EXAMPLE_IDS } from './demo-team.ts';
+import { DEMO_ENDPOINTS, demoDeliveries } from './demo-webhooks.ts';
 import type { SeedFileInput } from './schema.ts';
 
 const DAY_MS = 86_400_000;
@@ -30,23 +32,14 @@ export function demoSeedFile(now: Date = new Date()): SeedFileInput {
     language: 'de',
     blocked: ['ind_gambling'],
     members: demoMembers(ago),
-    api_keys: [{ name: 'demo', scopes: 'all' }],
+    api_keys: DEMO_KEYS,
     assignments: demoAssignments(now, ago),
     trainings: demoTrainings(ago),
     cases: demoCases(ago),
     crm_connections: [{ id: 'crm_demo', provider: 'hubspot', status: 'active' }],
     crm_deals: demoDeals(now, ago),
     crm_objections: demoObjections(ago),
-    webhook_endpoints: [
-      {
-        id: EXAMPLE_IDS.webhookEndpoint,
-        // No such name can exist, so the demo never calls a stranger.
-        url: 'https://learning.hansa-vertrieb.example/hooks',
-        events: ['assignment.created', 'evaluation.completed'],
-        status: 'disabled',
-        description: 'Learning platform',
-      },
-    ],
+    webhook_endpoints: DEMO_ENDPOINTS,
     webhook_deliveries: [
       {
         id: EXAMPLE_IDS.webhookDelivery,
@@ -65,6 +58,7 @@ export function demoSeedFile(now: Date = new Date()): SeedFileInput {
         response_excerpt: '',
         response_ms: 42,
       },
+      ...demoDeliveries(ago),
     ],
     generate: { trainings: 240, crm_deals: 12, from: ago(84), to: ago(0), random_seed: 2026 },
   };
