@@ -9,6 +9,9 @@ import { Table } from '../ui/table.tsx';
 
 type Results = RouterOutputs['v1']['analytics']['team'];
 
+/** How many of the best and of the last members are named. */
+const SHOWN = 10;
+
 /** How the team trains as a whole. */
 export function ResultsPage() {
   const t = useTexts();
@@ -77,45 +80,98 @@ function useShown(): (value: number | null) => string {
   return (value) => (value === null ? '–' : format.number(value));
 }
 
+/** How the members' scores are spread, with the best and the last ones, however many there are. */
 function People({ members }: Pick<Results, 'members'>) {
   const t = useTexts();
-  const shown = useShown();
+  const people = members.map((member, place) => ({ ...member, place }));
+  const isLong = people.length > 2 * SHOWN;
   return (
     <section className="section">
       <h2>{t.results.single}</h2>
       {members.length === 0 ? (
         <p className="soft">{t.results.singleWithheld}</p>
       ) : (
-        <Table
-          caption={t.results.single}
-          rows={members.map((member, place) => ({ ...member, place }))}
-          keyOf={({ place }) => String(place)}
-          columns={[
-            {
-              label: t.members.who,
-              kind: 'main',
-              cell: ({ place }) => t.results.person(place + 1),
-            },
-            {
-              label: t.results.sessions,
-              kind: 'number',
-              cell: ({ sessions }) => shown(sessions),
-            },
-            {
-              label: t.results.average,
-              kind: 'number',
-              cell: ({ avg_score }) => shown(avg_score),
-            },
-            {
-              label: t.results.delta,
-              kind: 'number',
-              cell: ({ trend_delta: delta }) =>
-                delta !== null && delta > 0 ? `+${shown(delta)}` : shown(delta),
-            },
-          ]}
-        />
+        <>
+          <div className="card">
+            <Spread members={members} />
+          </div>
+          {isLong ? (
+            <div className="beside after">
+              <PeopleTable caption={t.results.best(SHOWN)} people={people.slice(0, SHOWN)} />
+              <PeopleTable caption={t.results.last(SHOWN)} people={people.slice(-SHOWN)} />
+            </div>
+          ) : (
+            <PeopleTable caption={t.results.single} people={people} isAlone />
+          )}
+        </>
       )}
     </section>
+  );
+}
+
+/** How many members have which score, in steps of ten points. */
+function Spread({ members }: Pick<Results, 'members'>) {
+  const t = useTexts();
+  const scores = members.flatMap(({ avg_score: score }) => score ?? []);
+  const bars = Array.from({ length: 10 }, (_, step) => {
+    const from = step * 10;
+    // The best possible score belongs to the last step.
+    const to = step === 9 ? 100 : from + 9;
+    const count = scores.filter((score) => Math.min(9, Math.floor(score / 10)) === step).length;
+    const label = `${from}–${to}`;
+    return {
+      label,
+      parts: [{ tone: 'main' as const, value: count }],
+      text: t.results.withScore(count, label),
+    };
+  });
+  return <Bars label={t.results.spread} hint={t.results.spreadHint} bars={bars} />;
+}
+
+function PeopleTable({
+  caption,
+  people,
+  isAlone = false,
+}: {
+  readonly caption: string;
+  readonly people: readonly (Results['members'][number] & { readonly place: number })[];
+  /** The heading above it is its name. */
+  readonly isAlone?: boolean;
+}) {
+  const t = useTexts();
+  const shown = useShown();
+  return (
+    <div className="after">
+      {!isAlone && <h3>{caption}</h3>}
+      <Table
+        caption={caption}
+        rows={people}
+        keyOf={({ place }) => String(place)}
+        columns={[
+          {
+            label: t.members.who,
+            kind: 'main',
+            cell: ({ place }) => t.results.person(place + 1),
+          },
+          {
+            label: t.results.sessions,
+            kind: 'number',
+            cell: ({ sessions }) => shown(sessions),
+          },
+          {
+            label: t.results.average,
+            kind: 'number',
+            cell: ({ avg_score }) => shown(avg_score),
+          },
+          {
+            label: t.results.delta,
+            kind: 'number',
+            cell: ({ trend_delta: delta }) =>
+              delta !== null && delta > 0 ? `+${shown(delta)}` : shown(delta),
+          },
+        ]}
+      />
+    </div>
   );
 }
 
