@@ -10,6 +10,7 @@ import { promisify } from 'node:util';
 
 const root = join(import.meta.dirname, '..');
 const TARGET = join(root, 'build/client');
+const ENTRIES = ['../../src/client/index.ts', '../../src/client/admin-frame.ts'];
 const TARBALL_MAX_BYTES = 100_000;
 
 const execFile = promisify(execFileCallback);
@@ -39,7 +40,10 @@ const PACKAGE = {
   type: 'module',
   sideEffects: false,
   engines: { node: '>=20.3' },
-  exports: { '.': { types: './dist/index.d.ts', default: './dist/index.js' } },
+  exports: {
+    '.': { types: './dist/index.d.ts', default: './dist/index.js' },
+    './admin-frame': { types: './dist/admin-frame.d.ts', default: './dist/admin-frame.js' },
+  },
   files: ['dist'],
 };
 
@@ -47,7 +51,7 @@ await rm(TARGET, { recursive: true, force: true });
 await mkdir(TARGET, { recursive: true });
 await writeFile(
   join(TARGET, 'tsconfig.json'),
-  JSON.stringify({ compilerOptions: COMPILER_OPTIONS, files: ['../../src/client/index.ts'] }),
+  JSON.stringify({ compilerOptions: COMPILER_OPTIONS, files: ENTRIES }),
 );
 const tsc = join(root, 'node_modules/typescript-native/bin/tsc');
 await execFile(process.execPath, [tsc, '-p', TARGET]);

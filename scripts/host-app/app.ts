@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
+import { stripTypeScriptTypes } from 'node:module';
 import { join } from 'node:path';
 import { SignJWT } from 'jose';
 
@@ -23,7 +24,12 @@ export interface HostAppOptions {
 const FRAME_TOKEN_S = 300;
 const LINK_TOKEN_S = 60;
 
-const FRAME_SCRIPT = readFileSync(join(import.meta.dirname, 'frame.js'));
+/** The helper comes with the client package; here it is read from its source. */
+const HELPER = join(import.meta.dirname, '../../src/client/admin-frame.ts');
+const SCRIPTS: ReadonlyMap<string, string> = new Map([
+  ['/frame.js', readFileSync(join(import.meta.dirname, 'frame.js'), 'utf8')],
+  ['/admin-frame.js', stripTypeScriptTypes(readFileSync(HELPER, 'utf8'))],
+]);
 
 /** Serves `/frame`, and `/link`, which is the service's ADMIN_REFRESH_URL. */
 export function createHostApp(options: HostAppOptions): Server {
@@ -36,8 +42,8 @@ export function createHostApp(options: HostAppOptions): Server {
       response.setHeader('Content-Type', 'text/html; charset=utf-8').end(page);
     if (url.pathname === '/') html(START_PAGE);
     else if (url.pathname === '/frame') html(framePage(options));
-    else if (url.pathname === '/frame.js')
-      response.setHeader('Content-Type', 'text/javascript').end(FRAME_SCRIPT);
+    else if (SCRIPTS.has(url.pathname))
+      response.setHeader('Content-Type', 'text/javascript').end(SCRIPTS.get(url.pathname));
     else if (url.pathname === '/settings' && request.method === 'POST')
       void issueToken(options, FRAME_TOKEN_S).then((token) =>
         response
@@ -79,9 +85,10 @@ function framePage({ serviceUrl }: HostAppOptions): string {
 <label>Appearance
   <select><option>system</option><option>light</option><option>dark</option></select>
 </label>
+<button value="/keys">API keys</button> <button value="/webhooks">Webhooks</button>
 <iframe title="Admin" data-service="${escape(serviceUrl)}" allow="clipboard-write"
   width="1100" height="800"></iframe>
-<script src="/frame.js"></script>`;
+<script type="module" src="/frame.js"></script>`;
 }
 
 // The form is sent while the page loads, so that "back" leads to the page before it.

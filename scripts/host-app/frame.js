@@ -1,34 +1,27 @@
 // How a page of the host application shows the admin page in a frame.
+import { showAdminPage } from './admin-frame.js';
+
 const frame = document.querySelector('iframe');
-const appearance = document.querySelector('select');
-const service = new URL(frame.dataset.service);
-let port = null;
+const log = (name) => (value) => console.info(name, JSON.stringify(value));
 
-addEventListener('message', (event) => {
-  // Other frames and other origins must not get a token.
-  if (event.source !== frame.contentWindow || event.origin !== service.origin) return;
-  if (event.data?.type !== 'svc:ready') return;
-  const channel = new MessageChannel();
-  port = channel.port1;
-  port.addEventListener('message', ({ data }) => void receive(data));
-  port.start();
-  frame.contentWindow.postMessage({ type: 'svc:port' }, service.origin, [channel.port2]);
+const admin = showAdminPage(frame, {
+  serviceUrl: frame.dataset.service,
+  path: location.hash.slice(1),
+  settings: async () => (await fetch('/settings', { method: 'POST' })).json(),
+  // So that a reload, or a new sign-in, comes back to the same place.
+  onPlace: (path) => history.replaceState(null, '', `#${path}`),
+  onHeight: (height) => {
+    frame.height = height;
+  },
+  onEvent: log('event'),
+  onProblem: log('problem'),
 });
 
-async function receive(message) {
-  if (message.type === 'svc:token-wanted') {
-    const response = await fetch('/settings', { method: 'POST' });
-    port.postMessage({ type: 'svc:settings', ...(await response.json()) });
-  }
-  // So that a reload of the host application, or a new sign-in, comes back to the same place.
-  if (message.type === 'svc:place') history.replaceState(null, '', `#${message.path}`);
-  // For the host application's developers: colours that nobody could read were not taken.
-  if (message.type === 'svc:colors') console.info('colours', JSON.stringify(message.changes));
-}
+// To try it in the console of the browser.
+globalThis.admin = admin;
 
-appearance.addEventListener('change', () => {
-  port?.postMessage({ type: 'svc:settings', theme: appearance.value });
+document.querySelector('select').addEventListener('change', ({ target }) => {
+  admin.set({ theme: target.value });
 });
-
-// Only now: the page says `svc:ready` once, as soon as it has loaded.
-frame.src = `${service.href.replace(/\/$/, '')}/admin${location.hash.slice(1)}`;
+for (const button of document.querySelectorAll('button'))
+  button.addEventListener('click', () => admin.go(button.value));

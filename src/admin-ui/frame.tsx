@@ -4,7 +4,7 @@ import { Suspense, useEffect, useId, useRef, useState, type ReactNode } from 're
 import { setLanguage, useLanguage, useTexts } from './i18n/language.ts';
 import { keepFocus } from './lib/focus.ts';
 import { listenForFinder, showFinder, useFinder } from './lib/finder.ts';
-import { IS_FRAMED, useHostChoices } from './lib/host-port.ts';
+import { IS_FRAMED, tellHeight, useHostChoices } from './lib/host-port.ts';
 import { SERVICE_PATH } from './lib/shell.ts';
 import { lazyPage, preloadPages } from './lib/lazy.tsx';
 import { NAVIGATION } from './lib/navigation.ts';
@@ -53,6 +53,16 @@ function SignedIn() {
   useEffect(() => setOpen(false), [location.pathname]);
   useEffect(listenForFinder, []);
   const isFinding = useFinder();
+  const { navigation } = useHostChoices();
+  useEffect(() => {
+    if (!IS_FRAMED || !main.current) return undefined;
+    const observer = new ResizeObserver(([entry]) => {
+      const { target } = entry ?? {};
+      if (target instanceof HTMLElement) tellHeight(target.offsetTop + target.offsetHeight);
+    });
+    observer.observe(main.current);
+    return () => observer.disconnect();
+  }, []);
   return (
     <>
       <a
@@ -65,7 +75,11 @@ function SignedIn() {
       >
         {t.app.skip}
       </a>
-      <div className="frame" data-menu={isOpen || undefined}>
+      <div
+        className="frame"
+        data-menu={isOpen || undefined}
+        data-bare={navigation === false || undefined}
+      >
         <header className="top">
           <span className="team">{team.name}</span>
           <button
@@ -103,10 +117,13 @@ function SignedIn() {
 
 function Navigation() {
   const t = useTexts();
+  const { navigation } = useHostChoices();
   return (
     <nav aria-label={t.app.navigation}>
       {NAVIGATION.map(({ group, pages }) => {
-        const links = pages.map(({ to, name }) => (
+        const shown = pages.filter(({ name }) => !navigation || navigation.includes(name));
+        if (shown.length === 0) return null;
+        const links = shown.map(({ to, name }) => (
           <Link key={to} to={to} activeOptions={{ exact: to === '/', includeSearch: false }}>
             {t.nav[name]}
           </Link>

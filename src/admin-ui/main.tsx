@@ -8,7 +8,7 @@ import { setLanguage } from './i18n/language.ts';
 import { awaitHeading } from './lib/focus.ts';
 import { setHostColors } from './lib/host-colors.ts';
 import { connectToHost, IS_FRAMED, tellPlace } from './lib/host-port.ts';
-import { acceptToken, missHost, startSession } from './lib/session.ts';
+import { acceptToken, missHost, startSession, untilKnown } from './lib/session.ts';
 import { ADMIN_PATH } from './lib/shell.ts';
 import { setTheme, THEMES } from './lib/theme.ts';
 import { router } from './routes.tsx';
@@ -27,6 +27,7 @@ if (IS_FRAMED) {
       if (language === 'de' || language === 'en') setLanguage(language, false);
     },
     colors: setHostColors,
+    go: (path) => router.history.push(ADMIN_PATH + path),
     silence: missHost,
   });
   router.subscribe('onResolved', () =>
@@ -37,10 +38,13 @@ router.subscribe('onBeforeNavigate', ({ fromLocation, pathChanged }) => {
   // The first page gets the focus from the browser.
   if (fromLocation && pathChanged) awaitHeading();
 });
-createRoot(root).render(
-  <StrictMode>
-    <QueryClientProvider client={queryClient}>
-      <RouterProvider router={router} />
-    </QueryClientProvider>
-  </StrictMode>,
+// Until then the document shows what the server has sent.
+void Promise.all([untilKnown(), router.load()]).then(() =>
+  createRoot(root).render(
+    <StrictMode>
+      <QueryClientProvider client={queryClient}>
+        <RouterProvider router={router} />
+      </QueryClientProvider>
+    </StrictMode>,
+  ),
 );

@@ -13,6 +13,18 @@ import { makeSeed, makeTeam, userId } from '../support/seed.ts';
 
 const person = { userId: userId('framed', 'owner'), teamId: 'team_framed' };
 
+/** What the page has told the host application, by the name of the callback. */
+type Said = readonly [name: string, value: unknown];
+
+/** The problems with a field. */
+function problemsOf(said: readonly Said[], field: string): string[] {
+  return said
+    .filter(([name]) => name === 'problem')
+    .map(([, value]) => value as { field: string; message: string })
+    .filter((problem) => problem.field === field)
+    .map(({ message }) => message);
+}
+
 /** The frame with the admin page. */
 function innerOf(page: Page): Frame {
   const [, frame] = page.frames();
@@ -56,24 +68,21 @@ describe.skipIf(SKIPPED !== '')(`the admin page in the host application${SKIPPED
     host?.close();
   });
 
-  const open = async (
-    path: string,
-  ): Promise<{ page: Page; frame: FrameLocator; colors: Promise<string> }> => {
+  const open = async (path: string): Promise<{ page: Page; frame: FrameLocator; said: Said[] }> => {
     const context = await browser.newContext({ locale: 'en-GB' });
     const page = await context.newPage();
-    // From before the page is there, which says them once.
-    const colors = new Promise<string>((resolve) => {
-      page.on('console', (message) => {
-        const [, found] = /^colours (.*)$/s.exec(message.text()) ?? [];
-        if (found !== undefined) resolve(found);
-      });
+    // From before the page is there, which says some things once.
+    const said: Said[] = [];
+    page.on('console', (message) => {
+      const [, name, json] = /^(event|problem) (.*)$/s.exec(message.text()) ?? [];
+      if (name !== undefined) said.push([name, JSON.parse(json ?? '') as unknown]);
     });
     await page.goto(hostUrl + path);
-    return { page, frame: page.frameLocator('iframe'), colors };
+    return { page, frame: page.frameLocator('iframe'), said };
   };
 
   it('gets token, language and theme over a port in a frame, and keeps nothing', async () => {
-    const { page, frame } = await open('/frame#/keys');
+    const { page, frame, said } = await open('/frame#/keys');
     await frame.getByRole('heading', { name: 'API-Schlüssel' }).waitFor();
     expect(await frame.locator('html').getAttribute('data-theme')).toBe('dark');
     // The browser really refuses cookies there.
@@ -85,12 +94,57 @@ describe.skipIf(SKIPPED !== '')(`the admin page in the host application${SKIPPED
     await frame.getByRole('button', { name: 'Schlüssel erstellen' }).click();
     await frame.getByRole('dialog', { name: 'Ihr neuer Schlüssel' }).waitFor();
     expect(await page.context().cookies()).toEqual([]);
+    expect(said.filter(([name]) => name === 'event')).toEqual([['event', 'key_created']]);
+  });
+
+  it('goes where the host application leads it, and tells how high it is', async () => {
+    const { page, frame } = await open('/frame');
+    await frame.getByRole('heading', { name: 'Übersicht' }).waitFor();
+    await page.getByRole('button', { name: 'API keys' }).click();
+    await frame.getByRole('heading', { name: 'API-Schlüssel' }).waitFor();
+    await page.waitForURL(`${hostUrl}/frame#/keys`);
+    const heights = () =>
+      Promise.all([
+        page.evaluate(`Number(document.querySelector('iframe').height)`),
+        innerOf(page).evaluate(`document.querySelector('main').offsetHeight`),
+      ]);
+    await expect.poll(async () => new Set(await heights()).size).toBe(1);
+    const [keys] = await heights();
+    await page.getByRole('button', { name: 'Webhooks' }).click();
+    await frame.getByRole('heading', { name: 'Webhooks' }).waitFor();
+    await expect.poll(async () => (await heights())[0]).not.toBe(keys);
+  });
+
+  it('hides its navigation, or pages of it, and says what it cannot take', async () => {
+    const { page, frame, said } = await open('/frame');
+    await frame.getByRole('heading', { name: 'Übersicht' }).waitFor();
+    const set = (look: object) => page.evaluate(`admin.set(${JSON.stringify(look)})`);
+    const links = frame.getByRole('navigation').getByRole('link');
+    await set({ navigation: ['keys', 'webhooks'] });
+    await expect.poll(() => links.allTextContents()).toEqual(['API-Schlüssel', 'Webhooks']);
+    await set({ navigation: false });
+    await frame.getByRole('navigation').waitFor({ state: 'hidden' });
+    expect(await findFaults(innerOf(page))).toEqual([]);
+    await set({ navigation: true });
+    await expect.poll(() => links.count()).toBe(12);
+    await set({ theme: 'green', navigation: ['nothing'], size: 3 });
+    await page.evaluate(`admin.go('//elsewhere.test')`);
+    await expect.poll(() => problemsOf(said, 'path')).toHaveLength(1);
+    expect(problemsOf(said, 'theme')).toEqual(['must be light, dark or system']);
+    expect(problemsOf(said, 'size')).toEqual([
+      'is not one of token, theme, language, colors, navigation',
+    ]);
+    expect(problemsOf(said, 'navigation')).toEqual([
+      expect.stringContaining('must be true, false or a list of pages: overview, keys'),
+    ]);
+    expect(new URL(innerOf(page).url()).pathname).toBe('/admin');
   });
 
   it('looks like the host application, as far as everybody can read it', async () => {
-    const { page, frame, colors } = await open('/frame');
+    const { page, frame, said } = await open('/frame');
     await frame.getByRole('heading', { name: 'Übersicht' }).waitFor();
-    const changes = JSON.parse(await colors) as ColorChange[];
+    await expect.poll(() => problemsOf(said, 'colors')).toHaveLength(3);
+    const changes = problemsOf(said, 'colors').map((text) => JSON.parse(text) as ColorChange);
     const [accent] = changes.filter(({ name }) => name === 'accent');
     expect(changes.map(({ scheme, name, used }) => [scheme, name, used])).toEqual([
       ['light', 'accent', accent?.used],
@@ -152,7 +206,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page in the host application${SKIPPED
     const context = await browser.newContext({ locale: 'en-GB' });
     await context.clock.install();
     const page = await context.newPage();
-    await page.route('**/frame.js', async (route) => {
+    await page.route('**/admin-frame.js', async (route) => {
       const response = await route.fetch();
       const script = (await response.text()).replace("'svc:port'", "window.answer ?? 'none'");
       await route.fulfill({ response, body: script });
@@ -160,8 +214,14 @@ describe.skipIf(SKIPPED !== '')(`the admin page in the host application${SKIPPED
     await page.goto(`${hostUrl}/frame#/keys`);
     const frame = page.frameLocator('iframe');
     await frame.locator('.loading').waitFor();
-    await context.clock.fastForward(11_000);
-    await frame.getByRole('heading', { name: 'does not answer' }).waitFor();
+    const silence = frame.getByRole('heading', { name: 'does not answer' });
+    // What is loading at first is the document alone: its script begins to wait later.
+    await expect
+      .poll(async () => {
+        await context.clock.fastForward(11_000);
+        return silence.count();
+      })
+      .toBe(1);
     expect(await findFaults(innerOf(page))).toEqual([]);
     await page.evaluate(`window.answer = 'svc:port'`);
     await frame.getByRole('button', { name: 'Try again' }).click();

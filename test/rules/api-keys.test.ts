@@ -29,12 +29,24 @@ describe('the scopes of a key', () => {
     ]);
   });
 
-  test('of the templates are all that read, and with them those that write assignments', () => {
+  test('of the general templates are all that read, and those that write assignments', () => {
     const reading = SCOPES.filter((scope) => scope.endsWith(':read'));
     const withAssignments = SCOPES.filter(
       (scope) => reading.includes(scope) || scope === 'assignments:write',
     );
-    expect(TEMPLATES.map(({ scopes }) => scopes)).toEqual([reading, withAssignments]);
+    const scopesOf = (id: string) => TEMPLATES.find((one) => one.id === id)?.scopes;
+    expect(scopesOf('read_only')).toEqual(reading);
+    expect(scopesOf('read_and_assignments')).toEqual(withAssignments);
+  });
+
+  test('of a template for one purpose are fewer, and never those of webhooks', () => {
+    const general = ['read_only', 'read_and_assignments'];
+    const purposes = TEMPLATES.filter(({ id }) => !general.includes(id));
+    expect(purposes).toHaveLength(3);
+    for (const { scopes } of purposes) {
+      expect(scopes.length).toBeLessThan(5);
+      expect(scopes).not.toContain('webhooks:manage');
+    }
   });
 });
 

@@ -7,28 +7,27 @@
  *     after that goes over the port.
  *  3. The page sends `{ type: 'svc:token-wanted' }`: at once, a minute before a token expires, and
  *     when one is refused.
- *  4. The host application sends `{ type: 'svc:settings', token, theme, language, colors }`, at any
- *     time, with any of these: `theme` is `light`, `dark` or `system`, `language` is `de` or `en`,
- *     `colors` is described in `host-colors.ts`. What it sets, the reader cannot choose here.
+ *  4. The host application sends `{ type: 'svc:settings', token, theme, language, colors,
+ *     navigation }`, at any time, with any of these: `theme` is `light`, `dark` or `system`,
+ *     `language` is `de` or `en`, `colors` is described in `host-colors.ts`, `navigation` is false
+ *     or the names of the pages to show. What it sets, the reader cannot choose here.
  *  5. The page sends `{ type: 'svc:colors', changes }`: which colours it could not take as they
  *     are, and why.
  *  6. The page sends `{ type: 'svc:place', path }` whenever it shows another one, so that the host
  *     application can come back to it with `/admin` + `path`.
+ *  7. The host application sends `{ type: 'svc:go', path }` to open such a place.
+ *  8. The page sends `{ type: 'svc:height', height }`, how high its content is in pixels, and
+ *     `{ type: 'svc:event', name }` when something has happened: `key_created`, `session_ended`.
+ *  9. The page answers with `{ type: 'svc:problem', field, message }` to what it cannot take.
+ *
+ * `src/client/admin-frame.ts` is the other side.
  *
  * Tokens are kept in memory only and sent as bearer tokens: the cookie of a session would be one of
  * a third party.
  */
 import { useSyncExternalStore } from 'react';
+import { readHostMessage } from './host-message.ts';
 import { HOST_ORIGINS } from './shell.ts';
-
-/** What the host application sends over the port. */
-interface HostMessage {
-  readonly type?: unknown;
-  readonly token?: unknown;
-  readonly theme?: unknown;
-  readonly language?: unknown;
-  readonly colors?: unknown;
-}
 
 /** What the page does with what the host application sends. */
 export interface HostListener {
@@ -37,6 +36,7 @@ export interface HostListener {
   readonly language: (language: string) => void;
   /** Returns what to say about them. */
   readonly colors: (colors: unknown) => readonly unknown[];
+  readonly go: (path: string) => void;
   /** The host application has not answered for long. */
   readonly silence: () => void;
 }
@@ -45,13 +45,15 @@ export interface HostListener {
 export interface HostChoices {
   readonly theme: boolean;
   readonly language: boolean;
+  /** null: as the page is. false: none. Else the names of the pages to show. */
+  readonly navigation: false | readonly string[] | null;
 }
 
 /** So long that only a host application with a fault is silent. */
 const SILENCE_MS = 10_000;
 
 let port: MessagePort | null = null;
-let choices: HostChoices = { theme: false, language: false };
+let choices: HostChoices = { theme: false, language: false, navigation: null };
 const observers = new Set<() => void>();
 
 /** Whether the page is in a frame of an origin that may show it. */
@@ -62,10 +64,10 @@ export function connectToHost(listener: HostListener): void {
   window.addEventListener('message', (event) => {
     const isHost = event.source === window.parent && HOST_ORIGINS.includes(event.origin);
     const [given] = event.ports;
-    if (!isHost || !given || (event.data as HostMessage | null)?.type !== 'svc:port') return;
+    if (!isHost || !given || (event.data as { type?: unknown } | null)?.type !== 'svc:port') return;
     port?.close();
     port = given;
-    port.addEventListener('message', ({ data }) => receive(data as HostMessage | null, listener));
+    port.addEventListener('message', ({ data }) => receive(data, listener));
     port.start();
     askForToken();
   });
@@ -86,6 +88,16 @@ export function tellPlace(path: string): void {
   port?.postMessage({ type: 'svc:place', path });
 }
 
+/** Tells the host application how high the content is. */
+export function tellHeight(height: number): void {
+  port?.postMessage({ type: 'svc:height', height });
+}
+
+/** Tells the host application what has happened. */
+export function tellEvent(name: 'key_created' | 'session_ended'): void {
+  port?.postMessage({ type: 'svc:event', name });
+}
+
 /** What the host application has set, in a component. */
 export function useHostChoices(): HostChoices {
   return useSyncExternalStore(
@@ -102,17 +114,22 @@ function sayReady(): void {
   for (const origin of HOST_ORIGINS) window.parent.postMessage({ type: 'svc:ready' }, origin);
 }
 
-function receive(message: HostMessage | null, listener: HostListener): void {
-  if (message?.type !== 'svc:settings') return;
-  const { token, theme, language, colors } = message;
-  if (typeof theme === 'string') listener.theme(theme);
-  if (typeof language === 'string') listener.language(language);
+function receive(data: unknown, listener: HostListener): void {
+  const { message, problems } = readHostMessage(data);
+  for (const problem of problems) port?.postMessage({ type: 'svc:problem', ...problem });
+  if (message.type === 'svc:go') listener.go(message.path);
+  if (message.type !== 'svc:settings') return;
+  const { token, theme, language, colors, navigation } = message;
+  if (theme !== undefined) listener.theme(theme);
+  if (language !== undefined) listener.language(language);
   if (colors !== undefined)
     port?.postMessage({ type: 'svc:colors', changes: listener.colors(colors) });
-  if (typeof token === 'string') listener.token(token);
+  if (token !== undefined) listener.token(token);
   choices = {
-    theme: choices.theme || typeof theme === 'string',
-    language: choices.language || typeof language === 'string',
+    theme: choices.theme || theme !== undefined,
+    language: choices.language || language !== undefined,
+    navigation:
+      navigation === undefined ? choices.navigation : navigation === true ? null : navigation,
   };
   for (const observer of observers) observer();
 }

@@ -3,7 +3,7 @@
  * need is kept in memory only.
  */
 import { useSyncExternalStore } from 'react';
-import { askForToken, IS_FRAMED } from './host-port.ts';
+import { askForToken, IS_FRAMED, tellEvent } from './host-port.ts';
 import { REFRESH_URL, SERVICE_PATH } from './shell.ts';
 
 /** The response of `GET /trpc-session`. */
@@ -70,6 +70,19 @@ export function onReopened(listener: () => void): void {
 function subscribe(listener: () => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
+}
+
+/** Resolves when it is known whether somebody is signed in, or why that cannot be known. */
+export function untilKnown(): Promise<void> {
+  return new Promise((known) => {
+    const look = () => {
+      if (state.kind === 'loading') return;
+      listeners.delete(look);
+      known();
+    };
+    listeners.add(look);
+    look();
+  });
 }
 
 /** The state of the session, in a component. */
@@ -194,6 +207,7 @@ export function retrySignIn(): void {
 /** Called when the service refuses the session. */
 export function endSession(): void {
   if (bearer !== null) askForToken();
+  tellEvent('session_ended');
   change('session' in state ? { kind: 'ended', session: state.session } : { kind: 'none' });
 }
 

@@ -1,6 +1,8 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useEffect } from 'react';
 import { useTexts } from '../i18n/language.ts';
 import { api } from '../lib/api.ts';
+import { tellEvent } from '../lib/host-port.ts';
 import { SERVICE_PATH } from '../lib/shell.ts';
 import { Copyable, SecretDialog } from '../ui/secret.tsx';
 
@@ -22,6 +24,7 @@ export function KeySecret({
       },
     }),
   );
+  useEffect(() => tellEvent('key_created'), []);
   const url = `${window.location.origin}${SERVICE_PATH}/api/public/v1/me`;
   const curl = `curl -H 'Authorization: Bearer ${secret}' ${url}`;
   return (
