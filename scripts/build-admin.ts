@@ -10,12 +10,19 @@ import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
+import { de } from '../src/admin-ui/i18n/de.ts';
+import { en } from '../src/admin-ui/i18n/en.ts';
+import { waitingHtml } from '../src/admin-ui/waiting.ts';
 
 const root = join(import.meta.dirname, '..');
 const SOURCE = join(root, 'src/admin-ui');
 const TARGET = join(root, 'build/admin');
 /** In bytes after brotli: what the first load needs, any other script, and all styles. */
 const BUDGET = { first: 180 * 1024, page: 12 * 1024, styles: 10 * 1024 };
+
+const EMPTY_ROOT = '<div id="root"></div>';
+/** The server knows the path of the page. */
+const BASE = '__BASE__';
 
 const execFile = promisify(execFileCallback);
 const compressBrotli = promisify(brotliCompress);
@@ -61,10 +68,24 @@ async function buildAdmin(): Promise<void> {
     },
   });
   const sizes = await compressAll(join(folder, 'assets'));
-  requireBudget(sizes, await readFile(join(folder, 'index.html'), 'utf8'));
+  const document = await readFile(join(folder, 'index.html'), 'utf8');
+  requireBudget(sizes, document);
+  await writeDocuments(folder, document);
   await writeFile(join(folder, 'source-hash'), hash);
   await rm(TARGET, { recursive: true, force: true });
   await rename(folder, TARGET);
+}
+
+/** Writes a document for each language, which shows the navigation before its scripts are here. */
+async function writeDocuments(folder: string, document: string): Promise<void> {
+  const texts = { de, en };
+  for (const [language, t] of Object.entries(texts)) {
+    const html = document
+      .replace('<html lang="en"', `<html lang="${language}"`)
+      .replace(EMPTY_ROOT, () => `<div id="root">${waitingHtml(t, BASE)}</div>`);
+    if (!html.includes('class="frame"')) throw new Error('the document has no place for the page');
+    await writeFile(join(folder, `index.${language}.html`), html);
+  }
 }
 
 /** Writes each file of the folder as `.br` and `.gz`, too. Resolves with the sizes after brotli. */

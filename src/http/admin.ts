@@ -5,6 +5,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { Router } from 'express';
+import type { Language } from '../core/language.ts';
 import { once } from '../core/once.ts';
 import { pageHeaders } from './docs/page-headers.ts';
 import { createResource, type Resource } from './api/resource.ts';
@@ -21,6 +22,7 @@ export interface AdminOptions {
   readonly refreshUrl: string | null;
 }
 
+const NOT_BUILT = 'Build the page first: npm run build:admin';
 const BUILD = join(import.meta.dirname, '../../build/admin');
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -35,40 +37,44 @@ export function adminRouter(options: AdminOptions): Router {
   const headers = pageHeaders({ formAction: "'none'", hostOrigins: options.hostOrigins });
   const files = once(() => readFiles(options));
   router.get('/admin{/*path}', headers, async (request, response, next) => {
-    const { shell, assets } = files();
+    const { shells, assets } = files();
     const name = /^\/admin\/assets\/([\w.-]+)$/.exec(request.path)?.[1];
-    const resource = name === undefined ? shell : assets.get(name);
-    if (shell === null)
-      response.status(503).type('text/plain').send('Build the page first: npm run build:admin\n');
-    else if (resource) await sendResource(request, response, resource);
-    else next();
+    if (shells === null) return response.status(503).type('text/plain').send(`${NOT_BUILT}\n`);
+    if (name === undefined) {
+      response.vary('Accept-Language');
+      // As the page chooses its language, unless the reader has chosen another one there.
+      const language = request.acceptsLanguages('en', 'de') === 'de' ? 'de' : 'en';
+      return sendResource(request, response, shells[language]);
+    }
+    const asset = assets.get(name);
+    return asset ? sendResource(request, response, asset) : next();
   });
   return router;
 }
 
-/** `shell` is null if the page was not built. */
+/** `shells` is null if the page was not built. */
 interface Files {
-  readonly shell: Resource | null;
+  readonly shells: Readonly<Record<Language, Resource>> | null;
   readonly assets: ReadonlyMap<string, Resource>;
 }
 
 function readFiles(options: AdminOptions): Files {
-  if (!existsSync(join(BUILD, 'index.html'))) return { shell: null, assets: new Map() };
+  if (!existsSync(join(BUILD, 'index.de.html'))) return { shells: null, assets: new Map() };
   const folder = join(BUILD, 'assets');
   const names = readdirSync(folder).filter((name) => extname(name) in TYPES);
   return {
-    shell: readShell(options),
+    shells: { de: readShell(options, 'de'), en: readShell(options, 'en') },
     assets: new Map(names.map((name) => [name, readAsset(folder, name)])),
   };
 }
 
 /** The same document for every address of the page. Addresses in it begin with the public path. */
-function readShell(options: AdminOptions): Resource {
+function readShell(options: AdminOptions, language: Language): Resource {
   const { publicUrl, hasDevelopmentLogin, hostOrigins, refreshUrl } = options;
   const base = `${new URL(publicUrl).pathname.replace(/\/+$/, '')}/admin`;
-  const html = readFileSync(join(BUILD, 'index.html'), 'utf8')
+  const html = readFileSync(join(BUILD, `index.${language}.html`), 'utf8')
     .replaceAll('"./', `"${base}/`)
-    .replace('__BASE__', base)
+    .replaceAll('__BASE__', base)
     .replace('__HOST_ORIGINS__', hostOrigins.join(' '))
     .replace('__REFRESH_URL__', () => attributeOf(refreshUrl))
     .replace('__DEVELOPMENT_LOGIN__', hasDevelopmentLogin ? 'yes' : 'no');

@@ -11,9 +11,9 @@ export async function sendResource(
   resource: Resource,
   status = 200,
 ): Promise<void> {
+  response.vary('Accept-Encoding');
   response.set({
     ETag: etagOf(resource),
-    Vary: 'Accept-Encoding',
     'Cache-Control':
       resource.isImmutable || request.query['v'] === resource.version
         ? 'public, max-age=31536000, immutable'
