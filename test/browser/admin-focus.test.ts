@@ -55,8 +55,10 @@ describe.skipIf(SKIPPED !== '')(`the admin page: focus${SKIPPED}`, () => {
 
   it('goes to the heading when what had it is removed', async () => {
     const { page } = await openAdminPage(browser, api, { path: '/keys', team: 'full' });
-    const [row] = await page.getByRole('button', { name: /^Revoke/ }).all();
-    await row?.press('Enter');
+    await page
+      .getByRole('button', { name: /^Revoke/ })
+      .first()
+      .press('Enter');
     const dialog = page.getByRole('dialog');
     await dialog.getByRole('button', { name: 'Revoke the key' }).press('Enter');
     await dialog.waitFor({ state: 'detached' });

@@ -22,15 +22,25 @@ export function RemoveMember({ member, onDone, onClose }: MemberTask) {
       onConfirm={() => remove.mutate({ member_id: member.id })}
       onClose={onClose}
     >
-      <Holdings member={member} />
+      <Holdings member={member} isLeaving={remove.isPending} />
     </Confirm>
   );
 }
 
-function Holdings({ member: { id, rights } }: { readonly member: Member }) {
+function Holdings({
+  member: { id, rights },
+  isLeaving,
+}: {
+  readonly member: Member;
+  readonly isLeaving: boolean;
+}) {
   const t = useTexts();
   const format = useFormat();
-  const leaver = useQuery(api.admin.members.leaver.queryOptions({ member_id: id }));
+  const leaver = useQuery({
+    ...api.admin.members.leaver.queryOptions({ member_id: id }),
+    // Who is gone cannot be asked about.
+    enabled: !isLeaving,
+  });
   const keys = useQuery(api.admin.apiKeys.list.queryOptions({ limit: 200 }));
   const own = (keys.data?.data ?? []).filter(
     ({ state, creator }) => state === 'active' && creator.member_id === id,
