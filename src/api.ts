@@ -114,6 +114,7 @@ function appOf(options: {
       clock: systemClock,
       secrets: appSecretsOf(config),
       webhookAllowPrivateTargets: config.webhookAllowPrivateTargets,
+      keyPerMinute: config.apiKeyRateLimitPerMinute,
     },
     limits: {
       keyPerMinute: config.apiKeyRateLimitPerMinute,

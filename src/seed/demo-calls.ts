@@ -150,6 +150,7 @@ function toUsage({
     count_4xx: count(400, 500) - count(429, 430),
     count_429: count(429, 430),
     count_5xx: 0,
+    peak_percent: count(429, 430) > 0 ? 100 : Math.min(60, Math.round(calls.length / 4)),
   };
 }
 

@@ -26,6 +26,8 @@ export interface Services {
   readonly clock: Clock;
   readonly secrets: AppSecrets;
   readonly webhookAllowPrivateTargets: boolean;
+  /** How many requests a key may make in a minute. */
+  readonly keyPerMinute: number;
   /** Resolves host names. The system's resolver by default. */
   readonly lookup?: Lookup;
 }

@@ -98,6 +98,7 @@ describe.skipIf(skipped !== null)(`on Citus${because(skipped)}`, () => {
       keyId: id,
       day: 20_000,
       lastMinute: 28_800_000,
+      peakPercent: 0,
       count2xx: 3,
       count4xx: 0,
       count429: 0,

@@ -123,7 +123,7 @@ test('the usage of each is counted for its key', async () => {
     ['team_a', 2],
     ['team_b', 3],
   ] as const)
-    for (let call = 0; call < calls; call += 1) counter.count(team, 'key_full', 200);
+    for (let call = 0; call < calls; call += 1) counter.count(team, 'key_full', 200, 0);
   await counter.stop();
   expect(await query(`select team_id, count_2xx from api_key_usage order by team_id`)).toEqual([
     { team_id: 'team_a', count_2xx: 2 },

@@ -136,9 +136,9 @@ describe.each(['America/New_York', 'Asia/Tokyo', 'Asia/Kolkata'])('in %s', (zone
     };
     const counted = fixedClock(new Date(SUNDAY));
     const counter = startUsageCounter({ db: api.db, clock: counted, onError: () => undefined });
-    counter.count('team_told', rows[0]?.id ?? '', 200);
+    counter.count('team_told', rows[0]?.id ?? '', 200, 0);
     counted.set(new Date(MONDAY));
-    for (let n = 0; n < 2; n += 1) counter.count('team_told', rows[0]?.id ?? '', 200);
+    for (let n = 0; n < 2; n += 1) counter.count('team_told', rows[0]?.id ?? '', 200, 0);
     await counter.stop();
     const [sunday, monday] = [
       { day: '2026-11-15', count: 1 },

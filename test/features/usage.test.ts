@@ -7,7 +7,7 @@ import { unavailable } from '../../src/db/errors.ts';
 import { removeOld } from '../../src/features/retention/service.ts';
 import { startUsageCounter } from '../../src/features/usage/counter.ts';
 import { createCall, startApiProcess, startTestApi, type TestApi } from '../support/api.ts';
-import { appAs, codeOf, tokenOf } from '../support/app.ts';
+import { appAs, appAsMember, codeOf, tokenOf } from '../support/app.ts';
 import { makeSeed, makeTeam, userId } from '../support/seed.ts';
 import { until } from '../support/until.ts';
 
@@ -136,9 +136,9 @@ describe('the counter', () => {
     const counter = startUsageCounter({ db: api.db, clock: at, onError: ignore });
     const id = keyId('a', 'none');
     for (const status of [200, 201, 202, 404, 422, 429, 500, 503])
-      counter.count('team_a', id, status);
+      counter.count('team_a', id, status, 0);
     at.advance(200);
-    counter.count('team_a', id, 200);
+    counter.count('team_a', id, 200, 0);
     await counter.stop();
     expect(await countsOf('none')).toEqual([
       ['2026-11-02', 3, 2, 1, 2],
@@ -161,7 +161,7 @@ describe('the counter', () => {
     const onError = (error: unknown): void => void faults.push(error);
     const counter = startUsageCounter({ db: { ...api.db, query }, clock: at, onError });
     const names = ['none', 'full', 'cases:read', 'users:read', 'users:write'];
-    for (const name of names) counter.count('team_a', keyId('a', name), 200);
+    for (const name of names) counter.count('team_a', keyId('a', name), 200, 0);
     for (const failures of [1, 2, 3]) {
       tick();
       await until(async () => faults.length === failures);
@@ -181,7 +181,7 @@ describe('the counter', () => {
     const counter = startUsageCounter({ db, clock: at, onError: ignore });
     tick();
     expect(await countsOf('cases:read')).toEqual([]);
-    counter.count('team_a', keyId('a', 'cases:read'), 200);
+    counter.count('team_a', keyId('a', 'cases:read'), 200, 0);
     vi.advanceTimersByTime(FLUSH_MS - 1);
     expect(writes.begun).toBe(0);
     vi.advanceTimersByTime(1);
@@ -199,7 +199,7 @@ describe('the counter', () => {
     );
     for (let n = 0; n < 50; n += 1) {
       for (const counter of counters) {
-        for (const name of ['full', 'by_admin']) counter.count('team_a', keyId('a', name), 200);
+        for (const name of ['full', 'by_admin']) counter.count('team_a', keyId('a', name), 200, 0);
       }
       tick();
       // Wait for one round trip, in which only some of the writes end.
@@ -219,11 +219,11 @@ describe('the counter', () => {
       onError: (error) => errors.push(error),
     });
     const count = (name: string, statuses: number[]) => {
-      for (const status of statuses) counter.count('team_a', keyId('a', name), status);
+      for (const status of statuses) counter.count('team_a', keyId('a', name), status, 0);
     };
     count('by_member', [200, 200, 404, 429, 500]);
     count('trainings:read', [503]);
-    counter.count('team_a', 'key_gone', 200);
+    counter.count('team_a', 'key_gone', 200, 0);
     await api.db.pool.query('alter table api_key_usage rename to away');
     onTestFinished(async () => {
       await api.db.pool.query('alter table if exists away rename to api_key_usage');
@@ -260,7 +260,7 @@ describe('the counter', () => {
     const use = async (times: number) => {
       const counter = startUsageCounter({ db: api.db, clock: at, onError: ignore });
       for (let n = 0; n < times; n += 1) {
-        counter.count('team_a', id, 200);
+        counter.count('team_a', id, 200, 0);
         at.advance(60_000);
       }
       await counter.stop();
@@ -287,11 +287,11 @@ describe('the counter', () => {
       throw new Error('the database went away');
     });
     const counter = startUsageCounter({ db, clock: at, onError: () => failed.resolve() });
-    counter.count('team_a', id, 200);
+    counter.count('team_a', id, 200, 0);
     tick();
     await until(() => writes.begun === 1);
     at.advance(60_000);
-    counter.count('team_a', id, 200);
+    counter.count('team_a', id, 200, 0);
     gate.resolve();
     await failed.promise;
     await counter.stop();
@@ -316,12 +316,12 @@ describe('the counter', () => {
         return rows;
       });
       const counter = startUsageCounter({ db, clock: at, onError: (error) => errors.push(error) });
-      counter.count('team_a', keyId('a', name), 200);
+      counter.count('team_a', keyId('a', name), 200, 0);
       tick();
       await until(() => writes.begun === 1);
-      for (const status of [200, 404]) counter.count('team_a', keyId('a', name), status);
+      for (const status of [200, 404]) counter.count('team_a', keyId('a', name), status, 0);
       tick();
-      counter.count('team_a', keyId('a', name), 500);
+      counter.count('team_a', keyId('a', name), 500, 0);
       const stopped = counter.stop();
       gate.resolve();
       await stopped;
@@ -371,6 +371,7 @@ describe('the list', () => {
         key_id: keyId('a', 'full'),
         key_name: 'full',
         requests: { ...nothing, '2xx': n + 1 },
+        peak_percent: 0,
       })),
     );
     expect((await app.admin.usage.list.query({ key_id: keyId('b', 'full') })).data).toEqual([]);
@@ -380,11 +381,15 @@ describe('the list', () => {
     const { data } = await app.admin.usage.daily.query({});
     expect(data).toHaveLength(90);
     expect(data.slice(-2)).toEqual(
-      [1, 0].map((n) => ({ day: dayOf(n), requests: { ...nothing, '2xx': 2 * (n + 1) } })),
+      [1, 0].map((n) => ({
+        day: dayOf(n),
+        requests: { ...nothing, '2xx': 2 * (n + 1) },
+        peak_percent: 0,
+      })),
     );
     const one = { key_id: keyId('a', 'full'), since: dayOf(3), until: dayOf(3) };
     expect((await app.admin.usage.daily.query(one)).data).toEqual([
-      { day: dayOf(3), requests: { ...nothing, '2xx': 4 } },
+      { day: dayOf(3), requests: { ...nothing, '2xx': 4 }, peak_percent: 0 },
     ]);
     const other = { key_id: keyId('b', 'full') };
     expect((await app.admin.usage.daily.query(other)).data).toEqual([]);
@@ -398,5 +403,43 @@ describe('the list', () => {
   test('loses days older than 90 in the hourly removal', async () => {
     const { usage } = await removeOld(api.db, clock);
     expect(usage).toBe(40);
+  });
+});
+
+describe('the peak of a day', () => {
+  test('is the largest share of a limit that was used, over all writes', async () => {
+    const watched = startUsageCounter({
+      db: api.db,
+      clock,
+      onError: (error) => expect.unreachable(String(error)),
+    });
+    const id = keyId('a', 'webhooks:manage');
+    const peak = async () =>
+      (await api.db.pool.query('select peak_percent from api_key_usage where key_id = $1', [id]))
+        .rows;
+    for (const used of [0.25, 0.804, 0.5]) watched.count('team_a', id, 200, used);
+    await watched.stop();
+    const next = startUsageCounter({ db: api.db, clock, onError: () => undefined });
+    next.count('team_a', id, 200, 0.1);
+    await next.stop();
+    expect((await peak()).at(-1)).toEqual({ peak_percent: 80 });
+  });
+
+  test('counts the nearer one of the limits of the key and of the team', async () => {
+    const used: number[] = [];
+    const limited = await startTestApi({
+      keyLimitPerMinute: 4,
+      seed: makeSeed([makeTeam('peak', { rate_limit_per_min: 5 })]),
+      app: { countUse: (_team, _key, _status, share) => used.push(share) },
+    });
+    for (const key of ['full', 'full', 'users:read', 'full', 'users:read', 'full'])
+      await limited.call(limited.key('team_peak', key), 'GET', '/me');
+    expect(used.map((share) => Math.round(100 * share))).toEqual([25, 50, 60, 75, 100, 100]);
+    const app = await appAsMember(limited, 'peak', 'admin');
+    expect(await app.admin.usage.limits.query({})).toEqual({
+      plan: 'team',
+      team_per_minute: 5,
+      key_per_minute: 4,
+    });
   });
 });

@@ -154,6 +154,7 @@ describe('while all rows of a team are locked', () => {
       count429: 0,
       count5xx: 0,
       lastMinute: 0,
+      peakPercent: 0,
     }));
     const unlock = await holdLock(api, lockRowsOf('team_a'));
     const busy = await addUsage(api.db, counts);

@@ -252,6 +252,7 @@ describe('usage', () => {
     keyId,
     day,
     lastMinute: 1,
+    peakPercent: 0,
     count2xx: 1,
     count4xx: 0,
     count429: 0,

@@ -113,6 +113,7 @@ export interface TestApiOptions {
       | 'endpoints'
       | 'deprecations'
       | 'placeMaxMs'
+      | 'countUse'
       | 'createAuthenticator'
     >
   >;
@@ -377,6 +378,7 @@ function appOptions(
       clock: options.clock ?? systemClock,
       secrets: { current: TEST_APP_SECRET, previous: null },
       webhookAllowPrivateTargets: options.allowPrivateTargets ?? false,
+      keyPerMinute: options.keyLimitPerMinute ?? NO_LIMIT,
       ...options.services,
     },
     limits: {

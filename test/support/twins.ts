@@ -498,6 +498,7 @@ function twinRows(side: Side): Rows {
         count_4xx: index,
         count_429: 0,
         count_5xx: side === 'a' ? 3 : 4,
+        peak_percent: side === 'a' ? 20 : 30,
       },
       {
         key_id,
@@ -506,6 +507,7 @@ function twinRows(side: Side): Rows {
         count_4xx: 1,
         count_429: 1,
         count_5xx: 0,
+        peak_percent: 1,
       },
     ]),
     idempotency_record: [

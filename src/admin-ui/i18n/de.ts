@@ -687,6 +687,12 @@ export const de: Texts = {
     },
     chart: 'Anfragen je Tag und Ergebnis',
     chartHint: 'Mit den Pfeiltasten gehen Sie von Tag zu Tag.',
+    peak: 'Spitze einer Minute',
+    peakHint: (key, team) => `der Grenze: ${key} Anfragen je Schlüssel, ${team} für das Team`,
+    seats: 'Belegte Plätze',
+    ofSeats: (n) => `von ${n}, Einladungen eingeschlossen`,
+    plan: 'Tarif',
+    plans: { starter: 'Starter', team: 'Team', enterprise: 'Enterprise' },
     total: 'Alle',
   },
   results: {

@@ -651,6 +651,15 @@ export const en = {
     },
     chart: 'Requests by day and outcome',
     chartHint: 'With the arrow keys you can walk from day to day.',
+    peak: 'Peak of a minute',
+    peakHint: (key: string, team: string) =>
+      `of the limit: ${key} requests for each key, ${team} for the team`,
+    seats: 'Seats taken',
+    ofSeats: (n: string) => `of ${n}, invitations included`,
+    plan: 'Plan',
+    plans: { starter: 'Starter', team: 'Team', enterprise: 'Enterprise' } as Readonly<
+      Record<string, string>
+    >,
     total: 'All',
   },
   results: {

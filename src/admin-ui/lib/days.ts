@@ -17,7 +17,7 @@ export function fillDays(days: readonly Day[], first: string): Day[] {
   const count = Math.round((Date.now() - Date.parse(first)) / DAY_MS + 0.5);
   return Array.from({ length: count }, (_, place) => {
     const day = new Date(Date.parse(first) + place * DAY_MS).toISOString().slice(0, 10);
-    return known.get(day) ?? { day, requests: NONE };
+    return known.get(day) ?? { day, requests: NONE, peak_percent: 0 };
   });
 }
 

@@ -6,6 +6,7 @@ import { api, type RouterOutputs } from '../lib/api.ts';
 import { fillDays, firstDayOf, totalOf } from '../lib/days.ts';
 import { USAGE_DAYS } from '../lib/search.ts';
 import { Bars, CsvButton, type Tone } from '../ui/chart.tsx';
+import { Figure } from '../ui/figure.tsx';
 import { Filter } from '../ui/filter.tsx';
 import { Empty, Loaded, PageHead } from '../ui/states.tsx';
 import { Table, type Column } from '../ui/table.tsx';
@@ -58,6 +59,7 @@ export function UsagePage() {
           }
         />
       </div>
+      <Limits days={usage.data?.data ?? []} />
       <Loaded query={usage}>
         {({ data }) =>
           data.length === 0 ? (
@@ -68,6 +70,29 @@ export function UsagePage() {
         }
       </Loaded>
     </>
+  );
+}
+
+/** What the team may use, and how near it came. */
+function Limits({ days }: { readonly days: readonly Pick<Day, 'peak_percent'>[] }) {
+  const t = useTexts();
+  const format = useFormat();
+  const limits = useQuery(api.admin.usage.limits.queryOptions({}));
+  const seats = useQuery(api.admin.members.seats.queryOptions({}));
+  const peak = Math.max(0, ...days.map(({ peak_percent }) => peak_percent));
+  const value = (known: number | undefined) => (known === undefined ? '…' : format.number(known));
+  const { plan, team_per_minute, key_per_minute } = limits.data ?? {};
+  const { used, seats: all } = seats.data ?? {};
+  return (
+    <div className="figures">
+      <Figure
+        label={t.usage.peak}
+        value={format.percent(peak / 100)}
+        hint={t.usage.peakHint(value(key_per_minute), value(team_per_minute))}
+      />
+      <Figure label={t.usage.seats} value={value(used)} hint={t.usage.ofSeats(value(all))} />
+      <Figure label={t.usage.plan} value={t.usage.plans[plan ?? ''] ?? plan ?? '…'} />
+    </div>
   );
 }
 

@@ -12,8 +12,11 @@ import { addUsage, type Counts } from './store.ts';
 
 /** A running counter. */
 export interface UsageCounter {
-  /** Counts one request, at the cost of a look into a map. */
-  readonly count: (teamId: string, keyId: string, status: number) => void;
+  /**
+   * Counts one request, at the cost of a look into a map. `used`: the share of the minute's limit
+   * that was used then, from 0 to 1.
+   */
+  readonly count: (teamId: string, keyId: string, status: number, used: number) => void;
   /** Writes what is left. Never rejects. */
   stop(): Promise<void>;
 }
@@ -64,10 +67,11 @@ export function startUsageCounter({ db, clock, onError }: UsageCounterOptions): 
   timer.unref();
 
   return {
-    count: (teamId, keyId, status) => {
+    count: (teamId, keyId, status, used) => {
       const now = clock.now().getTime();
       const entry = entryOf(counted, teamId, keyId, Math.floor(now / DAY_MS));
       entry.lastMinute = Math.floor(now / MINUTE_MS);
+      entry.peakPercent = Math.max(entry.peakPercent, Math.round(100 * used));
       if (status < 400) entry.count2xx += 1;
       else if (status === 429) entry.count429 += 1;
       else if (status < 500) entry.count4xx += 1;
@@ -89,7 +93,7 @@ function entryOf(counted: Counted, teamId: string, keyId: string, day: number): 
   const known = counted.get(name);
   if (known) return known;
   const counts = { count2xx: 0, count4xx: 0, count429: 0, count5xx: 0 };
-  const made = { teamId, keyId, day, lastMinute: 0, ...counts };
+  const made = { teamId, keyId, day, lastMinute: 0, peakPercent: 0, ...counts };
   counted.set(name, made);
   return made;
 }
@@ -101,4 +105,5 @@ function addBack(counted: Counted, unwritten: Counts): void {
   entry.count429 += unwritten.count429;
   entry.count5xx += unwritten.count5xx;
   entry.lastMinute = Math.max(entry.lastMinute, unwritten.lastMinute);
+  entry.peakPercent = Math.max(entry.peakPercent, unwritten.peakPercent);
 }

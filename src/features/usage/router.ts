@@ -1,6 +1,13 @@
 import { pageResponse } from '../../core/page.ts';
 import { appProcedure } from '../../trpc/procedures.ts';
-import { dailyInput, dailyUsage, listInput, usagePage } from './schema.ts';
+import {
+  dailyInput,
+  dailyUsage,
+  limitsInput,
+  listInput,
+  usageLimits,
+  usagePage,
+} from './schema.ts';
 import * as service from './service.ts';
 import { toDay, toKeyUsage } from './view.ts';
 
@@ -11,6 +18,14 @@ export const usage = {
       const page = await service.listUsage(ctx.db, ctx.services.clock, ctx.team.id, input);
       return pageResponse(page, toKeyUsage);
     },
+  ),
+
+  limits: appProcedure({ access: 'admins', input: limitsInput, output: usageLimits }).query(
+    ({ ctx: { team, services } }) => ({
+      plan: team.plan,
+      team_per_minute: team.rateLimitPerMinute,
+      key_per_minute: services.keyPerMinute,
+    }),
   ),
 
   daily: appProcedure({ access: 'admins', input: dailyInput, output: dailyUsage }).query(

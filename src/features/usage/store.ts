@@ -14,6 +14,8 @@ export interface UsageRow {
   readonly count_4xx: number;
   readonly count_429: number;
   readonly count_5xx: number;
+  /** Of the limit of a minute, at the peak of the day. */
+  readonly peak_percent: number;
 }
 
 const BY_DAY = ['day', 'key_id'] as const;
@@ -30,7 +32,7 @@ const listOf = statementsByFilters(['key_id'], (named) =>
   statement<UsageRow>(
     ['usage.list', ...named].join('.'),
     `select u.day, u.key_id, k.name as key_name,
-       u.count_2xx, u.count_4xx, u.count_429, u.count_5xx
+       u.count_2xx, u.count_4xx, u.count_429, u.count_5xx, u.peak_percent
      from (
        select *
        from ${named.includes('key_id') ? OF_KEY : 'api_key_usage'}
@@ -86,7 +88,8 @@ const LIST_DAYS = statement<DayRow>(
      sum(u.count_2xx)::int as count_2xx,
      sum(u.count_4xx)::int as count_4xx,
      sum(u.count_429)::int as count_429,
-     sum(u.count_5xx)::int as count_5xx
+     sum(u.count_5xx)::int as count_5xx,
+     max(u.peak_percent) as peak_percent
    from api_key_usage u
    where u.team_id = $1
      and u.day >= $2::date
@@ -117,6 +120,8 @@ export interface Counts {
   count4xx: number;
   count429: number;
   count5xx: number;
+  /** The largest share of a minute's limit that was used, from 0 to 100. */
+  peakPercent: number;
 }
 
 // Writes the counts of the keys that it can lock. Keys that were deleted are left out; those that
@@ -129,8 +134,11 @@ const ADD = statement<{ readonly team_id: string; readonly day: number; readonly
   `with given as materialized (
      select *
      from unnest(
-       $1::text[], $2::int[], $3::text[], $4::int[], $5::int[], $6::int[], $7::int[], $8::int[]
-     ) as n (team_id, day, key_id, count_2xx, count_4xx, count_429, count_5xx, last_minute)
+       $1::text[], $2::int[], $3::text[], $4::int[], $5::int[], $6::int[], $7::int[], $8::int[],
+       $9::int[]
+     ) as n (
+       team_id, day, key_id, count_2xx, count_4xx, count_429, count_5xx, last_minute, peak_percent
+     )
    ), known as materialized (
      select n.*, own.is_held
      from given n
@@ -138,8 +146,9 @@ const ADD = statement<{ readonly team_id: string; readonly day: number; readonly
      ${holdUnlessLocked('api_key', 'team_id = n.team_id and id = n.key_id')}
    ), added as (
      insert into api_key_usage as u
-       (team_id, day, key_id, count_2xx, count_4xx, count_429, count_5xx)
-     select team_id, date '1970-01-01' + day, key_id, count_2xx, count_4xx, count_429, count_5xx
+       (team_id, day, key_id, count_2xx, count_4xx, count_429, count_5xx, peak_percent)
+     select team_id, date '1970-01-01' + day, key_id, count_2xx, count_4xx, count_429, count_5xx,
+       peak_percent
      from known
      where is_held
      order by team_id, day, key_id
@@ -147,7 +156,8 @@ const ADD = statement<{ readonly team_id: string; readonly day: number; readonly
      set count_2xx = u.count_2xx + excluded.count_2xx,
        count_4xx = u.count_4xx + excluded.count_4xx,
        count_429 = u.count_429 + excluded.count_429,
-       count_5xx = u.count_5xx + excluded.count_5xx
+       count_5xx = u.count_5xx + excluded.count_5xx,
+       peak_percent = greatest(u.peak_percent, excluded.peak_percent)
    ), used as materialized (
      select team_id, key_id, to_timestamp(max(last_minute) * 60::float8) as last_used_at
      from known
@@ -188,6 +198,7 @@ export async function addUsage(db: Db, counts: readonly Counts[]): Promise<reado
     'count429',
     'count5xx',
     'lastMinute',
+    'peakPercent',
   ] as const;
   const columns = names.map((name) => counts.map((count) => count[name]));
   const busy = await queryTeams(db, ADD, columns);

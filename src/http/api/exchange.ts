@@ -32,7 +32,7 @@ export interface RestOptions {
   readonly bodies: Bodies;
   readonly observe: (route: string, status: number, seconds: number) => void;
   /** Called for each request with a valid key. It must be fast and synchronous. */
-  readonly countUse?: (teamId: string, keyId: string, status: number) => void;
+  readonly countUse?: (teamId: string, keyId: string, status: number, used: number) => void;
   /** Called for each request with a valid key. It must be fast and synchronous. */
   readonly logRequest?: (call: AnsweredCall) => void;
   /** null: requests are not traced. */

@@ -126,6 +126,11 @@ function unknownRate({ limits, services }: RestOptions): RateState {
   };
 }
 
+/** How much of a minute's limit is used, from 0 to 1. */
+function shareOf(rate: RateState | undefined): number {
+  return rate === undefined || rate.limit === 0 ? 0 : 1 - rate.remaining / rate.limit;
+}
+
 /**
  * Measures and logs the request after its response. The one log line never contains a key, an email
  * or a body.
@@ -140,7 +145,7 @@ export function finish(exchange: RestExchange): void {
   const key = authentication?.tenant?.actor.id;
   const ip = options.ipOf(request);
   if (team !== undefined && key !== undefined) {
-    options.countUse?.(team, key, status);
+    options.countUse?.(team, key, status, shareOf(authentication?.rate));
     options.logRequest?.({
       requestId,
       teamId: team,
