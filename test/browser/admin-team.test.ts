@@ -114,7 +114,8 @@ describe.skipIf(SKIPPED !== '')(`the admin page: the team${SKIPPED}`, () => {
       path: '/usage?days=7',
       team: 'quiet',
     });
-    await page.getByRole('img').last().focus();
+    const chart = page.getByRole('group', { name: 'Requests by day and outcome' });
+    await chart.getByRole('img').last().focus();
     await page.keyboard.press('ArrowLeft');
     expect(await page.evaluate('document.activeElement.ariaLabel')).toContain('Successful 10,');
     await page.getByRole('cell', { name: '43' }).waitFor();

@@ -29,14 +29,16 @@ const NEVER_PERSONAL: Readonly<Record<string, string[]>> = {
     attempt attempts`),
   'a setting of the team or of a key': words(`
     allowed_ips api_version events focus_dimension icon key lang leaderboard_enabled
-    member_detail_enabled name objection_marker prefix privacy provider rate_limit_per_min rights
-    role scope scopes seats secret templates url used`),
+    member_detail_enabled name objection_marker plan prefix privacy provider purpose
+    rate_limit_per_min rights role scope scopes seats secret templates url used team_per_minute
+    key_per_minute`),
   'a text of the customer or of their CRM': words(`
     amount category currency description external_ref fields lost_reason note probability text
     title`),
   'about requests and usage, by key': words(`
-    2xx 4xx 429 5xx key_name network requests route event_type headers request`),
-  'what the receiver of the customer answered': words('response_excerpt'),
+    2xx 4xx 429 5xx peak_percent key_name network requests route event_type headers request`),
+  'what the receiver of the customer answered, and how often': words(`
+    response_excerpt arrived median_ms p95_ms failed waiting`),
   'the documentation of an error': words('help cause remedy de en'),
   'the catalog': words('industry personality situation'),
   'the frame of a list': words('next_cursor'),

@@ -24,6 +24,8 @@ import { addDeliveries, EXISTING_IDS, validRequest } from './requests.ts';
 import { sampleOf } from './samples.ts';
 
 const RUNS = 12;
+/** Of open assignments, which is no secret here: `member-search.test.ts` sees it withheld. */
+const TELLS_A_NUMBER = 'admin.members.leaver';
 /** Enough members that the analytics would name them if the switch were on. */
 const ALWAYS_ACTIVE = 6;
 
@@ -152,8 +154,9 @@ describe('while member_detail_enabled is off', () => {
     // "Empty in the fixtures" is no place to hide.
     expect([...withoutRows]).toEqual([]);
     const silent = [...told].filter(
-      ([{ output, isRead }, secrets]) =>
+      ([{ name, output, isRead }, secrets]) =>
         isRead &&
+        name !== TELLS_A_NUMBER &&
         secrets.length === 0 &&
         privateFieldsOf(output).some(({ kind }) => kind === 'personal'),
     );
@@ -402,7 +405,11 @@ async function ask(
     key_id: (team) => `key_${team}`,
   };
   const sample = Object.entries((shape && (sampleOf(shape) as object)) ?? {});
-  const filled = sample.map(([field, value]) => [field, ids[field]?.(tenant.name) ?? value]);
+  const idOf = (field: string): string | undefined => ids[field]?.(tenant.name);
+  const filled = sample.map(([field, value]) => [
+    field,
+    Array.isArray(value) ? [idOf(field.replace(/s$/, '')) ?? value].flat() : (idOf(field) ?? value),
+  ]);
   const input = encodeURIComponent(JSON.stringify(Object.fromEntries(filled)));
   const owner = userId(tenant.name, 'owner');
   const token = await tokenOf({ kind: 'user', userId: owner, teamId: `team_${tenant.name}` });

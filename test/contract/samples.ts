@@ -53,7 +53,10 @@ function sampleOfType(
     case 'boolean':
       return true;
     case 'array':
-      return Array.from({ length: minItems ?? 0 }, () => sample(items as JsonSchema, name));
+      // The entries of `member_ids` are what `member_id` is.
+      return Array.from({ length: minItems ?? 0 }, () =>
+        sample(items as JsonSchema, name.replace(/s$/, '')),
+      );
     default:
       return Object.fromEntries(
         Object.entries(properties ?? {})

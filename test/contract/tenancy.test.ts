@@ -224,6 +224,7 @@ const OTHER_SQL: Readonly<Record<string, readonly [calls: number, why: string]>>
   ],
   'src/delivery/citus/shard-database.ts': [3, 'declared statements, in the text for a shard'],
   'src/features/analytics/rollups-store.ts': [1, BY_THE_SEED],
+  'src/seed/demo-past-store.ts': [4, 'a transaction, and the keys of the demo team'],
   'src/seed/insert.ts': [3, 'rows of a seed file that has passed its checks, and statistics'],
   'src/seed/known.ts': [3, 'which ids of a seed file exist, teams among them'],
   'src/seed/load.ts': [6, 'a transaction, the teams of a seed file, VACUUM and ANALYZE'],

@@ -148,22 +148,50 @@ test('the seats that are taken are those of members and invitations', async () =
 });
 
 test('somebody who leaves has open assignments, which are counted up to a limit', async () => {
-  const app = await appAsMember(api, 'hidden', 'admin');
+  const app = await appAsMember(api, 'large', 'admin');
   const leaver = (id: string) => app.admin.members.leaver.query({ member_id: id });
   const add = (count: number, status: string) =>
     api.db.pool.query(
       `insert into assignment (team_id, id, member_id, title, situation_id, personality_id,
          industry_id, status, created_at)
-       select 'team_hidden', $2 || n, 'mem_hidden_member', 'x', 'sit_cold', 'per_calm', 'ind_saas',
+       select 'team_large', $2 || n, 'mem_large_member', 'x', 'sit_cold', 'per_calm', 'ind_saas',
          $2, now()
        from generate_series(1, $1::int) n`,
       [count, status],
     );
-  expect(await leaver('mem_hidden_member')).toEqual({ open_assignments: 0, has_more: false });
+  expect(await leaver('mem_large_member')).toEqual({ open_assignments: 0, has_more: false });
   await add(3, 'done');
   await add(1_000, 'open');
-  expect(await leaver('mem_hidden_member')).toEqual({ open_assignments: 1_000, has_more: false });
+  expect(await leaver('mem_large_member')).toEqual({ open_assignments: 1_000, has_more: false });
   await api.db.pool.query(`update assignment set status = 'open' where status = 'done'`);
-  expect(await leaver('mem_hidden_member')).toEqual({ open_assignments: 1_000, has_more: true });
+  expect(await leaver('mem_large_member')).toEqual({ open_assignments: 1_000, has_more: true });
   expect(await codeOf(leaver('mem_other_member'))).toBe('not_found');
+  // Who may not see assignments learns no number of them either.
+  const hidden = await appAsMember(api, 'hidden', 'admin');
+  expect(await hidden.admin.members.leaver.query({ member_id: 'mem_hidden_member' })).toEqual({
+    has_more: false,
+  });
+});
+
+test('members are called by their addresses while these may be shown', async () => {
+  const ids = ['mem_other_member', 'mem_hidden_member', 'mem_nobody'];
+  const names = async (team: string) => {
+    const app = await appAsMember(api, team, 'admin');
+    return (await app.admin.members.names.query({ member_ids: ids })).data;
+  };
+  expect(await names('other')).toEqual([
+    {
+      id: 'mem_other_member',
+      user_id: userId('other', 'member'),
+      email: expect.stringContaining('@') as unknown,
+    },
+  ]);
+  expect(await names('hidden')).toEqual([
+    { id: 'mem_hidden_member', user_id: userId('hidden', 'member') },
+  ]);
+  const app = await appAsMember(api, 'other', 'admin');
+  const many = Array.from({ length: 201 }, (_, n) => `mem_${n}`);
+  expect(await codeOf(app.admin.members.names.query({ member_ids: many }))).toBe(
+    'validation_error',
+  );
 });

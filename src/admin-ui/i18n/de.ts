@@ -689,6 +689,9 @@ export const de: Texts = {
     chartHint: 'Mit den Pfeiltasten gehen Sie von Tag zu Tag.',
     peak: 'Spitze einer Minute',
     peakHint: (key, team) => `der Grenze: ${key} Anfragen je Schlüssel, ${team} für das Team`,
+    peaks: 'Wie nah die Grenze einer Minute war',
+    peaksHint:
+      'Der obere Rand ist die Grenze des Schlüssels oder des Teams, je nachdem, welche näher war.',
     seats: 'Belegte Plätze',
     ofSeats: (n) => `von ${n}, Einladungen eingeschlossen`,
     plan: 'Tarif',

@@ -654,6 +654,8 @@ export const en = {
     peak: 'Peak of a minute',
     peakHint: (key: string, team: string) =>
       `of the limit: ${key} requests for each key, ${team} for the team`,
+    peaks: 'How near the limit of a minute was',
+    peaksHint: 'The upper edge is the limit of the key or of the team, whichever was nearer.',
     seats: 'Seats taken',
     ofSeats: (n: string) => `of ${n}, invitations included`,
     plan: 'Plan',

@@ -1,4 +1,4 @@
-import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { Fragment } from 'react';
 import { useFormat } from '../i18n/format.ts';
@@ -10,11 +10,14 @@ import { Filter, FilterBar } from '../ui/filter.tsx';
 import { Empty, Loaded, PageHead } from '../ui/states.tsx';
 import { More, Table, type Column } from '../ui/table.tsx';
 import { TimeFilter, useTimes } from '../ui/time-filter.tsx';
+import { HiddenAddresses } from './hidden.tsx';
 import { nameOf as nameOfMember } from './member-name.ts';
 import { nameOfEndpoint } from './endpoint-name.ts';
 
 type Entry = RouterOutputs['admin']['auditLog']['list']['data'][number];
 const route = getRouteApi('/audit');
+/** As many as the service names at once. */
+const NAMES_MAX = 200;
 
 /** Who did what, and when. */
 export function AuditPage() {
@@ -24,31 +27,39 @@ export function AuditPage() {
   const times = useTimes(search);
   const filters = { action, actor_kind: kind, actor_id: actor, target_id: target, ...times };
   const keys = useQuery(api.admin.apiKeys.list.queryOptions({ limit: 200 }));
-  const members = useQuery(api.admin.members.search.queryOptions({ limit: 200 }));
   const endpoints = useQuery(api.v1.webhooks.listEndpoints.queryOptions({}));
+  const entries = useInfiniteQuery(
+    pagesOptions(api.admin.auditLog.list.queryKey(filters), (cursor) =>
+      client.admin.auditLog.list.query({ ...filters, cursor, limit: 50 }),
+    ),
+  );
+  const memberIds = memberIdsIn(entries.data?.pages.flatMap(({ data }) => data) ?? []);
+  const members = useQuery({
+    ...api.admin.members.names.queryOptions({ member_ids: memberIds }),
+    enabled: memberIds.length > 0,
+    placeholderData: keepPreviousData,
+  });
+  const isNaming = memberIds.length > 0 && members.isPending;
   const names = new Map([
     ...(members.data?.data ?? []).map((member) => [member.id, nameOfMember(member)] as const),
     ...(keys.data?.data ?? []).map(({ id, name }) => [id, name] as const),
     ...(endpoints.data?.data ?? []).map((one) => [one.id, nameOfEndpoint(one)] as const),
   ]);
   const nameOf = (id: string) => names.get(id);
-  const entries = useInfiniteQuery(
-    pagesOptions(api.admin.auditLog.list.queryKey(filters), (cursor) =>
-      client.admin.auditLog.list.query({ ...filters, cursor, limit: 50 }),
-    ),
-  );
   const isFiltered = Object.keys(search).length > 0;
   return (
     <>
       <PageHead title={t.audit.title} intro={t.audit.intro} />
       <Filters keys={keys.data?.data ?? []} nameOf={nameOf} />
-      <Loaded query={entries}>
+      {/* Rows would change their height when the names arrive. */}
+      <Loaded query={isNaming ? { ...entries, data: undefined } : entries}>
         {({ pages }) => {
           const rows = pages.flatMap(({ data }) => data);
           if (rows.length === 0)
             return <Empty title={isFiltered ? t.common.nothingMatches : t.audit.empty} />;
           return (
             <>
+              <HiddenAddresses people={members.data?.data ?? []} />
               <AuditTable entries={rows} nameOf={nameOf} />
               <More query={entries} shown={rows.length} />
             </>
@@ -57,6 +68,15 @@ export function AuditPage() {
       </Loaded>
     </>
   );
+}
+
+/** The members that the entries are by or about, as many as can be named at once. */
+function memberIdsIn(entries: readonly Entry[]): string[] {
+  const ids = entries.flatMap(({ actor, target_id: target }) => [
+    ...(actor.kind === 'user' ? [actor.id] : []),
+    ...(target?.startsWith('mem_') ? [target] : []),
+  ]);
+  return [...new Set(ids)].slice(0, NAMES_MAX);
 }
 
 function Filters({

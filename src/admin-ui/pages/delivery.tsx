@@ -121,7 +121,9 @@ function DeliveryView({ delivery }: { readonly delivery: Detail }) {
         />
         <h3>{t.deliveries.body}</h3>
         {request.body === null ? (
-          <p className="notice">{t.common.withheld}</p>
+          <p className="notice">
+            {t.common.withheld} <Link to="/privacy">{t.members.hiddenWhere}</Link>
+          </p>
         ) : (
           <CodeBlock label={t.deliveries.body} text={indent(request.body)} />
         )}

@@ -11,35 +11,41 @@ import { ANEW, type Facts } from './overview-facts.ts';
 
 const HIDDEN = 'hidden';
 
-/** What a new team does first, with a tick at what it has done. It goes when all is done. */
-export function FirstSteps({ facts }: { readonly facts: Facts }) {
+/** What the list needs besides the facts, and whether it was hidden in this browser. */
+export function useFirstSteps() {
   const { team } = useSession();
   const name = `first-steps.${team.id}`;
   const [isHidden, setHidden] = useState(() => readPreference(name) === HIDDEN);
-  const hide = () => {
-    writePreference(name, HIDDEN);
-    setHidden(true);
+  const admins = useQuery({
+    ...api.admin.members.search.queryOptions({ role: 'admin', limit: 200 }),
+    ...ANEW,
+    enabled: !isHidden,
+  });
+  return {
+    isHidden,
+    isPending: !isHidden && admins.isPending,
+    admins: admins.data?.data ?? [],
+    hide: () => {
+      writePreference(name, HIDDEN);
+      setHidden(true);
+    },
   };
-  return isHidden ? null : <Steps facts={facts} onHide={hide} />;
 }
 
-function Steps({
+/** What a new team does first, with a tick at what it has done. It goes when all is done. */
+export function FirstSteps({
   facts: { keys, hooks },
+  admins,
   onHide,
 }: {
   readonly facts: Facts;
+  readonly admins: ReturnType<typeof useFirstSteps>['admins'];
   readonly onHide: () => void;
 }) {
   const t = useTexts();
   const { member_id } = useSession();
-  const admins = useQuery({
-    ...api.admin.members.search.queryOptions({ role: 'admin', limit: 200 }),
-    ...ANEW,
-  });
   const [hook] = hooks;
-  const hasColleague = (admins.data?.data ?? []).some(
-    ({ id, rights }) => id !== member_id && rights.length > 0,
-  );
+  const hasColleague = admins.some(({ id, rights }) => id !== member_id && rights.length > 0);
   const steps: { readonly isDone: boolean; readonly link: ReactNode }[] = [
     { isDone: keys.length > 0, link: <Link to="/keys/new">{t.steps.key}</Link> },
     {
@@ -71,7 +77,7 @@ function Steps({
     },
   ];
   const done = steps.filter(({ isDone }) => isDone).length;
-  if (admins.data === undefined || done === steps.length) return null;
+  if (done === steps.length) return null;
   return (
     <section className="card steps">
       <div className="section-head">

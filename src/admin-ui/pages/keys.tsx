@@ -12,6 +12,7 @@ import { Choice } from '../ui/field.tsx';
 import { Badge, Empty, Loaded, PageHead } from '../ui/states.tsx';
 import { More, Table, type Column } from '../ui/table.tsx';
 import { EndKey } from './end-key.tsx';
+import { HiddenAddresses } from './hidden.tsx';
 import { stateOf, wasNeverSeen, type ApiKey } from './key-state.ts';
 import { RotateKey } from './rotate-key.tsx';
 
@@ -51,6 +52,7 @@ export function KeysPage() {
           const shown = ended ? all : live;
           return (
             <>
+              <HiddenAddresses people={shown.map(({ creator }) => creator)} />
               {all.length > live.length && (
                 <div className="filters">
                   <Choice

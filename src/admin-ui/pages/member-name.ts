@@ -10,4 +10,5 @@ export interface MemberTask {
 }
 
 /** How a member is called on the page: by email, or by id while emails are withheld. */
-export const nameOf = ({ email, user_id, id }: Member): string => email ?? user_id ?? id;
+export const nameOf = ({ email, user_id, id }: Pick<Member, 'email' | 'user_id' | 'id'>): string =>
+  email ?? user_id ?? id;

@@ -14,6 +14,7 @@ import { announce } from '../ui/notice.tsx';
 import { Badge, Empty, Loaded, PageHead } from '../ui/states.tsx';
 import { Table, type Column } from '../ui/table.tsx';
 import { ChangeMember } from './change-member.tsx';
+import { HiddenAddresses } from './hidden.tsx';
 import { InviteMember } from './invite-member.tsx';
 import { nameOf, type Member, type MemberTask } from './member-name.ts';
 import { RemoveMember } from './remove-member.tsx';
@@ -60,11 +61,7 @@ export function MembersPage() {
       <Loaded query={members}>
         {({ data, next_cursor }) => (
           <>
-            {data.some(({ email }) => email === undefined) && (
-              <p className="notice">
-                {t.members.hidden} <Link to="/privacy">{t.members.hiddenWhere}</Link>
-              </p>
-            )}
+            <HiddenAddresses people={data} />
             {data.length === 0 ? (
               <Empty title={next_cursor === null ? t.common.nothingMatches : t.members.goOn} />
             ) : (

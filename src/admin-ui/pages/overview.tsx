@@ -8,7 +8,7 @@ import { Figure } from '../ui/figure.tsx';
 import { amounts, type SparkValue } from '../ui/spark.tsx';
 import { Loaded, PageHead } from '../ui/states.tsx';
 import { Attention, DAY_MS } from './attention.tsx';
-import { FirstSteps } from './first-steps.tsx';
+import { FirstSteps, useFirstSteps } from './first-steps.tsx';
 import { sumOf, useFacts, type Facts } from './overview-facts.ts';
 
 const DAYS = 7;
@@ -18,13 +18,15 @@ export function OverviewPage() {
   const t = useTexts();
   const { team } = useSession();
   const facts = useFacts();
+  const { isHidden, isPending, admins, hide } = useFirstSteps();
   return (
     <>
       <PageHead title={t.overview.title} intro={t.overview.intro(team.name)} />
-      <Loaded query={facts}>
+      {/* The steps stand above the rest, which must not move. */}
+      <Loaded query={isPending ? { ...facts, data: undefined } : facts}>
         {(data) => (
           <>
-            <FirstSteps facts={data} />
+            {!isHidden && <FirstSteps facts={data} admins={admins} onHide={hide} />}
             <Figures facts={data} />
             <Attention facts={data} />
           </>

@@ -51,9 +51,12 @@ function Holdings({
         <ul className="bullets">
           <li>{rights.length > 0 ? t.members.leaverRight : t.members.leaverNoRight}</li>
           <li>
-            {has_more
-              ? t.members.leaverOpen(open, t.overview.atLeast(format.number(open)))
-              : t.members.leaverOpen(open, format.number(open))}
+            {open === undefined
+              ? t.common.withheld
+              : t.members.leaverOpen(
+                  open,
+                  has_more ? t.overview.atLeast(format.number(open)) : format.number(open),
+                )}
           </li>
           <li>
             {own.length === 0 ? (

@@ -6,6 +6,8 @@ import {
   foundMemberPage,
   leaver,
   member,
+  memberNames,
+  namesInput,
   removeInput,
   searchInput,
   seats,
@@ -30,12 +32,24 @@ export const adminMembers = {
     service.readSeats(ctx.db, ctx.team.id),
   ),
 
-  leaver: appProcedure({ access: 'admins', input: removeInput, output: leaver }).query(
-    async ({ ctx, input }) => {
-      const found = await service.readLeaver(ctx.db, ctx.team.id, input.member_id);
-      return { open_assignments: found.openAssignments, has_more: found.hasMore };
-    },
-  ),
+  names: appProcedure({
+    access: 'admins',
+    input: namesInput,
+    output: memberNames,
+    privacy: 'redact',
+  }).query(async ({ ctx, input }) => ({
+    data: await service.findNames(ctx.db, ctx.team.id, input.member_ids),
+  })),
+
+  leaver: appProcedure({
+    access: 'admins',
+    input: removeInput,
+    output: leaver,
+    privacy: 'redact',
+  }).query(async ({ ctx, input }) => {
+    const found = await service.readLeaver(ctx.db, ctx.team.id, input.member_id);
+    return { open_assignments: found.openAssignments, has_more: found.hasMore };
+  }),
 };
 
 /** Pending invitations, for the team's admins. */

@@ -27,17 +27,30 @@ export const member = z
 
 export const memberPage = pageOf(member);
 
+/** How many members can be named at once. */
+const NAMES_MAX = 200;
+
 /** A member as the admin page finds them. */
 export const foundMember = member.extend({
   rights: z.array(z.string()).meta({ description: 'What an admin may do besides.' }),
 });
 export const foundMemberPage = pageOf(foundMember);
+
+/** How a member is called, for what names them by their id. */
+export const memberNames = z.object({
+  data: z
+    .array(member.pick({ id: true, user_id: true, email: true }))
+    .meta({ description: 'Those of the team that are members or invited, in any order.' }),
+});
+
 export const seats = z.object({
   seats: z.int().meta({ description: 'How many the plan has.' }),
   used: z.int().meta({ description: 'How many members and invitations take.' }),
 });
 export const leaver = z.object({
-  open_assignments: z.int().meta({ description: 'How many a removal revokes, 1000 at most.' }),
+  open_assignments: personal(
+    z.int().meta({ description: 'How many a removal revokes, 1000 at most.' }),
+  ),
   has_more: z.boolean().meta({ description: 'Whether there are more.' }),
 });
 
@@ -71,6 +84,9 @@ export const searchInput = z.strictObject({
   status: z.enum(LIVE_STATUSES).optional(),
 });
 export const seatsInput = z.object({});
+export const namesInput = z.strictObject({
+  member_ids: z.array(id).min(1).max(NAMES_MAX),
+});
 export const getInput = z.object(memberId);
 export const createInput = z.strictObject({
   email: z

@@ -1,7 +1,7 @@
 import type { PageSlice, SearchResult } from '../../core/page.ts';
 import { statement, type Db } from '../../db/client.ts';
 import { BY_CREATION, newestFirst } from '../../db/keyset.ts';
-import { listed } from '../../db/rows.ts';
+import { listed, selectionOf, type RowOf } from '../../db/rows.ts';
 import { IN_TIME, search, type FoundRow } from '../../db/search.ts';
 import { SHOWN, type MemberRow } from './store.ts';
 
@@ -99,6 +99,21 @@ export async function readSeats(
   const row = await db.queryFirst(SEATS, [teamId]);
   if (!row) throw new Error('the team of the request does not exist');
   return row;
+}
+
+const NAME = selectionOf('Member', ['id', 'user_id', 'email']);
+
+/** How members are called. Who has left is not among them. */
+export async function findNames(
+  db: Db,
+  teamId: string,
+  memberIds: readonly string[],
+): Promise<RowOf<'Member', 'id' | 'user_id' | 'email'>[]> {
+  const found = await db.prisma.member.findMany({
+    where: { teamId, id: { in: [...memberIds] }, status: { not: 'ended' } },
+    select: NAME.select,
+  });
+  return found.map(NAME.toRow);
 }
 
 /** More open assignments than anybody does. */

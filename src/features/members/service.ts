@@ -50,7 +50,7 @@ export async function searchMembers(
   );
 }
 
-export { readSeats } from './search-store.ts';
+export { findNames, readSeats } from './search-store.ts';
 
 /** What a removal takes from a member. Throws `not_found`. */
 export async function readLeaver(

@@ -36,7 +36,8 @@ const counted = (range: string): string => `(
 // cost every attempt a write.
 const LIST = statement<HealthRow>(
   'webhooks.listHealth',
-  `select w.id as endpoint_id, w.url, w.description, w.status, recent.*,
+  `select w.id as endpoint_id, w.url, w.description, w.status,
+     recent.arrived, recent.median_ms, recent.p95_ms,
      ${counted('created_at >= $2 and has_failed')} as failed,
      ${counted(`waits_as = 'pending'`)} + ${counted(`waits_as = 'retrying'`)} as waiting
    from webhook_endpoint w
