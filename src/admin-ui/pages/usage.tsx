@@ -21,6 +21,8 @@ const TONES: Readonly<Record<Status, Tone>> = {
   '429': 'soft',
   '5xx': 'bad',
 };
+/** From here on a program is about to be refused, or was. */
+const FULL = 90;
 const STATUSES = ['2xx', '4xx', '429', '5xx'] as const satisfies Status[];
 
 /** The requests of the team's keys by day. */
@@ -107,6 +109,7 @@ function UsageView({ days }: { readonly days: readonly Day[] }) {
       cell: ({ requests }: Day) => format.number(requests[status]),
     })),
     { label: t.usage.total, kind: 'number', cell: (day) => format.number(totalOf(day)) },
+    { label: t.usage.peak, kind: 'number', cell: (day) => format.percent(day.peak_percent / 100) },
   ];
   const used = days.filter((day) => totalOf(day) > 0).toReversed();
   return (
@@ -136,13 +139,32 @@ function UsageView({ days }: { readonly days: readonly Day[] }) {
         />
       </div>
       <section className="section">
+        <h2>{t.usage.peaks}</h2>
+        <div className="card">
+          <Bars
+            label={t.usage.peaks}
+            hint={t.usage.peaksHint}
+            max={100}
+            bars={days.map(({ day, peak_percent: peak }) => ({
+              label: format.shortDay(day),
+              parts: [{ tone: peak < FULL ? 'main' : 'bad', value: peak }],
+              text: `${format.shortDay(day)}: ${format.percent(peak / 100)}`,
+            }))}
+          />
+        </div>
+      </section>
+      <section className="section">
         <div className="section-head">
           <h2>{t.common.asTable}</h2>
           <CsvButton
             name="usage"
             rows={[
-              ['day', ...STATUSES],
-              ...days.map(({ day, requests }) => [day, ...STATUSES.map((one) => requests[one])]),
+              ['day', ...STATUSES, 'peak_percent'],
+              ...days.map(({ day, requests, peak_percent }) => [
+                day,
+                ...STATUSES.map((one) => requests[one]),
+                peak_percent,
+              ]),
             ]}
           />
         </div>
