@@ -1,4 +1,5 @@
 /** Numbers and dates in the language of the page and the time zone of the reader. */
+import type { Texts } from './en.ts';
 import { useLanguage, type PageLanguage } from './language.ts';
 
 const MINUTE_MS = 60_000;
@@ -27,6 +28,12 @@ export function useFormat(): Format {
   const format = formats.get(language) ?? createFormat(language);
   formats.set(language, format);
   return format;
+}
+
+/** A count that may have ended before all was counted. */
+export function atLeast(value: number, hasMore: boolean, t: Texts, format: Format): string {
+  const text = format.number(value);
+  return hasMore ? t.overview.atLeast(text) : text;
 }
 
 function createFormat(language: PageLanguage): Format {

@@ -3,7 +3,7 @@ import type { RouterOutputs } from './api.ts';
 
 type Day = RouterOutputs['admin']['usage']['daily']['data'][number];
 
-const DAY_MS = 86_400_000;
+export const DAY_MS = 86_400_000;
 const NONE = { '2xx': 0, '4xx': 0, '429': 0, '5xx': 0 };
 
 /** The first of the last `count` days, today included, `YYYY-MM-DD`. */

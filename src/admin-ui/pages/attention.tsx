@@ -1,13 +1,13 @@
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { Texts } from '../i18n/en.ts';
-import { useFormat } from '../i18n/format.ts';
+import { atLeast, useFormat, type Format } from '../i18n/format.ts';
 import { useTexts } from '../i18n/language.ts';
+import { DAY_MS } from '../lib/days.ts';
 import { nameOfEndpoint } from './endpoint-name.ts';
 import { wasNeverSeen } from './key-state.ts';
 import { sumOf, type Facts } from './overview-facts.ts';
 
-export const DAY_MS = 86_400_000;
 /** From which share of errors on, and of how many requests. */
 const ERRORS = 0.05;
 const REQUESTS_MIN = 20;
@@ -18,7 +18,6 @@ const SOON_MS = 14 * DAY_MS;
 const UNUSED_MS = 90 * DAY_MS;
 const NAMED_MAX = 5;
 
-type Format = ReturnType<typeof useFormat>;
 interface Item {
   readonly id: string;
   /** A text, which ends with its one next step. */
@@ -208,8 +207,4 @@ function Next({ children }: { readonly children: string }) {
 function few(names: readonly string[], format: Format): string {
   const shown = names.slice(0, NAMED_MAX);
   return names.length > NAMED_MAX ? `${shown.join(', ')} …` : format.list(shown);
-}
-
-function atLeast(value: number, hasMore: boolean, t: Texts, format: Format): string {
-  return hasMore ? t.overview.atLeast(format.number(value)) : format.number(value);
 }

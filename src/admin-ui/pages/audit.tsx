@@ -52,7 +52,7 @@ export function AuditPage() {
       <PageHead title={t.audit.title} intro={t.audit.intro} />
       <Filters keys={keys.data?.data ?? []} nameOf={nameOf} />
       {/* Rows would change their height when the names arrive. */}
-      <Loaded query={isNaming ? { ...entries, data: undefined } : entries}>
+      <Loaded query={entries} isWaiting={isNaming}>
         {({ pages }) => {
           const rows = pages.flatMap(({ data }) => data);
           if (rows.length === 0)

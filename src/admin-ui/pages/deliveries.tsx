@@ -45,7 +45,7 @@ export function DeliveriesPage() {
       </PageHead>
       <Filters endpoints={known} />
       {/* Rows grow when the names of their endpoints arrive. */}
-      <Loaded query={endpoints.isPending ? { ...deliveries, data: undefined } : deliveries}>
+      <Loaded query={deliveries} isWaiting={endpoints.isPending}>
         {({ pages }) => {
           const rows = pages.flatMap(({ data }) => data);
           if (rows.length === 0 && !deliveries.hasNextPage)

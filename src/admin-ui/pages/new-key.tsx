@@ -4,6 +4,7 @@ import { useState, type FormEvent } from 'react';
 import { useFormat } from '../i18n/format.ts';
 import { useTexts } from '../i18n/language.ts';
 import { api, client, type RouterInputs, type RouterOutputs } from '../lib/api.ts';
+import { DAY_MS } from '../lib/days.ts';
 import { useSecretMutation } from '../lib/once.ts';
 import { useWhyNotKeys } from '../lib/rights.ts';
 import { Actions, Button } from '../ui/button.tsx';
@@ -14,7 +15,6 @@ import { KeySecret } from './key-secret.tsx';
 type Offer = RouterOutputs['admin']['apiKeys']['templates'];
 type Scope = RouterInputs['admin']['apiKeys']['create']['scopes'][number];
 
-const DAY_MS = 86_400_000;
 const EXPIRIES = [30, 90, 365] as const;
 const CUSTOM = 'custom';
 

@@ -1,13 +1,14 @@
 import { Link } from '@tanstack/react-router';
 import { useFormat } from '../i18n/format.ts';
 import { useTexts } from '../i18n/language.ts';
+import { DAY_MS } from '../lib/days.ts';
 import type { RequestSearch } from '../lib/search.ts';
 import { useSession } from '../lib/session.ts';
 import { successOf, toSpark } from '../lib/success.ts';
 import { Figure } from '../ui/figure.tsx';
 import { amounts, type SparkValue } from '../ui/spark.tsx';
 import { Loaded, PageHead } from '../ui/states.tsx';
-import { Attention, DAY_MS } from './attention.tsx';
+import { Attention } from './attention.tsx';
 import { FirstSteps, useFirstSteps } from './first-steps.tsx';
 import { sumOf, useFacts, type Facts } from './overview-facts.ts';
 
@@ -23,7 +24,7 @@ export function OverviewPage() {
     <>
       <PageHead title={t.overview.title} intro={t.overview.intro(team.name)} />
       {/* The steps stand above the rest, which must not move. */}
-      <Loaded query={isPending ? { ...facts, data: undefined } : facts}>
+      <Loaded query={facts} isWaiting={isPending}>
         {(data) => (
           <>
             {!isHidden && <FirstSteps facts={data} admins={admins} onHide={hide} />}

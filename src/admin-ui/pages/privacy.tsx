@@ -7,7 +7,7 @@ import { Button } from '../ui/button.tsx';
 import { CodeBlock } from '../ui/code.tsx';
 import { Confirm } from '../ui/confirm.tsx';
 import { announce } from '../ui/notice.tsx';
-import { Badge, Loaded, PageHead, Loading } from '../ui/states.tsx';
+import { Badge, Loaded, Loading, PageHead } from '../ui/states.tsx';
 
 type Name = keyof RouterOutputs['admin']['team']['privacy']['get'];
 const NAMES = ['member_detail_enabled', 'leaderboard_enabled'] as const satisfies Name[];

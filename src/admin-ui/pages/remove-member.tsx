@@ -1,6 +1,6 @@
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { useFormat } from '../i18n/format.ts';
+import { atLeast, useFormat } from '../i18n/format.ts';
 import { useTexts } from '../i18n/language.ts';
 import { api } from '../lib/api.ts';
 import { Confirm } from '../ui/confirm.tsx';
@@ -46,17 +46,14 @@ function Holdings({
     ({ state, creator }) => state === 'active' && creator.member_id === id,
   );
   return (
-    <Loaded query={keys.isPending ? { ...leaver, data: undefined } : leaver} rows={1}>
+    <Loaded query={leaver} isWaiting={keys.isPending} rows={1}>
       {({ open_assignments: open, has_more }) => (
         <ul className="bullets">
           <li>{rights.length > 0 ? t.members.leaverRight : t.members.leaverNoRight}</li>
           <li>
             {open === undefined
               ? t.common.withheld
-              : t.members.leaverOpen(
-                  open,
-                  has_more ? t.overview.atLeast(format.number(open)) : format.number(open),
-                )}
+              : t.members.leaverOpen(open, atLeast(open, has_more, t, format))}
           </li>
           <li>
             {own.length === 0 ? (

@@ -37,7 +37,7 @@ export function WebhookPage() {
   // Both are asked for at once, and nothing moves when the second one arrives.
   const recent = useQuery(recentOf(endpointId));
   return (
-    <Loaded query={recent.isPending ? { ...endpoints, data: undefined } : endpoints}>
+    <Loaded query={endpoints} isWaiting={recent.isPending}>
       {({ data }) => {
         const endpoint = data.find(({ id }) => id === endpointId);
         return endpoint ? <EndpointView key={endpointId} endpoint={endpoint} /> : <NotFound />;

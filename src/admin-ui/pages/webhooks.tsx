@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { useFormat } from '../i18n/format.ts';
+import { atLeast, useFormat } from '../i18n/format.ts';
 import { useTexts } from '../i18n/language.ts';
 import { api } from '../lib/api.ts';
 import { successInTime, successOf, toSpark, type Health } from '../lib/success.ts';
@@ -94,7 +94,6 @@ function SuccessRate({ health }: { readonly health: Health | undefined }) {
   if (health === undefined) return <span className="soft">…</span>;
   const { endpoint_id, arrived, median_ms: ms, waiting, has_more } = health;
   const success = successOf(arrived);
-  const amount = format.number(waiting);
   return (
     <>
       {success === null ? (
@@ -110,7 +109,7 @@ function SuccessRate({ health }: { readonly health: Health | undefined }) {
       {ms !== null && <small className="sub">{t.webhooks.answersIn(format.number(ms))}</small>}
       {waiting > 0 && (
         <small className="sub">
-          {t.webhooks.waiting(has_more.includes('waiting') ? t.overview.atLeast(amount) : amount)}
+          {t.webhooks.waiting(atLeast(waiting, has_more.includes('waiting'), t, format))}
         </small>
       )}
     </>

@@ -90,15 +90,18 @@ export interface QueryLike<T> {
  */
 export function Loaded<T>({
   query,
+  isWaiting = false,
   rows,
   children,
 }: {
   readonly query: QueryLike<T>;
+  /** Something else that is shown with it is still to come, and would move it. */
+  readonly isWaiting?: boolean;
   readonly rows?: number;
   readonly children: (data: T) => ReactNode;
 }) {
   const { data, error, refetch } = query;
-  if (data === undefined)
+  if (data === undefined || isWaiting)
     return error ? (
       <ProblemBox error={error} onRetry={() => void refetch()} />
     ) : (
