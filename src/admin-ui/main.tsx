@@ -10,7 +10,7 @@ import { setHostColors } from './lib/host-colors.ts';
 import { connectToHost, IS_FRAMED, tellPlace } from './lib/host-port.ts';
 import { acceptToken, missHost, startSession, untilKnown } from './lib/session.ts';
 import { ADMIN_PATH } from './lib/shell.ts';
-import { setTheme, THEMES } from './lib/theme.ts';
+import { setTheme } from './lib/theme.ts';
 import { router } from './routes.tsx';
 
 const root = document.querySelector('#root');
@@ -19,13 +19,8 @@ if (!root) throw new Error('the document has no root');
 if (IS_FRAMED) {
   connectToHost({
     token: (token) => void acceptToken(token),
-    theme: (theme) => {
-      const known = THEMES.find((one) => one === theme);
-      if (known) setTheme(known, false);
-    },
-    language: (language) => {
-      if (language === 'de' || language === 'en') setLanguage(language, false);
-    },
+    theme: (theme) => setTheme(theme, false),
+    language: (language) => setLanguage(language, false),
     colors: setHostColors,
     go: (path) => router.history.push(ADMIN_PATH + path),
     silence: missHost,

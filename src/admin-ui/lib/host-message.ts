@@ -1,5 +1,7 @@
 /** Reads what the host application sends. What is wrong is told to its developers. */
+import type { PageLanguage } from '../i18n/language.ts';
 import { NAVIGATION } from './navigation.ts';
+import type { Theme } from './theme.ts';
 
 /** What a message holds, as far as it can be taken. */
 export type HostMessage =
@@ -7,8 +9,8 @@ export type HostMessage =
   | {
       readonly type: 'svc:settings';
       readonly token?: string;
-      readonly theme?: string;
-      readonly language?: string;
+      readonly theme?: Theme;
+      readonly language?: PageLanguage;
       readonly colors?: object;
       readonly navigation?: boolean | readonly string[];
     }
@@ -29,8 +31,8 @@ const oneOf =
 /** The fields of `svc:settings`, with what each must be. */
 const SETTINGS: Readonly<Record<string, readonly [string, (value: unknown) => boolean]>> = {
   token: ['a token', isText],
-  theme: ['light, dark or system', oneOf(['light', 'dark', 'system'])],
-  language: ['de or en', oneOf(['de', 'en'])],
+  theme: ['light, dark or system', oneOf(['light', 'dark', 'system'] satisfies Theme[])],
+  language: ['de or en', oneOf(['de', 'en'] satisfies PageLanguage[])],
   colors: ['an object with light and dark', (value) => typeof value === 'object' && value !== null],
   navigation: [
     `true, false or a list of pages: ${PAGES.join(', ')}`,

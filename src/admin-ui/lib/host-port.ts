@@ -27,13 +27,15 @@
  */
 import { useSyncExternalStore } from 'react';
 import { readHostMessage } from './host-message.ts';
+import type { PageLanguage } from '../i18n/language.ts';
 import { HOST_ORIGINS } from './shell.ts';
+import type { Theme } from './theme.ts';
 
 /** What the page does with what the host application sends. */
 export interface HostListener {
   readonly token: (token: string) => void;
-  readonly theme: (theme: string) => void;
-  readonly language: (language: string) => void;
+  readonly theme: (theme: Theme) => void;
+  readonly language: (language: PageLanguage) => void;
   /** Returns what to say about them. */
   readonly colors: (colors: unknown) => readonly unknown[];
   readonly go: (path: string) => void;
