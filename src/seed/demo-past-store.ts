@@ -1,28 +1,19 @@
 import type { ClientBase } from 'pg';
-import { PrimaryClient } from '../db/wire/primary-client.ts';
 import { demoCalls } from './demo-calls.ts';
 import { DEMO_TEAM_ID } from './demo-team.ts';
 import { insertRows } from './insert.ts';
+import { withSeedClient } from './seed-client.ts';
 
 /** Older than everything that the keys have done. */
 const KEY_AGE_MS = 45 * 86_400_000;
 
 /** Writes what a seed file cannot hold: what the demo team's keys have done until now. */
 export async function writeDemoPast(databaseUrl: string, now: Date = new Date()): Promise<void> {
-  const client = new PrimaryClient({
-    connectionString: databaseUrl,
-    application_name: 'seed',
-    connectionTimeoutMillis: 10_000,
-  });
-  await client.connect();
-  try {
+  await withSeedClient(databaseUrl, async (client) => {
     await client.query('BEGIN');
     await writePast(client, now);
     await client.query('COMMIT');
-  } finally {
-    // Ending the session rolls back a transaction that is not committed.
-    await client.end();
-  }
+  });
 }
 
 async function writePast(client: ClientBase, now: Date): Promise<void> {

@@ -1,5 +1,4 @@
 import type pg from 'pg';
-import { PrimaryClient } from '../db/wire/primary-client.ts';
 import { rebuildRollups } from '../features/analytics/rollups-store.ts';
 import { checkSeed } from './check.ts';
 import { collectFaults, SeedFault } from './fault.ts';
@@ -9,6 +8,7 @@ import { lockTeams, readKnown } from './known.ts';
 import { prepareSeed, type SeedFile } from './prepare.ts';
 import { lockExistingTeams, removeCounters, removeRows } from './remove-store.ts';
 import { catalogRows, catalogRuleRows, releaseRows } from './rows.ts';
+import { withSeedClient } from './seed-client.ts';
 import { writeTeamRows } from './team-rows.ts';
 import { writeTeam, type TeamSecrets } from './write-team.ts';
 
@@ -55,23 +55,14 @@ export async function loadSeed(
   options: SeedOptions,
 ): Promise<SeedResult> {
   const seed = prepareSeed(file);
-  const client = new PrimaryClient({
-    connectionString: databaseUrl,
-    application_name: 'seed',
-    connectionTimeoutMillis: 10_000,
-  });
-  await client.connect();
-  try {
+  return withSeedClient(databaseUrl, async (client) => {
     await client.query('BEGIN');
     await client.query(ONE_BY_ONE);
     const { result, rows } = await writeSeed(client, seed, options);
     await client.query('COMMIT');
     if (rows >= VACUUM_ROWS) await client.query(`VACUUM (ANALYZE, SKIP_LOCKED) ${WRITTEN_TABLES}`);
     return result;
-  } finally {
-    // Ending the session rolls back a transaction that is not committed.
-    await client.end();
-  }
+  });
 }
 
 async function writeSeed(
