@@ -87,7 +87,7 @@ export function demoCalls(
     }),
   ).filter(({ calls }) => calls.length > 0);
   const recent = days.filter(({ daysAgo }) => daysAgo <= LOGGED_DAYS);
-  // Of each key the last day comes first, and overwrites nothing.
+  // The oldest day first: the map keeps what comes last.
   const last = days.toReversed().map(({ keyId, calls }) => [keyId, latestOf(calls)] as const);
   return {
     usage: days.map(toUsage),
@@ -121,7 +121,7 @@ function callsOfDay(
   const [from, to] = calls === THIEF ? [60, 200] : [420, 1_080];
   return Array.from({ length: count }, () => {
     const at = new Date(midnight + nextInt(random, from * MINUTE_MS, to * MINUTE_MS));
-    // The first ones are the usual ones.
+    // The first of its calls is what a key does most.
     const usual = pick(random, calls);
     const call = random() < 0.7 ? calls[0] : usual;
     return {

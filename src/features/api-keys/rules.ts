@@ -20,8 +20,8 @@
  *  * Somebody with the right for keys can confirm that a key is stored. It says nothing else of the
  *    key; the page names keys that nobody has confirmed and nothing has used. Only the first
  *    confirmation is a change.
- *  * Besides the two templates of the specification, the app offers one for each purpose that
- *    customers have named most. They come first, since each allows less.
+ *  * Besides the two templates of the specification, the app offers one for each of three usual
+ *    purposes: HR, BI and an LMS. They come first, since each allows less.
  *  * A key that is both revoked and expired has the state `revoked`. Both depend on the database's
  *    clock, as in authentication.
  *  * With a plan without the API, creation and rotation throw `api_disabled`. Listing and revoking
