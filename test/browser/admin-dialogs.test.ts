@@ -21,6 +21,8 @@ interface Place {
   readonly t: Texts;
   readonly press: (name: string) => Promise<void>;
   readonly pressInDialog: (name: string) => Promise<void>;
+  /** Presses a button of the menu of a row. */
+  readonly pressFor: (row: string, name: string) => Promise<void>;
 }
 
 interface Shown {
@@ -72,7 +74,7 @@ const webhookSecret = (t: Texts, more: readonly string[] = []): string[] => {
 const DIALOGS: Readonly<Record<string, Shown>> = {
   'pages/change-member.tsx members.changeTitle': {
     path: '/members',
-    open: ({ t, press }) => press(`${t.members.change}: admin@dialog.test`),
+    open: ({ t, pressFor }) => pressFor('admin@dialog.test', t.members.change),
     texts: (t) => [
       ...roleTexts(t),
       t.members.right,
@@ -158,8 +160,8 @@ const DIALOGS: Readonly<Record<string, Shown>> = {
   },
   'pages/remove-member.tsx members.removeTitle': {
     path: '/members',
-    open: async ({ page, t, press }) => {
-      await press(`${t.members.remove}: member@dialog.test`);
+    open: async ({ page, t, pressFor }) => {
+      await pressFor('member@dialog.test', t.members.remove);
       await page.getByText(t.members.leaverNoRight).waitFor();
     },
     texts: (t) => [
@@ -174,7 +176,7 @@ const DIALOGS: Readonly<Record<string, Shown>> = {
   },
   'pages/members.tsx members.withdrawTitle': {
     path: '/members',
-    open: ({ t, press }) => press(`${t.members.withdraw}: guest@dialog.test`),
+    open: ({ t, pressFor }) => pressFor('guest@dialog.test', t.members.withdraw),
     texts: (t) => [t.members.withdrawHint, t.members.withdraw, t.common.cancel],
   },
   'pages/new-webhook.tsx webhooks.secretTitle': {
@@ -442,12 +444,19 @@ describe.skipIf(SKIPPED !== '')(`the admin page: dialogs${SKIPPED}`, () => {
     await settle(page);
     const dialogs = page.getByRole('dialog');
     let opener = '';
+    const buttonOf = (button: string) =>
+      page.getByRole('button', { name: button, exact: true }).first();
+    const press = (button: string) => {
+      opener = button;
+      return buttonOf(button).click();
+    };
     await shown.open({
       page,
       t,
-      press: (button) => {
-        opener = button;
-        return page.getByRole('button', { name: button, exact: true }).first().click();
+      press,
+      pressFor: async (row, button) => {
+        await press(`${t.common.actions}: ${row}`);
+        await buttonOf(button).click();
       },
       pressInDialog: (button) =>
         dialogs.getByRole('button', { name: button, exact: true }).first().click(),

@@ -12,6 +12,7 @@ const COUNT = 2_000;
 const NODES_MAX = 3_000;
 const REQUESTS_MAX = 5;
 const BYTES_MAX = 20_000;
+const ROW_MAX_PX = 44;
 const TEAM = 'large';
 
 describe.skipIf(SKIPPED !== '')(`the admin page: a large team${SKIPPED}`, () => {
@@ -64,6 +65,8 @@ describe.skipIf(SKIPPED !== '')(`the admin page: a large team${SKIPPED}`, () => 
     await photograph(page, 'members-large');
     expect(await findFaults(page)).toEqual([]);
     expect(await page.locator('*').count()).toBeLessThan(NODES_MAX);
+    const row = await page.getByRole('row').nth(1).boundingBox();
+    expect(row?.height).toBeLessThanOrEqual(ROW_MAX_PX);
     const search = page.getByLabel('Address or id');
     await search.fill('PERSON.1903@');
     await search.press('Enter');
@@ -73,6 +76,25 @@ describe.skipIf(SKIPPED !== '')(`the admin page: a large team${SKIPPED}`, () => 
     await until(async () => (await page.getByRole('rowheader').count()) === 1);
     expect(await search.inputValue()).toBe('PERSON.1903@');
     expect(complaints).toEqual([]);
+  });
+
+  it('shows the actions of the last row within the window, and gives the focus back', async () => {
+    const { page } = await openAdminPage(browser, api, { path: '/members', team: TEAM });
+    await settle(page);
+    const opener = page.getByRole('button', { name: /^Actions: / }).last();
+    await opener.focus();
+    await page.keyboard.press('Enter');
+    const withdraw = page.getByRole('button', { name: 'Withdraw' });
+    const change = page.getByRole('button', { name: 'Change' });
+    await expect.poll(() => change.evaluate((one) => one === document.activeElement)).toBe(true);
+    const { y, height } = (await withdraw.boundingBox()) ?? { y: -1, height: 0 };
+    expect(y).toBeGreaterThan(0);
+    expect(y + height).toBeLessThan(page.viewportSize()?.height ?? 0);
+    await photograph(page, 'members-menu');
+    expect(await findFaults(page)).toEqual([]);
+    await page.keyboard.press('Escape');
+    await withdraw.waitFor({ state: 'hidden' });
+    expect(await opener.evaluate((one) => one === document.activeElement)).toBe(true);
   });
 
   it('keeps the place on Back and on a reload', async () => {

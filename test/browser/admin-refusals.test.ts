@@ -57,13 +57,15 @@ const inCard = (card: string, name: string): Change => ({
 /** The dialog is opened by one button, and the change made by another one in it. */
 const inDialog = (
   path: string,
-  opener: string,
+  opener: string | readonly [row: string, button: string],
   sender: string,
   fill: Change['open'] = async () => undefined,
 ): Change => ({
   path,
   open: async (place) => {
-    await place.press(opener);
+    const [row, button] = typeof opener === 'string' ? [null, opener] : opener;
+    if (row !== null) await place.press(`Actions: ${row}`);
+    await place.press(button);
     await fill(place);
   },
   send: ({ press, dialog }) => press(sender, dialog),
@@ -88,19 +90,19 @@ const CHANGES: Readonly<Record<string, Change>> = {
   },
   'pages/change-member.tsx v1.members.update': inDialog(
     '/members',
-    'Change: member@refused.test',
+    ['member@refused.test', 'Change'],
     'Save',
     ({ dialog }) => dialog.getByLabel(/^Admin/).check(),
   ),
   'pages/change-member.tsx admin.team.grantRight': inDialog(
     '/members',
-    'Change: admin@refused.test',
+    ['admin@refused.test', 'Change'],
     'Save',
     ({ dialog }) => dialog.getByLabel(en.members.right).check(),
   ),
   'pages/change-member.tsx admin.team.withdrawRight': inDialog(
     '/members',
-    'Change: holder@refused.test',
+    ['holder@refused.test', 'Change'],
     'Save',
     ({ dialog }) => dialog.getByLabel(en.members.right).uncheck(),
   ),
@@ -164,18 +166,21 @@ const CHANGES: Readonly<Record<string, Change>> = {
     },
     send: ({ press, dialog }) => press('Done', dialog),
   },
-  'pages/members.tsx admin.invitations.resend': byButton(
-    '/members',
-    'Send again: last@refused.test',
-  ),
+  'pages/members.tsx admin.invitations.resend': {
+    path: '/members',
+    send: async ({ press }) => {
+      await press('Actions: last@refused.test');
+      await press('Send again');
+    },
+  },
   'pages/members.tsx admin.invitations.withdraw': inDialog(
     '/members',
-    'Withdraw: last@refused.test',
+    ['last@refused.test', 'Withdraw'],
     'Withdraw',
   ),
   'pages/remove-member.tsx v1.members.remove': inDialog(
     '/members',
-    'Remove: member@refused.test',
+    ['member@refused.test', 'Remove'],
     'Remove',
   ),
   'pages/new-key.tsx admin.apiKeys.create': {
@@ -524,7 +529,8 @@ describe.skipIf(SKIPPED !== '')(`the admin page: refusals${SKIPPED}`, () => {
       if (request.url().endsWith('/v1.members.update')) roles.push(request.postDataJSON());
     });
     await page.route('**/trpc/admin.team.grantRight', REFUSALS.validation_error);
-    await page.getByRole('button', { name: 'Change: member@other.test' }).click();
+    await page.getByRole('button', { name: 'Actions: member@other.test' }).click();
+    await page.getByRole('button', { name: 'Change' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel(/^Admin/).check();
     await dialog.getByLabel(en.members.right).check();

@@ -215,7 +215,8 @@ const TEAM_TASKS: readonly Task[] = [
     'changes a role',
     '/members',
     async ({ hands, button, field, says, way }) => {
-      await hands.press(button(`Change: member@${way}.test`));
+      await hands.press(button(`Actions: member@${way}.test`));
+      await hands.press(button('Change'));
       await hands.check(field(/^Admin/));
       await hands.press(button('Save'));
       await says('Changed.');
@@ -229,7 +230,8 @@ const TEAM_TASKS: readonly Task[] = [
     'removes a member after reading what becomes of their work',
     '/members',
     async ({ hands, button, says, page, way }) => {
-      await hands.press(button(`Remove: leaver@${way}.test`));
+      await hands.press(button(`Actions: leaver@${way}.test`));
+      await hands.press(button('Remove'));
       await says('Open assignments are revoked at once.');
       await hands.press(page.getByRole('dialog').getByRole('button', { name: 'Remove' }));
       await says('Removed from the team.');

@@ -43,10 +43,12 @@ describe.skipIf(SKIPPED !== '')(`the admin page: the team${SKIPPED}`, () => {
     await invite.getByLabel('Email address').fill('kim@example.com');
     await invite.getByRole('button', { name: 'Send the invitation' }).click();
     await page.getByText('The invitation to kim@example.com is on its way.').waitFor();
-    await page.getByRole('button', { name: 'Withdraw: kim@example.com' }).click();
+    await page.getByRole('button', { name: 'Actions: kim@example.com' }).click();
+    await page.getByRole('button', { name: 'Withdraw', exact: true }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Withdraw' }).click();
     await page.getByText('The invitation was withdrawn.').waitFor();
-    await page.getByRole('button', { name: 'Change: admin@crew.test' }).click();
+    await page.getByRole('button', { name: 'Actions: admin@crew.test' }).click();
+    await page.getByRole('button', { name: 'Change', exact: true }).click();
     await page.getByLabel('May manage API keys').check();
     await photograph(page, 'member-change');
     await page.getByRole('button', { name: 'Save' }).click();
@@ -55,7 +57,8 @@ describe.skipIf(SKIPPED !== '')(`the admin page: the team${SKIPPED}`, () => {
     expect(
       await codeOf(admin.admin.apiKeys.create.mutate({ name: 'Mine', scopes: ['users:read'] })),
     ).toBe('ok');
-    await page.getByRole('button', { name: 'Remove: member@crew.test' }).click();
+    await page.getByRole('button', { name: 'Actions: member@crew.test' }).click();
+    await page.getByRole('button', { name: 'Remove', exact: true }).click();
     await page.getByText('Open assignments are revoked at once.').waitFor();
     await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
     await page.getByText('Removed from the team.').waitFor();

@@ -6,10 +6,11 @@ import { useTexts } from '../i18n/language.ts';
 import { api } from '../lib/api.ts';
 import { MEMBER_ROLES, MEMBER_STATUSES } from '../lib/search.ts';
 import { useSession } from '../lib/session.ts';
-import { Actions, Button } from '../ui/button.tsx';
+import { Button } from '../ui/button.tsx';
 import { Confirm } from '../ui/confirm.tsx';
 import { FormProblem } from '../ui/field.tsx';
 import { Filter, FilterBar, TextFilter } from '../ui/filter.tsx';
+import { Menu } from '../ui/menu.tsx';
 import { announce } from '../ui/notice.tsx';
 import { Badge, Empty, Loaded, PageHead } from '../ui/states.tsx';
 import { Table, type Column } from '../ui/table.tsx';
@@ -206,7 +207,7 @@ function MemberTable({
       cell: ({ role, rights }) => (
         <>
           {t.roles[role as keyof typeof t.roles] ?? role}
-          {rights.length > 0 && <small className="sub">{t.members.right}</small>}
+          {rights.length > 0 && <small className="soft"> · {t.members.right}</small>}
         </>
       ),
     },
@@ -230,7 +231,13 @@ function MemberTable({
     },
   ];
   return (
-    <Table caption={t.members.title} columns={columns} rows={members} keyOf={({ id }) => id} />
+    <Table
+      caption={t.members.title}
+      columns={columns}
+      rows={members}
+      keyOf={({ id }) => id}
+      isDense
+    />
   );
 }
 
@@ -244,42 +251,27 @@ function Tasks({
   readonly onResend: (member: Member) => void;
 }) {
   const t = useTexts();
-  const name = nameOf(member);
+  const isInvited = member.status === 'invited';
   const why = member.role === 'owner' ? t.members.ownerWhy : null;
-  const change = (
-    <Button
-      why={why}
-      aria-label={`${t.members.change}: ${name}`}
-      onClick={() => onTask({ kind: 'change', member })}
-    >
-      {t.members.change}
-    </Button>
-  );
-  if (member.status === 'invited')
-    return (
-      <Actions>
-        {change}
-        <Button aria-label={`${t.members.resend}: ${name}`} onClick={() => onResend(member)}>
+  return (
+    <Menu label={`${t.common.actions}: ${nameOf(member)}`}>
+      <Button look="item" why={why} onClick={() => onTask({ kind: 'change', member })}>
+        {t.members.change}
+      </Button>
+      {isInvited && (
+        <Button look="item" onClick={() => onResend(member)}>
           {t.members.resend}
         </Button>
-        <Button
-          aria-label={`${t.members.withdraw}: ${name}`}
-          onClick={() => onTask({ kind: 'withdraw', member })}
-        >
+      )}
+      {isInvited ? (
+        <Button look="item" onClick={() => onTask({ kind: 'withdraw', member })}>
           {t.members.withdraw}
         </Button>
-      </Actions>
-    );
-  return (
-    <Actions>
-      {change}
-      <Button
-        why={why}
-        aria-label={`${t.members.remove}: ${name}`}
-        onClick={() => onTask({ kind: 'remove', member })}
-      >
-        {t.members.remove}
-      </Button>
-    </Actions>
+      ) : (
+        <Button look="item" why={why} onClick={() => onTask({ kind: 'remove', member })}>
+          {t.members.remove}
+        </Button>
+      )}
+    </Menu>
   );
 }

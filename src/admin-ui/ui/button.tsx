@@ -2,7 +2,8 @@ import { useId, useState, type ButtonHTMLAttributes, type ReactNode } from 'reac
 import { useTexts } from '../i18n/language.ts';
 
 interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
-  readonly look?: 'main' | 'plain' | 'quiet' | 'danger';
+  /** `item`: a line of a menu. */
+  readonly look?: 'main' | 'plain' | 'quiet' | 'danger' | 'item';
   /** While true, the button does nothing and shows that work is in progress. */
   readonly busy?: boolean;
   /** Why the button cannot be used now. It can still be focused, so that everybody reads why. */

@@ -16,6 +16,7 @@ export function Table<Row>({
   rows,
   keyOf,
   isFaded,
+  isDense = false,
   detail,
 }: {
   readonly caption: string;
@@ -23,11 +24,13 @@ export function Table<Row>({
   readonly rows: readonly Row[];
   readonly keyOf: (row: Row) => string;
   readonly isFaded?: (row: Row) => boolean;
+  /** For rows of one line each, of which there are many. */
+  readonly isDense?: boolean;
   /** What stands below a row, over the whole width. */
   readonly detail?: (row: Row) => ReactNode;
 }) {
   return (
-    <table className="table" role="table">
+    <table className={isDense ? 'table dense' : 'table'} role="table">
       <caption className="visually-hidden">{caption}</caption>
       <thead role="rowgroup">
         <tr role="row">
