@@ -132,7 +132,7 @@ function appOf(options: {
     tracing,
     trustProxy: config.trustProxy,
     adminHostOrigins: config.adminHostOrigins,
-    adminRefreshUrl: config.adminRefreshUrl,
+    adminRefreshUrls: config.adminRefreshUrls,
     tokenKey: tokenKeyOf(config),
     developmentTeamId: config.developmentLogin ? DEMO_TEAM_ID : null,
     whyNotReady: () => readiness.check(),

@@ -29,7 +29,11 @@ export function Frame() {
       </main>
     );
   if (!('session' in state))
-    return state.kind === 'none' ? <SignIn /> : <Standstill state={state.kind} />;
+    return state.kind === 'none' || state.kind === 'host_down' ? (
+      <SignIn isHostDown={state.kind === 'host_down'} />
+    ) : (
+      <Standstill state={state.kind} />
+    );
   if (state.session.role === 'member') return <Standstill state="forbidden" />;
   return (
     <>

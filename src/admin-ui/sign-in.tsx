@@ -3,25 +3,22 @@ import { useMutation, useQuery } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import { useTexts } from './i18n/language.ts';
 import { queryClient } from './lib/api.ts';
-import {
-  addressOfSignIn,
-  listPeople,
-  retrySignIn,
-  signInForDevelopment,
-  signOut,
-} from './lib/session.ts';
+import { answers, placesOfSignIn, type PlaceOfSignIn } from './lib/hosts.ts';
+import { listPeople, retrySignIn, signInForDevelopment, signOut } from './lib/session.ts';
 import { IS_FRAMED } from './lib/host-port.ts';
 import { HAS_DEVELOPMENT_LOGIN } from './lib/shell.ts';
 import { Actions, Button } from './ui/button.tsx';
 import { Dialog } from './ui/dialog.tsx';
 import { Loaded, ProblemBox } from './ui/states.tsx';
 
-/** Nobody is signed in. */
-export function SignIn() {
+/** Nobody is signed in. `isHostDown`: and nobody can be, because the application is not there. */
+export function SignIn({ isHostDown }: { readonly isHostDown: boolean }) {
   const t = useTexts();
+  const title = HAS_DEVELOPMENT_LOGIN ? t.session.welcome : t.session.none;
   return (
     <main className="alone">
-      <AloneHeading>{HAS_DEVELOPMENT_LOGIN ? t.session.welcome : t.session.none}</AloneHeading>
+      <AloneHeading>{isHostDown ? t.session.hostDown : title}</AloneHeading>
+      {isHostDown && <p>{t.session.hostDownHint}</p>}
       <WaysIn />
     </main>
   );
@@ -102,8 +99,8 @@ export function SignOut({ look = 'plain' }: { readonly look?: 'plain' | 'quiet' 
 
 function WaysIn({ keepsPage = false }: { readonly keepsPage?: boolean }) {
   if (HAS_DEVELOPMENT_LOGIN) return <DevelopmentLogin />;
-  const address = addressOfSignIn();
-  return address === null ? <FromHost /> : <AtHost address={address} keepsPage={keepsPage} />;
+  const places = IS_FRAMED ? [] : placesOfSignIn();
+  return places.length === 0 ? <FromHost /> : <AtHost places={places} keepsPage={keepsPage} />;
 }
 
 /** Signing in happens in the application around the page, or in another tab. */
@@ -119,20 +116,50 @@ function FromHost() {
   );
 }
 
-/** The host application leads back to the same address. `keepsPage`: something may be lost here. */
-function AtHost({ address, keepsPage }: { readonly address: string; readonly keepsPage: boolean }) {
+/** Host applications lead back to the same address. `keepsPage`: something may be lost here. */
+function AtHost({
+  places,
+  keepsPage,
+}: {
+  readonly places: readonly PlaceOfSignIn[];
+  readonly keepsPage: boolean;
+}) {
   const t = useTexts();
+  const visit = useMutation({
+    mutationFn: async ({ href, origin }: PlaceOfSignIn) => {
+      if (!(await answers(origin))) throw new Error(`${origin} does not answer`);
+      location.assign(href);
+    },
+  });
+  const hasChoice = places.length > 1;
   return (
     <>
+      {hasChoice && <p>{t.session.chooseHost}</p>}
+      {visit.error && (
+        <p role="alert" className="notice bad">
+          {t.session.hostDownHint}
+        </p>
+      )}
       <Actions>
-        <a className="button main" href={address}>
-          {t.session.signIn}
-        </a>
-        {keepsPage && (
-          <a className="button" href={address} target="_blank" rel="noreferrer">
-            {t.session.signInBeside}
+        {places.map((place) => (
+          <a
+            key={place.origin}
+            className={hasChoice ? 'button' : 'button main'}
+            href={place.href}
+            onClick={(event) => {
+              event.preventDefault();
+              visit.mutate(place);
+            }}
+          >
+            {hasChoice ? t.session.signInAt(new URL(place.origin).host) : t.session.signIn}
           </a>
-        )}
+        ))}
+        {keepsPage &&
+          places.slice(0, 1).map(({ href }) => (
+            <a key={href} className="button" href={href} target="_blank" rel="noreferrer">
+              {t.session.signInBeside}
+            </a>
+          ))}
       </Actions>
       {keepsPage && <p className="hint">{t.session.signInBesideHint}</p>}
     </>

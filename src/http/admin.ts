@@ -18,8 +18,8 @@ export interface AdminOptions {
   readonly hasDevelopmentLogin: boolean;
   /** The origins of the host application, which may show the page in a frame. */
   readonly hostOrigins: readonly string[];
-  /** Where the page sends people who are not signed in; null: nowhere. */
-  readonly refreshUrl: string | null;
+  /** Where the page sends people who are not signed in: one URL for each host application. */
+  readonly refreshUrls: readonly string[];
 }
 
 const NOT_BUILT = 'Build the page first: npm run build:admin';
@@ -34,7 +34,9 @@ const TYPES: Readonly<Record<string, string>> = {
 /** The admin page, to be mounted at `/`. */
 export function adminRouter(options: AdminOptions): Router {
   const router = Router({ caseSensitive: true });
-  const headers = pageHeaders({ formAction: "'none'", hostOrigins: options.hostOrigins });
+  const { hostOrigins, refreshUrls } = options;
+  const asked = refreshUrls.map((url) => new URL(url).origin);
+  const headers = pageHeaders({ formAction: "'none'", hostOrigins, asked });
   const files = once(() => readFiles(options));
   router.get('/admin{/*path}', headers, async (request, response, next) => {
     const { shells, assets } = files();
@@ -70,20 +72,23 @@ function readFiles(options: AdminOptions): Files {
 
 /** The same document for every address of the page. Addresses in it begin with the public path. */
 function readShell(options: AdminOptions, language: Language): Resource {
-  const { publicUrl, hasDevelopmentLogin, hostOrigins, refreshUrl } = options;
+  const { publicUrl, hasDevelopmentLogin, hostOrigins, refreshUrls } = options;
   const base = `${new URL(publicUrl).pathname.replace(/\/+$/, '')}/admin`;
   const html = readFileSync(join(BUILD, `index.${language}.html`), 'utf8')
     .replaceAll('"./', `"${base}/`)
     .replaceAll('__BASE__', base)
     .replace('__HOST_ORIGINS__', hostOrigins.join(' '))
-    .replace('__REFRESH_URL__', () => attributeOf(refreshUrl))
+    .replace('__REFRESH_URLS__', () => attributeOf(refreshUrls))
     .replace('__DEVELOPMENT_LOGIN__', hasDevelopmentLogin ? 'yes' : 'no');
   return createResource('text/html; charset=utf-8', html);
 }
 
-/** The URL as it stands in an attribute. A URL as `URL` writes it has no quotation marks. */
-function attributeOf(url: string | null): string {
-  return url === null ? '' : new URL(url).href.replaceAll('&', '&amp;');
+/** The URLs as they stand in an attribute: `URL` writes no quotation marks and no spaces. */
+function attributeOf(urls: readonly string[]): string {
+  return urls
+    .map((url) => new URL(url).href)
+    .join(' ')
+    .replaceAll('&', '&amp;');
 }
 
 /** A file that the build has compressed, and whose name holds a hash of its content. */

@@ -32,7 +32,7 @@ export interface AppOptions
   /** The origins that may show the admin page in a frame. */
   readonly adminHostOrigins?: readonly string[];
   /** Where the admin page sends people who are not signed in. */
-  readonly adminRefreshUrl?: string | undefined;
+  readonly adminRefreshUrls?: readonly string[];
   /** Returns why the process should get no requests at the moment. null: it is ready. */
   readonly whyNotReady: () => Promise<NotReady | null>;
   /** Lets the address at the other end of a connection open only few new ones, for a while. */
@@ -97,9 +97,9 @@ export function createApp(options: AppOptions): Express {
   app.use(trpcRouter(shared, hostOrigins));
   app.use(throttlePublic);
   const hasDevelopmentLogin = options.developmentTeamId !== null;
-  const refreshUrl = options.adminRefreshUrl ?? null;
+  const refreshUrls = options.adminRefreshUrls ?? [];
   app.use(
-    adminRouter({ publicUrl: options.publicUrl, hasDevelopmentLogin, hostOrigins, refreshUrl }),
+    adminRouter({ publicUrl: options.publicUrl, hasDevelopmentLogin, hostOrigins, refreshUrls }),
   );
   app.use(
     docsRouter({

@@ -72,7 +72,7 @@ function faultsInProduction(set: Environment, uses: Uses): string[] {
   if (flag.safeParse(set['DEVELOPMENT_LOGIN']).data)
     faults.push('DEVELOPMENT_LOGIN must not be on when NODE_ENV is production');
   for (const name of ['PUBLIC_URL', 'APP_AUTH_JWKS_URL', 'ADMIN_REFRESH_URL']) {
-    if (isOpenHttp(set[name]))
+    if (set[name]?.split(',').some(isOpenHttp))
       faults.push(`${name} must be https when NODE_ENV is production, or a loopback address`);
   }
   if (uses.mail && set['SMTP_URL'] === undefined && set['MAIL_DIR'] === undefined) {
@@ -85,8 +85,8 @@ function faultsInProduction(set: Environment, uses: Uses): string[] {
 }
 
 /** Whether a URL leaves this machine without encryption. */
-function isOpenHttp(value: string | undefined): boolean {
-  const url = URL.parse(value ?? '');
+function isOpenHttp(value: string): boolean {
+  const url = URL.parse(value.trim());
   return url?.protocol === 'http:' && !isLoopbackHost(url.hostname);
 }
 
@@ -100,6 +100,10 @@ function configError(faults: readonly string[]): ConfigError {
     ['The environment is not valid:', ...faults.map((fault) => `  ${fault}`)].join('\n'),
   );
   return Object.assign(error, { name: 'ConfigError' as const, faults });
+}
+
+function originOf(url: string): string {
+  return new URL(url).origin;
 }
 
 function ownUrl({ host, port }: { host: string; port: number }): string {
@@ -153,6 +157,15 @@ const origins = z.string().transform((value, ctx): readonly string[] => {
   return z.NEVER;
 });
 
+const refreshUrls = z.string().transform((value, ctx): readonly string[] => {
+  const urls = value.split(',').map((part) => httpUrl.safeParse(part.trim()).data);
+  const given = urls.filter((one) => one !== undefined);
+  if (given.length === urls.length && new Set(given.map(originOf)).size === given.length)
+    return given;
+  ctx.addIssue('must be http or https URLs, separated by commas, one for each origin');
+  return z.NEVER;
+});
+
 const flag = z
   .enum(['1', 'true', '0', 'false'], 'must be 1, true, 0 or false')
   .transform((value) => value === '1' || value === 'true');
@@ -194,7 +207,7 @@ const environment = z
     APP_AUTH_SECRET: secret.optional(),
     APP_AUTH_JWKS_URL: httpUrl.optional(),
     ADMIN_HOST_ORIGINS: origins.optional(),
-    ADMIN_REFRESH_URL: httpUrl.optional(),
+    ADMIN_REFRESH_URL: refreshUrls.optional(),
     DEVELOPMENT_LOGIN: flag.prefault('false'),
     DEPRECATIONS_FILE: deprecationsFile.optional(),
     TRUST_PROXY: trustProxy.prefault('0'),
@@ -240,7 +253,7 @@ const environment = z
     appAuthSecret: env.APP_AUTH_SECRET,
     appAuthJwksUrl: env.APP_AUTH_JWKS_URL,
     adminHostOrigins: env.ADMIN_HOST_ORIGINS ?? [],
-    adminRefreshUrl: env.ADMIN_REFRESH_URL,
+    adminRefreshUrls: env.ADMIN_REFRESH_URL ?? [],
     developmentLogin: env.DEVELOPMENT_LOGIN,
     deprecations: env.DEPRECATIONS_FILE ?? NOTHING_ENDS,
     trustProxy: env.TRUST_PROXY,

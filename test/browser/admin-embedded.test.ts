@@ -44,7 +44,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page in the host application${SKIPPED
     hostUrl = `http://localhost:${port}`;
     api = await startTestApi({
       seed: makeSeed([makeTeam('framed')]),
-      app: { adminHostOrigins: [hostUrl], adminRefreshUrl: `${hostUrl}/link?from=admin` },
+      app: { adminHostOrigins: [hostUrl], adminRefreshUrls: [`${hostUrl}/link?from=admin`] },
     });
     host = createHostApp({
       serviceUrl: api.url,
@@ -342,4 +342,94 @@ describe.skipIf(SKIPPED !== '')(`the admin page in the host application${SKIPPED
     await page.locator('h1').first().waitFor();
     return { page, context };
   }
+});
+
+describe.skipIf(SKIPPED !== '')(`the admin page of several host applications${SKIPPED}`, () => {
+  let api: TestApi;
+  let browser: Browser;
+  const hosts: { server: Server; port: number; url: string }[] = [];
+
+  const start = ({ server, port }: { server: Server; port: number }) =>
+    new Promise<void>((done) => server.listen(port, '127.0.0.1', done));
+  const stop = ({ server }: { server: Server }) => {
+    server.close();
+    server.closeAllConnections();
+  };
+
+  beforeAll(async () => {
+    const ports = [await findFreePort(), await findFreePort()];
+    const urls = ports.map((port) => `http://localhost:${port}`);
+    api = await startTestApi({
+      seed: makeSeed([makeTeam('framed')]),
+      app: { adminHostOrigins: urls, adminRefreshUrls: urls.map((url) => `${url}/link`) },
+    });
+    for (const [n, port] of ports.entries()) {
+      const given = { serviceUrl: api.url, authSecret: TEST_APP_AUTH_SECRET, ...person };
+      const host = { server: createHostApp(given), port, url: urls[n] ?? '' };
+      hosts.push(host);
+      await start(host);
+    }
+    browser = await launchBrowser();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    hosts.forEach(stop);
+  });
+
+  it('asks where to sign in, and knows it afterwards; says when nobody is there', async () => {
+    const [, second] = hosts;
+    if (!second) throw new Error('there is no second host');
+    const context = await browser.newContext({ locale: 'en-GB' });
+    const page = await context.newPage();
+    await page.goto(`${api.url}/admin/keys`);
+    await page.getByRole('heading', { name: 'Please sign in' }).waitFor();
+    const links = page.getByRole('link');
+    expect(await links.allInnerTexts()).toEqual(
+      hosts.map(({ port }) => `Sign in at localhost:${port}`),
+    );
+    expect(await findFaults(page)).toEqual([]);
+    await links.last().click();
+    await page.getByRole('heading', { name: 'API keys' }).waitFor();
+    expect(page.url()).toBe(`${api.url}/admin/keys`);
+
+    await context.clearCookies();
+    const visited: string[] = [];
+    page.on('request', (request) => visited.push(new URL(request.url()).origin));
+    await page.goto(`${api.url}/admin/members`);
+    await page.getByRole('heading', { name: 'Members' }).waitFor();
+    expect(visited).toContain(second.url);
+    expect(visited).not.toContain(hosts[0]?.url);
+
+    stop(second);
+    await context.clearCookies();
+    await page.goto(`${api.url}/admin/usage`);
+    await page.getByRole('heading', { name: 'Your application does not answer' }).waitFor();
+    expect(page.url()).toBe(`${api.url}/admin/usage`);
+    expect(await findFaults(page)).toEqual([]);
+    const signIn = page.getByRole('link', { name: 'Sign in' });
+    await signIn.click();
+    await page.getByRole('alert').waitFor();
+    await start(second);
+    await signIn.click();
+    await page.getByRole('heading', { name: 'Usage' }).waitFor();
+    expect(page.url()).toBe(`${api.url}/admin/usage`);
+  });
+
+  it('goes to a host application whose first page leads to another site', async () => {
+    const [first] = hosts;
+    if (!first) throw new Error('there is no host');
+    const context = await browser.newContext({ locale: 'en-GB' });
+    const page = await context.newPage();
+    await page.goto(`${first.url}/link?return=/admin/keys`);
+    await page.getByRole('heading', { name: 'API keys' }).waitFor();
+    const answer = first.server.listeners('request')[0] as (...given: unknown[]) => void;
+    first.server.removeAllListeners('request');
+    first.server.on('request', (request, response) => {
+      if (request.method !== 'HEAD') answer(request, response);
+      else response.writeHead(302, { location: 'http://sign-in.invalid/' }).end();
+    });
+    await context.clearCookies();
+    await page.goto(`${api.url}/admin/members`);
+    await page.getByRole('heading', { name: 'Members' }).waitFor();
+  });
 });

@@ -83,7 +83,7 @@ const PROBLEM = 'application/problem+json';
 const TEXT = 'text/plain';
 const JSON_TYPE = 'application/json';
 
-const TO_PAGE = '/admin#from-host';
+const TO_PAGE = `/admin#from-host=${encodeURIComponent(HOST)}`;
 
 /**
  * What each door answers: without a token, for a suspended team, at a foreign host, to the owner,

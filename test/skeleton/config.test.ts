@@ -84,7 +84,7 @@ describe('the environment', () => {
       appAuthSecret: undefined,
       appAuthJwksUrl: undefined,
       adminHostOrigins: [],
-      adminRefreshUrl: undefined,
+      adminRefreshUrls: [],
       developmentLogin: false,
       deprecations: { version: null, operations: {} },
       trustProxy: { kind: 'none' },
@@ -270,6 +270,21 @@ describe('the environment', () => {
       expect(faultsOf({ [name]: 'http://api.example.com' })).toEqual([]);
     },
   );
+
+  it('takes one address to sign in at for each host application', () => {
+    const urlsOf = (given: string) =>
+      parseConfig({ ...valid, ADMIN_REFRESH_URL: given }).adminRefreshUrls;
+    const [one, two] = ['https://one.test/link', 'https://two.test/link?from=admin'];
+    expect(urlsOf(one)).toEqual([one]);
+    expect(urlsOf(`${one}, ${two}`)).toEqual([one, two]);
+    for (const wrong of [`${one},`, `${one},https://one.test/other`, `${one},file:///two`])
+      expect(faultsOf({ ADMIN_REFRESH_URL: wrong })).toEqual([
+        'ADMIN_REFRESH_URL must be http or https URLs, separated by commas, one for each origin',
+      ]);
+    expect(
+      faultsOf({ NODE_ENV: 'production', ADMIN_REFRESH_URL: `${one},http://two.test` }),
+    ).toHaveLength(1);
+  });
 
   it('gives load balancers five seconds in production to notice a stop', () => {
     const delayOf = (env: Record<string, string>) => parseConfig({ ...valid, ...env }).drainDelayMs;

@@ -107,7 +107,7 @@ export interface TestApiOptions {
     Pick<
       AppOptions,
       | 'adminHostOrigins'
-      | 'adminRefreshUrl'
+      | 'adminRefreshUrls'
       | 'publicUrl'
       | 'tokenKey'
       | 'endpoints'

@@ -64,6 +64,12 @@ export const de: Texts = {
     unreachable: 'Der Dienst antwortet nicht',
     signOutFailed:
       'Sie sind noch angemeldet: Der Dienst hat nicht geantwortet. Bitte versuchen Sie es erneut.',
+    signInAt: (host) => `Anmelden bei ${host}`,
+    chooseHost: 'In welcher Anwendung möchten Sie sich anmelden?',
+    hostDown: 'Ihre Anwendung antwortet nicht',
+    hostDownHint:
+      'Anmelden können Sie sich nur dort, und sie ist gerade nicht zu erreichen. Versuchen Sie ' +
+      'es in ein paar Minuten wieder.',
     noHost: 'Die Anwendung um diese Seite antwortet nicht',
     noHostHint:
       'Laden Sie sie neu. Wenn das nicht hilft, sagen Sie denen Bescheid, die sie betreiben.',

@@ -60,6 +60,11 @@ export const en = {
     closedHint: 'The team is suspended or has ended. Your contact for the contract can tell why.',
     unreachable: 'The service does not answer',
     signOutFailed: 'You are still signed in: the service did not answer. Please try again.',
+    signInAt: (host: string) => `Sign in at ${host}`,
+    chooseHost: 'In which application do you want to sign in?',
+    hostDown: 'Your application does not answer',
+    hostDownHint:
+      'You can sign in only there, and it cannot be reached now. Try again in a few minutes.',
     noHost: 'The application around this page does not answer',
     noHostHint: 'Reload it. If that does not help, tell those who run it.',
     offline: 'You are offline. What you see may be out of date; changes cannot be saved now.',

@@ -4,7 +4,8 @@
  */
 import { useSyncExternalStore } from 'react';
 import { askForToken, IS_FRAMED, tellEvent } from './host-port.ts';
-import { REFRESH_URL, SERVICE_PATH } from './shell.ts';
+import { answers, placesOfSignIn, rememberHost } from './hosts.ts';
+import { SERVICE_PATH } from './shell.ts';
 
 /** The response of `GET /trpc-session`. */
 export interface Session {
@@ -31,9 +32,10 @@ export interface DevelopmentPerson {
  *  * `closed`: the team is suspended or has ended.
  *  * `unreachable`: the service did not answer.
  *  * `no_host`: in a frame, the host application did not answer.
+ *  * `host_down`: nobody is signed in, and the host application where that is done did not answer.
  */
 export type SessionState =
-  | { readonly kind: 'loading' | 'none' | 'closed' | 'unreachable' | 'no_host' }
+  | { readonly kind: 'loading' | 'none' | 'closed' | 'unreachable' | 'no_host' | 'host_down' }
   | { readonly kind: 'open' | 'ended'; readonly session: Session };
 
 const URL_OF_SESSION = `${SERVICE_PATH}/trpc-session`;
@@ -138,9 +140,12 @@ function missService(): void {
   if (!('session' in state)) change({ kind: 'unreachable' });
 }
 
-/** Whether the host application has just led here. The address says it until the page is loaded. */
-const CAME_FROM_HOST = location.hash === '#from-host';
-if (CAME_FROM_HOST) history.replaceState(null, '', location.pathname + location.search);
+/** Whether a host application has just led here. The address says it until the page is loaded. */
+const CAME_FROM_HOST = /^#from-host=(.*)$/.exec(location.hash);
+if (CAME_FROM_HOST) {
+  rememberHost(decodeURIComponent(CAME_FROM_HOST[1] ?? ''));
+  history.replaceState(null, '', location.pathname + location.search);
+}
 
 /**
  * Asks who is signed in when the page is opened. If it is nobody, goes to the host application,
@@ -149,16 +154,10 @@ if (CAME_FROM_HOST) history.replaceState(null, '', location.pathname + location.
  */
 export async function startSession(): Promise<void> {
   await loadSession();
-  const address = addressOfSignIn();
-  if (state.kind === 'none' && address !== null && !CAME_FROM_HOST) location.replace(address);
-}
-
-/** Where the reader signs in and comes back to this place; null: the page cannot tell. */
-export function addressOfSignIn(): string | null {
-  if (REFRESH_URL === '' || IS_FRAMED) return null;
-  const url = new URL(REFRESH_URL);
-  url.searchParams.set('return', location.pathname + location.search);
-  return url.href;
+  const [place, other] = IS_FRAMED ? [] : placesOfSignIn();
+  if (state.kind !== 'none' || CAME_FROM_HOST || !place || other) return;
+  if (await answers(place.origin)) location.replace(place.href);
+  else change({ kind: 'host_down' });
 }
 
 window.addEventListener('online', () => {
@@ -201,7 +200,7 @@ export function missHost(): void {
 /** Looks whether the reader is signed in now. */
 export function retrySignIn(): void {
   if (IS_FRAMED) askForToken();
-  else void loadSession();
+  else void startSession();
 }
 
 /** Called when the service refuses the session. */

@@ -17,5 +17,5 @@ export const HAS_DEVELOPMENT_LOGIN = readMeta('development-login') === 'yes';
 /** The origins of the host application, which may show the page in a frame. */
 export const HOST_ORIGINS: readonly string[] = readMeta('host-origins').split(' ').filter(Boolean);
 
-/** Where the host application signs people in and leads them back; empty: it has no such page. */
-export const REFRESH_URL = readMeta('refresh-url');
+/** Where host applications sign people in and lead them back, one URL for each of them. */
+export const REFRESH_URLS: readonly string[] = readMeta('refresh-urls').split(' ').filter(Boolean);

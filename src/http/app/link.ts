@@ -21,8 +21,8 @@ import { issueSessionToken } from './session-token.ts';
 import { spendToken } from './spent-token-store.ts';
 
 export const LINK_PATH = '/trpc-session/link';
-/** Tells the page that the reader has just come from the host application. */
-const FROM_HOST = '#from-host';
+/** Tells the page that the reader has just come from this host application. */
+const fromHost = (origin: string): string => `#from-host=${encodeURIComponent(origin)}`;
 /** A token has less than a kilobyte, and a path of the page not much more. */
 const FORM_MAX = '16kb';
 const FORM_MAX_FIELDS = 10;
@@ -46,8 +46,9 @@ export function addLinkRoute(
     const exchange = beginExchange({ ...given, request, response });
     const opening: Opening = { reason: 'not_valid' };
     let place: unknown;
+    let origin = '';
     try {
-      requireHost(request, hostOrigins);
+      origin = requireHost(request, hostOrigins);
       const form = await readForm(request, response);
       place = form['return'];
       const session = await openByLink(exchange, form['token'], opening);
@@ -68,17 +69,17 @@ export function addLinkRoute(
       // An older session may be another person's.
       response.clearCookie(cookieOf(publicUrl), cookieOptions(publicUrl));
     }
-    response.redirect(303, placeOf(publicUrl, place) + FROM_HOST);
+    response.redirect(303, placeOf(publicUrl, place) + fromHost(origin));
   });
 }
 
 /**
- * Refuses forms of other sites: they could sign somebody in as another person, who then reads what
- * is entered.
+ * Returns the origin of the form. Refuses those of other sites: they could sign somebody in as
+ * another person, who then reads what is entered.
  */
-function requireHost({ headers }: Request, hostOrigins: readonly string[]): void {
+function requireHost({ headers }: Request, hostOrigins: readonly string[]): string {
   const { origin = 'null' } = headers;
-  if (hostOrigins.includes(origin)) return;
+  if (hostOrigins.includes(origin)) return origin;
   throw new ProblemError('forbidden', {
     detail:
       `Forms of the origin ${origin} are refused: ADMIN_HOST_ORIGINS does not list it. ` +

@@ -8,9 +8,12 @@ import { securityHeaders } from '../api/security-headers.ts';
 export function pageHeaders({
   formAction,
   hostOrigins = [],
+  asked = [],
 }: {
   readonly formAction: "'self'" | "'none'";
   readonly hostOrigins?: readonly string[];
+  /** Origins of which the page asks whether they answer. */
+  readonly asked?: readonly string[];
 }): RequestHandler {
   return securityHeaders({
     contentSecurityPolicy: {
@@ -20,7 +23,7 @@ export function pageHeaders({
         'script-src': ["'self'"],
         'style-src': ["'self'"],
         'img-src': ["'self'"],
-        'connect-src': ["'self'"],
+        'connect-src': ["'self'", ...asked],
         'base-uri': ["'none'"],
         'form-action': [formAction],
         'frame-ancestors': hostOrigins.length === 0 ? ["'none'"] : [...hostOrigins],
