@@ -431,5 +431,6 @@ describe.skipIf(SKIPPED !== '')(`the admin page of several host applications${SK
     await context.clearCookies();
     await page.goto(`${api.url}/admin/members`);
     await page.getByRole('heading', { name: 'Members' }).waitFor();
+    expect(page.url()).toBe(`${api.url}/admin/members`);
   });
 });

@@ -137,6 +137,36 @@ describe.skipIf(SKIPPED !== '')(`the admin page: a large team${SKIPPED}`, () => 
     expect(complaints).toEqual([]);
   });
 
+  it('draws what waits at an endpoint, by the time of the next attempt', async () => {
+    await api.db.pool.query(
+      `update webhook_delivery
+       set status = 'retrying', attempt = 3,
+         next_try_at = now() + substr(event_id, 5)::int * interval '10 minutes'
+       where endpoint_id = 'whe_7' and status = 'gave_up'`,
+    );
+    const { page } = await openAdminPage(browser, api, { path: '/webhooks/whe_7', team: TEAM });
+    await settle(page);
+    const backlog = page.getByRole('group', { name: 'What waits' });
+    const bars = backlog.getByRole('img');
+    await bars.first().waitFor();
+    const names = (await bars.all()).map((bar) => bar.getAttribute('aria-label'));
+    expect(await Promise.all(names)).toEqual([
+      '0: for the first attempt',
+      '0: now',
+      '0: within 1 minute',
+      '0: within 5 minutes',
+      '0: within 30 minutes',
+      '3: within 2 hours',
+      '6: within 6 hours',
+      '9: within 12 hours',
+      '7: within 24 hours',
+      '0: later',
+    ]);
+    expect(await findFaults(page)).toEqual([]);
+    await bars.last().focus();
+    await photograph(page, 'backlog');
+  });
+
   it('gives any member a policy of their own', async () => {
     const { page } = await openAdminPage(browser, api, { path: '/catalog', team: TEAM });
     const who = page.getByLabel('Policy for');

@@ -56,6 +56,11 @@ const NOT_PERSONAL_HERE: readonly {
     reason: 'a member always has user_id; the switch withholds the email',
   },
   {
+    operation: /^admin\.deliveries\.backlog$/,
+    path: /^(first|again(\.(within_s|count))?)$/,
+    reason: 'how many deliveries wait at an endpoint',
+  },
+  {
     operation: /^v1\.analytics\.team$/,
     path: /^(totals(\.\w+)?|dimensions(\.\w+)?|skill_gaps|trend(\.score)?)$/,
     reason: 'figures of the whole team',

@@ -256,3 +256,43 @@ describe('the health of endpoints', () => {
     expect(await codeOf(member.admin.deliveries.health.query({}))).toBe('forbidden');
   });
 });
+
+describe('the backlog of an endpoint', () => {
+  const backlog = (endpoint_id: string) => app.admin.deliveries.backlog.query({ endpoint_id });
+  const retryAt = (prefix: string, place: string) =>
+    rows(`update webhook_delivery set next_try_at = now() + ${place} where id like '${prefix}%'`);
+
+  test('tells what waits for the first time, and when the rest is tried again', async () => {
+    const now = new Date().toISOString();
+    const waiting = { endpoint: 'whe_1', createdAt: now, status: 'retrying' };
+    await writeDeliveries({ ...waiting, prefix: 'p', count: 4, status: 'pending' });
+    await writeDeliveries({ ...waiting, prefix: 'd', count: 1 });
+    await writeDeliveries({ ...waiting, prefix: 'm', count: 2 });
+    await writeDeliveries({ ...waiting, prefix: 'h', count: 3 });
+    await writeDeliveries({ ...waiting, prefix: 'w', count: 5 });
+    await writeDeliveries({ ...waiting, prefix: 'o', count: 7, endpoint: 'whe_2' });
+    await retryAt('d', `interval '-1 minute'`);
+    await retryAt('m', `interval '4 minutes'`);
+    await retryAt('h', `interval '5 hours'`);
+    await retryAt('w', `interval '7 days'`);
+    const { first, again, has_more } = await backlog('whe_1');
+    expect([first, has_more]).toEqual([4, false]);
+    expect(again.filter(({ count }) => count > 0)).toEqual([
+      { within_s: 0, count: 1 },
+      { within_s: 300, count: 2 },
+      { within_s: 21_600, count: 3 },
+      { within_s: null, count: 5 },
+    ]);
+  });
+
+  test('says that there are more than are counted, and nothing of other teams', async () => {
+    const now = new Date().toISOString();
+    const many = { prefix: 'r', count: 1_001, status: 'retrying', createdAt: now };
+    await writeDeliveries({ ...many, endpoint: 'whe_3' });
+    expect(await backlog('whe_3')).toMatchObject({ has_more: true });
+    await writeDeliveries({ ...many, prefix: 's', team: 'b', endpoint: 'whe_b' });
+    const nothing = await backlog('whe_b');
+    expect([nothing.first, nothing.has_more]).toEqual([0, false]);
+    expect(nothing).toEqual(await backlog('whe_unknown'));
+  });
+});

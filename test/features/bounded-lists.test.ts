@@ -17,7 +17,7 @@ import { listEvaluatedTrainings, listTrainings } from '../../src/features/traini
 import { listUsage } from '../../src/features/usage/store.ts';
 import { listDeliveries } from '../../src/features/webhook-deliveries/admin-service.ts';
 import * as deliveries from '../../src/features/webhook-deliveries/admin-store.ts';
-import { listHealth } from '../../src/features/webhook-deliveries/health-store.ts';
+import { listHealth, readBacklog } from '../../src/features/webhook-deliveries/health-store.ts';
 import * as resends from '../../src/features/webhook-deliveries/resend-store.ts';
 import { COUNTED_MAX, RECENT } from '../../src/features/webhook-deliveries/rules.ts';
 import { findPauseMailRow } from '../../src/features/webhook-endpoints/pause-store.ts';
@@ -264,6 +264,15 @@ describe.each<Mode>(['generic', 'custom'])('with a %s plan', (mode) => {
       const plan = await explain(client, health, mode);
       // The last ones of three endpoints, the failed ones of two, the waiting ones of one.
       expect(rowsRead(plan)).toBeLessThan(3 * RECENT + 3 * COUNTED_MAX + 10);
+    },
+  );
+
+  test.each(['custom', 'generic'] as const)(
+    'the backlog of an endpoint reads what it counts, with a %s plan',
+    async (mode) => {
+      const backlog = (db: Db) =>
+        readBacklog(db, TEAM, { endpointId: 'whe_waiting', now: new Date() });
+      expect(rowsRead(await explain(client, backlog, mode))).toBeLessThan(2 * COUNTED_MAX + 10);
     },
   );
 

@@ -39,9 +39,11 @@ export async function explain(
   mode: Mode,
 ): Promise<PlanNode[]> {
   const { statement, values } = await capture(list);
-  const literals = values.map((value) =>
-    value === null ? 'null' : `'${JSON.stringify(value).replaceAll('"', '')}'`,
-  );
+  const literals = values.map((value) => {
+    if (value === null) return 'null';
+    const text = JSON.stringify(value).replaceAll('"', '');
+    return Array.isArray(value) ? `'{${text.slice(1, -1)}}'` : `'${text}'`;
+  });
   // The plan of a search is always made with its values.
   const planned = statement.isSearch ? 'custom' : mode;
   await client.query(`set plan_cache_mode = force_${planned}_plan`);

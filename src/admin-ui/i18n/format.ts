@@ -19,6 +19,8 @@ export interface Format {
   /** For instance "3 hours ago". */
   readonly ago: (iso: string, now?: number) => string;
   readonly list: (texts: readonly string[]) => string;
+  /** Full minutes or hours, given in seconds. */
+  readonly duration: (seconds: number) => string;
 }
 
 const formats = new Map<PageLanguage, Format>();
@@ -65,5 +67,11 @@ function createFormat(language: PageLanguage): Format {
       return relative.format(Math.round(ms / DAY_MS), 'day');
     },
     list: (texts) => list.format(texts),
+    duration: (seconds) => {
+      const [unit, size] =
+        seconds % 3_600 === 0 ? (['hour', 3_600] as const) : (['minute', 60] as const);
+      const style = { style: 'unit', unit, unitDisplay: 'long' } as const;
+      return new Intl.NumberFormat(locale, style).format(seconds / size);
+    },
   };
 }

@@ -1,7 +1,8 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { useFormat } from '../i18n/format.ts';
+import { atLeast, useFormat, type Format } from '../i18n/format.ts';
+import type { Texts } from '../i18n/en.ts';
 import { useTexts } from '../i18n/language.ts';
 import { api, type RouterInputs, type RouterOutputs } from '../lib/api.ts';
 import { optimistic } from '../lib/optimistic.ts';
@@ -30,14 +31,18 @@ const SHOWN = 5;
 const recentOf = (endpointId: string) =>
   api.admin.deliveries.list.queryOptions({ endpoint_id: endpointId, limit: RECENT });
 
+const backlogOf = (endpointId: string) =>
+  api.admin.deliveries.backlog.queryOptions({ endpoint_id: endpointId });
+
 /** One webhook endpoint. */
 export function WebhookPage() {
   const { endpointId } = route.useParams();
   const endpoints = useQuery(api.v1.webhooks.listEndpoints.queryOptions({}));
-  // Both are asked for at once, and nothing moves when the second one arrives.
+  // All are asked for at once, and nothing moves when the last one arrives.
   const recent = useQuery(recentOf(endpointId));
+  const backlog = useQuery(backlogOf(endpointId));
   return (
-    <Loaded query={endpoints} isWaiting={recent.isPending}>
+    <Loaded query={endpoints} isWaiting={recent.isPending || backlog.isPending}>
       {({ data }) => {
         const endpoint = data.find(({ id }) => id === endpointId);
         return endpoint ? <EndpointView key={endpointId} endpoint={endpoint} /> : <NotFound />;
@@ -95,6 +100,7 @@ function EndpointView({ endpoint }: { readonly endpoint: Endpoint }) {
         </p>
       )}
       <WebhookTest endpointId={id} />
+      <Backlog endpointId={id} />
       <Recent endpoint={endpoint} />
       <WebhookSettings endpoint={endpoint}>
         <Button onClick={() => setRotating(true)}>{t.webhooks.rotate}</Button>
@@ -106,6 +112,48 @@ function EndpointView({ endpoint }: { readonly endpoint: Endpoint }) {
       {isRemoving && <RemoveEndpoint endpoint={endpoint} onClose={() => setRemoving(false)} />}
     </>
   );
+}
+
+/** What waits at the endpoint, if anything does. */
+function Backlog({ endpointId }: { readonly endpointId: string }) {
+  const t = useTexts();
+  const format = useFormat();
+  const backlog = useQuery(backlogOf(endpointId));
+  if (!backlog.data) return null;
+  const { first, again, has_more } = backlog.data;
+  const total = again.reduce((sum, { count }) => sum + count, first);
+  if (total === 0) return null;
+  const groups = [
+    { when: t.webhooks.backlogFirst, count: first, tone: 'soft' } as const,
+    ...again.map(({ within_s: withinS, count }) => ({
+      when: whenOf(withinS, t, format),
+      count,
+      tone: 'warn' as const,
+    })),
+  ];
+  return (
+    <section className="section">
+      <h2>{t.webhooks.backlog}</h2>
+      <div className="card">
+        <Bars
+          label={t.webhooks.backlog}
+          hint={t.webhooks.waiting(atLeast(total, has_more, t, format))}
+          bars={groups.map(({ when, count, tone }) => ({
+            label: when,
+            parts: [{ tone, value: count }],
+            text: t.webhooks.backlogBar(format.number(count), when),
+          }))}
+        />
+      </div>
+    </section>
+  );
+}
+
+/** When a group of the backlog is tried again. */
+function whenOf(withinS: number | null, t: Texts, format: Format): string {
+  if (withinS === null) return t.webhooks.backlogLater;
+  if (withinS === 0) return t.webhooks.backlogDue;
+  return t.webhooks.backlogWithin(format.duration(withinS));
 }
 
 function Recent({ endpoint }: { readonly endpoint: Endpoint }) {
@@ -167,7 +215,7 @@ function DeliveryChart({
         return {
           label: moment,
           parts: [{ tone: status === 'ok' ? 'main' : 'bad', value: ms ?? slowest }],
-          text: `${moment}: ${explain({ status, response_code, error }).what}${took}`,
+          text: `${moment}${took}: ${explain({ status, response_code, error }).what}`,
         };
       })}
     />

@@ -5,6 +5,8 @@ import { appProcedure } from '../../trpc/procedures.ts';
 import {
   adminDeliveryDetail,
   adminDeliveryPage,
+  backlog,
+  backlogInput,
   getDeliveryInput,
   healthInput,
   healthList,
@@ -18,7 +20,13 @@ import {
   startResendInput,
 } from './admin-schema.ts';
 import * as service from './admin-service.ts';
-import { toAdminDelivery, toAdminDeliveryDetail, toHealth, toResend } from './admin-view.ts';
+import {
+  toAdminDelivery,
+  toAdminDeliveryDetail,
+  toBacklog,
+  toHealth,
+  toResend,
+} from './admin-view.ts';
 import * as resends from './resend-service.ts';
 
 /** Deliveries in the app, for the team's admins. */
@@ -45,6 +53,14 @@ export const adminDeliveries = {
     async ({ ctx }) => {
       const all = await service.listHealth(ctx.db, ctx.services.clock, ctx.team.id);
       return { data: all.map(toHealth) };
+    },
+  ),
+
+  backlog: appProcedure({ access: 'admins', input: backlogInput, output: backlog }).query(
+    async ({ ctx, input }) => {
+      const { clock } = ctx.services;
+      const ids = { teamId: ctx.team.id, endpointId: input.endpoint_id };
+      return toBacklog(await service.getBacklog(ctx.db, clock, ids));
     },
   ),
 

@@ -99,6 +99,23 @@ export const healthList = z.object({
 });
 export const healthInput = z.strictObject({});
 
+export const backlogInput = z.strictObject({ endpoint_id: id });
+/** What waits for an attempt at an endpoint. */
+export const backlog = z.object({
+  first: z.int().meta({ description: 'How many wait for their first attempt.' }),
+  again: z
+    .array(
+      z.object({
+        within_s: z.int().nullable().meta({ description: 'null: later than all others.' }),
+        count: z.int(),
+      }),
+    )
+    .meta({ description: 'How many are tried again within so many seconds, each in one group.' }),
+  has_more: z.boolean().meta({
+    description: `Whether more wait: ${COUNTED_MAX} of each kind are counted.`,
+  }),
+});
+
 /** A bulk resend as the app shows it. */
 export const resend = z.object({
   id: z.string(),

@@ -12,8 +12,8 @@ import type {
   DeliveryDetailRow,
   DeliveryFilters,
 } from './admin-store.ts';
-import { listHealth as readHealth, type Health } from './health-store.ts';
-import { COUNTED_MAX, LATELY_MS } from './rules.ts';
+import { listHealth as readHealth, readBacklog, type Health } from './health-store.ts';
+import { BACKLOG_WITHIN_S, COUNTED_MAX, LATELY_MS } from './rules.ts';
 
 const LIST = 'admin_deliveries';
 
@@ -43,6 +43,33 @@ export async function listHealth(db: Db, clock: Clock, teamId: string): Promise<
     waiting: Math.min(row.waiting, COUNTED_MAX),
     has_more: (['failed', 'waiting'] as const).filter((name) => row[name] > COUNTED_MAX),
   }));
+}
+
+/** What waits for an attempt at an endpoint. */
+export interface Backlog {
+  /** How many wait for their first attempt. */
+  readonly first: number;
+  /** How many are tried again within so many seconds, each in one group. null: later. */
+  readonly again: readonly { readonly withinS: number | null; readonly count: number }[];
+  readonly hasMore: boolean;
+}
+
+/** Returns what waits at an endpoint; nothing if the team has no such endpoint. */
+export async function getBacklog(
+  db: Db,
+  clock: Clock,
+  { teamId, endpointId }: { readonly teamId: string; readonly endpointId: string },
+): Promise<Backlog> {
+  const rows = await readBacklog(db, teamId, { endpointId, now: clock.now() });
+  const countAt = (place: number | null): number =>
+    rows.find((row) => row.place === place)?.count ?? 0;
+  const again = [...BACKLOG_WITHIN_S, null].map((withinS, place) => ({
+    withinS,
+    count: countAt(place),
+  }));
+  const first = countAt(null);
+  const retried = again.reduce((sum, { count }) => sum + count, 0);
+  return { first, again, hasMore: first > COUNTED_MAX || retried > COUNTED_MAX };
 }
 
 /** One delivery with its request and its attempts. */

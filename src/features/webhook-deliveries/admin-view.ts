@@ -1,5 +1,12 @@
 import type { z } from 'zod';
-import type { adminDelivery, adminDeliveryDetail, endpointHealth, resend } from './admin-schema.ts';
+import type {
+  adminDelivery,
+  adminDeliveryDetail,
+  backlog,
+  endpointHealth,
+  resend,
+} from './admin-schema.ts';
+import type { Backlog } from './admin-service.ts';
 import type { AdminDeliveryRow, AttemptRow, DeliveryDetailRow } from './admin-store.ts';
 import type { Health } from './health-store.ts';
 import type { ResendRow } from './resend-store.ts';
@@ -40,6 +47,15 @@ export function toAdminDeliveryDetail(detail: {
 /** The health of an endpoint. */
 export function toHealth({ arrived, has_more, ...row }: Health): z.input<typeof endpointHealth> {
   return { ...row, arrived: [...arrived], has_more: [...has_more] };
+}
+
+/** What waits at an endpoint. */
+export function toBacklog({ first, again, hasMore }: Backlog): z.input<typeof backlog> {
+  return {
+    first,
+    again: again.map(({ withinS, count }) => ({ within_s: withinS, count })),
+    has_more: hasMore,
+  };
 }
 
 /** A bulk resend as the app shows it. */

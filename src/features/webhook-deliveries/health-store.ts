@@ -2,7 +2,7 @@
 import { statement, type Db } from '../../db/client.ts';
 import { BY_CREATION, newestFirst } from '../../db/keyset.ts';
 import type { RowOf } from '../../db/rows.ts';
-import { COUNTED_MAX, RECENT } from './rules.ts';
+import { BACKLOG_WITHIN_S, COUNTED_MAX, RECENT } from './rules.ts';
 
 /** The health of an endpoint. */
 export interface HealthRow extends RowOf<'WebhookEndpoint', 'url' | 'description' | 'status'> {
@@ -63,4 +63,46 @@ const LIST = statement<HealthRow>(
 /** The health of each of the team's endpoints. `failed`: of deliveries created since then. */
 export function listHealth(db: Db, teamId: string, since: Date): Promise<HealthRow[]> {
   return db.query(LIST, [teamId, since]);
+}
+
+/** How many deliveries wait in a group. `place` null: for their first attempt. */
+export interface BacklogRow {
+  /** The place of the group in BACKLOG_WITHIN_S; its length for what is due later. */
+  readonly place: number | null;
+  readonly count: number;
+}
+
+const BACKLOG = statement<BacklogRow>(
+  'webhooks.backlog',
+  `with waiting as (
+     (
+       select null::timestamptz as due_at, true as is_first
+       from webhook_delivery
+       where team_id = $1 and endpoint_id = $2 and waits_as = 'pending'
+       limit ${COUNTED_MAX + 1}
+     )
+     union all
+     (
+       select due_at, false
+       from webhook_delivery
+       where team_id = $1 and endpoint_id = $2 and waits_as = 'retrying'
+       order by due_at
+       limit ${COUNTED_MAX + 1}
+     )
+   )
+   select
+     case when is_first then null else width_bucket(due_at, $3::timestamptz[]) end as place,
+     count(*)::int as count
+   from waiting
+   group by place`,
+);
+
+/** What waits for an attempt at an endpoint, in groups. Each kind is counted to COUNTED_MAX + 1. */
+export function readBacklog(
+  db: Db,
+  teamId: string,
+  { endpointId, now }: { readonly endpointId: string; readonly now: Date },
+): Promise<BacklogRow[]> {
+  const ends = BACKLOG_WITHIN_S.map((withinS) => new Date(now.getTime() + withinS * 1000));
+  return db.query(BACKLOG, [teamId, endpointId, ends]);
 }

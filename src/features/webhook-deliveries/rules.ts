@@ -18,6 +18,9 @@ export const RECENT = 100;
 /** Up to how many failed, and how many waiting deliveries of an endpoint are counted. */
 export const COUNTED_MAX = 1_000;
 
+/** In how many seconds deliveries are due, as the backlog groups them. A last group has no end. */
+export const BACKLOG_WITHIN_S = [0, 60, 300, 1_800, 7_200, 21_600, 43_200, 86_400] as const;
+
 /** How long ago a delivery was created that failed lately. */
 export const LATELY_MS = 24 * 60 * 60 * 1000;
 
