@@ -33,7 +33,7 @@ type ParametersOf<O, Place extends string> = O extends {
 /** Adds nothing for a place without parameters. */
 type Given<P> = [P] extends [never] ? unknown : P;
 type BodyOf<O> = O extends {
-  readonly requestBody: { readonly content: { readonly 'application/json': infer B } };
+  readonly requestBody?: { readonly content: { readonly 'application/json': infer B } };
 }
   ? B
   : unknown;

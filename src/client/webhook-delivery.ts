@@ -131,6 +131,12 @@ export interface WebhookEventData {
     team_id: string;
     /** The webhook endpoint that is tested. */
     endpoint_id: string;
+    /**
+     * The type that the receiver got, if the test is one of another type. Only in `GET /events`.
+     */
+    sent_as?: string;
+    /** Its `data`, as JSON. Only in `GET /events`. */
+    sent_data?: string;
   };
 }
 
@@ -159,6 +165,8 @@ export type WebhookEvent = {
     /** Year and month. */
     api_version: string;
     tenant_id: string;
+    /** Only in a test: an example, which did not happen. Its ids belong to nothing. */
+    test?: true;
     data: WebhookEventData[T] & Record<string, unknown>;
   };
 }[WebhookEventType];

@@ -27,7 +27,9 @@ interface EventDeclaration<F extends Fields> {
 
 function event<F extends Fields>({ fields, example, ...declaration }: EventDeclaration<F>) {
   const names = Object.keys(fields);
-  const examples = names.map((name) => [name, fields[name]?.meta()?.examples?.[0]] as const);
+  const examples = names
+    .map((name) => [name, fields[name]?.meta()?.examples?.[0]] as const)
+    .filter(([, value]) => value !== undefined);
   return {
     ...declaration,
     /** The shape of `data`. */
@@ -59,6 +61,14 @@ function integerOrNull(description: string, example: number): z.ZodNullable<z.Zo
     .int()
     .nullable()
     .meta({ description, examples: [example] });
+}
+
+/** Only in the list of events. */
+function sentText(description: string): z.ZodOptional<z.ZodString> {
+  return z
+    .string()
+    .optional()
+    .meta({ description: `${description} Only in \`GET /events\`.` });
 }
 
 const teamId = text('The team, same as `tenant_id`.', 'team_demo');
@@ -156,7 +166,11 @@ export const EVENTS = {
     trigger: 'The test operation of a webhook endpoint was called.',
     subscribable: false,
     raisedBy: ANY_ACTOR,
-    fields: { endpoint_id: text('The webhook endpoint that is tested.', 'whe_01jc4f9d') },
+    fields: {
+      endpoint_id: text('The webhook endpoint that is tested.', 'whe_01jc4f9d'),
+      sent_as: sentText('The type that the receiver got, if the test is one of another type.'),
+      sent_data: sentText('Its `data`, as JSON.'),
+    },
   }),
 } as const;
 

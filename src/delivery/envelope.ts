@@ -1,4 +1,5 @@
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
+import { readTestData } from './test-event.ts';
 
 /** The parts of a delivery's body. */
 export interface EnvelopeParts {
@@ -24,14 +25,16 @@ export function envelopeText({
   teamId,
   data,
 }: EnvelopeParts): string {
+  const test = type === 'ping' ? readTestData(data) : null;
   const head = JSON.stringify({
     id,
-    type,
+    type: test?.type ?? type,
     created_at: createdAt,
     api_version: apiVersion,
     tenant_id: teamId,
+    ...(test && { test: true }),
   });
-  return `${head.slice(0, -1)},"data":${data}}`;
+  return `${head.slice(0, -1)},"data":${test?.data ?? data}}`;
 }
 
 /**

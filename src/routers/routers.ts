@@ -23,6 +23,7 @@ import { platformTrainings } from '../features/trainings/platform-router.ts';
 import { trainings } from '../features/trainings/router.ts';
 import { usage } from '../features/usage/router.ts';
 import { adminDeliveries } from '../features/webhook-deliveries/admin-router.ts';
+import { adminWebhooks } from '../features/webhook-endpoints/admin-router.ts';
 import { webhookDeliveries } from '../features/webhook-deliveries/router.ts';
 import { webhookEndpoints } from '../features/webhook-endpoints/router.ts';
 import { router } from '../trpc/init.ts';
@@ -50,6 +51,7 @@ export const admin = router({
   members: adminMembers,
   invitations,
   deliveries: adminDeliveries,
+  webhooks: adminWebhooks,
   auditLog,
   usage,
   requests: adminRequests,

@@ -31,6 +31,8 @@ export interface Declaration<I extends z.ZodType, O extends z.ZodType, P = undef
   readonly output: O;
   readonly outputName: string;
   readonly bodyName?: string;
+  /** Whether a call without a body is one with an empty object. */
+  readonly isBodyOptional?: true;
   /** 200 by default. */
   readonly successStatus?: 200 | 201 | 202;
   /** The problem codes besides those that follow from the other fields (see `metaOf`). */
@@ -219,6 +221,7 @@ function metaOf(
       errors: [...new Set(errors)],
       outputName: declaration.outputName,
       bodyName: declaration.bodyName ?? null,
+      needsBody: declaration.bodyName !== undefined && declaration.isBodyOptional !== true,
       location: declaration.location ?? null,
       example: declaration.example,
     },

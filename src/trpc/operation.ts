@@ -32,6 +32,7 @@ export interface RestFacts {
   /** The component names in the OpenAPI document. */
   readonly outputName: string;
   readonly bodyName: string | null;
+  readonly needsBody: boolean;
   /** The `Location` of the created resource; `{id}` is replaced by the id of the output. */
   readonly location: string | null;
   readonly example: { readonly body?: unknown; readonly output: unknown };

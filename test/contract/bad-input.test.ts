@@ -82,7 +82,7 @@ describe.each(BODY_ENDPOINTS)('the body of $method $path', (endpoint) => {
       );
   });
 
-  it('must be there', async () => {
+  it.runIf(endpoint.needsBody)('must be there', async () => {
     for (const answer of [
       await send(endpoint, {}),
       await send(endpoint, { rawBody: '' }),

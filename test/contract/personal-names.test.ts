@@ -56,6 +56,11 @@ const NOT_PERSONAL_HERE: readonly {
     reason: 'a member always has user_id; the switch withholds the email',
   },
   {
+    operation: /^(admin\.webhooks\.examples|event ping)$/,
+    path: /^(data\.)?(sent_as|sent_data|type|data)$/,
+    reason: 'examples, whose ids belong to nobody',
+  },
+  {
     operation: /^admin\.deliveries\.backlog$/,
     path: /^(first|again(\.(within_s|count))?)$/,
     reason: 'how many deliveries wait at an endpoint',

@@ -1,5 +1,7 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { EVENTS, SUBSCRIBABLE_EVENTS } from '../../src/core/events.ts';
 import { held, inTurn, status } from '../support/receiver.ts';
+import { until } from '../support/until.ts';
 import {
   api,
   attempted,
@@ -45,6 +47,63 @@ describe('POST /webhook-endpoints/{endpoint_id}/test', () => {
       data: { team_id: team, endpoint_id: endpoint.id },
     });
     expect(request?.headers['svc-event-id']).toBe(json(request).id);
+  });
+
+  test.each(SUBSCRIBABLE_EVENTS)('202: sends the example of %s, marked as a test', async (type) => {
+    const endpoint = await createEndpoint(inTurn(status(500), status(204)));
+    const sent = await ping(endpoint, { body: { event_type: type } });
+    expect(sent.status).toBe(202);
+    // In every list it is a ping: nothing like it has happened.
+    expect(await attempted(endpoint)).toMatchObject({ status: 'retrying', event_type: 'ping' });
+    clock.advance(60_000);
+    expect(await attempted(endpoint, 2)).toMatchObject({ status: 'ok' });
+    const [first, second] = receiver.requestsTo(endpoint.path);
+    const data = { team_id: team, ...EVENTS[type].example };
+    expect(json(first)).toMatchObject({ type, test: true, tenant_id: team });
+    expect(json(first).data).toEqual(data);
+    expect(second?.body).toEqual(first?.body);
+    const events = await call('GET', `/events?type=ping&limit=200`);
+    const listed = events.body.data.find(({ id }: { id: string }) => id === json(first).id);
+    expect(listed.data).toEqual({
+      team_id: team,
+      endpoint_id: endpoint.id,
+      sent_as: type,
+      sent_data: JSON.stringify(data),
+    });
+    expect((await call('GET', `/events?type=${type}`)).body.data).toEqual([]);
+  });
+
+  test('202: leaves out of an example what a real event would lack', async () => {
+    const endpoint = await createEndpoint();
+    const switched = (on: boolean) =>
+      query('update team set member_detail_enabled = $1 where id = $2', [on, team]);
+    await switched(false);
+    onTestFinished(async () => void (await switched(true)));
+    await ping(endpoint, { body: { event_type: 'evaluation.completed' } });
+    await attempted(endpoint);
+    const [request] = receiver.requestsTo(endpoint.path);
+    expect(Object.keys(json(request).data)).toEqual(['team_id', 'training_id']);
+  });
+
+  test('202: without a body or a type, it is a ping', async () => {
+    const endpoint = await createEndpoint();
+    for (const how of [{}, { body: {} }, { body: { event_type: 'ping' } }])
+      expect((await ping(endpoint, how)).status).toBe(202);
+    await until(() => receiver.requestsTo(endpoint.path).length === 3);
+    for (const request of receiver.requestsTo(endpoint.path)) {
+      expect(json(request).type).toBe('ping');
+      expect(Object.keys(json(request))).not.toContain('test');
+    }
+  });
+
+  test('422: names the types for one that there is not, and sends nothing', async () => {
+    const endpoint = await createEndpoint();
+    const answer = await ping(endpoint, { body: { event_type: 'training.watched' } });
+    expect(answer).toMatchObject({
+      status: 422,
+      body: { field: 'event_type', detail: expect.stringContaining('training.completed') },
+    });
+    expect(await listDeliveries(endpoint)).toEqual([]);
   });
 
   test('202: retries a failed ping like any other event', async () => {

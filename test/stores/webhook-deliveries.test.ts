@@ -674,7 +674,13 @@ describe('findPauseMailRow', () => {
 });
 
 describe('insertPing', () => {
-  const ping = { endpointId: 'whe_3', eventId: 'evt_new', deliveryId: 'whd_new', at: AT };
+  const ping = {
+    endpointId: 'whe_3',
+    eventId: 'evt_new',
+    deliveryId: 'whd_new',
+    at: AT,
+    data: '{}',
+  };
   const insert = (tx: Tx) => endpoints.insertPing(tx, 'team_a', ping);
 
   test('queues one to the endpoint, whatever its status', async () => {

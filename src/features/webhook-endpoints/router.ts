@@ -173,16 +173,24 @@ export const webhookEndpoints = {
     tag: 'Webhooks',
     summary: 'Send a test event',
     description:
-      'Queues one `ping`, which is sent within seconds. ' +
+      'Queues one event, which is sent within seconds: a `ping`, or the example of another type ' +
+      'with `test: true` beside its `type`. Its ids belong to nothing. ' +
       'It is sent to a paused endpoint, too, and does not change the status of the endpoint. ' +
       'Read the outcome from the list of deliveries.',
     input: testInput,
     output: testOutput,
     outputName: 'WebhookTest',
     successStatus: 202,
-    example: { output: { delivery_id: 'whd_01jc4fa7', status: 'pending' } },
+    bodyName: 'WebhookTestRequest',
+    isBodyOptional: true,
+    example: {
+      body: { event_type: 'member.joined' },
+      output: { delivery_id: 'whd_01jc4fa7', status: 'pending' },
+    },
   }).mutation(async ({ ctx, input }) => {
-    const row = await service.testEndpoint(ctx.db, changeContextOf(ctx), input.endpoint_id);
+    const { endpoint_id: endpointId, event_type: eventType } = input;
+    const wanted = { endpointId, eventType };
+    const row = await service.testEndpoint(ctx.db, changeContextOf(ctx), wanted);
     return { delivery_id: row.id, status: row.status };
   }),
 };

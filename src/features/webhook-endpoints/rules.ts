@@ -21,12 +21,21 @@
  *    whose response was lost can be repeated. At most three earlier secrets stay: the oldest goes.
  *    With `grace_s` 0, for a secret that has leaked, all earlier ones end at once. Deliveries that
  *    a worker has in hand then are still signed with the old one, for seconds at most.
+ *  * A test can be sent as any type, to endpoints that do not subscribe to it, too. The receiver
+ *    gets the documented example with `test: true`, whose ids belong to nothing, under the team's
+ *    privacy switches. A receiver that does not look at `test` acts on it as it would on a real
+ *    event, which is what is tested. For everybody else it is a `ping`.
  *  * A deleted endpoint is gone at once, with its deliveries and with its secret in the response
  *    that is kept for the `Idempotency-Key` of its creation. A job removes the rows of the
  *    deliveries later.
  */
 import { ENCRYPTED_COLUMNS } from '../../core/encrypted-columns.ts';
-import { SUBSCRIBABLE_EVENTS, type EventType } from '../../core/events.ts';
+import {
+  EVENT_TYPES,
+  isEventType,
+  SUBSCRIBABLE_EVENTS,
+  type EventType,
+} from '../../core/events.ts';
 import { invalidField } from '../../core/problem.ts';
 import { stillValid, type EarlierSecret } from '../../core/signing-secrets.ts';
 
@@ -84,6 +93,12 @@ export function requireSubscribable(events: readonly string[]): EventType[] {
   if (unknown !== undefined)
     throw invalidField('events', `Not a subscribable event type: ${unknown.slice(0, 100)}`);
   return [...new Set(events.filter(isSubscribable))];
+}
+
+/** Throws `validation_error` (field `event_type`) for what is no type of event. */
+export function requireTestable(type: string): EventType {
+  if (isEventType(type)) return type;
+  throw invalidField('event_type', `Not an event type. There are: ${EVENT_TYPES.join(', ')}.`);
 }
 
 /** Throws `validation_error` (field `status`) for anything but `active` and `disabled`. */

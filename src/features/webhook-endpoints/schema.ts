@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { SUBSCRIBABLE_EVENTS } from '../../core/events.ts';
+import { EVENT_TYPES, SUBSCRIBABLE_EVENTS } from '../../core/events.ts';
 import { secretField } from '../../core/private-fields.ts';
 import { dateTime, id, knownText, listOf, nameInput } from '../../core/shapes.ts';
 import { SETTABLE, STATUSES } from './rules.ts';
@@ -111,7 +111,22 @@ export const rotateSecretInput = z.strictObject({
     }),
 });
 
-export const testInput = z.strictObject(endpointId);
+export const testInput = z.strictObject({
+  ...endpointId,
+  event_type: knownText(EVENT_TYPES, nameInput)
+    .default('ping')
+    .meta({
+      description:
+        'What the receiver gets: a `ping`, or the example of another type with `test: true`.',
+      examples: ['member.joined'],
+    }),
+});
+
+/** Examples of events, as receivers of the team get them. */
+export const exampleList = z.object({
+  data: z.array(z.object({ type: z.string(), data: z.string().meta({ description: 'JSON.' }) })),
+});
+export const examplesInput = z.strictObject({});
 export const testOutput = z
   .object({
     delivery_id: z.string().meta({

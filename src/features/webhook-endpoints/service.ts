@@ -1,6 +1,7 @@
 import { ENCRYPTED_COLUMNS, type EncryptedColumn } from '../../core/encrypted-columns.ts';
 import { decrypt, encrypt, type AppSecrets } from '../../core/encryption.ts';
-import { EVENT_API_VERSION } from '../../core/events.ts';
+import { EVENT_API_VERSION, SUBSCRIBABLE_EVENTS, type EventType } from '../../core/events.ts';
+import type { Privacy } from '../../core/privacy.ts';
 import { makeWebhookSecret, newId } from '../../core/ids.ts';
 import { invalidField, notFound } from '../../core/problem.ts';
 import { earlierSecretsText, readEarlierSecrets } from '../../core/signing-secrets.ts';
@@ -13,6 +14,7 @@ import {
   type ParsedTarget,
   type TargetOptions,
 } from '../../delivery/target.ts';
+import { exampleData, testData } from '../../delivery/test-event.ts';
 import { removalJob } from '../webhook-deliveries/service.ts';
 import * as rules from './rules.ts';
 import * as store from './store.ts';
@@ -189,16 +191,21 @@ export async function removeEndpoint(
   });
 }
 
-/** Queues one `ping` and returns its delivery. Opens a transaction. Throws `not_found`. */
+/**
+ * Queues one `ping`, which is sent as an event of the given type, and returns its delivery. Opens a
+ * transaction. Throws `not_found`, `validation_error` (field `event_type`).
+ */
 export async function testEndpoint(
   db: Db,
   context: ChangeContext,
-  endpointId: string,
+  { endpointId, eventType }: { readonly endpointId: string; readonly eventType: string },
 ): Promise<{ readonly id: string; readonly status: 'pending' }> {
-  const { teamId, at } = context;
+  const { teamId, at, privacy } = context;
+  const type = rules.requireTestable(eventType);
+  const data = testData(privacy, { teamId, endpointId, type });
   return db.transaction(async (tx) => {
     const deliveryId = newId('webhookDelivery');
-    const ping = { endpointId, eventId: newId('event'), deliveryId, at };
+    const ping = { endpointId, eventId: newId('event'), deliveryId, at, data };
     if (!(await store.insertPing(tx, teamId, ping))) throw notFound();
     record(tx, context, {
       audit: {
@@ -210,6 +217,17 @@ export async function testEndpoint(
     });
     return { id: deliveryId, status: 'pending' };
   });
+}
+
+/** What receivers of the team get of each type of event, as an example. */
+export function listExamples(
+  privacy: Privacy,
+  teamId: string,
+): { readonly type: EventType; readonly data: string }[] {
+  return SUBSCRIBABLE_EVENTS.map((type) => ({
+    type,
+    data: JSON.stringify(exampleData(privacy, type, teamId), null, 2),
+  }));
 }
 
 async function getEndpoint(db: Db, teamId: string, endpointId: string): Promise<EndpointRow> {

@@ -172,7 +172,7 @@ const INSERT_PING = statement(
   `with ping as (
      insert into event (team_id, id, type, data, created_at, fanned_out_at, traceparent)
      values (
-       $1, $3, 'ping', json_build_object('team_id', $1::text, 'endpoint_id', $2::text), $5, $5, $6
+       $1, $3, 'ping', $7, $5, $5, $6
      )
    )
    insert into webhook_delivery
@@ -186,11 +186,11 @@ const INSERT_PING = statement(
 export async function insertPing(
   tx: Tx,
   teamId: string,
-  ping: { endpointId: string; eventId: string; deliveryId: string; at: Date },
+  ping: { endpointId: string; eventId: string; deliveryId: string; at: Date; data: string },
 ): Promise<boolean> {
-  const { endpointId, eventId, deliveryId, at } = ping;
+  const { endpointId, eventId, deliveryId, at, data } = ping;
   if ((await tx.query(HOLD, [teamId, endpointId])).length === 0) return false;
   const traceparent = tx.trace?.event('ping', eventId) ?? null;
-  tx.send(INSERT_PING, [teamId, endpointId, eventId, deliveryId, at, traceparent]);
+  tx.send(INSERT_PING, [teamId, endpointId, eventId, deliveryId, at, traceparent, data]);
   return true;
 }

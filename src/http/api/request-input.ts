@@ -19,7 +19,7 @@ export async function readInput(
     return { ...parseQuery(query, route), ...parameters };
   const body = await readBody();
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
-    return route.endpoint.bodyName === null && body === undefined
+    return body === undefined && !route.endpoint.needsBody
       ? parameters
       : refuse([], 'The body must be a JSON object.', 'invalid_type');
   }

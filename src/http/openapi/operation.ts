@@ -97,7 +97,7 @@ function describeBody(
   generated: oas31.OperationObject,
   shared: SharedComponents,
 ): Pick<oas31.OperationObject, 'requestBody'> {
-  const { bodyName, example } = endpoint;
+  const { bodyName, needsBody, example } = endpoint;
   const schema = (generated.requestBody as oas31.RequestBodyObject | undefined)?.content[
     'application/json'
   ]?.schema;
@@ -106,7 +106,7 @@ function describeBody(
   addOnce(shared.schemas, bodyName, { description, ...tidySchema(schema) });
   return {
     requestBody: {
-      required: true,
+      ...(needsBody && { required: true }),
       content: {
         'application/json': { schema: refTo('schemas', bodyName), example: example.body },
       },

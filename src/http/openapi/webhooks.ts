@@ -115,6 +115,14 @@ function envelopeOf(type: EventType): z.ZodType {
         .regex(/^\d{4}-\d\d$/)
         .meta({ description: 'Year and month: the version of the endpoint that receives it.' }),
       tenant_id: z.string().meta({ description: 'The team.' }),
+      test: z
+        .literal(true)
+        .optional()
+        .meta({
+          description:
+            'Only in a test: an example, which did not happen. Its ids belong to nothing. See ' +
+            '`POST /webhook-endpoints/{endpoint_id}/test`.',
+        }),
       data: EVENTS[type].data.meta({ description: 'What happened to which thing.' }),
     })
     .meta({ description: EVENTS[type].trigger });
