@@ -12,7 +12,12 @@ import type {
   DeliveryDetailRow,
   DeliveryFilters,
 } from './admin-store.ts';
-import { listHealth as readHealth, readBacklog, type Health } from './health-store.ts';
+import {
+  listHealth as readHealth,
+  readBacklog,
+  type Backlog,
+  type Health,
+} from './health-store.ts';
 import { BACKLOG_WITHIN_S, COUNTED_MAX, LATELY_MS } from './rules.ts';
 
 const LIST = 'admin_deliveries';
@@ -43,15 +48,6 @@ export async function listHealth(db: Db, clock: Clock, teamId: string): Promise<
     waiting: Math.min(row.waiting, COUNTED_MAX),
     has_more: (['failed', 'waiting'] as const).filter((name) => row[name] > COUNTED_MAX),
   }));
-}
-
-/** What waits for an attempt at an endpoint. */
-export interface Backlog {
-  /** How many wait for their first attempt. */
-  readonly first: number;
-  /** How many are tried again within so many seconds, each in one group. null: later. */
-  readonly again: readonly { readonly withinS: number | null; readonly count: number }[];
-  readonly hasMore: boolean;
 }
 
 /** Returns what waits at an endpoint; nothing if the team has no such endpoint. */

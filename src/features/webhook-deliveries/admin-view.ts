@@ -6,9 +6,8 @@ import type {
   endpointHealth,
   resend,
 } from './admin-schema.ts';
-import type { Backlog } from './admin-service.ts';
 import type { AdminDeliveryRow, AttemptRow, DeliveryDetailRow } from './admin-store.ts';
-import type { Health } from './health-store.ts';
+import type { Backlog, Health } from './health-store.ts';
 import type { ResendRow } from './resend-store.ts';
 import { toDelivery } from './view.ts';
 

@@ -65,6 +65,15 @@ export function listHealth(db: Db, teamId: string, since: Date): Promise<HealthR
   return db.query(LIST, [teamId, since]);
 }
 
+/** What waits for an attempt at an endpoint. */
+export interface Backlog {
+  /** How many wait for their first attempt. */
+  readonly first: number;
+  /** How many are tried again within so many seconds, each in one group. null: later. */
+  readonly again: readonly { readonly withinS: number | null; readonly count: number }[];
+  readonly hasMore: boolean;
+}
+
 /** How many deliveries wait in a group. `place` null: for their first attempt. */
 export interface BacklogRow {
   /** The place of the group in BACKLOG_WITHIN_S; its length for what is due later. */
