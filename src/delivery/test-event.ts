@@ -13,7 +13,11 @@ interface TestedEvent {
 }
 
 /** The data of an example, as the team's receivers would get it. */
-export function exampleData(privacy: Privacy, type: EventType, teamId: string): object {
+export function exampleData(
+  privacy: Privacy,
+  type: EventType,
+  teamId: string,
+): Record<string, unknown> {
   return { team_id: teamId, ...redactEventData(privacy, type, EVENTS[type].example) };
 }
 

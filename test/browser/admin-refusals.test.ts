@@ -380,7 +380,7 @@ async function inputOf(procedure: string, name: string): Promise<unknown> {
     },
     'v1.webhooks.rotateSecret': { ...ofEndpoint, grace_s: 7 * 86_400 },
     'v1.webhooks.updateEndpoint': { ...ofEndpoint, description: 'Mine' },
-    'v1.webhooks.testEndpoint': ofEndpoint,
+    'v1.webhooks.testEndpoint': { ...ofEndpoint, event_type: 'ping' },
     'v1.webhooks.removeEndpoint': ofEndpoint,
   };
   return inputs[procedure];

@@ -39,7 +39,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: webhooks${SKIPPED}`, () => {
       seed: makeSeed([
         makeTeam('hooks'),
         makeTeam('old', {
-          webhook_endpoints: [endpoint('whe_old'), endpoint('whe_quiet')],
+          webhook_endpoints: ['whe_old', 'whe_quiet', 'whe_example'].map(endpoint),
           webhook_deliveries: [failed('whd_1'), failed('whd_2')],
         }),
       ]),
@@ -81,6 +81,26 @@ describe.skipIf(SKIPPED !== '')(`the admin page: webhooks${SKIPPED}`, () => {
     await page.getByRole('button', { name: 'Reactivate' }).click();
     await page.getByText('The endpoint is active again.').waitFor();
     expect(complaints.filter((one) => !one.includes('422'))).toEqual([]);
+  });
+
+  it('shows what a receiver gets of an event, and sends it as a test', async () => {
+    const { page, complaints } = await openAdminPage(browser, api, {
+      path: '/webhooks/whe_example',
+      team: 'old',
+    });
+    await settle(page);
+    await page.getByLabel('Event', { exact: true }).selectOption('member.removed');
+    await page.getByText('What is sent').click();
+    const example = page.getByRole('region', { name: 'What is sent' });
+    await example.getByText('"role": "member"').waitFor();
+    await photograph(page, 'event-example');
+    expect(await findFaults(page)).toEqual([]);
+    const shown = JSON.parse(await example.innerText()) as object;
+    await page.getByRole('button', { name: 'Send a test' }).click();
+    await page.getByText('The test arrived').waitFor();
+    const [request] = receiver.requestsTo('/whe_example');
+    expect(JSON.parse(String(request?.body))).toMatchObject(shown);
+    expect(complaints).toEqual([]);
   });
 
   it('finds out why a delivery failed, and tries it again, by the keyboard alone', async () => {

@@ -306,6 +306,12 @@ export const de: Texts = {
     bothUntil: (moment) => `Auch mit dem alten Geheimnis signiert, bis ${moment}.`,
     howToVerify: 'So wird die Signatur geprüft',
     test: 'Test senden',
+    testType: 'Ereignis',
+    testExample: 'Was gesendet wird',
+    testExampleHint:
+      'Mit test: true und mit Kennungen, zu denen es nichts gibt. Ein Server, der darauf nicht ' +
+      'achtet, handelt wie bei einem echten Ereignis.',
+    testDocs: 'Alle Felder',
     testing: 'Der Test ist unterwegs …',
     testArrived: (ms) => `Der Test ist angekommen: Ihr Server hat nach ${ms} ms geantwortet.`,
     testFailed: 'Der Test ist nicht angekommen.',

@@ -279,6 +279,12 @@ export const en = {
     bothUntil: (moment: string) => `Signed with the old secret, too, until ${moment}.`,
     howToVerify: 'How to check the signature',
     test: 'Send a test',
+    testType: 'Event',
+    testExample: 'What is sent',
+    testExampleHint:
+      'With test: true, and with ids that belong to nothing. A server that does not look at that ' +
+      'acts as it would on a real event.',
+    testDocs: 'All fields',
     testing: 'The test is on its way …',
     testArrived: (ms: string) => `The test arrived: your server answered in ${ms} ms.`,
     testFailed: 'The test did not arrive.',

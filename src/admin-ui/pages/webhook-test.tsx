@@ -1,14 +1,20 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { useEffect } from 'react';
+import { useEffect, useState } from 'react';
 import { useFormat } from '../i18n/format.ts';
 import { useTexts } from '../i18n/language.ts';
 import { api } from '../lib/api.ts';
+import { SERVICE_PATH } from '../lib/shell.ts';
 import { Button } from '../ui/button.tsx';
+import { CodeBlock } from '../ui/code.tsx';
 import { FormProblem } from '../ui/field.tsx';
+import { Filter } from '../ui/filter.tsx';
+import { Loaded } from '../ui/states.tsx';
 import { useExplanation } from './delivery-table.tsx';
+import { nameOfEvent, SUBSCRIBABLE_EVENTS } from './event-types.ts';
 
 const LOOK_EVERY_MS = 700;
+const TESTS = ['ping', ...SUBSCRIBABLE_EVENTS] as const;
 
 /** Sends a test event to an endpoint and shows its outcome as soon as it is known. */
 export function WebhookTest({ endpointId }: { readonly endpointId: string }) {
@@ -16,6 +22,7 @@ export function WebhookTest({ endpointId }: { readonly endpointId: string }) {
   const format = useFormat();
   const explain = useExplanation();
   const cache = useQueryClient();
+  const [type, setType] = useState<(typeof TESTS)[number]>('ping');
   const test = useMutation(api.v1.webhooks.testEndpoint.mutationOptions());
   const deliveryId = test.data?.delivery_id;
   const outcome = useQuery({
@@ -33,9 +40,20 @@ export function WebhookTest({ endpointId }: { readonly endpointId: string }) {
   const arrived = delivery?.status === 'ok';
   return (
     <div className="test">
-      <Button busy={isWaiting} onClick={() => test.mutate({ endpoint_id: endpointId })}>
+      <Filter
+        label={t.webhooks.testType}
+        value={type}
+        options={TESTS.map((one) => [one, nameOfEvent(t, one)])}
+        isRequired
+        onChange={(one) => setType(one ?? 'ping')}
+      />
+      <Button
+        busy={isWaiting}
+        onClick={() => test.mutate({ endpoint_id: endpointId, event_type: type })}
+      >
         {t.webhooks.test}
       </Button>
+      {type !== 'ping' && <Example key={type} type={type} />}
       <FormProblem error={test.error} />
       <div role="status" className="test-outcome">
         {isWaiting && t.webhooks.testing}
@@ -51,5 +69,39 @@ export function WebhookTest({ endpointId }: { readonly endpointId: string }) {
         )}
       </div>
     </div>
+  );
+}
+
+/** What the receiver gets, as it would under the team's privacy switches. */
+function Example({ type }: { readonly type: string }) {
+  const t = useTexts();
+  const [isOpen, setOpen] = useState(false);
+  const examples = useQuery({ ...api.admin.webhooks.examples.queryOptions({}), enabled: isOpen });
+  return (
+    <details
+      className="example"
+      onToggle={({ currentTarget }) => setOpen((was) => was || currentTarget.open)}
+    >
+      <summary>{t.webhooks.testExample}</summary>
+      <p className="hint">
+        {t.webhooks.testExampleHint}{' '}
+        <a href={`${SERVICE_PATH}/docs/events#${type}`} target="_blank" rel="noreferrer">
+          {t.webhooks.testDocs}
+        </a>
+      </p>
+      {isOpen && (
+        <Loaded query={examples} rows={3}>
+          {({ data }) => (
+            <CodeBlock
+              label={t.webhooks.testExample}
+              text={data
+                .filter((one) => one.type === type)
+                .map((one) => JSON.stringify({ type, test: true, data: one.data }, null, 2))
+                .join('')}
+            />
+          )}
+        </Loaded>
+      )}
+    </details>
   );
 }

@@ -124,7 +124,7 @@ export const testInput = z.strictObject({
 
 /** Examples of events, as receivers of the team get them. */
 export const exampleList = z.object({
-  data: z.array(z.object({ type: z.string(), data: z.string().meta({ description: 'JSON.' }) })),
+  data: z.array(z.object({ type: z.string(), data: z.record(z.string(), z.unknown()) })),
 });
 export const examplesInput = z.strictObject({});
 export const testOutput = z

@@ -223,11 +223,8 @@ export async function testEndpoint(
 export function listExamples(
   privacy: Privacy,
   teamId: string,
-): { readonly type: EventType; readonly data: string }[] {
-  return SUBSCRIBABLE_EVENTS.map((type) => ({
-    type,
-    data: JSON.stringify(exampleData(privacy, type, teamId), null, 2),
-  }));
+): { readonly type: EventType; readonly data: Record<string, unknown> }[] {
+  return SUBSCRIBABLE_EVENTS.map((type) => ({ type, data: exampleData(privacy, type, teamId) }));
 }
 
 async function getEndpoint(db: Db, teamId: string, endpointId: string): Promise<EndpointRow> {
