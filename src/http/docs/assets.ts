@@ -1,6 +1,7 @@
 /** The files of `assets/`: the stylesheet, the scripts and the icon. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { createResource, type Resource } from '../api/resource.ts';
 
 const FOLDER = join(import.meta.dirname, 'assets');
@@ -17,6 +18,8 @@ const NAMES = [
   'icon.svg',
   'start.js',
   'key.js',
+  'minisearch.js',
+  'synonyms.js',
   'search.js',
   'search-box.js',
   'soft-navigation.js',
@@ -24,12 +27,20 @@ const NAMES = [
   'docs.js',
 ] as const;
 
+/** What `minisearch.js` exports, as browsers can load it. */
+const LIBRARY = fileURLToPath(import.meta.resolve('minisearch'));
+
+function sourceOf(name: (typeof NAMES)[number]): string {
+  if (name !== 'minisearch.js') return readFileSync(join(FOLDER, name), 'utf8');
+  // There is no such map here.
+  return readFileSync(LIBRARY, 'utf8').replace(/^\/\/# sourceMappingURL=.*$/m, '');
+}
+
 /** Reads all files. Scripts import each other by addresses that name the content (`?v=`). */
 export function readAssets(): ReadonlyMap<string, Resource> {
   const assets = new Map<string, Resource>();
   for (const name of NAMES) {
-    const source = readFileSync(join(FOLDER, name), 'utf8');
-    const text = source.replaceAll(/'\.\/([\w-]+\.js)'/g, (_match, imported: string) => {
+    const text = sourceOf(name).replaceAll(/'\.\/([\w-]+\.js)'/g, (_match, imported: string) => {
       const asset = assets.get(imported);
       if (!asset) throw new Error(`${name} imports ${imported}, which must come before it`);
       return `'./${imported}?v=${asset.version}'`;

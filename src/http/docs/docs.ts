@@ -12,6 +12,7 @@ import { notFoundPage } from './pages/not-found-page.ts';
 import { searchPage } from './pages/search-page.ts';
 import { createResource, type Resource } from '../api/resource.ts';
 import { sendResource } from './send-resource.ts';
+import { createSearch } from './assets/search.js';
 import { searchEntries } from './search-index.ts';
 import { renderPage, type Frame } from './shell.ts';
 import { createSite, navigationOf, pagesOf } from './site.ts';
@@ -91,6 +92,7 @@ function readContents(options: DocsOptions): Contents {
     `${site.prefix}/docs/assets/${name}?v=${assets.get(name)?.version}`;
   const frame: Frame = { site, navigation, pages, asset };
   const entries = once(() => searchEntries(pages));
+  const search = once(async () => createSearch(await entries()));
   const resources = new Map<string, () => Resource | Promise<Resource>>([
     ...[...assets].map(([name, one]) => [`/docs/assets/${name}`, () => one] as const),
     ...pages.flatMap((page) => [
@@ -110,7 +112,7 @@ function readContents(options: DocsOptions): Contents {
   return {
     resources,
     searchResults: async (query) => {
-      const page = searchPage(site, await entries(), query.slice(0, QUERY_MAX_CHARACTERS));
+      const page = searchPage(site, await search(), query.slice(0, QUERY_MAX_CHARACTERS));
       return createResource(HTML, renderPage(frame, page), false);
     },
     notFound: once(() => createResource(HTML, renderPage(frame, notFoundPage(site)))),

@@ -1,7 +1,7 @@
 // @ts-nocheck -- runs in the browser; the project's types are those of Node.
 // Results below the search field while the reader types: a combobox with a list. Without it, the
 // form leads to a page of results.
-import { excerpt, search } from './search.js';
+import { createSearch, excerpt } from './search.js';
 
 const LIMIT = 8;
 
@@ -20,11 +20,12 @@ export async function start(input) {
   const response = await fetch(input.dataset.index);
   if (!response.ok) return;
   const { base, entries } = await response.json();
+  const search = await createSearch(entries);
 
   let chosen = -1;
   const update = () => {
-    const results = search(entries, input.value, LIMIT);
-    list.replaceChildren(...results.map((entry) => option(base, entry, input.value)));
+    const results = search(input.value, LIMIT);
+    list.replaceChildren(...results.map((entry) => option(base, entry)));
     if (results.length === 0 && input.value.trim() !== '') list.append(nothing());
     choose(-1);
     show(input.value.trim() !== '');
@@ -61,7 +62,7 @@ export async function start(input) {
   if (input.value !== '') update();
 }
 
-function option(base, entry, query) {
+function option(base, entry) {
   const item = document.createElement('li');
   item.setAttribute('role', 'presentation');
   const link = document.createElement('a');
@@ -72,7 +73,7 @@ function option(base, entry, query) {
   const title = document.createElement('strong');
   title.textContent = entry.section === '' ? entry.title : `${entry.title} › ${entry.section}`;
   const text = document.createElement('span');
-  text.textContent = excerpt(entry, query);
+  text.textContent = excerpt(entry);
   link.append(title, text);
   item.append(link);
   return item;

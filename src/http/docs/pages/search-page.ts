@@ -1,22 +1,25 @@
 /** The page of search results, for readers without JavaScript. */
-import { excerpt, search, type SearchEntry } from '../assets/search.js';
+import { excerpt, type Found } from '../assets/search.js';
 import { block, type Block } from '../block.ts';
 import { html } from '../html.ts';
 import type { Page, Site } from '../page.ts';
 
 const LIMIT = 30;
 
-export function searchPage(site: Site, entries: readonly SearchEntry[], query: string): Page {
+/** A search that is ready. */
+export type Search = (query: string, limit: number) => readonly Found[];
+
+export function searchPage(site: Site, search: Search, query: string): Page {
   return {
     path: '/docs/search',
     title: 'Search',
     description: 'Search the documentation.',
-    content: () => [results(site, entries, query)],
+    content: () => [results(site, search, query)],
   };
 }
 
-function results({ prefix }: Site, entries: readonly SearchEntry[], query: string): Block {
-  const found = search(entries, query, LIMIT);
+function results({ prefix }: Site, search: Search, query: string): Block {
+  const found = search(query, LIMIT);
   const count = found.length === LIMIT ? `The best ${LIMIT} results` : `Results: ${found.length}`;
   return block(
     () =>
@@ -33,7 +36,7 @@ function results({ prefix }: Site, entries: readonly SearchEntry[], query: strin
                 <a href="${prefix}${entry.path}"
                   >${entry.title}${entry.section === '' ? '' : ` › ${entry.section}`}</a
                 >
-                <p>${excerpt(entry, query)}</p>
+                <p>${excerpt(entry)}</p>
               </li> `,
           )}
         </ol>`,

@@ -1,0 +1,2 @@
+// The search library. Browsers get its own file at this address (assets.ts).
+export { default } from 'minisearch';
