@@ -538,9 +538,9 @@ function twinRows(side: Side): Rows {
         payload: { teamId: `team_${side}`, memberId: 'mem_5' },
       },
     ],
-    alert_subscription: ['mem_1', 'mem_2'].map((member_id, index) => ({
+    alert_subscription: ['mem_1', 'mem_2', 'mem_owner'].map((member_id, index) => ({
       member_id,
-      kinds: pick([['keys'], ['webhooks', 'errors']], index, side),
+      kinds: pick([['webhooks'], ['errors', 'webhooks', 'keys'], ['keys']], index, side),
       told: [`errors of ${side}`],
       due_at: at(1, side),
     })),

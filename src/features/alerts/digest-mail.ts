@@ -117,7 +117,7 @@ bei der Anbindung des Teams „${team}“ gibt es Neues:
 
 ${items}
 
-Sie bekommen höchstens eine solche Mail am Tag, und darin nur, was neu ist.
+Sie bekommen höchstens eine solche E-Mail am Tag, und darin nur, was neu ist.
 Welche Meldungen Sie bekommen, stellen Sie hier ein: ${settingsUrl}
 Alle Meldungen abbestellen: ${unsubscribeUrl}
 `,

@@ -125,8 +125,7 @@ const FIND_RECIPIENT = statement<RecipientRow>(
   'alerts.findRecipient',
   `select m.email, coalesce(m.language, t.language) as language, t.name as team_name, s.kinds
    from alert_subscription s
-   join member m
-     on m.team_id = s.team_id and m.id = s.member_id and ${IS_ADMIN} and m.email is not null
+   join member m on m.team_id = s.team_id and m.id = s.member_id and ${IS_ADMIN}
    join team t on t.id = s.team_id and ${IS_OPEN}
    where s.team_id = $1 and s.member_id = $2`,
 );

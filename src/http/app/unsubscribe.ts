@@ -116,10 +116,10 @@ interface Texts extends Readonly<Record<State, string>> {
 
 const TEXTS: Readonly<Record<Language, Texts>> = {
   de: {
-    title: 'Meldungen per Mail',
-    ask: 'Möchten Sie alle Meldungen dieses Teams per Mail abbestellen?',
+    title: 'Meldungen per E-Mail',
+    ask: 'Möchten Sie alle Meldungen dieses Teams per E-Mail abbestellen?',
     button: 'Abbestellen',
-    done: 'Sie bekommen von diesem Team keine Meldungen per Mail mehr.',
+    done: 'Sie bekommen von diesem Team keine Meldungen per E-Mail mehr.',
     invalid:
       'Dieser Link ist nicht gültig. Die Meldungen lassen sich auch auf der Admin-Seite ' +
       'unter „Meldungen“ abbestellen.',
