@@ -349,7 +349,7 @@ describe('the job', () => {
       [team()],
     );
     await query(
-      `insert into alert_subscription (team_id, member_id, kinds, due_at)
+      `insert into alert_subscription (team_id, member_id, kinds, next_check_at)
        select team_id, id, '{webhooks}', $2
        from member
        where team_id = $1 and id like 'mem_many_%'`,
@@ -362,7 +362,9 @@ describe('the job', () => {
       await query('delete from pending_job where team_id = $1 returning id', [team()]),
     ).toHaveLength(250);
     const [row] = await query(
-      'select count(*)::int as due from alert_subscription where team_id = $1 and due_at <= $2',
+      `select count(*)::int as due
+       from alert_subscription
+       where team_id = $1 and next_check_at <= $2`,
       [team(), NOW],
     );
     expect(row).toEqual({ due: 0 });

@@ -151,10 +151,12 @@ export async function mailed(): Promise<string[]> {
 /** How the member's subscription is stored. */
 export async function findSubscription(
   name: string,
-): Promise<{ kinds: string[]; told: string[]; due_at: string } | undefined> {
+): Promise<{ kinds: string[]; told: string[]; next_check_at: string } | undefined> {
   const [row] = await query(
-    'select kinds, told, due_at from alert_subscription where team_id = $1 and member_id = $2',
+    `select kinds, told, next_check_at
+     from alert_subscription
+     where team_id = $1 and member_id = $2`,
     [`team_${teamName}`, memberId(teamName, name)],
   );
-  return row as { kinds: string[]; told: string[]; due_at: string } | undefined;
+  return row as { kinds: string[]; told: string[]; next_check_at: string } | undefined;
 }

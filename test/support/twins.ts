@@ -542,7 +542,7 @@ function twinRows(side: Side): Rows {
       member_id,
       kinds: pick([['webhooks'], ['errors', 'webhooks', 'keys'], ['keys']], index, side),
       told: [`errors of ${side}`],
-      due_at: at(1, side),
+      next_check_at: at(1, side),
     })),
     announcement_mail: [
       { announcement: 'v1', member_id: 'mem_1', sent_at: at(1, side) },

@@ -50,7 +50,7 @@ export function firstDayOf(now: Date): string {
 }
 
 /** When a subscription is looked at again. */
-export function dueAfter(now: Date, { hasMail }: { readonly hasMail: boolean }): Date {
+export function nextCheckAfter(now: Date, { hasMail }: { readonly hasMail: boolean }): Date {
   return new Date(now.getTime() + (hasMail ? MAILED_AFTER_MS : CHECKED_AFTER_MS));
 }
 

