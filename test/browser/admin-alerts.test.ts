@@ -30,8 +30,8 @@ describe.skipIf(SKIPPED !== '')(`the admin page: alerts${SKIPPED}`, () => {
     const webhooks = page.getByLabel('a webhook does not arrive');
     expect(await keys.isChecked()).toBe(false);
     // One after the other, without waiting: none is lost.
-    await keys.check();
-    await webhooks.check();
+    await keys.click();
+    await webhooks.click();
     await page.getByText('Saved').waitFor();
     await expect.poll(() => kindsOf('owner')).toEqual(['webhooks', 'keys']);
     expect(await kindsOf('admin')).toEqual([]);
@@ -43,7 +43,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: alerts${SKIPPED}`, () => {
     await keys.focus();
     await page.keyboard.press('Space');
     await expect.poll(() => kindsOf('owner')).toEqual(['webhooks']);
-    expect(await keys.isChecked()).toBe(false);
+    await expect.poll(() => keys.isChecked()).toBe(false);
     expect(complaints).toEqual([]);
   });
 
@@ -54,7 +54,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: alerts${SKIPPED}`, () => {
     await page.route('**/trpc/admin.alerts.set*', (route) => route.abort());
     await errors.click();
     await page.getByText('This was refused. It is as it was before.').waitFor();
-    expect(await errors.isChecked()).toBe(false);
+    await expect.poll(() => errors.isChecked()).toBe(false);
   });
 
   it('is ended by the link of a mail, with one button and without signing in', async () => {
