@@ -1,5 +1,4 @@
 // What the job reads of a team is bounded, however many rows the team has. The figures are rows.
-import { Client } from 'pg';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
 import type { Db } from '../../src/db/client.ts';
@@ -9,6 +8,7 @@ import { listEndingKeys } from '../../src/features/api-keys/service.ts';
 import { listDays } from '../../src/features/usage/service.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
+import { openWhereTeamIs } from '../support/shards.ts';
 
 const TEAM = 'team_big';
 const MANY = 20_000;
@@ -28,8 +28,7 @@ beforeAll(async () => {
   api = await startTestApi({ seed: makeSeed([makeTeam('big'), makeTeam('other')]), clock });
   const { pool } = api.db;
   // Without the triggers that check what does not matter here.
-  const client = new Client(api.databaseUrl);
-  await client.connect();
+  const client = await openWhereTeamIs(api.databaseUrl, TEAM);
   await client.query('set session_replication_role = replica');
   await client.query(
     `insert into api_key
