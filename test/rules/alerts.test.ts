@@ -122,3 +122,9 @@ test('a token is fit for a path, whatever the ids are', () => {
   expect(readUnsubscribeToken(token, rotated)).toEqual(subscriber);
   expect(readUnsubscribeToken(token, { ...rotated, previous: null })).toBeNull();
 });
+
+test('a token is refused with anything added or missing', () => {
+  const token = unsubscribeToken({ teamId: 'team_a', memberId: 'mem_1' }, SECRETS.current);
+  for (const wrong of ['', '.', `${token}.`, `${token}.x`, token.slice(0, -2), `x${token}`])
+    expect(readUnsubscribeToken(wrong, SECRETS)).toBeNull();
+});
