@@ -6,6 +6,7 @@ import type { Logger } from 'pino';
 import { systemClock } from './core/clock.ts';
 import { openDatabase } from './db/connections/database.ts';
 import type { Caller, Db } from './db/client.ts';
+import { ALERT_CRON, alertTasks } from './features/alerts/tasks.ts';
 import { CRM_CRON, crmTasks } from './features/crm/sync/tasks.ts';
 import { MEMBER_CRON, memberTasks } from './features/members/tasks.ts';
 import { RETENTION_CRON, retentionTasks } from './features/retention/tasks.ts';
@@ -31,6 +32,7 @@ const CRON: readonly CronItem[] = [
   ...RETENTION_CRON,
   ...CRM_CRON,
   ...TEAM_CRON,
+  ...ALERT_CRON,
 ];
 
 if (parentPort) await runJobs(workerData as Config);
@@ -72,6 +74,7 @@ function tasksOf({
   readonly db: Db;
   readonly logger: Logger;
 }): TaskList {
+  const secrets = appSecretsOf(config);
   const shared = {
     db,
     clock: systemClock,
@@ -80,9 +83,10 @@ function tasksOf({
   };
   return {
     ...memberTasks(shared),
+    ...alertTasks({ ...shared, secrets }),
     ...crmTasks({
       ...shared,
-      secrets: appSecretsOf(config),
+      secrets,
       allowBaseUrl: config.webhookAllowPrivateTargets,
     }),
     ...webhookTasks({ ...shared, pauseAfterS: config.webhookPauseAfterS }),

@@ -103,6 +103,12 @@ const crm = createRoute({
   component: lazyPage(() => import('./pages/crm.tsx'), 'CrmPage'),
 });
 
+const alerts = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/alerts',
+  component: lazyPage(() => import('./pages/alerts.tsx'), 'AlertsPage'),
+});
+
 const usage = createRoute({
   getParentRoute: () => rootRoute,
   path: '/usage',
@@ -139,6 +145,7 @@ export const router = createRouter({
     privacy,
     catalog,
     crm,
+    alerts,
     usage,
     results,
     audit,

@@ -31,6 +31,7 @@ export const TENANT_TABLES = {
   assignment: { id: 'text' },
   member_block: { member_id: 'text', entry_id: 'text' },
   invitation_resend: { id: 'text' },
+  alert_subscription: { member_id: 'text' },
   announcement_mail: { announcement: 'text', member_id: 'text' },
   member: { id: 'text' },
   person: { id: 'text' },

@@ -20,6 +20,7 @@ import { BASE_PATH } from './api/exchange.ts';
 import { createRest } from './api/rest.ts';
 import { adminRouter } from './admin.ts';
 import { trpcRouter, type TrpcOptions } from './app/trpc.ts';
+import { unsubscribeRouter } from './app/unsubscribe.ts';
 import { docsRouter } from './docs/docs.ts';
 import { createConcurrencyLimit } from './concurrency-limit.ts';
 import { createThrottle } from './throttle.ts';
@@ -96,6 +97,7 @@ export function createApp(options: AppOptions): Express {
   app.delete('/trpc-session', throttlePublic);
   app.use(trpcRouter(shared, hostOrigins));
   app.use(throttlePublic);
+  app.use(unsubscribeRouter({ db: options.db, secrets: options.services.secrets }));
   const hasDevelopmentLogin = options.developmentTeamId !== null;
   const refreshUrls = options.adminRefreshUrls ?? [];
   app.use(

@@ -1,3 +1,4 @@
+import { alerts } from '../features/alerts/router.ts';
 import { analytics } from '../features/analytics/router.ts';
 import { apiKeys } from '../features/api-keys/router.ts';
 import { assignments } from '../features/assignments/router.ts';
@@ -56,6 +57,7 @@ export const admin = router({
   usage,
   requests: adminRequests,
   crm: adminCrm,
+  alerts,
 });
 
 /** For services of the host application. One line per feature. */

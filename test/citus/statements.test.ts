@@ -67,6 +67,7 @@ const REFUSED = ['jobs.move', 'retention.counters', 'webhooks.keepFailed', 'webh
 
 /** Reads of all teams, in the background or for the operator. */
 const ALL_SHARDS = [
+  'alerts.listDue',
   'announcements.count',
   'announcements.list',
   'crm.scheduleSyncs',

@@ -103,6 +103,11 @@ const CHANGES: Readonly<Record<string, Change>> = {
   },
 };
 
+/** Changes that are in no audit log, and why. */
+const UNSAID: Readonly<Record<string, string>> = {
+  'admin.alerts.set': 'which mails somebody wants is nobody else’s business',
+};
+
 /** The procedures that change fields, with the names of their inputs. */
 const DECLARED = Object.entries(
   appRouter._def.procedures as unknown as Record<string, AnyProcedure>,
@@ -113,6 +118,7 @@ const DECLARED = Object.entries(
     meta: { rest?: { method: string } };
   };
   const isChange =
+    !(name in UNSAID) &&
     type === 'mutation' &&
     (meta.rest ? meta.rest.method === 'PATCH' : /\.(update|set)$/.test(name));
   return isChange ? [[name, Object.keys(inputs[0]?.shape ?? {})] as const] : [];

@@ -31,7 +31,7 @@ const NEVER_PERSONAL: Readonly<Record<string, string[]>> = {
     allowed_ips api_version events focus_dimension icon key lang leaderboard_enabled
     member_detail_enabled name objection_marker plan prefix privacy provider purpose
     rate_limit_per_min rights role scope scopes seats secret templates url used team_per_minute
-    key_per_minute`),
+    key_per_minute kinds`),
   'a text of the customer or of their CRM': words(`
     amount category currency description external_ref fields lost_reason note probability text
     title`),

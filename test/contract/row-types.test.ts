@@ -27,6 +27,7 @@ const NEVER_NULL: Readonly<Record<string, string>> = {
   'webhooks.findPauseMail email': ENDED,
   'assignments.readRecipient email': ENDED,
   'announcements.list email': ENDED,
+  'alerts.findRecipient email': ENDED,
   'crm.endSync is_due': 'the statement has just set it, to its parameter if to nothing else',
 };
 

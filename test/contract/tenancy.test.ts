@@ -122,6 +122,7 @@ const OVER_ALL_TEAMS: readonly Exception[] = [
     names: ['members.listExpired'],
     why: 'each hour, for all invitations that nobody has accepted',
   },
+  { names: ['alerts.listDue'], why: 'looks for subscriptions that are due, whosever they are' },
   { names: ['crm.scheduleSyncs'], why: 'looks for connections that are due, whosever they are' },
   {
     names: [

@@ -1,6 +1,8 @@
 /** The jobs that belong to one team, with every id that the twins share. */
 import { fixedClock } from '../../src/core/clock.ts';
 import type { Mail } from '../../src/core/mail.ts';
+import { SEND_ALERT_MAIL } from '../../src/features/alerts/jobs.ts';
+import { alertTasks } from '../../src/features/alerts/tasks.ts';
 import { removeRows } from '../../src/features/crm/sync/removal.ts';
 import { SEND_INVITATION } from '../../src/features/members/service.ts';
 import { memberTasks } from '../../src/features/members/tasks.ts';
@@ -9,7 +11,7 @@ import { RESEND_DELIVERIES } from '../../src/features/webhook-deliveries/resend-
 import { deliveryTasks } from '../../src/features/webhook-deliveries/tasks.ts';
 import { SEND_PAUSE_MAIL } from '../../src/features/webhook-endpoints/jobs.ts';
 import { webhookTasks } from '../../src/features/webhook-endpoints/tasks.ts';
-import type { TestApi } from '../support/api.ts';
+import { TEST_APP_SECRET, type TestApi } from '../support/api.ts';
 import { syncAtOnce } from '../support/crm-sync.ts';
 import { teamIdOf, TWIN_IDS, TWINS_NOW } from '../support/twins.ts';
 import type { Operation } from './twin-calls.ts';
@@ -17,9 +19,14 @@ import type { TwinCall } from './twin-worlds.ts';
 
 const { member_id: members, endpoint_id: endpoints, connection_id: connections } = TWIN_IDS;
 
+/** Of all webhook endpoints, in one team and in the other (test/support/twins.ts). */
+const FAILING_SINCE = ['2026-11-16T00:00:00.000Z', '2026-11-17T00:00:00.000Z'];
+
+type Payload = Readonly<Record<string, string | readonly string[]>>;
+
 interface Job {
   readonly task: string;
-  readonly payloads: readonly Readonly<Record<string, string>>[];
+  readonly payloads: readonly Payload[];
 }
 
 const JOBS: readonly Job[] = [
@@ -29,6 +36,16 @@ const JOBS: readonly Job[] = [
     payloads: members.flatMap((memberId) =>
       endpoints.map((endpointId) => ({ memberId, endpointId })),
     ),
+  },
+  {
+    task: SEND_ALERT_MAIL,
+    payloads: members.map((memberId) => ({
+      memberId,
+      alerts: [
+        'errors',
+        ...FAILING_SINCE.flatMap((at) => endpoints.map((id) => `webhook:${id}:${at}`)),
+      ],
+    })),
   },
   {
     task: RESEND_DELIVERIES,
@@ -58,7 +75,7 @@ export const JOB_OPERATIONS: readonly Operation[] = JOBS.map(({ task, payloads }
 }));
 
 /** Runs the job for the team of `side`. Resolves with its outcome and the mails that it sent. */
-function runJob(task: string, payload: Readonly<Record<string, string>>): TwinCall {
+function runJob(task: string, payload: Payload): TwinCall {
   return async (api, side) => {
     const mails: Mail[] = [];
     const job = { teamId: teamIdOf(side), ...payload };
@@ -70,11 +87,11 @@ async function work(
   { db, url }: TestApi,
   mails: Mail[],
   task: string,
-  job: Readonly<Record<string, string>> & { readonly teamId: string },
+  job: Payload & { readonly teamId: string },
 ): Promise<unknown> {
   const clock = fixedClock(TWINS_NOW);
   const mailer = async (mail: Mail): Promise<void> => void mails.push(mail);
-  const connection = { teamId: job.teamId, connectionId: job['connectionId'] ?? '' };
+  const connection = { teamId: job.teamId, connectionId: String(job['connectionId']) };
   if (task === 'erase the team') {
     await db.pool.query(`update team set status = 'ended', erasing_since = $2 where id = $1`, [
       job.teamId,
@@ -87,6 +104,7 @@ async function work(
   const shared = { db, clock, mailer, publicUrl: url };
   const tasks = {
     ...memberTasks(shared),
+    ...alertTasks({ ...shared, secrets: { current: TEST_APP_SECRET, previous: null } }),
     ...deliveryTasks(db, clock),
     ...webhookTasks({ ...shared, pauseAfterS: 1 }),
   };

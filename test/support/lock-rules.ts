@@ -59,6 +59,7 @@ export const GUARDS: Readonly<Record<Table, Guard>> = {
   request_log: FREE,
   api_key_usage: FREE,
   announcement_mail: FREE,
+  alert_subscription: FREE,
   team_counter: FREE,
   spent_token: FREE,
 };

@@ -538,6 +538,12 @@ function twinRows(side: Side): Rows {
         payload: { teamId: `team_${side}`, memberId: 'mem_5' },
       },
     ],
+    alert_subscription: ['mem_1', 'mem_2', 'mem_owner'].map((member_id, index) => ({
+      member_id,
+      kinds: pick([['webhooks'], ['errors', 'webhooks', 'keys'], ['keys']], index, side),
+      told: [`errors of ${side}`],
+      next_check_at: at(1, side),
+    })),
     announcement_mail: [
       { announcement: 'v1', member_id: 'mem_1', sent_at: at(1, side) },
       { announcement: 'v1', member_id: 'mem_2', sent_at: at(2, side) },

@@ -32,6 +32,7 @@ export const de: Texts = {
     privacy: 'Datenschutz',
     catalog: 'Vorgaben und Katalog',
     crm: 'CRM',
+    alerts: 'Meldungen',
     usage: 'Nutzung',
     results: 'Teamergebnisse',
     audit: 'Protokoll',
@@ -556,6 +557,27 @@ export const de: Texts = {
     changed: 'Der Schalter wurde geändert.',
     changedAlready: 'Jemand anderes hat den Schalter inzwischen so gestellt.',
   },
+  alerts: {
+    title: 'Meldungen',
+    intro: 'Was Sie per E-Mail erfahren möchten. In der Administration entscheiden alle für sich.',
+    legend: 'E-Mail an mich, wenn',
+    kinds: {
+      webhooks: 'ein Webhook nicht ankommt',
+      errors: 'viele Anfragen scheitern',
+      keys: 'ein API-Schlüssel bald endet',
+    },
+    hints: {
+      webhooks:
+        'Seit einer Stunde war keine Zustellung erfolgreich, oder der Webhook wurde deswegen ' +
+        'pausiert.',
+      errors: (share, requests) =>
+        `Mehr als ${share} der Anfragen seit gestern, wenn es mindestens ${requests} waren.`,
+      keys: (days) => `${days} Tage vor seinem Ende.`,
+    },
+    rhythm:
+      'Sie bekommen höchstens eine E-Mail am Tag. Darin steht nur, was neu ist, und jede hat ' +
+      'einen Link, der alle abbestellt.',
+  },
   audit: {
     title: 'Protokoll',
     intro:
@@ -857,6 +879,7 @@ export const de: Texts = {
     title: 'Übersicht',
     intro: (team) => `Ob sich Ihre Software und ${team} verstehen: Anfragen, Webhooks und das CRM.`,
     attention: 'Was Aufmerksamkeit braucht',
+    byMail: 'Per E-Mail erfahren',
     allGood: 'Alles funktioniert. Nichts braucht Ihre Aufmerksamkeit.',
     keysInUse: 'Schlüssel',
     ofKeys: (n) => `in 7 Tagen benutzt, von ${n} gültigen`,

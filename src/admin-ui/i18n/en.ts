@@ -33,6 +33,7 @@ export const en = {
     privacy: 'Privacy',
     catalog: 'Policies and catalog',
     crm: 'CRM',
+    alerts: 'Alerts',
     usage: 'Usage',
     results: 'Team results',
     audit: 'Audit log',
@@ -527,6 +528,25 @@ export const en = {
     changed: 'The switch was changed.',
     changedAlready: 'Somebody else has set the switch this way meanwhile.',
   },
+  alerts: {
+    title: 'Alerts',
+    intro: 'What you want to be told by mail. Each admin chooses for themselves.',
+    legend: 'Send me a mail when',
+    kinds: {
+      webhooks: 'a webhook does not arrive',
+      errors: 'many requests fail',
+      keys: 'an API key ends soon',
+    },
+    hints: {
+      webhooks: 'No delivery has succeeded for an hour, or the webhook was paused for that.',
+      errors: (share: string, requests: number) =>
+        `More than ${share} of the requests since yesterday, if there were at least ${requests}.`,
+      keys: (days: number) => `${days} days before it ends.`,
+    },
+    rhythm:
+      'You get at most one mail a day. It tells only what is new, and each mail has a link that ' +
+      'ends them all.',
+  },
   audit: {
     title: 'Audit log',
     intro: 'Who did what and when, for 400 days. The log keeps ids only, no personal data.',
@@ -814,6 +834,7 @@ export const en = {
     intro: (team: string) =>
       `Whether your software and ${team} understand each other: requests, webhooks and the CRM.`,
     attention: 'What needs attention',
+    byMail: 'Be told by mail',
     allGood: 'Everything works. Nothing needs your attention.',
     keysInUse: 'Keys',
     ofKeys: (n: string) => `used in 7 days, of ${n} live`,

@@ -9,6 +9,7 @@ export const NAVIGATION = [
       { to: '/webhooks', name: 'webhooks' },
       { to: '/deliveries', name: 'deliveries' },
       { to: '/crm', name: 'crm' },
+      { to: '/alerts', name: 'alerts' },
     ],
   },
   {

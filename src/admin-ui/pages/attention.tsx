@@ -3,18 +3,16 @@ import type { ReactNode } from 'react';
 import type { Texts } from '../i18n/en.ts';
 import { atLeast, useFormat, type Format } from '../i18n/format.ts';
 import { useTexts } from '../i18n/language.ts';
+import { LIMITS } from '../lib/attention-limits.ts';
 import { DAY_MS } from '../lib/days.ts';
 import { nameOfEndpoint } from './endpoint-name.ts';
 import { wasNeverSeen } from './key-state.ts';
 import { sumOf, type Facts } from './overview-facts.ts';
 
-/** From which share of errors on, and of how many requests. */
-const ERRORS = 0.05;
-const REQUESTS_MIN = 20;
 /** How many deliveries may wait. */
 const BACKLOG = 100;
 /** How long before its end a key is named, and after how long without a use. */
-const SOON_MS = 14 * DAY_MS;
+const SOON_MS = LIMITS.keyEndsWithinDays * DAY_MS;
 const UNUSED_MS = 90 * DAY_MS;
 const NAMED_MAX = 5;
 
@@ -44,6 +42,9 @@ export function Attention({ facts }: { readonly facts: Facts }) {
           ))}
         </ul>
       )}
+      <p className="hint">
+        <Link to="/alerts">{t.overview.byMail}</Link>
+      </p>
     </section>
   );
 }
@@ -111,7 +112,7 @@ const errors: Rule = ({ days }, t, format) => {
         </Link>
       ),
     });
-  if (total >= REQUESTS_MIN && share > ERRORS)
+  if (total >= LIMITS.requestsMin && share > LIMITS.errorShare)
     items.push({
       id: 'errors',
       link: (
@@ -120,7 +121,7 @@ const errors: Rule = ({ days }, t, format) => {
         </Link>
       ),
     });
-  if (total >= REQUESTS_MIN && limited / total > ERRORS)
+  if (total >= LIMITS.requestsMin && limited / total > LIMITS.errorShare)
     items.push({
       id: 'limited',
       link: (

@@ -24,6 +24,17 @@ export async function listKeys(
   return readPage(LIST, query, (slice) => store.listKeys(db, teamId, { ...slice, now }));
 }
 
+/**
+ * Lists the keys that end in this time and that nobody has revoked or rotated, the first end first.
+ */
+export function listEndingKeys(
+  db: Db,
+  teamId: string,
+  ends: { readonly after: Date; readonly until: Date },
+): Promise<store.EndingKeyRow[]> {
+  return store.listEndingKeys(db, teamId, { ...ends, limit: rules.LIVE_KEYS_MAX });
+}
+
 /** Throws `not_found`. */
 export async function getKey(
   db: Db,

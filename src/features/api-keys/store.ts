@@ -2,6 +2,7 @@ import type { PagePosition } from '../../core/page.ts';
 import type { Scope } from '../../core/scopes.ts';
 import { statement, type Db, type Tx } from '../../db/client.ts';
 import { isAfter, newestFirst, positionValues } from '../../db/keyset.ts';
+import { selectionOf, type RowOf } from '../../db/rows.ts';
 import type { KeyState } from './rules.ts';
 
 /** A key without its secret's hash, which only authentication reads. */
@@ -71,6 +72,26 @@ export function listKeys(
 ): Promise<KeyRow[]> {
   const { now, limit, after } = query;
   return db.query(LIST, [teamId, now, limit, ...positionValues(after)]);
+}
+
+const ENDING = selectionOf('ApiKey', ['id', 'name', 'expires_at']);
+
+/** A key that will end. */
+export type EndingKeyRow = RowOf<'ApiKey', 'id' | 'name' | 'expires_at'>;
+
+/** Lists keys that are not revoked, by their end, which is after the one time and not later. */
+export async function listEndingKeys(
+  db: Db,
+  teamId: string,
+  { after, until, limit }: { readonly after: Date; readonly until: Date; readonly limit: number },
+): Promise<EndingKeyRow[]> {
+  const found = await db.prisma.apiKey.findMany({
+    where: { teamId, revokedAt: null, expiresAt: { gt: after, lte: until } },
+    select: ENDING.select,
+    orderBy: [{ expiresAt: 'asc' }, { id: 'asc' }],
+    take: limit,
+  });
+  return found.map(ENDING.toRow);
 }
 
 const FIND = statement<KeyRow>(

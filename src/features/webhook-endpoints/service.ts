@@ -18,11 +18,20 @@ import { exampleData, testData } from '../../delivery/test-event.ts';
 import { removalJob } from '../webhook-deliveries/service.ts';
 import * as rules from './rules.ts';
 import * as store from './store.ts';
-import type { EndpointRow } from './store.ts';
+import type { EndpointRow, FailingEndpointRow } from './store.ts';
 
 /** Lists all endpoints, newest first. */
 export function listEndpoints(db: Db, teamId: string): Promise<EndpointRow[]> {
   return store.listEndpoints(db, teamId);
+}
+
+/** Lists the endpoints that have been failing since this time or longer, or are paused for it. */
+export function listFailingEndpoints(
+  db: Db,
+  teamId: string,
+  until: Date,
+): Promise<FailingEndpointRow[]> {
+  return store.listFailingEndpoints(db, teamId, until);
 }
 
 /**

@@ -29,6 +29,26 @@ export async function listEndpoints(db: Db, teamId: string): Promise<EndpointRow
   return found.map(SELECTION.toRow);
 }
 
+const FAILING = ['id', 'url', 'description', 'status', 'failing_since'] as const;
+const FAILING_SELECTION = selectionOf('WebhookEndpoint', FAILING);
+
+/** An endpoint to which deliveries fail. */
+export type FailingEndpointRow = RowOf<'WebhookEndpoint', (typeof FAILING)[number]>;
+
+/** The endpoints, not paused by hand, whose first failure after a success was by then. */
+export async function listFailingEndpoints(
+  db: Db,
+  teamId: string,
+  until: Date,
+): Promise<FailingEndpointRow[]> {
+  const found = await db.prisma.webhookEndpoint.findMany({
+    where: { teamId, status: { not: 'disabled' }, failingSince: { lte: until } },
+    select: FAILING_SELECTION.select,
+    orderBy: [{ failingSince: 'asc' }, { id: 'asc' }],
+  });
+  return found.map(FAILING_SELECTION.toRow);
+}
+
 /** The endpoint, or null. */
 export async function findEndpoint(
   db: Db,

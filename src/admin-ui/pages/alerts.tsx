@@ -1,0 +1,72 @@
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { useFormat } from '../i18n/format.ts';
+import { useTexts } from '../i18n/language.ts';
+import { api, client, type RouterOutputs } from '../lib/api.ts';
+import { LIMITS } from '../lib/attention-limits.ts';
+import { optimistic } from '../lib/optimistic.ts';
+import { Choice, FormProblem, Group } from '../ui/field.tsx';
+import { announce } from '../ui/notice.tsx';
+import { Loaded, PageHead } from '../ui/states.tsx';
+
+type Alerts = RouterOutputs['admin']['alerts']['get'];
+type Kind = Alerts['kinds'][number];
+const KINDS = ['webhooks', 'errors', 'keys'] as const satisfies Kind[];
+
+interface Change {
+  readonly kind: Kind;
+  readonly isWanted: boolean;
+}
+
+const changed = ({ kinds }: Alerts, { kind, isWanted }: Change): Alerts => ({
+  kinds: KINDS.filter((one) => (one === kind ? isWanted : kinds.includes(one))),
+});
+
+/** Which alerts the reader gets by mail. */
+export function AlertsPage() {
+  const t = useTexts();
+  const format = useFormat();
+  const alerts = useQuery(api.admin.alerts.get.queryOptions({}));
+  const set = useSet();
+  const hints: Readonly<Record<Kind, string>> = {
+    webhooks: t.alerts.hints.webhooks,
+    errors: t.alerts.hints.errors(format.percent(LIMITS.errorShare), LIMITS.requestsMin),
+    keys: t.alerts.hints.keys(LIMITS.keyEndsWithinDays),
+  };
+  return (
+    <>
+      <PageHead title={t.alerts.title} intro={t.alerts.intro} />
+      <Loaded query={alerts} rows={3}>
+        {({ kinds }) => (
+          <form className="form">
+            <Group legend={t.alerts.legend}>
+              {KINDS.map((kind) => (
+                <Choice
+                  key={kind}
+                  kind="checkbox"
+                  checked={kinds.includes(kind)}
+                  label={t.alerts.kinds[kind]}
+                  hint={hints[kind]}
+                  onChange={(isWanted) => set.mutate({ kind, isWanted })}
+                />
+              ))}
+            </Group>
+            <p className="hint">{t.alerts.rhythm}</p>
+            <FormProblem error={set.error} />
+          </form>
+        )}
+      </Loaded>
+    </>
+  );
+}
+
+function useSet() {
+  const t = useTexts();
+  return useMutation({
+    ...optimistic(api.admin.alerts.get.queryKey({}), changed, () => announce(t.common.undone)),
+    // One after the other: the list is read and then set as a whole.
+    scope: { id: 'alerts' },
+    mutationFn: async (change: Change) =>
+      client.admin.alerts.set.mutate(changed(await client.admin.alerts.get.query({}), change)),
+    onSuccess: () => announce(t.common.saved),
+  });
+}

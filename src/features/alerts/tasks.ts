@@ -1,0 +1,46 @@
+import type { CronItem, Task } from 'graphile-worker';
+import { z } from 'zod';
+import type { Clock } from '../../core/clock.ts';
+import type { AppSecrets } from '../../core/encryption.ts';
+import type { Mailer } from '../../core/mail.ts';
+import type { Db } from '../../db/client.ts';
+import { SEND_ALERT_MAIL } from './jobs.ts';
+import { enqueueDigests, findDigest } from './service.ts';
+
+const mailPayload = z.object({
+  teamId: z.string(),
+  memberId: z.string(),
+  alerts: z.array(z.string()),
+});
+
+/** The job that looks for new alerts. */
+export const FIND_ALERTS = 'find_alerts';
+
+/** The feature's jobs. Their payloads hold ids only. */
+export function alertTasks({
+  db,
+  clock,
+  mailer,
+  publicUrl,
+  secrets,
+}: {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly mailer: Mailer;
+  readonly publicUrl: string;
+  readonly secrets: AppSecrets;
+}): Record<string, Task> {
+  return {
+    [FIND_ALERTS]: async (_payload, { abortSignal }) => enqueueDigests(db, clock, abortSignal),
+    [SEND_ALERT_MAIL]: async (payload) => {
+      const settings = { publicUrl, appSecret: secrets.current };
+      const mail = await findDigest(db, clock, mailPayload.parse(payload), settings);
+      if (mail) await mailer(mail);
+    },
+  };
+}
+
+/** Every ten minutes, for the subscriptions that are due by then. */
+export const ALERT_CRON: readonly CronItem[] = [
+  { task: FIND_ALERTS, match: '*/10 * * * *', options: { backfillPeriod: 0 } },
+];

@@ -1,0 +1,76 @@
+// The alerts by mail in a real browser: chosen on the admin page, ended by the link of a mail.
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { unsubscribeToken } from '../../src/core/unsubscribe-token.ts';
+import { openAdminPage } from '../support/admin-page.ts';
+import { startTestApi, TEST_APP_SECRET, type TestApi } from '../support/api.ts';
+import { appAsMember } from '../support/app.ts';
+import { findFaults, launchBrowser, openPage, photograph, SKIPPED } from '../support/browser.ts';
+import { makeSeed, makeTeam, memberId } from '../support/seed.ts';
+
+describe.skipIf(SKIPPED !== '')(`the admin page: alerts${SKIPPED}`, () => {
+  let api: TestApi;
+  let browser: Browser;
+
+  beforeAll(async () => {
+    api = await startTestApi({ seed: makeSeed([makeTeam('told')]) });
+    browser = await launchBrowser();
+  });
+  afterAll(async () => {
+    await browser?.close();
+  });
+
+  const kindsOf = async (name: string) =>
+    (await (await appAsMember(api, 'told', name)).admin.alerts.get.query({})).kinds;
+
+  it('switches each kind on and off for the reader alone, from the overview on', async () => {
+    const { page, complaints } = await openAdminPage(browser, api, { path: '/', team: 'told' });
+    await page.getByRole('link', { name: 'Alerts' }).click();
+    const keys = page.getByLabel('an API key ends soon');
+    const webhooks = page.getByLabel('a webhook does not arrive');
+    expect(await keys.isChecked()).toBe(false);
+    // One after the other, without waiting: none is lost.
+    await keys.click();
+    await webhooks.click();
+    await page.getByText('Saved').waitFor();
+    await expect.poll(() => kindsOf('owner')).toEqual(['webhooks', 'keys']);
+    expect(await kindsOf('admin')).toEqual([]);
+    expect(await findFaults(page)).toEqual([]);
+    await photograph(page, 'alerts');
+    await page.reload();
+    await keys.waitFor();
+    expect([await keys.isChecked(), await webhooks.isChecked()]).toEqual([true, true]);
+    await keys.focus();
+    await page.keyboard.press('Space');
+    await expect.poll(() => kindsOf('owner')).toEqual(['webhooks']);
+    await expect.poll(() => keys.isChecked()).toBe(false);
+    expect(complaints).toEqual([]);
+  });
+
+  it('shows again what was there before if a change is refused', async () => {
+    const { page } = await openAdminPage(browser, api, { path: '/alerts', team: 'told' });
+    const errors = page.getByLabel('many requests fail');
+    await errors.waitFor();
+    await page.route('**/trpc/admin.alerts.set*', (route) => route.abort());
+    await errors.click();
+    await page.getByText('This was refused. It is as it was before.').waitFor();
+    await expect.poll(() => errors.isChecked()).toBe(false);
+  });
+
+  it('is ended by the link of a mail, with one button and without signing in', async () => {
+    const admin = await appAsMember(api, 'told', 'admin');
+    await admin.admin.alerts.set.mutate({ kinds: ['keys'] });
+    const subscriber = { teamId: 'team_told', memberId: memberId('told', 'admin') };
+    const token = unsubscribeToken(subscriber, TEST_APP_SECRET);
+    const { page, complaints } = await openPage(browser, api.url, { locale: 'en-GB' });
+    await page.goto(`${api.url}/unsubscribe/${token}`);
+    expect(await findFaults(page)).toEqual([]);
+    expect(await kindsOf('admin')).toEqual(['keys']);
+    await photograph(page, 'unsubscribe');
+    await page.getByRole('button', { name: 'Unsubscribe' }).click();
+    await page.getByText('You get no more alerts of this team by mail.').waitFor();
+    expect(await findFaults(page)).toEqual([]);
+    expect(await kindsOf('admin')).toEqual([]);
+    expect(complaints).toEqual([]);
+  });
+});
