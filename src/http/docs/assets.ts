@@ -27,20 +27,23 @@ const NAMES = [
   'docs.js',
 ] as const;
 
-/** What `minisearch.js` exports, as browsers can load it. */
-const LIBRARY = fileURLToPath(import.meta.resolve('minisearch'));
+/** The one library. Node finds it by its name, browsers at an address of ours. */
+const LIBRARY = 'minisearch';
+const IMPORTED = new RegExp(String.raw`'(?:(${LIBRARY})|\./([\w-]+\.js))'`, 'g');
 
 function sourceOf(name: (typeof NAMES)[number]): string {
-  if (name !== 'minisearch.js') return readFileSync(join(FOLDER, name), 'utf8');
+  if (name !== `${LIBRARY}.js`) return readFileSync(join(FOLDER, name), 'utf8');
+  const source = readFileSync(fileURLToPath(import.meta.resolve(LIBRARY)), 'utf8');
   // There is no such map here.
-  return readFileSync(LIBRARY, 'utf8').replace(/^\/\/# sourceMappingURL=.*$/m, '');
+  return source.replace(/^\/\/# sourceMappingURL=.*$/m, '');
 }
 
 /** Reads all files. Scripts import each other by addresses that name the content (`?v=`). */
 export function readAssets(): ReadonlyMap<string, Resource> {
   const assets = new Map<string, Resource>();
   for (const name of NAMES) {
-    const text = sourceOf(name).replaceAll(/'\.\/([\w-]+\.js)'/g, (_match, imported: string) => {
+    const text = sourceOf(name).replaceAll(IMPORTED, (_match, library?: string, own?: string) => {
+      const imported = own ?? `${library}.js`;
       const asset = assets.get(imported);
       if (!asset) throw new Error(`${name} imports ${imported}, which must come before it`);
       return `'./${imported}?v=${asset.version}'`;

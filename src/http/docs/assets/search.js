@@ -1,5 +1,5 @@
 // The search over the documentation. The server and the browser run the same code.
-import MiniSearch from './minisearch.js';
+import MiniSearch from 'minisearch';
 import { synonymOf } from './synonyms.js';
 
 /**
