@@ -132,6 +132,7 @@ const OVER_ALL_TEAMS: readonly Exception[] = [
       'resends',
       'invitation_resends',
       'spent_tokens',
+      'handovers',
       'audit',
       'teamCounters',
       ...RETENTIONS.map(({ name }) => `teams.${name}`),

@@ -477,6 +477,15 @@ function twinRows(side: Side): Rows {
       id: `spent_${number}`,
       expires_at: `2026-11-18T1${number}:00:00.000Z`,
     })),
+    handover: [1, 2, side === 'a' ? 3 : 4].map((number) => ({
+      id: String(number).padStart(43, '0'),
+      key_id: number === 1 ? 'key_full' : 'key_second',
+      created_by: side === 'a' ? 'mem_1' : 'mem_2',
+      created_at: at(number, side),
+      expires_at: `2026-11-18T1${number}:00:00.000Z`,
+      opened_at: number === 2 ? at(number, side, '10:00:00') : null,
+      sealed: number === 2 ? null : `\\x0${number}`,
+    })),
     request_log: TWIN_IDS.request_id.map((id, index) => ({
       slot: slotOf(timeOfRequest(id) ?? TWINS_NOW),
       id,
