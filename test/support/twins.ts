@@ -62,6 +62,7 @@ export const TWIN_IDS = {
   delivery_id: ids('whd', 15),
   resend_id: ids('whr', 2),
   connection_id: ids('crm', 5),
+  handover_id: [1, 2, 3].map((n) => String(n).padStart(43, '0')),
   key_id: ['key_full', 'key_second', 'key_ended'],
   // Of 18 November 2026, the day of the twins.
   request_id: [1, 2, 3].map((n) => `01a1ee19-550${n}-7000-8000-000000000000`),

@@ -249,6 +249,24 @@ export const de: Texts = {
     showEnded: 'Beendete Schlüssel zeigen',
     cannotRotate: 'Nur ein aktiver Schlüssel, der noch nicht ersetzt wird, kann ersetzt werden.',
   },
+  handover: {
+    title: 'Über einen Link übergeben',
+    hint:
+      'Für eine andere Person, die den Schlüssel braucht: Der Link zeigt ihn einmal, innerhalb einer ' +
+      'Stunde. Er wird hier verschlüsselt, und nur der Link kann ihn öffnen. Niemand muss den ' +
+      'Schlüssel mailen.',
+    make: 'Link erstellen',
+    whyNot: 'Der Browser verschlüsselt nur auf Seiten, deren Adresse mit https beginnt.',
+    link: 'Link, der sich einmal öffnen lässt',
+    open: (moment: string) =>
+      `Schicken Sie den Link einer Person. Noch hat ihn niemand geöffnet; er gilt bis ${moment}.`,
+    opened: (moment: string) =>
+      `Der Link wurde geöffnet: ${moment}. War es nicht die Person, der Sie ihn geschickt haben, ` +
+      'ersetzen Sie den Schlüssel.',
+    ended: 'Der Link öffnet nichts mehr. Niemand hat den Schlüssel über ihn gesehen.',
+    withdraw: 'Link zurückziehen',
+    again: 'Neuen Link erstellen',
+  },
   webhooks: {
     title: 'Webhooks',
     intro:
@@ -556,6 +574,9 @@ export const de: Texts = {
     },
     actions: {
       'api_key.created': 'API-Schlüssel erstellt',
+      'api_key.link_created': 'Link zu einem API-Schlüssel erstellt',
+      'api_key.link_opened': 'Link zu einem API-Schlüssel geöffnet',
+      'api_key.link_withdrawn': 'Link zu einem API-Schlüssel zurückgezogen',
       'api_key.revoked': 'API-Schlüssel widerrufen',
       'api_key.stored': 'API-Schlüssel als gespeichert bestätigt',
       'api_key.rotated': 'API-Schlüssel ersetzt',

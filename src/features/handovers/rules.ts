@@ -28,10 +28,12 @@ import { invalidField, ProblemError } from '../../core/problem.ts';
 export const LIFETIME_S = 3600;
 /** How many links of a team can be open at once. */
 export const OPEN_MAX = 100;
-/** The longest sealed text, in bytes. */
+/** In bytes. A sealed text has a nonce and a tag at least. */
+export const SEALED_MIN = 12 + 16;
 export const SEALED_MAX = 1024;
-/** 32 bytes as base64url: an id, and an opener. */
+/** An id or an opener: 32 bytes as base64url. */
 export const TOKEN = /^[0-9A-Za-z_-]{43}$/;
+export const TOKEN_CHARACTERS = 43;
 
 /** `ended`: it has expired or was withdrawn. */
 export type HandoverState = 'open' | 'opened' | 'ended';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { dateTime, id } from '../../core/shapes.ts';
-import { SEALED_MAX, TOKEN } from './rules.ts';
+import { SEALED_MAX, SEALED_MIN, TOKEN, TOKEN_CHARACTERS } from './rules.ts';
 
 export const handover = z.object({
   id: z.string().meta({ description: 'A hash. Nothing can be opened with it.' }),
@@ -15,21 +15,23 @@ export const handover = z.object({
 });
 
 const handoverId = {
-  handover_id: z.string().regex(TOKEN, { error: 'Expected 32 bytes as base64url.' }).meta({
-    description: 'The SHA-256 hash, as base64url, of the text that opens the link.',
-  }),
+  handover_id: z
+    .string()
+    .length(TOKEN_CHARACTERS)
+    .regex(TOKEN, { error: 'Expected 32 bytes as base64url.' })
+    .meta({ description: 'The SHA-256 hash, as base64url, of the text that opens the link.' }),
 };
 
 /** Of base64url: four characters for three bytes. */
-const SEALED_MAX_CHARACTERS = Math.ceil((SEALED_MAX * 4) / 3);
+const charactersOf = (bytes: number): number => Math.ceil((bytes * 4) / 3);
 
 export const createInput = z.strictObject({
   ...handoverId,
   key_id: id.meta({ description: 'Id of the key that is handed over.' }),
   sealed: z
     .string()
-    .min(1)
-    .max(SEALED_MAX_CHARACTERS)
+    .min(charactersOf(SEALED_MIN))
+    .max(charactersOf(SEALED_MAX))
     .regex(/^[0-9A-Za-z_-]*$/, { error: 'Expected base64url without padding.' })
     .meta({ description: 'The key, encrypted in the browser, as base64url.' }),
 });
