@@ -1,7 +1,7 @@
 /**
- * `npm run build:admin`: builds the admin page, and the page that opens a link by which a key is
- * handed over, from `src/admin-ui` into `build/admin`, with each file compressed, so that the API process serves it without work. `prepare` runs it after each
- * install. Fails if the page has outgrown its budget.
+ * `npm run build:admin`: builds the admin page, and the page that opens a handed-over key, from
+ * `src/admin-ui` into `build/admin`, with each file compressed, so that the API process serves them
+ * without work. `prepare` runs it after each install. Fails if the page has outgrown its budget.
  */
 import { execFile as execFileCallback } from 'node:child_process';
 import { createHash } from 'node:crypto';

@@ -45,7 +45,8 @@ async function ask({
   readonly teamId: string;
   readonly secret: string;
 }): Promise<{ readonly sealed: string } | 'gone' | 'busy' | 'failed'> {
-  const response = await fetch(`${location.pathname.replace(/\/+$/, '')}/open`, {
+  const address = `${location.pathname.replace(/\/+$/, '')}/open`;
+  const response = await fetch(address, {
     method: 'POST',
     body: new URLSearchParams({ team_id: teamId, opener: await openerOf(secret) }),
     credentials: 'omit',

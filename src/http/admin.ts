@@ -1,7 +1,7 @@
 /**
- * Serves the admin page at `/admin` from memory, and at `/handover` the page that opens a link by
- * which a key is handed over. `scripts/build-admin.ts` has built and compressed their files. No page
- * loads anything from another host.
+ * Serves the admin page at `/admin` from memory, and the page that opens a handed-over key at
+ * `/handover`. `scripts/build-admin.ts` has built and compressed their files. No page loads
+ * anything from another host.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';

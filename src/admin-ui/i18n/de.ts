@@ -252,9 +252,9 @@ export const de: Texts = {
   handover: {
     title: 'Über einen Link übergeben',
     hint:
-      'Für eine andere Person, die den Schlüssel braucht: Der Link zeigt ihn einmal, innerhalb einer ' +
-      'Stunde. Er wird hier verschlüsselt, und nur der Link kann ihn öffnen. Niemand muss den ' +
-      'Schlüssel mailen.',
+      'Für eine andere Person, die den Schlüssel braucht: Der Link zeigt ihn einmal, innerhalb ' +
+      'einer Stunde. Er wird hier verschlüsselt, und nur der Link kann ihn öffnen. Niemand muss ' +
+      'den Schlüssel mailen.',
     make: 'Link erstellen',
     whyNot: 'Der Browser verschlüsselt nur auf Seiten, deren Adresse mit https beginnt.',
     link: 'Link, der sich einmal öffnen lässt',

@@ -4,8 +4,8 @@ import type { PageLanguage } from './language.ts';
 const en = {
   title: 'A key for you',
   ask:
-    'Somebody has handed you an API key. You can see it once: after that, this link opens nothing ' +
-    'any more. So have the place at hand where your program keeps its secrets.',
+    'Somebody has handed you an API key. You can see it once: after that, this link opens ' +
+    'nothing any more. So have the place at hand where your program keeps its secrets.',
   show: 'Show the key',
   shown: 'Copy the key now to where your program keeps its secrets. It is not shown again.',
   name: 'Name of the key',
@@ -15,8 +15,8 @@ const en = {
   docs: 'How to use it: the documentation',
   gone: 'This link opens nothing',
   goneHint:
-    'It was opened before, it is older than an hour, or it was withdrawn. Ask the person who sent ' +
-    'it for a new key.',
+    'It was opened before, it is older than an hour, or it was withdrawn. Ask the person who ' +
+    'sent it for a new key.',
   goneWarning:
     'If it was not you who opened it, say so: somebody else may know the key, and it should be ' +
     'replaced.',
@@ -61,8 +61,8 @@ const de: typeof en = {
     'Versuchen Sie es noch einmal. Ging die Antwort unterwegs verloren, ist der Link verbraucht, ' +
     'und Sie brauchen einen neuen Schlüssel.',
   busy:
-    'Im Moment gibt es zu viele Anfragen. Der Link ist unbenutzt: Versuchen Sie es in einer Minute ' +
-    'noch einmal.',
+    'Im Moment gibt es zu viele Anfragen. Der Link ist unbenutzt: Versuchen Sie es in einer ' +
+    'Minute noch einmal.',
   again: 'Noch einmal versuchen',
   unable: 'Dieser Browser kann den Link nicht öffnen',
   unableHint: 'Nötig sind eine Adresse, die mit https beginnt, und ein aktueller Browser.',

@@ -46,13 +46,13 @@ export function KeySecret({
       error={confirm.error}
       isHandedOver={isHandedOver}
     >
-      {secret !== '' && (
-        <HandOver keyId={id} content={{ secret, name }} onHandedOver={setHandedOver} />
-      )}
       <details>
         <summary>{t.keys.secretTry}</summary>
         <Copyable text={curl} label={t.keys.secretTry} />
       </details>
+      {secret !== '' && (
+        <HandOver keyId={id} content={{ secret, name }} onHandedOver={setHandedOver} />
+      )}
     </SecretDialog>
   );
 }
