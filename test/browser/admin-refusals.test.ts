@@ -147,7 +147,7 @@ const CHANGES: Readonly<Record<string, Change>> = {
     open: ({ page, press }) => unrecorded(() => showKey(page, press, 'To hand over')),
     send: ({ press, dialog }) => press('Make a link', dialog),
   },
-  'pages/hand-over.tsx admin.handovers.withdraw': {
+  'pages/withdraw-link.tsx admin.handovers.withdraw': {
     path: '/keys/new',
     open: ({ page, press, dialog }) =>
       unrecorded(async () => {

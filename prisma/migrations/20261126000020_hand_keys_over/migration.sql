@@ -26,6 +26,7 @@ ALTER TABLE "handover"
   ADD CONSTRAINT "handover_team_id_created_by_fkey"
     FOREIGN KEY ("team_id", "created_by") REFERENCES "member" ("team_id", "id")
     ON DELETE NO ACTION ON UPDATE NO ACTION;
+CREATE INDEX "handover_list_idx" ON "handover" ("team_id", "created_at" DESC, "id" DESC);
 -- Counts the links that can still be opened.
 CREATE INDEX "handover_open_idx" ON "handover" ("team_id", "expires_at")
   WHERE "sealed" IS NOT NULL;

@@ -266,6 +266,9 @@ export const de: Texts = {
     ended: 'Der Link öffnet nichts mehr. Niemand hat den Schlüssel über ihn gesehen.',
     withdraw: 'Link zurückziehen',
     again: 'Neuen Link erstellen',
+    links: 'Links, die Schlüssel übergeben',
+    key: 'Schlüssel',
+    states: { open: 'Noch nicht geöffnet', opened: 'Geöffnet', ended: 'Nie geöffnet' },
   },
   webhooks: {
     title: 'Webhooks',

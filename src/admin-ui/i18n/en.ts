@@ -243,6 +243,9 @@ export const en = {
     ended: 'The link opens nothing any more. Nobody has seen the key by it.',
     withdraw: 'Withdraw the link',
     again: 'Make another link',
+    links: 'Links that hand keys over',
+    key: 'Key',
+    states: { open: 'Not opened yet', opened: 'Opened', ended: 'Never opened' },
   },
   webhooks: {
     title: 'Webhooks',

@@ -2,15 +2,14 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useRef } from 'react';
 import { useFormat } from '../i18n/format.ts';
 import { useTexts } from '../i18n/language.ts';
-import { api, client, type RouterOutputs } from '../lib/api.ts';
+import { api, client } from '../lib/api.ts';
 import { canSeal, fragmentOf, seal, type Content, type Sealed } from '../lib/sealing.ts';
 import { useSession } from '../lib/session.ts';
 import { SERVICE_PATH } from '../lib/shell.ts';
 import { Actions, Button } from '../ui/button.tsx';
 import { FormProblem } from '../ui/field.tsx';
 import { Copyable } from '../ui/secret.tsx';
-
-type Handover = RouterOutputs['admin']['handovers']['get'];
+import { WithdrawLink, type Handover } from './withdraw-link.tsx';
 
 /** How often the page asks whether the link was opened. */
 const LOOK_MS = 5_000;
@@ -30,6 +29,7 @@ export function HandOver({
   readonly onHandedOver: (isHandedOver: boolean) => void;
 }) {
   const t = useTexts();
+  const cache = useQueryClient();
   const made = useRef<Sealed | null>(null);
   const create = useMutation({
     mutationFn: async () => {
@@ -38,6 +38,7 @@ export function HandOver({
       const asked = { handover_id: id, key_id: keyId, sealed };
       return { secret, handover: await client.admin.handovers.create.mutate(asked) };
     },
+    onSuccess: () => cache.invalidateQueries(api.admin.handovers.list.pathFilter()),
   });
   const again = () => {
     made.current = null;
@@ -88,22 +89,11 @@ function MadeLink({
 }) {
   const t = useTexts();
   const { team } = useSession();
-  const cache = useQueryClient();
-  const query = api.admin.handovers.get.queryOptions({ handover_id: handover.id });
   const { data: current } = useQuery({
-    ...query,
+    ...api.admin.handovers.get.queryOptions({ handover_id: handover.id }),
     initialData: handover,
     refetchInterval: ({ state }) => (state.data?.state === 'open' ? LOOK_MS : false),
   });
-  const withdraw = useMutation(
-    api.admin.handovers.withdraw.mutationOptions({
-      onSuccess: (changed) => {
-        cache.setQueryData(query.queryKey, changed);
-        // Somebody may have opened it just before.
-        if (changed.state === 'ended') onWithdrawn();
-      },
-    }),
-  );
   const link = `${window.location.origin}${SERVICE_PATH}/handover#${fragmentOf(team.id, secret)}`;
   return (
     <>
@@ -111,18 +101,19 @@ function MadeLink({
         <Copyable text={link} label={t.handover.link} onCopied={onCopied} />
       )}
       <LinkState handover={current} />
-      <FormProblem error={withdraw.error} />
-      <Actions>
-        {current.state === 'open' && (
-          <Button
-            busy={withdraw.isPending}
-            onClick={() => withdraw.mutate({ handover_id: handover.id })}
-          >
-            {t.handover.withdraw}
-          </Button>
-        )}
-        {current.state === 'ended' && <Button onClick={onAgain}>{t.handover.again}</Button>}
-      </Actions>
+      {current.state === 'open' && (
+        <WithdrawLink
+          id={handover.id}
+          onChanged={({ state }) => {
+            if (state === 'ended') onWithdrawn();
+          }}
+        />
+      )}
+      {current.state === 'ended' && (
+        <Actions>
+          <Button onClick={onAgain}>{t.handover.again}</Button>
+        </Actions>
+      )}
     </>
   );
 }

@@ -1,11 +1,22 @@
+import { pageResponse } from '../../core/page.ts';
 import { changeContextOf } from '../../trpc/context.ts';
 import { appProcedure } from '../../trpc/procedures.ts';
 import * as schema from './schema.ts';
 import * as service from './service.ts';
-import { toHandover } from './view.ts';
+import { toHandover, toListed } from './view.ts';
 
 /** Links by which keys are handed over. Whoever has one opens it without the app (`http/app`). */
 export const handovers = {
+  list: appProcedure({
+    access: 'admins',
+    input: schema.listInput,
+    output: schema.handoverPage,
+  }).query(async ({ ctx, input }) => {
+    const now = ctx.services.clock.now();
+    const page = await service.listHandovers(ctx.db, ctx.team.id, input, now);
+    return pageResponse(page, toListed);
+  }),
+
   create: appProcedure({
     access: 'schnittstellen',
     input: schema.createInput,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { pageOf, pageQuery } from '../../core/page.ts';
 import { dateTime, id } from '../../core/shapes.ts';
 import { SEALED_MAX, SEALED_MIN, TOKEN, TOKEN_CHARACTERS } from './rules.ts';
 
@@ -13,6 +14,8 @@ export const handover = z.object({
     .enum(['open', 'opened', 'ended'])
     .meta({ description: '`ended`: it has expired or was withdrawn.' }),
 });
+
+export const handoverPage = pageOf(handover.extend({ key_name: z.string() }));
 
 const handoverId = {
   handover_id: z
@@ -35,5 +38,6 @@ export const createInput = z.strictObject({
     .regex(/^[0-9A-Za-z_-]*$/, { error: 'Expected base64url without padding.' })
     .meta({ description: 'The key, encrypted in the browser, as base64url.' }),
 });
+export const listInput = z.object(pageQuery);
 export const getInput = z.object(handoverId);
 export const withdrawInput = z.strictObject(handoverId);

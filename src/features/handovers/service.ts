@@ -1,3 +1,4 @@
+import { readPage, type Page, type PageQuery } from '../../core/page.ts';
 import { notFound, unknownId } from '../../core/problem.ts';
 import type { Db } from '../../db/client.ts';
 import { record, type ChangeContext } from '../../db/outbox.ts';
@@ -6,7 +7,9 @@ import { readChangeContext } from '../../db/team-privacy.ts';
 import { getKey, requireCreator } from '../api-keys/service.ts';
 import * as rules from './rules.ts';
 import * as store from './store.ts';
-import type { HandoverRow } from './store.ts';
+import type { HandoverRow, ListedRow } from './store.ts';
+
+const LIST = 'handovers';
 
 /** The link `id` holds `sealed`, which the maker's browser has encrypted. */
 export interface NewHandover {
@@ -57,6 +60,23 @@ export async function createHandover(
     return inserted;
   });
   return toHandover(row, at);
+}
+
+/** A link in a list, with its state. */
+export interface ListedHandover extends ListedRow {
+  readonly state: rules.HandoverState;
+}
+
+/** Lists links in any state, newest first. Throws `validation_error` for a foreign cursor. */
+export async function listHandovers(
+  db: Db,
+  teamId: string,
+  query: PageQuery,
+  now: Date,
+): Promise<Page<ListedHandover>> {
+  const page = await readPage(LIST, query, (slice) => store.listHandovers(db, teamId, slice));
+  const rows = page.rows.map((row) => ({ ...row, state: rules.stateOf(row, now) }));
+  return { ...page, rows };
 }
 
 /** Throws `not_found`. */

@@ -1,4 +1,6 @@
+import type { PagePosition } from '../../core/page.ts';
 import { statement, type Db, type Tx } from '../../db/client.ts';
+import { isAfter, newestFirst, positionValues } from '../../db/keyset.ts';
 import { selectionOf, type RowOf } from '../../db/rows.ts';
 
 const SELECTION = selectionOf('Handover', [
@@ -25,6 +27,34 @@ export async function findHandover(
     select: SELECTION.select,
   });
   return found && SELECTION.toRow(found);
+}
+
+/** A link in a list, with the name of its key. */
+export interface ListedRow extends Omit<HandoverRow, 'sealed'> {
+  readonly key_name: string;
+  readonly is_sealed: boolean;
+}
+
+const ORDER = ['h.created_at', 'h.id'] as const;
+
+const LIST = statement<ListedRow>(
+  'handovers.list',
+  `select h.id, h.key_id, k.name as key_name, h.created_by, h.created_at, h.expires_at,
+     h.opened_at, h.sealed is not null as is_sealed
+   from handover h
+   join api_key k on k.team_id = $1 and k.id = h.key_id
+   where h.team_id = $1
+     and ${isAfter(ORDER, ['$3', '$4'])}
+   ${newestFirst(ORDER, '$2')}`,
+);
+
+/** Lists the links of the last day, newest first, after `after`. */
+export function listHandovers(
+  db: Db,
+  teamId: string,
+  { limit, after }: { readonly limit: number; readonly after: PagePosition | null },
+): Promise<ListedRow[]> {
+  return db.query(LIST, [teamId, limit, ...positionValues(after)]);
 }
 
 /** Counts the links that can be opened. Call `lockTeam` first, in the same transaction. */
