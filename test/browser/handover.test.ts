@@ -246,6 +246,23 @@ describe.skipIf(SKIPPED !== '')(`handing a key over${SKIPPED}`, () => {
     await Promise.all([page, admin].map((one) => one.context().close()));
   });
 
+  it('is listed beside the keys, where it can be withdrawn, too', async () => {
+    const { page: admin, link } = await handOver();
+    const name = `Key <b> ${keys}`;
+    const { page } = await openAdminPage(browser, api, { path: '/keys', team: TEAM });
+    const section = page.locator('section').filter({ hasText: 'Links that hand keys over' });
+    const row = section.locator('tr').filter({ has: page.getByText(name, { exact: true }) });
+    await row.getByText('Not opened yet').waitFor();
+    expect(await findFaults(page)).toEqual([]);
+    await photograph(page, 'handover-links');
+    await row.getByRole('button', { name: `Withdraw the link: ${name}` }).click();
+    await row.getByText('Never opened').waitFor();
+    const { page: late } = await follow(link);
+    await late.getByRole('button', { name: t.show }).click();
+    await late.getByText(t.goneHint).waitFor();
+    await Promise.all([page, late, admin].map((one) => one.context().close()));
+  });
+
   it('makes the same link when the answer to its creation was lost', async () => {
     const { page } = await openAdminPage(browser, api, { path: '/keys/new', team: TEAM });
     const bodies: (string | null)[] = [];

@@ -13,7 +13,7 @@ import { makeMember, makeSeed, makeTeam, memberId } from '../support/seed.ts';
 const HOUR_MS = 3_600_000;
 const START = new Date('2040-11-20T10:00:30.000Z');
 const clock = fixedClock(START);
-const TEAMS = ['a', 'b', 'full', 'race', 'closed', 'gone', 'audit'];
+const TEAMS = ['a', 'b', 'list', 'full', 'race', 'closed', 'gone', 'audit'];
 
 let api: TestApi;
 beforeAll(async () => {
@@ -341,6 +341,35 @@ describe('withdrawing a link', () => {
     expect(await codeOf(app.admin.handovers.get.query(asked))).toBe('not_found');
     expect((await open('b', made)).status).toBe(200);
   });
+});
+
+test('the list shows links in any state, newest first, without what they hold', async () => {
+  const app = await as('list');
+  expect(await app.admin.handovers.list.query({})).toEqual({ data: [], next_cursor: null });
+  const made: Made[] = [];
+  for (let n = 0; n < 3; n += 1) {
+    made.push(await handOver('list'));
+    clock.advance(1000);
+  }
+  const [opened, withdrawn, kept] = made;
+  if (!opened || !withdrawn || !kept) throw new Error('a link is missing');
+  await open('list', opened);
+  await app.admin.handovers.withdraw.mutate({ handover_id: withdrawn.id });
+  const { data, next_cursor } = await app.admin.handovers.list.query({ limit: 2 });
+  expect(data).toEqual([
+    { ...kept.handover, key_name: kept.content.name },
+    {
+      ...withdrawn.handover,
+      key_name: withdrawn.content.name,
+      state: 'ended',
+      expires_at: clock.now().toISOString(),
+    },
+  ]);
+  const next = await app.admin.handovers.list.query({ cursor: next_cursor ?? '' });
+  expect(next.data).toMatchObject([
+    { id: opened.id, state: 'opened', opened_at: clock.now().toISOString() },
+  ]);
+  expect(next.next_cursor).toBe(null);
 });
 
 test('the audit log says who made a link, and when it was opened or withdrawn', async () => {

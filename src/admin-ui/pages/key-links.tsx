@@ -63,7 +63,7 @@ function LinkTable({ links }: { readonly links: readonly Link[] }) {
     {
       label: t.common.actions,
       kind: 'actions',
-      cell: ({ id, key_name, state }) => state === 'open' && <WithdrawLink id={id} of={key_name} />,
+      cell: (link) => isOpen(link) && <WithdrawLink id={link.id} of={link.key_name} />,
     },
   ];
   return (
