@@ -72,7 +72,8 @@ function text(id: string, value: string): void {
 
 async function copy(): Promise<void> {
   const secret = document.getElementById('secret')?.textContent ?? '';
-  isCopied = await navigator.clipboard.writeText(secret).then(
+  const written = navigator.clipboard?.writeText(secret) ?? Promise.reject(new Error('none'));
+  isCopied = await written.then(
     () => true,
     () => false,
   );
