@@ -224,6 +224,7 @@ describe.skipIf(SKIPPED !== '')(`handing a key over${SKIPPED}`, () => {
     await page.route('**/handover/open', (route) => route.fulfill({ json: { sealed } }));
     await page.getByRole('button', { name: t.show }).click();
     await page.getByText(t.goneHint).waitFor();
+    expect(await page.locator('#secret').textContent()).toBe('');
     await Promise.all([page, one.page, other.page].map((each) => each.context().close()));
   });
 
