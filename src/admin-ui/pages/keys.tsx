@@ -72,11 +72,11 @@ export function KeysPage() {
                 <KeyTable keys={shown} onTask={setTask} />
               )}
               {keys.hasNextPage && <More query={keys} shown={shown.length} />}
+              <KeyLinks />
             </>
           );
         }}
       </Loaded>
-      <KeyLinks />
       {task?.kind === 'rotate' && <RotateKey apiKey={task.key} onClose={close} />}
       {task?.kind === 'revoke' && <EndKey apiKey={task.key} onClose={close} />}
     </>
