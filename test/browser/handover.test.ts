@@ -3,6 +3,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { de } from '../../src/admin-ui/i18n/de.ts';
 import { HANDOVER_TEXTS } from '../../src/admin-ui/i18n/handover.ts';
+import { OPEN_MAX } from '../../src/features/handovers/rules.ts';
 import { openAdminPage } from '../support/admin-page.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { findFaults, launchBrowser, openPage, photograph, SKIPPED } from '../support/browser.ts';
@@ -35,7 +36,7 @@ describe.skipIf(SKIPPED !== '')(`handing a key over${SKIPPED}`, () => {
   let keys = 0;
 
   beforeAll(async () => {
-    api = await startTestApi({ seed: makeSeed([makeTeam(TEAM)]) });
+    api = await startTestApi({ seed: makeSeed([makeTeam(TEAM), makeTeam('full')]) });
     browser = await launchBrowser();
   });
   afterAll(async () => {
@@ -321,6 +322,31 @@ describe.skipIf(SKIPPED !== '')(`handing a key over${SKIPPED}`, () => {
     for (const line of await lines.all()) expect(await line.isVisible()).toBe(true);
     expect(await page.getByRole('button').count()).toBe(0);
     await Promise.all([page, admin].map((one) => one.context().close()));
+  });
+
+  it('says in the language of the admin that there are too many', async () => {
+    await api.db.pool.query(
+      `insert into handover
+         (team_id, id, key_id, created_by, created_at, expires_at, sealed)
+       select k.team_id, lpad(n::text, 43, '0'), k.id, k.created_by, now(),
+         now() + interval '1 hour', '\\x00'
+       from api_key k, generate_series(1, $1::int) n
+       where k.team_id = 'team_full' and k.name = 'full'`,
+      [OPEN_MAX],
+    );
+    const { page } = await openAdminPage(browser, api, {
+      path: '/keys/new',
+      team: 'full',
+      locale: 'de-DE',
+    });
+    await page.getByLabel('Name').fill('Zu viel');
+    await page.getByLabel(/^Nur lesen/).check();
+    await page.getByRole('button', { name: de.keys.create }).click();
+    await page.getByRole('button', { name: de.handover.make }).click();
+    const alert = page.getByRole('alert');
+    await alert.waitFor();
+    expect(await alert.innerText()).toContain(de.reasons['too_many_links']);
+    await page.context().close();
   });
 
   it('is told to a German admin in German', async () => {

@@ -82,7 +82,7 @@ const NOT_PERSONAL_HERE: readonly {
   },
   {
     operation: /^admin\.handovers\./,
-    path: /^created_by$/,
+    path: /^(data\.)?created_by$/,
     reason: 'a membership, which is an id of this service',
   },
   {

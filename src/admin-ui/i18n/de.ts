@@ -136,6 +136,8 @@ export const de: Texts = {
   reasons: {
     name_taken:
       'Das Team hat oder hatte einen Schlüssel mit diesem Namen. Wählen Sie einen anderen.',
+    too_many_links:
+      'Es gibt 100 offene Links. Ziehen Sie einen zurück, oder warten Sie, bis einer endet.',
     too_many_keys: 'Ein Team kann 50 gültige Schlüssel haben. Widerrufen Sie zuerst einen.',
     token_rejected: 'Das CRM nimmt das Token nicht an.',
     token_insufficient: 'Dem Token fehlt ein Leserecht, das wir brauchen.',

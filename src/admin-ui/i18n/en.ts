@@ -127,6 +127,7 @@ export const en = {
   /** Reasons of refusal, by their code in the API. Others are shown as the API words them. */
   reasons: {
     name_taken: 'The team has, or had, a key of this name. Choose another one.',
+    too_many_links: 'There are 100 open links. Withdraw one, or wait until one has ended.',
     too_many_keys: 'A team may have 50 live keys. Revoke one first.',
     token_rejected: 'The CRM does not accept the token.',
     token_insufficient: 'The token lacks a right that we need to read.',

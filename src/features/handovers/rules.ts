@@ -6,6 +6,8 @@
  *    Creation sends the sealed key and a hash of the opener, opening sends the opener. So neither
  *    our database, nor our logs, nor a proxy can open what they hold. Rejected: to keep the key
  *    encrypted with APP_SECRET, because whoever has both could read it.
+ *  * Two things a link does not change: the response that shows a new key is kept for a day,
+ *    encrypted (`api-keys/rules.ts`), and both pages get their scripts from this service.
  *  * The service cannot check what was sealed. The maker could as well mail it to the reader.
  *  * A link opens once, within an hour. Opening is a POST that a click sends, because mail scanners
  *    and previews follow links by GET. The answer goes with the row's sealed key: if it is lost,
