@@ -4,6 +4,7 @@
  * page takes its place.
  */
 import type { Texts } from './i18n/en.ts';
+import { escape } from './lib/escape.ts';
 import { NAVIGATION } from './lib/navigation.ts';
 
 const ROWS = 5;
@@ -28,8 +29,4 @@ export function waitingHtml(t: Texts, base: string): string {
     '<span aria-hidden="true"></span>'.repeat(ROWS),
     '</div></main></div>',
   ].join('');
-}
-
-function escape(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');
 }

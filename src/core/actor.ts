@@ -39,6 +39,12 @@ export interface PlatformActor {
   readonly id: string;
 }
 
+/** The service itself, for whoever has a link or because it is time. It calls no procedure. */
+export interface SystemActor {
+  readonly kind: 'system';
+  readonly id: string;
+}
+
 /**
  * Whether the actor may grant or take away the role `admin`. A key may do so while its creator is
  * an active admin or the owner.

@@ -64,6 +64,11 @@ export const AUDIT_ACTIONS = {
   'api_key.created': auditAction({
     details: { scopes: texts, expires_at: z.string().nullable(), ip_restricted: z.boolean() },
   }),
+  'api_key.link_created': auditAction({
+    details: { handover_id: z.string(), expires_at: z.string() },
+  }),
+  'api_key.link_opened': auditAction({ details: { handover_id: z.string() } }),
+  'api_key.link_withdrawn': auditAction({ details: { handover_id: z.string() } }),
   'api_key.revoked': noDetails,
   'api_key.stored': noDetails,
   'api_key.rotated': auditAction({

@@ -3,7 +3,7 @@
  * receivers get, and the list of events that an endpoint can subscribe to derive from here.
  */
 import { z } from 'zod';
-import type { Actor } from './actor.ts';
+import type { Actor, SystemActor } from './actor.ts';
 import { isPersonal, personal } from './private-fields.ts';
 import { knownText } from './shapes.ts';
 
@@ -203,8 +203,8 @@ export function isEventType(type: string): type is EventType {
 }
 
 /** Whether this actor's action raises the event. */
-export function isRaisedBy(type: EventType, actor: Actor): boolean {
-  return EVENTS[type].raisedBy.includes(actor.kind);
+export function isRaisedBy(type: EventType, actor: Actor | SystemActor): boolean {
+  return EVENTS[type].raisedBy.some((kind) => kind === actor.kind);
 }
 
 /**

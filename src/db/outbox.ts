@@ -1,4 +1,4 @@
-import type { Actor } from '../core/actor.ts';
+import type { Actor, SystemActor } from '../core/actor.ts';
 import type { NewAuditEntry } from '../core/audit-actions.ts';
 import { isRaisedBy, type NewEvent } from '../core/events.ts';
 import { newId } from '../core/ids.ts';
@@ -12,6 +12,11 @@ export interface ChangeContext {
   readonly privacy: Privacy;
   readonly requestId: string;
   readonly at: Date;
+}
+
+/** A change that nobody has signed in for, or an ordinary one. */
+export interface RecordContext extends Omit<ChangeContext, 'actor'> {
+  readonly actor: Actor | SystemActor;
 }
 
 /** What is recorded beside the rows of a change. */
@@ -51,7 +56,7 @@ export interface NewJob {
  * of the audit entry (`core/audit-actions.ts`). An event that this kind of actor does not raise
  * (`core/events.ts`) is dropped.
  */
-export function record(tx: Tx, context: ChangeContext, change: ChangeRecord): void {
+export function record(tx: Tx, context: RecordContext, change: ChangeRecord): void {
   const { teamId, actor, privacy, requestId, at } = context;
   const [first, ...others] = (change.events ?? [])
     .filter((event) => isRaisedBy(event.type, actor))

@@ -87,12 +87,18 @@ export function valuesIn<Column extends string>(
 export interface Selection<M extends Model, Column extends ColumnOf<M>> {
   /** For the `select` of a call. */
   readonly select: Readonly<Record<FieldOf<M, Column>, true>>;
-  /** Makes a row of what the call has found: a `Date` becomes ISO text. */
+  /** Makes a row of what the call has found: a `Date` becomes ISO text, bytes a `Buffer`. */
   readonly toRow: (found: Pick<Scalars<M>, FieldOf<M, Column>>) => RowOf<M, Column>;
   /** Makes the `data` of a call from a row. */
   readonly toData: (row: RowOf<M, Column>) => {
     [Field in FieldOf<M, Column>]: Written<Scalars<M>[Field]>;
   };
+}
+
+/** A value of Prisma's client as a statement reads it. */
+function asRead(value: unknown): unknown {
+  if (value instanceof Date) return value.toISOString();
+  return value instanceof Uint8Array ? Buffer.from(value) : value;
 }
 
 /** A value as Prisma's client writes it: it takes ISO text for a timestamp, too. */
@@ -111,7 +117,7 @@ export function selectionOf<M extends Model, Column extends ColumnOf<M>>(
     toRow: (found) => {
       const row = Object.entries(found).map(([field, value]: [string, unknown]) => [
         toColumn(field),
-        value instanceof Date ? value.toISOString() : value,
+        asRead(value),
       ]);
       return Object.fromEntries(row) as RowOf<M, Column>;
     },

@@ -1,7 +1,7 @@
 import { privacyOf } from '../core/privacy.ts';
 import { unknownId } from '../core/problem.ts';
 import { statement, type Tx } from './client.ts';
-import type { ChangeContext } from './outbox.ts';
+import type { ChangeContext, RecordContext } from './outbox.ts';
 
 /**
  * The change context of a call by the host application, before its transaction. The transaction
@@ -22,10 +22,10 @@ const READ = statement<{ member_detail_enabled: boolean; leaderboard_enabled: bo
  * for its locks, so that its events follow the latest switches. Throws `not_found` for a team that
  * is unknown or being erased. The team may be suspended: the host application goes on recording.
  */
-export async function readChangeContext(
+export async function readChangeContext<C extends Omit<RecordContext, 'privacy'>>(
   tx: Tx,
-  context: PlatformChangeContext,
-): Promise<ChangeContext> {
+  context: C,
+): Promise<C & Pick<RecordContext, 'privacy'>> {
   const [row] = await tx.query(READ, [context.teamId]);
   if (!row) throw unknownId('team_id');
   const { member_detail_enabled, leaderboard_enabled } = row;

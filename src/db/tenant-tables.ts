@@ -18,6 +18,7 @@ export const TENANT_TABLES = {
   idempotency_record: { key: 'text' },
   audit_log: { id: 'text' },
   request_log: { slot: 'int', id: 'text' },
+  handover: { id: 'text' },
   api_key_usage: { day: 'date', key_id: 'text' },
   api_key: { id: 'text' },
   crm_objection: { id: 'text' },

@@ -1,10 +1,11 @@
 /**
- * Serves the admin page at `/admin` from memory. `scripts/build-admin.ts` has built and compressed
- * its files. No page loads anything from another host.
+ * Serves the admin page at `/admin` from memory, and the page that opens a handed-over key at
+ * `/handover`. `scripts/build-admin.ts` has built and compressed their files. No page loads
+ * anything from another host.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
-import { Router } from 'express';
+import { Router, type Request } from 'express';
 import type { Language } from '../core/language.ts';
 import { once } from '../core/once.ts';
 import { pageHeaders } from './docs/page-headers.ts';
@@ -38,15 +39,22 @@ export function adminRouter(options: AdminOptions): Router {
   const asked = refreshUrls.map((url) => new URL(url).origin);
   const headers = pageHeaders({ formAction: "'none'", hostOrigins, asked });
   const files = once(() => readFiles(options));
+  // It is the same for every link: what a link says is not sent (`admin-ui/lib/sealing.ts`).
+  router.get('/handover', pageHeaders({ formAction: "'none'" }), (request, response) => {
+    const { handovers } = files();
+    if (handovers === null) return response.status(503).type('text/plain').send(`${NOT_BUILT}\n`);
+    response.vary('Accept-Language');
+    // Nor may a browser keep the page with the key that it has shown.
+    response.set({ 'Cache-Control': 'no-store', 'X-Robots-Tag': 'noindex' });
+    return response.type('html').send(handovers[languageOf(request)]);
+  });
   router.get('/admin{/*path}', headers, async (request, response, next) => {
     const { shells, assets } = files();
     const name = /^\/admin\/assets\/([\w.-]+)$/.exec(request.path)?.[1];
     if (shells === null) return response.status(503).type('text/plain').send(`${NOT_BUILT}\n`);
     if (name === undefined) {
       response.vary('Accept-Language');
-      // As the page chooses its language, unless the reader has chosen another one there.
-      const language = request.acceptsLanguages('en', 'de') === 'de' ? 'de' : 'en';
-      return sendResource(request, response, shells[language]);
+      return sendResource(request, response, shells[languageOf(request)]);
     }
     const asset = assets.get(name);
     return asset ? sendResource(request, response, asset) : next();
@@ -54,26 +62,34 @@ export function adminRouter(options: AdminOptions): Router {
   return router;
 }
 
-/** `shells` is null if the page was not built. */
+/** As the page chooses its language, unless the reader has chosen another one there. */
+function languageOf(request: Request): Language {
+  return request.acceptsLanguages('en', 'de') === 'de' ? 'de' : 'en';
+}
+
+/** The documents are null if the page was not built. */
 interface Files {
   readonly shells: Readonly<Record<Language, Resource>> | null;
+  readonly handovers: Readonly<Record<Language, string>> | null;
   readonly assets: ReadonlyMap<string, Resource>;
 }
 
 function readFiles(options: AdminOptions): Files {
-  if (!existsSync(join(BUILD, 'index.de.html'))) return { shells: null, assets: new Map() };
+  if (!existsSync(join(BUILD, 'index.de.html')))
+    return { shells: null, handovers: null, assets: new Map() };
   const folder = join(BUILD, 'assets');
   const names = readdirSync(folder).filter((name) => extname(name) in TYPES);
   return {
     shells: { de: readShell(options, 'de'), en: readShell(options, 'en') },
+    handovers: { de: readHandover(options, 'de'), en: readHandover(options, 'en') },
     assets: new Map(names.map((name) => [name, readAsset(folder, name)])),
   };
 }
 
 /** The same document for every address of the page. Addresses in it begin with the public path. */
 function readShell(options: AdminOptions, language: Language): Resource {
-  const { publicUrl, hasDevelopmentLogin, hostOrigins, refreshUrls } = options;
-  const base = `${new URL(publicUrl).pathname.replace(/\/+$/, '')}/admin`;
+  const { hasDevelopmentLogin, hostOrigins, refreshUrls } = options;
+  const base = `${servicePathOf(options)}/admin`;
   const html = readFileSync(join(BUILD, `index.${language}.html`), 'utf8')
     .replaceAll('"./', `"${base}/`)
     .replaceAll('__BASE__', base)
@@ -81,6 +97,18 @@ function readShell(options: AdminOptions, language: Language): Resource {
     .replace('__REFRESH_URLS__', () => attributeOf(refreshUrls))
     .replace('__DEVELOPMENT_LOGIN__', hasDevelopmentLogin ? 'yes' : 'no');
   return createResource('text/html; charset=utf-8', html);
+}
+
+function readHandover(options: AdminOptions, language: Language): string {
+  const service = servicePathOf(options);
+  return readFileSync(join(BUILD, `handover.${language}.html`), 'utf8')
+    .replaceAll('"./', `"${service}/admin/`)
+    .replaceAll('__SERVICE__', service);
+}
+
+/** What precedes every address, without a slash at its end. */
+function servicePathOf({ publicUrl }: AdminOptions): string {
+  return new URL(publicUrl).pathname.replace(/\/+$/, '');
 }
 
 /** The URLs as they stand in an attribute: `URL` writes no quotation marks and no spaces. */

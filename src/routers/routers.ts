@@ -12,6 +12,7 @@ import { crm } from '../features/crm/router.ts';
 import { platformEvaluations } from '../features/evaluations/platform-router.ts';
 import { events } from '../features/events/router.ts';
 import { evaluations } from '../features/evaluations/router.ts';
+import { handovers } from '../features/handovers/router.ts';
 import { adminMembers, invitations } from '../features/members/admin-router.ts';
 import { me } from '../features/me/router.ts';
 import { platformMembers } from '../features/members/platform-router.ts';
@@ -48,6 +49,7 @@ export const v1 = router({
 /** For the team's admins in the app. One line per feature. */
 export const admin = router({
   apiKeys,
+  handovers,
   team: teamSettings,
   members: adminMembers,
   invitations,

@@ -153,7 +153,7 @@ const DIALOGS: Readonly<Record<string, Shown>> = {
       return secretTexts(
         t,
         { title: secretTitle, hint: secretHint, stored: secretStored, whyNot: secretWhyNot },
-        [secretTry, ...copyTexts(t, secretTry)],
+        [secretTry, ...copyTexts(t, secretTry), t.handover.title, t.handover.hint, t.handover.make],
       );
     },
     isLocked: true,

@@ -52,6 +52,7 @@ const RETENTIONS = [
   'resends',
   'invitation_resends',
   'spent_tokens',
+  'handovers',
   'audit',
 ];
 const ENCRYPTED = [

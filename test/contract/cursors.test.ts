@@ -133,6 +133,11 @@ beforeAll(async () => {
      select team_id, now(), id, 1 from api_key where name in ('full', 'none')`,
   );
   await pool.query(
+    `insert into handover (team_id, id, key_id, created_by, created_at, expires_at)
+     select team_id, lpad(id, 43, '0'), id, created_by, now(), now()
+     from api_key where name in ('full', 'none')`,
+  );
+  await pool.query(
     `insert into audit_log
        (team_id, created_at, id, actor_kind, actor_id, action, target_id, request_id)
      select $1, now(), 'aud_' || n, 'system', 'test', 'team.seeded', null, 'none'

@@ -20,7 +20,7 @@ const NEVER_PERSONAL: Readonly<Record<string, string[]>> = {
   'when something was': words(`
     created_at day due_date earlier_secrets_until ended_at expires_at finished_at joined_at
     last_activity_at last_attempt_at last_success_at last_synced_at last_used_at next_sync_at
-    next_try_at reached_at revoked_at since stored_at synced_at
+    next_try_at opened_at reached_at revoked_at since stored_at synced_at
     until close_date duration_ms duration_s
     response_ms`),
   'how something stands': words(`
@@ -87,8 +87,13 @@ const NOT_PERSONAL_HERE: readonly {
   },
   {
     operation: /^audit api_key\./,
-    path: /^(ip_restricted|successor_id|grace_s)$/,
-    reason: 'a setting of a key',
+    path: /^(ip_restricted|successor_id|grace_s|handover_id)$/,
+    reason: 'a setting of a key, and the link that hands it over',
+  },
+  {
+    operation: /^admin\.handovers\./,
+    path: /^(data\.)?created_by$/,
+    reason: 'a membership, which is an id of this service',
   },
   {
     operation: /^audit case\.created$/,

@@ -350,6 +350,13 @@ async function load(tenant: Tenant): Promise<string> {
     team,
     `key_${tenant.name}`,
   ]);
+  await api.db.pool.query(
+    `insert into handover (team_id, id, key_id, created_by, created_at, expires_at)
+     select team_id, repeat('x', 43), id, created_by, now(), now()
+     from api_key
+     where team_id = $1 and name = 'full'`,
+    [team],
+  );
   await addAuditEntries(tenant);
   return seeded.teams[`team_${tenant.name}`]?.api_keys['full'] ?? fail();
 }

@@ -132,6 +132,14 @@ const DOORS: Record<string, readonly [string, string, string, string, string]> =
     `303 ${TEXT} - svc_session=… ${TO_PAGE}`,
     `303 ${TEXT} Bearer svc_session= ${TO_PAGE}`,
   ],
+  // It asks for a link, and nobody's token matters.
+  'POST /handover/open': [
+    `404 ${PROBLEM} - -`,
+    `404 ${PROBLEM} - -`,
+    `404 ${PROBLEM} - -`,
+    `404 ${PROBLEM} - -`,
+    `404 ${PROBLEM} - -`,
+  ],
 };
 
 const HTML = 'text/html';
@@ -152,6 +160,7 @@ const OPEN: Record<string, Record<string, string>> = {
     '/admin/keys': `200 ${HTML} ${KEPT} ${HOST}`,
     '/admin/assets/none.js': `404 ${TEXT} - ${HOST}`,
   },
+  'GET /handover': { '/handover': `200 ${HTML} no-store 'none'` },
   'GET /docs{/*path}': {
     '/docs': `200 ${HTML} ${KEPT} 'none'`,
     '/docs/quickstart': `200 ${HTML} ${KEPT} 'none'`,
@@ -168,7 +177,7 @@ const OPEN: Record<string, Record<string, string>> = {
 };
 
 /** Below these, the declarations of the operations and procedures decide. Helmet is there, too. */
-const MOUNTED = [BASE_PATH, '/trpc', '/trpc-session'];
+const MOUNTED = [BASE_PATH, '/trpc', '/trpc-session', '/handover/open'];
 
 /** The part of Express's own objects that tells what it serves. */
 interface Layer {

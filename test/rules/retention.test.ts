@@ -13,6 +13,7 @@ test('rows are kept for so many days', () => {
     resends: 30,
     invitation_resends: 1,
     spent_tokens: 1 / 24,
+    handovers: 1,
     audit: 400,
   });
 });

@@ -143,6 +143,8 @@ export const de: Texts = {
   reasons: {
     name_taken:
       'Das Team hat oder hatte einen Schlüssel mit diesem Namen. Wählen Sie einen anderen.',
+    too_many_links:
+      'Es gibt 100 offene Links. Ziehen Sie einen zurück, oder warten Sie, bis einer endet.',
     too_many_keys: 'Ein Team kann 50 gültige Schlüssel haben. Widerrufen Sie zuerst einen.',
     token_rejected: 'Das CRM nimmt das Token nicht an.',
     token_insufficient: 'Dem Token fehlt ein Leserecht, das wir brauchen.',
@@ -255,6 +257,27 @@ export const de: Texts = {
     revoked: (name) => `Der Schlüssel „${name}“ gilt nicht mehr.`,
     showEnded: 'Beendete Schlüssel zeigen',
     cannotRotate: 'Nur ein aktiver Schlüssel, der noch nicht ersetzt wird, kann ersetzt werden.',
+  },
+  handover: {
+    title: 'Über einen Link übergeben',
+    hint:
+      'Für eine andere Person, die den Schlüssel braucht: Der Link zeigt ihn einmal, innerhalb ' +
+      'einer Stunde. Er wird hier verschlüsselt, und nur der Link kann ihn öffnen. Niemand muss ' +
+      'den Schlüssel mailen.',
+    make: 'Link erstellen',
+    whyNot: 'Der Browser verschlüsselt nur auf Seiten, deren Adresse mit https beginnt.',
+    link: 'Link, der sich einmal öffnen lässt',
+    open: (moment: string) =>
+      `Schicken Sie den Link einer Person. Noch hat ihn niemand geöffnet; er gilt bis ${moment}.`,
+    opened: (moment: string) =>
+      `Der Link wurde geöffnet: ${moment}. War es nicht die Person, der Sie ihn geschickt haben, ` +
+      'ersetzen Sie den Schlüssel.',
+    ended: 'Der Link öffnet nichts mehr. Niemand hat den Schlüssel über ihn gesehen.',
+    withdraw: 'Link zurückziehen',
+    again: 'Neuen Link erstellen',
+    links: 'Links, die Schlüssel übergeben',
+    key: 'Schlüssel',
+    states: { open: 'Noch nicht geöffnet', opened: 'Geöffnet', ended: 'Nie geöffnet' },
   },
   webhooks: {
     title: 'Webhooks',
@@ -596,6 +619,9 @@ export const de: Texts = {
     },
     actions: {
       'api_key.created': 'API-Schlüssel erstellt',
+      'api_key.link_created': 'Link zu einem API-Schlüssel erstellt',
+      'api_key.link_opened': 'Link zu einem API-Schlüssel geöffnet',
+      'api_key.link_withdrawn': 'Link zu einem API-Schlüssel zurückgezogen',
       'api_key.revoked': 'API-Schlüssel widerrufen',
       'api_key.stored': 'API-Schlüssel als gespeichert bestätigt',
       'api_key.rotated': 'API-Schlüssel ersetzt',

@@ -133,6 +133,7 @@ export const en = {
   /** Reasons of refusal, by their code in the API. Others are shown as the API words them. */
   reasons: {
     name_taken: 'The team has, or had, a key of this name. Choose another one.',
+    too_many_links: 'There are 100 open links. Withdraw one, or wait until one has ended.',
     too_many_keys: 'A team may have 50 live keys. Revoke one first.',
     token_rejected: 'The CRM does not accept the token.',
     token_insufficient: 'The token lacks a right that we need to read.',
@@ -233,6 +234,25 @@ export const en = {
     revoked: (name: string) => `The key “${name}” no longer works.`,
     showEnded: 'Show ended keys',
     cannotRotate: 'Only an active key that is not being replaced yet can be replaced.',
+  },
+  handover: {
+    title: 'Hand it over by a link',
+    hint:
+      'For somebody else who needs the key: the link shows it once, within an hour. It is ' +
+      'encrypted here, so only the link can open it. Nobody has to mail the key.',
+    make: 'Make a link',
+    whyNot: 'The browser encrypts only on pages whose address begins with https.',
+    link: 'Link that opens once',
+    open: (moment: string) =>
+      `Send the link to one person. Nobody has opened it yet; it works until ${moment}.`,
+    opened: (moment: string) =>
+      `The link was opened: ${moment}. If it was not the person you sent it to, replace the key.`,
+    ended: 'The link opens nothing any more. Nobody has seen the key by it.',
+    withdraw: 'Withdraw the link',
+    again: 'Make another link',
+    links: 'Links that hand keys over',
+    key: 'Key',
+    states: { open: 'Not opened yet', opened: 'Opened', ended: 'Never opened' },
   },
   webhooks: {
     title: 'Webhooks',
@@ -563,6 +583,9 @@ export const en = {
     } as Readonly<Record<string, string>>,
     actions: {
       'api_key.created': 'API key created',
+      'api_key.link_created': 'Link to an API key made',
+      'api_key.link_opened': 'Link to an API key opened',
+      'api_key.link_withdrawn': 'Link to an API key withdrawn',
       'api_key.revoked': 'API key revoked',
       'api_key.stored': 'API key confirmed as stored',
       'api_key.rotated': 'API key replaced',

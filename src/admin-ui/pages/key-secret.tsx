@@ -1,21 +1,27 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useEffect } from 'react';
+import { useEffect, useState } from 'react';
 import { useTexts } from '../i18n/language.ts';
 import { api } from '../lib/api.ts';
 import { tellEvent } from '../lib/host-port.ts';
 import { SERVICE_PATH } from '../lib/shell.ts';
 import { Copyable, SecretDialog } from '../ui/secret.tsx';
+import { HandOver } from './hand-over.tsx';
 
 /** Shows a new API key, once. */
 export function KeySecret({
-  issued: { id, key: secret = '' },
+  issued: { id, name, key: secret = '' },
   onDone,
 }: {
-  readonly issued: { readonly id: string; readonly key?: string | undefined };
+  readonly issued: {
+    readonly id: string;
+    readonly name: string;
+    readonly key?: string | undefined;
+  };
   readonly onDone: () => void;
 }) {
   const t = useTexts();
   const cache = useQueryClient();
+  const [isHandedOver, setHandedOver] = useState(false);
   const confirm = useMutation(
     api.admin.apiKeys.confirmStored.mutationOptions({
       onSuccess: async () => {
@@ -38,11 +44,15 @@ export function KeySecret({
       onClose={onDone}
       busy={confirm.isPending}
       error={confirm.error}
+      isHandedOver={isHandedOver}
     >
       <details>
         <summary>{t.keys.secretTry}</summary>
         <Copyable text={curl} label={t.keys.secretTry} />
       </details>
+      {secret !== '' && (
+        <HandOver keyId={id} content={{ secret, name }} onHandedOver={setHandedOver} />
+      )}
     </SecretDialog>
   );
 }

@@ -13,6 +13,7 @@ import { Badge, Empty, Loaded, PageHead } from '../ui/states.tsx';
 import { More, Table, type Column } from '../ui/table.tsx';
 import { EndKey } from './end-key.tsx';
 import { HiddenAddresses } from './hidden.tsx';
+import { KeyLinks } from './key-links.tsx';
 import { stateOf, wasNeverSeen, type ApiKey } from './key-state.ts';
 import { RotateKey } from './rotate-key.tsx';
 
@@ -71,6 +72,7 @@ export function KeysPage() {
                 <KeyTable keys={shown} onTask={setTask} />
               )}
               {keys.hasNextPage && <More query={keys} shown={shown.length} />}
+              <KeyLinks />
             </>
           );
         }}

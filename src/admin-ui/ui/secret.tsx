@@ -6,7 +6,8 @@ import { Dialog } from './dialog.tsx';
 import { Choice, FormProblem } from './field.tsx';
 
 /**
- * Shows a secret, once. The dialog closes only after the reader has said that they have stored it.
+ * Shows a secret, once. The dialog closes only after the reader has said that they have stored it,
+ * or has handed it over.
  */
 export function SecretDialog({
   title,
@@ -18,6 +19,7 @@ export function SecretDialog({
   onClose = onDone,
   busy = false,
   error = null,
+  isHandedOver = false,
   children,
 }: {
   readonly title: string;
@@ -31,23 +33,31 @@ export function SecretDialog({
   /** Of what `onDone` does. */
   readonly busy?: boolean;
   readonly error?: unknown;
+  /** Somebody else will store the secret. Then the reader need not, and confirms nothing. */
+  readonly isHandedOver?: boolean;
   readonly children?: ReactNode;
 }) {
   const t = useTexts();
   const [isStored, setStored] = useState(false);
   const [isCopied, setCopied] = useState(false);
-  const mayLeave = isStored || isCopied;
+  const mayLeave = isStored || isCopied || isHandedOver;
+  const mayClose = isStored || isHandedOver;
   // Back, a link, or a new document would lose the secret.
   useBlocker({ shouldBlockFn: () => !mayLeave, enableBeforeUnload: () => !mayLeave });
   return (
-    <Dialog title={title} locked={!isStored} onClose={onClose}>
+    <Dialog title={title} locked={!mayClose} onClose={onClose}>
       <p>{hint}</p>
       <Copyable text={secret} label={title} onCopied={() => setCopied(true)} />
       {children}
       <Choice kind="checkbox" checked={isStored} onChange={setStored} label={stored} />
       <FormProblem error={error} />
       <Actions>
-        <Button look="main" busy={busy} why={isStored ? null : whyNot} onClick={onDone}>
+        <Button
+          look="main"
+          busy={busy}
+          why={mayClose ? null : whyNot}
+          onClick={isStored ? onDone : onClose}
+        >
           {t.keys.secretDone}
         </Button>
       </Actions>

@@ -12,7 +12,7 @@ import type { DatabaseTime, KeyRow } from './store.ts';
 
 const LIST = 'api_keys';
 
-export { TEMPLATES } from './rules.ts';
+export { requireCreator, TEMPLATES } from './rules.ts';
 
 /** Lists keys in any state, newest first. Throws `validation_error` for a foreign cursor. */
 export async function listKeys(

@@ -10,6 +10,8 @@
  *    day.
  *  * A spent token is remembered until it has expired, and for another hour: the clock that it is
  *    verified by is not the one that it is removed by.
+ *  * A link that hands a key over is kept for a day after its end, so that its maker can see that
+ *    nobody has opened it. What it held opens with the link only.
  *  * A rate counter counts one minute. An hour later, nobody reads it, unless it is that of a key:
  *    it tells when the key was last used, and stays as long as the key.
  *
@@ -104,6 +106,13 @@ export const RETENTIONS: readonly Retention[] = [
     name: 'spent_tokens',
     table: 'spent_token',
     keepMs: HOUR_MS,
+    at: 'expires_at',
+    type: 'timestamptz',
+  },
+  {
+    name: 'handovers',
+    table: 'handover',
+    keepMs: DAY_MS,
     at: 'expires_at',
     type: 'timestamptz',
   },

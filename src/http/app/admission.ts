@@ -7,7 +7,7 @@ import { ProblemError } from '../../core/problem.ts';
 import type { RequestTrace, Tracing } from '../../core/trace.ts';
 import type { Database } from '../../db/connections/database.ts';
 import type { Services } from '../../trpc/context.ts';
-import type { RateLimits } from '../api/authentication/rate-limits.ts';
+import type { RateLimits, RateState } from '../api/authentication/rate-limits.ts';
 import type { Bodies } from '../api/bodies.ts';
 import type { CallerLimits } from '../api/caller-limits.ts';
 import { hasHungUp } from '../api/hang-up.ts';
@@ -109,14 +109,34 @@ export async function admit(
   if (caller) exchange.trace?.known();
   exchange.told.teamId = caller?.team?.id ?? null;
   options.callerLimits.authenticated(request);
-  if (rate) {
-    response.setHeader('RateLimit-Limit', rate.limit);
-    response.setHeader('RateLimit-Remaining', rate.remaining);
-    response.setHeader('RateLimit-Reset', rate.resetS);
-  }
-  if (rate && !counted) throw new ProblemError('rate_limited', { retry_after: rate.resetS });
+  showRate(response, rate, counted);
   if (!caller) throw new ProblemError('unauthorized', { detail: refusalOf(text) });
   return caller;
+}
+
+/**
+ * Counts a request that needs no token for its address, as one without a valid token. Throws
+ * `rate_limited`.
+ */
+export async function countStranger({ options, request, response }: AppExchange): Promise<void> {
+  const { rate, counted } = await findCaller(options.db.forTeam(null), {
+    token: null,
+    ip: options.ipOf(request),
+    calls: 1,
+    limits: options.limits,
+    clock: options.services.clock,
+  });
+  options.callerLimits.authenticated(request);
+  showRate(response, rate, counted);
+}
+
+/** Sets the headers of the limit. Throws `rate_limited` for what was not counted. */
+function showRate(response: Response, rate: RateState | null, counted: boolean): void {
+  if (!rate) return;
+  response.setHeader('RateLimit-Limit', rate.limit);
+  response.setHeader('RateLimit-Remaining', rate.remaining);
+  response.setHeader('RateLimit-Reset', rate.resetS);
+  if (!counted) throw new ProblemError('rate_limited', { retry_after: rate.resetS });
 }
 
 /** Says what is missing. It tells nothing about the person or the team of a token. */

@@ -5,7 +5,7 @@
  * log. What the page says when the token is refused, it says itself: the answer leads there without
  * a session.
  */
-import { urlencoded, type Request, type Response, type Router } from 'express';
+import type { Request, Router } from 'express';
 import { ProblemError } from '../../core/problem.ts';
 import {
   admit,
@@ -15,6 +15,7 @@ import {
   present,
   type AppExchange,
 } from './admission.ts';
+import { readForm } from './form.ts';
 import { cookieOf, cookieOptions, SESSION_MAX_AGE_MS } from './session-cookie.ts';
 import { logSession } from './session-log.ts';
 import { issueSessionToken } from './session-token.ts';
@@ -23,9 +24,6 @@ import { spendToken } from './spent-token-store.ts';
 export const LINK_PATH = '/trpc-session/link';
 /** Tells the page that the reader has just come from this host application. */
 const fromHost = (origin: string): string => `#from-host=${encodeURIComponent(origin)}`;
-/** A token has less than a kilobyte, and a path of the page not much more. */
-const FORM_MAX = '16kb';
-const FORM_MAX_FIELDS = 10;
 
 /** How far a link has come. It tells the log why one was refused. */
 interface Opening {
@@ -85,21 +83,6 @@ function requireHost({ headers }: Request, hostOrigins: readonly string[]): stri
       `Forms of the origin ${origin} are refused: ADMIN_HOST_ORIGINS does not list it. ` +
       'If it is null, the Referrer-Policy of the page hides it; let that be strict-origin.',
   });
-}
-
-const parseForm = urlencoded({
-  extended: false,
-  limit: FORM_MAX,
-  parameterLimit: FORM_MAX_FIELDS,
-});
-
-/** Throws `bad_request` for what is no form. */
-async function readForm(request: Request, response: Response): Promise<Record<string, unknown>> {
-  const error = await new Promise<unknown>((done) => parseForm(request, response, done));
-  if (error === undefined) return (request.body ?? {}) as Record<string, unknown>;
-  const status = error instanceof Error && 'status' in error ? Number(error.status) : 500;
-  if (status >= 500) throw new Error('the form was not read', { cause: error });
-  throw new ProblemError('bad_request', { status, detail: 'The form cannot be read.' });
 }
 
 /** Returns the token of a new session. Throws `unauthorized`, `rate_limited`, `api_disabled`. */

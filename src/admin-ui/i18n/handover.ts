@@ -1,0 +1,76 @@
+/** The texts of the page that opens a link. The build writes them into its documents. */
+import type { PageLanguage } from './language.ts';
+
+const en = {
+  title: 'A key for you',
+  ask:
+    'Somebody has handed you an API key. You can see it once: after that, this link opens ' +
+    'nothing any more. So have the place at hand where your program keeps its secrets.',
+  show: 'Show the key',
+  shown: 'Copy the key now to where your program keeps its secrets. It is not shown again.',
+  name: 'Name of the key',
+  copy: 'Copy',
+  copied: 'Copied',
+  copyFailed: 'The browser does not allow it. Select the key and copy it.',
+  docs: 'How to use it: the documentation',
+  gone: 'This link opens nothing',
+  goneHint:
+    'It was opened before, it is older than an hour, or it was withdrawn. Ask the person who ' +
+    'sent it for a new key.',
+  goneWarning:
+    'If it was not you who opened it, say so: somebody else may know the key, and it should be ' +
+    'replaced.',
+  broken: 'This link is not complete',
+  brokenHint: 'Copy all of it, up to its last character, or ask for it again.',
+  failed: 'The service did not answer',
+  failedHint:
+    'Try it again. If the answer was lost on its way, the link is used up, and you need a new key.',
+  busy: 'There are too many requests at the moment. The link is unused: try it again in a minute.',
+  again: 'Try again',
+  unable: 'This browser cannot open the link',
+  unableHint: 'It needs an address that begins with https, and a current browser.',
+  noScript: 'This page needs JavaScript: the key is decrypted in your browser, and nowhere else.',
+};
+
+const de: typeof en = {
+  title: 'Ein Schlüssel für Sie',
+  ask:
+    'Jemand hat Ihnen einen API-Schlüssel übergeben. Sie können ihn einmal sehen: Danach öffnet ' +
+    'dieser Link nichts mehr. Halten Sie also den Ort bereit, an dem Ihr Programm seine ' +
+    'Geheimnisse aufbewahrt.',
+  show: 'Schlüssel anzeigen',
+  shown:
+    'Kopieren Sie den Schlüssel jetzt dorthin, wo Ihr Programm seine Geheimnisse aufbewahrt. Er ' +
+    'wird nicht noch einmal angezeigt.',
+  name: 'Name des Schlüssels',
+  copy: 'Kopieren',
+  copied: 'Kopiert',
+  copyFailed: 'Der Browser erlaubt es nicht. Markieren Sie den Schlüssel und kopieren Sie ihn.',
+  docs: 'So wird er benutzt: zur Dokumentation (auf Englisch)',
+  gone: 'Dieser Link öffnet nichts',
+  goneHint:
+    'Er wurde schon geöffnet, ist älter als eine Stunde oder wurde zurückgezogen. Bitten Sie die ' +
+    'Person, von der Sie ihn haben, um einen neuen Schlüssel.',
+  goneWarning:
+    'Wenn nicht Sie ihn geöffnet haben, sagen Sie das: Dann kennt vielleicht jemand anderes den ' +
+    'Schlüssel, und er sollte ersetzt werden.',
+  broken: 'Dieser Link ist nicht vollständig',
+  brokenHint: 'Kopieren Sie ihn ganz, bis zum letzten Zeichen, oder bitten Sie noch einmal darum.',
+  failed: 'Der Dienst hat nicht geantwortet',
+  failedHint:
+    'Versuchen Sie es noch einmal. Ging die Antwort unterwegs verloren, ist der Link verbraucht, ' +
+    'und Sie brauchen einen neuen Schlüssel.',
+  busy:
+    'Im Moment gibt es zu viele Anfragen. Der Link ist unbenutzt: Versuchen Sie es in einer ' +
+    'Minute noch einmal.',
+  again: 'Noch einmal versuchen',
+  unable: 'Dieser Browser kann den Link nicht öffnen',
+  unableHint: 'Nötig sind eine Adresse, die mit https beginnt, und ein aktueller Browser.',
+  noScript:
+    'Diese Seite braucht JavaScript: Der Schlüssel wird in Ihrem Browser entschlüsselt und ' +
+    'nirgends sonst.',
+};
+
+export type HandoverTexts = typeof en;
+
+export const HANDOVER_TEXTS: Readonly<Record<PageLanguage, HandoverTexts>> = { de, en };

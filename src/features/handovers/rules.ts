@@ -1,0 +1,89 @@
+/**
+ * Decisions about handing a key over by a link. The specification does not speak of it.
+ *  * The service never has what opens the secret. The admin page makes a random link secret. One
+ *    key is derived from it to seal the API key in the browser, and one text to ask for it (the
+ *    opener). The link secret stands in the fragment of the link, which browsers do not send.
+ *    Creation sends the sealed key and a hash of the opener, opening sends the opener. So neither
+ *    our database, nor our logs, nor a proxy can open what they hold. Rejected: to keep the key
+ *    encrypted with APP_SECRET, because whoever has both could read it.
+ *  * Two things a link does not change: the response that shows a new key is kept for a day,
+ *    encrypted (`api-keys/rules.ts`), and both pages get their scripts from this service.
+ *  * The service cannot check what was sealed. The maker could as well mail it to the reader.
+ *  * A link opens once, within an hour. Opening is a POST that a click sends, because mail scanners
+ *    and previews follow links by GET. The answer goes with the row's sealed key: if it is lost,
+ *    the link is used up. That is the price of once, and the page says to ask for a new key.
+ *  * A link that was used, withdrawn or has expired, a wrong one, and one of a team that is
+ *    suspended, ended or gone are answered alike. A suspended team's link is not used up.
+ *  * The link names the team, so that each statement is bound to one. Only its reader sees that.
+ *  * Whoever may make keys may make and withdraw links; all admins see their state. The audit log
+ *    tells who made one, and when it was opened: by the actor `system`, because nobody signs in.
+ *    Opening confirms nothing about the key (`apiKeys.confirmStored`): the admin does that.
+ *  * A key that ends meanwhile can still be handed over. It opens nothing any more.
+ *  * A team has at most 100 links that can still be opened. One more is a validation error.
+ *  * A creation can be repeated: the id is the maker's. The same id for another key, or with
+ *    something else sealed, is a `conflict`.
+ */
+import { createHash } from 'node:crypto';
+import { invalidField, ProblemError } from '../../core/problem.ts';
+
+/** How long a link can be opened, in seconds. */
+export const LIFETIME_S = 3600;
+/** How many links of a team can be open at once. */
+export const OPEN_MAX = 100;
+/** In bytes. A sealed text has a nonce and a tag at least. */
+export const SEALED_MIN = 12 + 16;
+export const SEALED_MAX = 1024;
+/** An id or an opener: 32 bytes as base64url. */
+export const TOKEN = /^[0-9A-Za-z_-]{43}$/;
+export const TOKEN_CHARACTERS = 43;
+
+/** `ended`: it has expired or was withdrawn. */
+export type HandoverState = 'open' | 'opened' | 'ended';
+
+/** What its state depends on. */
+interface Facts {
+  readonly expires_at: string;
+  readonly opened_at: string | null;
+  readonly is_sealed: boolean;
+}
+
+/** The state of a link at that time. */
+export function stateOf({ expires_at, opened_at, is_sealed }: Facts, now: Date): HandoverState {
+  if (opened_at !== null) return 'opened';
+  return is_sealed && Date.parse(expires_at) > now.getTime() ? 'open' : 'ended';
+}
+
+/** When a link that is made now expires. */
+export function expiryOf(now: Date): Date {
+  return new Date(now.getTime() + LIFETIME_S * 1000);
+}
+
+/**
+ * The id of the link that this opener opens: a hash, in the form in which the maker sends it. null:
+ * no opener looks like that.
+ */
+export function idOf(opener: string): string | null {
+  if (!TOKEN.test(opener)) return null;
+  return createHash('sha256').update(opener).digest('base64url');
+}
+
+/** Throws `validation_error` (field `key_id`). Count under the team's lock. */
+export function requireRoom(openLinks: number): void {
+  if (openLinks < OPEN_MAX) return;
+  throw invalidField(
+    'key_id',
+    `A team may have ${OPEN_MAX} open links. Wait for one to end, or withdraw one.`,
+    'too_many_links',
+  );
+}
+
+/** Throws `conflict` unless a repeated creation is the one that made the link. */
+export function requireSame(
+  made: { readonly key_id: string; readonly sealed: Buffer | null },
+  wanted: { readonly keyId: string; readonly sealed: Buffer },
+): void {
+  const isSame =
+    made.key_id === wanted.keyId && (made.sealed === null || made.sealed.equals(wanted.sealed));
+  if (isSame) return;
+  throw new ProblemError('conflict', { detail: 'The team has another link with this id.' });
+}

@@ -1,0 +1,133 @@
+import type { PagePosition } from '../../core/page.ts';
+import { statement, type Db, type Tx } from '../../db/client.ts';
+import { isAfter, newestFirst, positionValues } from '../../db/keyset.ts';
+import { selectionOf, type RowOf } from '../../db/rows.ts';
+
+const SELECTION = selectionOf('Handover', [
+  'id',
+  'key_id',
+  'created_by',
+  'created_at',
+  'expires_at',
+  'opened_at',
+  'sealed',
+]);
+
+/** A link with what it holds; `sealed` null: it was opened or withdrawn. */
+export type HandoverRow = Omit<RowOf<'Handover'>, 'team_id'>;
+
+/** The link, or null. */
+export async function findHandover(
+  db: Db | Tx,
+  teamId: string,
+  id: string,
+): Promise<HandoverRow | null> {
+  const found = await db.prisma.handover.findFirst({
+    where: { teamId, id },
+    select: SELECTION.select,
+  });
+  return found && SELECTION.toRow(found);
+}
+
+/** A link in a list, with the name of its key. */
+export interface ListedRow extends Omit<HandoverRow, 'sealed'> {
+  readonly key_name: string;
+  readonly is_sealed: boolean;
+}
+
+const ORDER = ['h.created_at', 'h.id'] as const;
+
+const LIST = statement<ListedRow>(
+  'handovers.list',
+  `select h.id, h.key_id, k.name as key_name, h.created_by, h.created_at, h.expires_at,
+     h.opened_at, h.sealed is not null as is_sealed
+   from handover h
+   join api_key k on k.team_id = $1 and k.id = h.key_id
+   where h.team_id = $1
+     and ${isAfter(ORDER, ['$3', '$4'])}
+   ${newestFirst(ORDER, '$2')}`,
+);
+
+/** Lists the links of the last day, newest first, after `after`. */
+export function listHandovers(
+  db: Db,
+  teamId: string,
+  { limit, after }: { readonly limit: number; readonly after: PagePosition | null },
+): Promise<ListedRow[]> {
+  return db.query(LIST, [teamId, limit, ...positionValues(after)]);
+}
+
+/** Counts the links that can be opened. Call `lockTeam` first, in the same transaction. */
+export function countOpen(tx: Tx, teamId: string, at: Date): Promise<number> {
+  return tx.prisma.handover.count({
+    where: { teamId, expiresAt: { gt: at }, sealed: { not: null } },
+  });
+}
+
+/** Inserts a link. */
+export async function insertHandover(
+  tx: Tx,
+  teamId: string,
+  { sealed, ...row }: HandoverRow,
+): Promise<void> {
+  const { id, key_id: keyId, created_by: createdBy, opened_at: openedAt } = row;
+  await tx.prisma.handover.createMany({
+    data: [
+      {
+        teamId,
+        id,
+        keyId,
+        createdBy,
+        createdAt: row.created_at,
+        expiresAt: row.expires_at,
+        openedAt,
+        sealed: sealed && Buffer.from(sealed),
+      },
+    ],
+  });
+}
+
+const FIND_FOR_OPENING = statement<HandoverRow & { readonly is_team_active: boolean }>(
+  'handovers.findForOpening',
+  `select h.id, h.key_id, h.created_by, h.created_at, h.expires_at, h.opened_at, h.sealed,
+     t.status = 'active' and t.erasing_since is null as is_team_active
+   from handover h
+   join team t on t.id = $1
+   where h.team_id = $1 and h.id = $2
+   for no key update of h`,
+);
+
+/** The link, locked until the transaction ends: only one call at a time can open or end it. */
+export function findForOpening(
+  tx: Tx,
+  teamId: string,
+  id: string,
+): Promise<(HandoverRow & { readonly is_team_active: boolean }) | null> {
+  return tx.queryFirst(FIND_FOR_OPENING, [teamId, id]);
+}
+
+const MARK_OPENED = statement(
+  'handovers.markOpened',
+  `update handover
+   set opened_at = $3, sealed = null
+   where team_id = $1 and id = $2`,
+  { because: 'pipelined' },
+);
+
+/** Empties a link that was opened. The caller has locked it. */
+export function markOpened(tx: Tx, teamId: string, id: string, at: Date): void {
+  tx.send(MARK_OPENED, [teamId, id, at]);
+}
+
+const WITHDRAW = statement(
+  'handovers.withdraw',
+  `update handover
+   set expires_at = $3, sealed = null
+   where team_id = $1 and id = $2`,
+  { because: 'pipelined' },
+);
+
+/** Empties a link that must not be opened any more. The caller has locked it. */
+export function withdraw(tx: Tx, teamId: string, id: string, at: Date): void {
+  tx.send(WITHDRAW, [teamId, id, at]);
+}
