@@ -82,6 +82,7 @@ const bearerOf = async (team: string): Promise<Headers> => {
 const PROBLEM = 'application/problem+json';
 const TEXT = 'text/plain';
 const JSON_TYPE = 'application/json';
+const HTML = 'text/html';
 
 const TO_PAGE = `/admin#from-host=${encodeURIComponent(HOST)}`;
 
@@ -142,7 +143,6 @@ const DOORS: Record<string, readonly [string, string, string, string, string]> =
   ],
 };
 
-const HTML = 'text/html';
 const KEPT = 'public, no-cache';
 const DOCUMENT = `GET ${BASE_PATH}${DOCUMENT_PATH}`;
 
@@ -160,6 +160,7 @@ const OPEN: Record<string, Record<string, string>> = {
     '/admin/keys': `200 ${HTML} ${KEPT} ${HOST}`,
     '/admin/assets/none.js': `404 ${TEXT} - ${HOST}`,
   },
+  'GET /unsubscribe/:token': { '/unsubscribe/none': `404 ${HTML} no-store 'none'` },
   'GET /handover': { '/handover': `200 ${HTML} no-store 'none'` },
   'GET /docs{/*path}': {
     '/docs': `200 ${HTML} ${KEPT} 'none'`,
@@ -176,8 +177,18 @@ const OPEN: Record<string, Record<string, string>> = {
   [DOCUMENT]: { [DOCUMENT.replace('GET ', '')]: `200 ${JSON_TYPE} ${KEPT} -` },
 };
 
-/** Below these, the declarations of the operations and procedures decide. Helmet is there, too. */
-const MOUNTED = [BASE_PATH, '/trpc', '/trpc-session', '/handover/open'];
+/**
+ * Below these, the declarations of the operations and procedures decide. Helmet is there, too. The
+ * POST of a mail program is in unsubscribe.test.ts.
+ */
+const MOUNTED = [
+  BASE_PATH,
+  '/trpc',
+  '/trpc-session',
+  '/handover/open',
+  '/unsubscribe',
+  'POST /unsubscribe/:token',
+];
 
 /** The part of Express's own objects that tells what it serves. */
 interface Layer {
