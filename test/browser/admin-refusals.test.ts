@@ -73,6 +73,10 @@ const inDialog = (
 
 /** How each change of the page is made; `findMutations` names them. */
 const CHANGES: Readonly<Record<string, Change>> = {
+  'pages/alerts.tsx admin.alerts.set': {
+    path: '/alerts',
+    send: ({ page }) => page.getByLabel('an API key ends soon').click(),
+  },
   'pages/catalog.tsx admin.team.policy.set': {
     path: '/catalog',
     send: ({ page }) => page.getByLabel('Allow Tough').click(),
@@ -355,6 +359,7 @@ async function inputOf(procedure: string, name: string): Promise<unknown> {
   if (name === 'pages/end-key.tsx admin.apiKeys.rotate')
     return { key_id: await idOf('api_key', `name = 'users:write'`), grace_s: 0 };
   const inputs: Readonly<Record<string, unknown>> = {
+    'admin.alerts.set': { kinds: ['keys'] },
     'admin.team.policy.set': { blocked: ['per_tough'] },
     'admin.team.memberPolicy.set': { ...ofMember, blocked: ['per_tough'] },
     'admin.team.release.set': { released: CATALOG.map(({ id }) => id).toSorted() },
