@@ -281,7 +281,10 @@ async function unrecorded(work: () => Promise<void>): Promise<void> {
 /** Whether an entry of the audit log can be refused, and with it a change. */
 const entriesAre = (state: 'enabled' | 'disabled'): Promise<unknown> =>
   api.db.pool.query(
-    `alter table audit_log ${state === 'enabled' ? 'enable' : 'disable'} trigger refuse_entry`,
+    // Changes that write no entry are refused at their table.
+    ['audit_log', 'alert_subscription']
+      .map((table) => `alter table ${table} ${state.slice(0, -1)} trigger refuse_entry`)
+      .join(';'),
   );
 
 /** The changes whose response shows a secret. */
@@ -475,6 +478,8 @@ describe.skipIf(SKIPPED !== '')(`the admin page: refusals${SKIPPED}`, () => {
     await api.db.pool.query(
       `create function refuse_entry() returns trigger language plpgsql as
          $$ begin raise exception 'no entry can be written'; end $$;
+       create trigger refuse_entry before insert on alert_subscription
+         for each row execute function refuse_entry();
        create trigger refuse_entry before insert on audit_log
          for each row when (new.team_id = 'team_refused') execute function refuse_entry()`,
     );
