@@ -15,6 +15,9 @@ import { makeSeed, makeTeam } from '../support/seed.ts';
 /** What a browser may have to load for one page, compressed. */
 const PAGE_MAX_BYTES = 100_000;
 
+/** So much can a program read at once, with room for its work. */
+const FULL_MAX = 120_000;
+
 let api: TestApi;
 let pages: readonly CrawledPage[];
 beforeAll(async () => {
@@ -280,13 +283,32 @@ describe('for programs', () => {
     expect(own.filter((link) => !link.startsWith(`${api.url}/`))).toEqual([]);
   });
 
-  it('lists all pages in llms.txt, and holds them in llms-full.txt', async () => {
+  it('lists all pages in llms.txt, and holds them in llms-full.txt but for the past', async () => {
     const [index, full] = [await textOf('/llms.txt'), await textOf('/llms-full.txt')];
     expect(index.startsWith('# Team Customer API\n\n> ')).toBe(true);
+    const missing: string[] = [];
     for (const path of paths()) {
       expect(index).toContain(`(${api.url}${path}.md)`);
-      expect(full).toContain(await textOf(`${path}.md`));
+      const [title = ''] = (await textOf(`${path}.md`)).split('\n');
+      if (!full.split('\n').includes(title)) missing.push(path);
     }
+    expect(missing).toEqual(['/docs/changelog']);
+    // A guide stands there as it is.
+    expect(full).toContain(await textOf('/docs/webhooks.md'));
+    expect(full.length).toBeLessThan(FULL_MAX);
+  });
+
+  it('has samples in one language, which the reader may name', async () => {
+    const languages = (text: string) =>
+      new Set([...text.matchAll(/^```(\w+)$/gm)].map(([, id]) => id));
+    const page = '/docs/reference/assignments-create.md';
+    expect([...languages(await textOf(page))]).toEqual(['bash', 'json']);
+    expect([...languages(await textOf(`${page}?language=python`))]).toEqual(['python', 'json']);
+    expect(await textOf(`${page}?language=cobol`)).toBe(await textOf(page));
+    const full = languages(await textOf('/llms-full.txt?language=go'));
+    expect([...full]).toContain('go');
+    for (const other of ['python', 'php', 'java', 'csharp', 'ruby'])
+      expect(full).not.toContain(other);
   });
 });
 

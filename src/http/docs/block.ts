@@ -13,15 +13,24 @@ export interface Heading {
   readonly text: string;
 }
 
+/** Who reads the Markdown of a page. */
+export interface Reader {
+  /** The id of the language of the samples. What has none in it shows its first one. */
+  readonly language: string;
+  /** Whether all pages are read at once. */
+  readonly hasAllPages?: boolean;
+}
+
 export interface Block {
   /** Makes the HTML. Not before it is needed: the search index wants only the Markdown. */
   readonly render: () => Html;
-  readonly markdown: string;
+  /** A function, if it depends on who reads it. */
+  readonly markdown: string | ((reader: Reader) => string);
   readonly headings: readonly Heading[];
 }
 
 /** A block without headings. */
-export function block(render: () => Html, markdown: string): Block {
+export function block(render: () => Html, markdown: Block['markdown']): Block {
   return { render, markdown, headings: [] };
 }
 
@@ -29,7 +38,7 @@ export function block(render: () => Html, markdown: string): Block {
 export function wrap(blocks: readonly Block[], around: (inner: readonly Html[]) => Html): Block {
   return {
     render: () => around(blocks.map((one) => one.render())),
-    markdown: joinMarkdown(blocks),
+    markdown: (reader) => joinMarkdown(blocks, reader),
     headings: blocks.flatMap((one) => one.headings),
   };
 }
@@ -47,9 +56,17 @@ export function columns(parts: {
   ];
 }
 
-export function joinMarkdown(blocks: readonly Block[]): string {
+/** Blocks that say what another page says: left out for who reads all pages at once. */
+export function repeated(blocks: readonly Block[]): Block[] {
+  return blocks.map((one) => ({
+    ...one,
+    markdown: (reader) => (reader.hasAllPages ? '' : joinMarkdown([one], reader)),
+  }));
+}
+
+export function joinMarkdown(blocks: readonly Block[], reader: Reader): string {
   return blocks
-    .map((one) => one.markdown.trim())
+    .map(({ markdown }) => (typeof markdown === 'string' ? markdown : markdown(reader)).trim())
     .filter((text) => text !== '')
     .join('\n\n');
 }

@@ -13,6 +13,7 @@ import { searchPage } from './pages/search-page.ts';
 import { createResource, type Resource } from '../api/resource.ts';
 import { sendResource } from './send-resource.ts';
 import { createSearch } from './assets/search.js';
+import { DEFAULT_LANGUAGE, LANGUAGES } from './samples/languages.ts';
 import { searchEntries } from './search-index.ts';
 import { renderPage, type Frame } from './shell.ts';
 import { createSite, navigationOf, pagesOf } from './site.ts';
@@ -57,7 +58,7 @@ export function docsRouter(options: DocsOptions): Router {
     const path = request.path.replace(/(?<=.)\/$/, '');
     const resource = resources.get(path);
     if (resource) {
-      const found = await resource();
+      const found = await resource(languageOf(request.query['language']));
       // One answer has been counted before.
       const extra = Math.floor(found.bytes / BYTES_PER_COST);
       if (extra > 0) await options.slowDown(request, extra);
@@ -75,7 +76,8 @@ export function docsRouter(options: DocsOptions): Router {
 
 /** Everything that is served. What is the same for every reader is kept once it is made. */
 interface Contents {
-  readonly resources: ReadonlyMap<string, () => Resource | Promise<Resource>>;
+  /** By path. What programs read has its samples in the given language. */
+  readonly resources: ReadonlyMap<string, (language: string) => Resource | Promise<Resource>>;
   readonly searchResults: (query: string) => Promise<Resource>;
   readonly notFound: () => Resource;
 }
@@ -93,14 +95,20 @@ function readContents(options: DocsOptions): Contents {
   const frame: Frame = { site, navigation, pages, asset };
   const entries = once(() => searchEntries(pages));
   const search = once(async () => createSearch(await entries()));
-  const resources = new Map<string, () => Resource | Promise<Resource>>([
+  const resources = new Map<string, (language: string) => Resource | Promise<Resource>>([
     ...[...assets].map(([name, one]) => [`/docs/assets/${name}`, () => one] as const),
     ...pages.flatMap((page) => [
       [page.path, once(() => createResource(HTML, renderPage(frame, page)))] as const,
-      [`${page.path}.md`, once(() => createResource(MARKDOWN, markdownPage(site, page)))] as const,
+      [
+        `${page.path}.md`,
+        byLanguage((language) => createResource(MARKDOWN, markdownPage(site, page, { language }))),
+      ] as const,
     ]),
     ['/llms.txt', once(() => createResource(TEXT, llmsIndex(site, navigation)))],
-    ['/llms-full.txt', once(() => createResource(TEXT, llmsFull(site, pages)))],
+    [
+      '/llms-full.txt',
+      byLanguage((language) => createResource(TEXT, llmsFull(site, pages, language))),
+    ],
     [
       '/docs/search.json',
       once(async () => {
@@ -117,4 +125,15 @@ function readContents(options: DocsOptions): Contents {
     },
     notFound: once(() => createResource(HTML, renderPage(frame, notFoundPage(site)))),
   };
+}
+
+/** The language of the samples that a reader wants; the first one if there is no such language. */
+function languageOf(wanted: unknown): string {
+  return LANGUAGES.find(({ id }) => id === wanted)?.id ?? DEFAULT_LANGUAGE;
+}
+
+/** Makes each language's text once, when somebody reads it. */
+function byLanguage(make: (language: string) => Resource): (language: string) => Resource {
+  const made = new Map(LANGUAGES.map(({ id }) => [id, once(() => make(id))]));
+  return (language) => made.get(language)?.() ?? make(language);
 }

@@ -3,6 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { joinMarkdown, wrap } from './block.ts';
 import { html } from './html.ts';
 import type { Page } from './page.ts';
+import { DEFAULT_LANGUAGE } from './samples/languages.ts';
 import type { SearchEntry } from './assets/search.js';
 
 /** These repeat in all pages of operations what the page of errors says. */
@@ -25,7 +26,9 @@ function entriesOf(page: Page): SearchEntry[] {
   const first = { path: page.path, section: '', lines: [page.description] };
   const sections = [first];
   let next = 0;
-  for (const line of withoutCode(joinMarkdown(blocks)).split('\n')) {
+  for (const line of withoutCode(joinMarkdown(blocks, { language: DEFAULT_LANGUAGE })).split(
+    '\n',
+  )) {
     const heading = /^#{1,6} /.test(line) ? headings[next] : undefined;
     if (heading) {
       next += 1;

@@ -1,5 +1,5 @@
 /** What programs read: a Markdown twin of each page, llms.txt and llms-full.txt. */
-import { joinMarkdown } from './block.ts';
+import { joinMarkdown, type Reader } from './block.ts';
 import type { NavigationGroup, Page, Site } from './page.ts';
 import { pagesOf } from './site.ts';
 
@@ -8,8 +8,8 @@ const SUMMARY =
   'cases, with signed webhooks.';
 
 /** The page as Markdown. Links lead to the Markdown of other pages. */
-export function markdownPage(site: Site, page: Page): string {
-  const text = `# ${page.title}\n\n${joinMarkdown(page.content())}\n`;
+export function markdownPage(site: Site, page: Page, reader: Reader): string {
+  const text = `# ${page.title}\n\n${joinMarkdown(page.content(), reader)}\n`;
   return text.replaceAll(/\]\((\/[^)#\s]*)(#[^)\s]*)?\)/g, (_match, path: string, hash = '') => {
     const isPage = path.startsWith('/docs');
     return `](${site.publicUrl}${path}${isPage ? '.md' : ''}${String(hash)})`;
@@ -35,7 +35,14 @@ export function llmsIndex(site: Site, navigation: readonly NavigationGroup[]): s
   ].join('\n\n');
 }
 
-/** All pages, one after the other. */
-export function llmsFull(site: Site, pages: readonly Page[]): string {
-  return pages.map((page) => markdownPage(site, page)).join('\n\n---\n\n');
+/**
+ * All pages, one after the other, with their samples in one language: small enough for a program
+ * that reads it at once. What the pages of operations repeat stands once, and history is left out.
+ */
+export function llmsFull(site: Site, pages: readonly Page[], language: string): string {
+  const reader = { language, hasAllPages: true };
+  return pages
+    .filter(({ isHistory }) => isHistory !== true)
+    .map((page) => markdownPage(site, page, reader))
+    .join('\n\n---\n\n');
 }

@@ -10,6 +10,7 @@ export function changelogPage(site: Site): Page {
     path: '/docs/changelog',
     title: 'Changelog',
     description: 'What changed in each release, newest first.',
+    isHistory: true,
     content: () => [
       site.markdown.block(
         readFileSync(FILE, 'utf8')

@@ -85,7 +85,7 @@ function describe(schema: Schema, field: Field): string {
   const values = knownValues(schema, base);
   const facts = [
     values,
-    base.includes(' characters') ? null : boundsOf(schema),
+    base.includes(' characters') || /(?:^|_)id$/.test(field.name) ? null : boundsOf(schema),
     schema.default === undefined || emptyArray(schema.default)
       ? null
       : `Default: \`${JSON.stringify(schema.default)}\`.`,

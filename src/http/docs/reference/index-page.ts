@@ -1,5 +1,5 @@
 /** The index of all operations by resource. */
-import { block, heading, type Block } from '../block.ts';
+import { block, heading, repeated, type Block } from '../block.ts';
 import { html } from '../html.ts';
 import type { Page, Site } from '../page.ts';
 import { slugOf } from '../slug.ts';
@@ -24,13 +24,14 @@ export function referenceIndex(site: Site): Page {
       ...tags.flatMap(({ name, description }) => [
         heading(2, name, slugOf(name)),
         site.markdown.block(description),
-        operationList(
-          site,
-          operations.filter(({ tag }) => tag === name),
-        ),
+        ...repeated([
+          operationList(
+            site,
+            operations.filter(({ tag }) => tag === name),
+          ),
+        ]),
       ]),
-      heading(2, 'Objects', 'objects'),
-      objectList(site),
+      ...repeated([heading(2, 'Objects', 'objects'), objectList(site)]),
     ],
   };
 }

@@ -1,5 +1,5 @@
 /** The page of one object: its fields, an example, and the operations that return it. */
-import { codeBlock, columns, heading, type Block } from '../block.ts';
+import { codeBlock, columns, heading, repeated, type Block } from '../block.ts';
 import type { Page, Site } from '../page.ts';
 import { jsonText } from '../samples/literals.ts';
 import { fieldList, fieldsOf } from './fields.ts';
@@ -33,7 +33,7 @@ export function objectPage(site: Site, name: string): Page {
         rest: [
           heading(2, 'Fields', 'fields'),
           fieldList(site, 'field', fieldsOf(schema, false)),
-          ...usedBy(site, returning),
+          ...repeated(usedBy(site, returning)),
         ],
       }),
   };

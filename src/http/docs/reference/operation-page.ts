@@ -1,6 +1,6 @@
 /** The page of one operation. */
 import { PROBLEMS, type ProblemCode } from '../../../core/problem.ts';
-import { block, codeBlock, columns, heading, type Block } from '../block.ts';
+import { block, codeBlock, columns, heading, repeated, type Block } from '../block.ts';
 import { html } from '../html.ts';
 import { tableHtml } from '../markdown.ts';
 import type { Page, Site } from '../page.ts';
@@ -28,9 +28,9 @@ export function operationPage(site: Site, operation: Operation): Page {
           ...parameterList(site, operation, 'path', 'Path parameters'),
           ...parameterList(site, operation, 'query', 'Query parameters'),
           ...body(site, operation),
-          ...parameterList(site, operation, 'header', 'Headers'),
+          ...repeated(parameterList(site, operation, 'header', 'Headers')),
           ...response(site, operation),
-          ...errors(site, operation.errors),
+          ...repeated(errors(site, operation.errors)),
         ],
       }),
   };
@@ -58,7 +58,7 @@ function samples(site: Site, operation: Operation): Block[] {
   return [
     heading(2, 'Request', 'request'),
     requestTabs(sampleRequest(operation, site)),
-    codeBlock(`Response ${success.status}`, jsonText(success.example), 'json'),
+    ...repeated([codeBlock(`Response ${success.status}`, jsonText(success.example), 'json')]),
   ];
 }
 
@@ -94,7 +94,7 @@ function response(site: Site, { success }: Operation): Block[] {
   const description = `${success.status}: ${success.description}`;
   const intro = site.markdown.block(`${description} The body is ${text}.`);
   const fields = fieldList(site, 'response', fieldsOf(success.schema, false));
-  return [heading(2, 'Response', 'response'), intro, fields];
+  return [heading(2, 'Response', 'response'), intro, ...repeated([fields])];
 }
 
 function errors(site: Site, list: readonly OperationError[]): Block[] {

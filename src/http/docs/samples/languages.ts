@@ -9,6 +9,8 @@ import { python } from './python.ts';
 import { ruby } from './ruby.ts';
 import type { SampleLanguage } from './sample-request.ts';
 
+export const DEFAULT_LANGUAGE = curl.id;
+
 export const LANGUAGES: readonly SampleLanguage[] = [
   curl,
   javascript,

@@ -45,7 +45,10 @@ export function sampleTabs(samples: readonly Sample[]): Block {
         <div class="tabs" aria-label="Language">${buttons}</div>
         ${samples.map(panel)}
       </div>`,
-    samples.map(markdownOf).join('\n\n'),
+    ({ language }) => {
+      const shown = samples.find(({ id }) => id === language) ?? samples[0];
+      return shown ? markdownOf(shown) : '';
+    },
   );
 }
 
