@@ -207,7 +207,7 @@ function MemberTable({
       cell: ({ role, rights }) => (
         <>
           {t.roles[role as keyof typeof t.roles] ?? role}
-          {rights.length > 0 && <small className="soft"> · {t.members.right}</small>}
+          {rights.length > 0 && <small className="sub beside-role">{t.members.right}</small>}
         </>
       ),
     },
