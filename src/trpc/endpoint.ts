@@ -12,7 +12,7 @@ import { runCall, type WithheldOutput } from './call.ts';
 import { runRepeatable, type Context } from './context.ts';
 import { refuseUnstorableJson, requireScope, requireTeam } from './guards.ts';
 import { t } from './init.ts';
-import type { Meta, Operation } from './operation.ts';
+import type { Meta, Operation, ProblemCauses } from './operation.ts';
 import { protect, type Protection, type ProtectionOf } from './protection.ts';
 
 export interface Declaration<I extends z.ZodType, O extends z.ZodType, P = undefined> {
@@ -35,8 +35,11 @@ export interface Declaration<I extends z.ZodType, O extends z.ZodType, P = undef
   readonly isBodyOptional?: true;
   /** 200 by default. */
   readonly successStatus?: 200 | 201 | 202;
-  /** The problem codes besides those that follow from the other fields (see `metaOf`). */
-  readonly errors?: readonly ProblemCode[];
+  /**
+   * The problem codes besides those that follow from the other fields (see `metaOf`), each with
+   * what it means for this operation: a sentence for customers. One that follows may be named, too.
+   */
+  readonly errors?: ProblemCauses;
   /** How personal fields of the output are protected. An output that has some needs it. */
   readonly privacy?: Protection;
   /** The `Location` of the created resource; `{id}` is replaced by the id of the output. */
@@ -203,7 +206,8 @@ function metaOf(
   operation: Operation,
 ): Meta {
   const { method, path, scope, tag, summary, description } = declaration;
-  const errors: ProblemCode[] = [...COMMON_ERRORS, ...(declaration.errors ?? [])];
+  const own = Object.keys(declaration.errors ?? {}) as ProblemCode[];
+  const errors: ProblemCode[] = [...COMMON_ERRORS, ...own];
   if (scope) errors.push('insufficient_scope');
   if (declaration.privacy === 'refuse') errors.push('privacy_restricted');
   if (method === 'POST') errors.push('conflict', 'idempotency_mismatch');
@@ -219,11 +223,28 @@ function metaOf(
       scope,
       successStatus: declaration.successStatus ?? 200,
       errors: [...new Set(errors)],
+      causes: { ...impliedCauses(declaration), ...declaration.errors },
       outputName: declaration.outputName,
       bodyName: declaration.bodyName ?? null,
       needsBody: declaration.bodyName !== undefined && declaration.isBodyOptional !== true,
       location: declaration.location ?? null,
       example: declaration.example,
     },
+  };
+}
+
+/** What the codes mean that follow from the method and the path. */
+function impliedCauses({
+  method,
+  path,
+}: Pick<Declaration<z.ZodType, z.ZodType>, 'method' | 'path'>): ProblemCauses {
+  const parameter = /\{(\w+)\}/.exec(path)?.[1];
+  return {
+    ...(method === 'POST' && {
+      conflict: 'A call with the same `Idempotency-Key` is still running.',
+    }),
+    ...(parameter !== undefined && {
+      not_found: `The team has nothing with this \`${parameter}\`.`,
+    }),
   };
 }

@@ -63,7 +63,14 @@ export const assignments = {
     outputName: 'Assignment',
     bodyName: 'AssignmentCreate',
     successStatus: 201,
-    errors: ['not_found', 'vorgabe_gesperrt', 'kombination_ungueltig'],
+    errors: {
+      not_found: '`member_id` is no active or invited member of the team.',
+      vorgabe_gesperrt:
+        'A policy of the team or of the recipient blocks the situation, personality or industry.',
+      kombination_ungueltig:
+        'Situation, personality or industry is unknown, not visible to the team, or may not be ' +
+        'combined like this; `dimension` says which.',
+    },
     location: '/assignments/{id}',
     privacy: { echoes: ['member_user_id'] },
     privateOf: ({ input }) => input.member_id,

@@ -57,7 +57,7 @@ export const cases = {
     bodyName: 'CaseCreate',
     privacy: { echoes: ['user_id'] },
     successStatus: 201,
-    errors: ['not_found'],
+    errors: { not_found: '`user_id` is no active member of the team.' },
     location: '/cases/{id}',
     example: {
       body: {

@@ -3,7 +3,7 @@ import { decrypt, encrypt, type AppSecrets } from '../../core/encryption.ts';
 import { EVENT_API_VERSION, SUBSCRIBABLE_EVENTS, type EventType } from '../../core/events.ts';
 import type { Privacy } from '../../core/privacy.ts';
 import { makeWebhookSecret, newId } from '../../core/ids.ts';
-import { invalidField, notFound } from '../../core/problem.ts';
+import { checkAll, invalidField, notFound } from '../../core/problem.ts';
 import { earlierSecretsText, readEarlierSecrets } from '../../core/signing-secrets.ts';
 import type { Db } from '../../db/client.ts';
 import { forgetKeptDetails } from '../../db/kept-responses.ts';
@@ -54,8 +54,10 @@ export async function createEndpoint(
   appSecret: string,
 ): Promise<{ row: EndpointRow; secret: string }> {
   const { teamId, at } = context;
-  const events = rules.requireSubscribable(wanted.events);
-  const host = requireTarget(wanted.target);
+  const [events, host] = checkAll(
+    () => rules.requireSubscribable(wanted.events),
+    () => requireTarget(wanted.target),
+  );
   return db.transaction(async (tx) => {
     rules.requireRoom(await store.countEndpointsLocked(tx, teamId));
     const row: EndpointRow = {
@@ -100,10 +102,11 @@ export async function updateEndpoint(
 ): Promise<EndpointRow> {
   const { teamId } = context;
   const { url, description } = change;
-  const status =
-    change.status === undefined ? undefined : rules.requireSettableStatus(change.status);
-  const events = change.events === undefined ? undefined : rules.requireSubscribable(change.events);
-  const host = target === null ? undefined : requireTarget(target);
+  const [status, events, host] = checkAll(
+    () => (change.status === undefined ? undefined : rules.requireSettableStatus(change.status)),
+    () => (change.events === undefined ? undefined : rules.requireSubscribable(change.events)),
+    () => (target === null ? undefined : requireTarget(target)),
+  );
   const named = Object.entries({ url, description, events, status }).flatMap(([name, value]) =>
     value === undefined ? [] : [name],
   );

@@ -147,7 +147,7 @@ function describeProblems(
     examples[code] = component === null ? example : refTo('examples', component);
   }
   return {
-    description: describeCodes(status, codes),
+    description: describeCodes(endpoint, status, codes),
     headers: problemHeaders(endpoint, status, codes),
     content: { 'application/problem+json': { schema: problemRef, examples } },
   };
