@@ -667,6 +667,7 @@ export const de: Texts = {
       too_big: 'Es ist zu lang oder zu groß.',
       too_many_values: 'Es wurde mehr als einmal angegeben.',
       unrecognized_keys: 'Ein Feld ist hier nicht bekannt. Vielleicht ist es falsch geschrieben.',
+      ignored: 'Ein Parameter ist hier nicht bekannt und wurde nicht beachtet.',
       not_found: 'Es nennt etwas, das es nicht gibt.',
     },
     sameCode: 'Alle Anfragen mit diesem Fehler',

@@ -635,6 +635,7 @@ export const en = {
       too_big: 'It is too long or too large.',
       too_many_values: 'It was given more than once.',
       unrecognized_keys: 'A field is not known here. It may be misspelt.',
+      ignored: 'A parameter is not known here and was ignored.',
       not_found: 'It names something that does not exist.',
     } as Readonly<Record<string, string>>,
     sameCode: 'All requests with this error',

@@ -60,6 +60,8 @@ export interface RestExchange {
   readonly trace: RequestTrace | null;
   /** null before the key is looked up, and if the database could not be reached. */
   authentication: Authentication | null;
+  /** The query parameters that the operation does not know. */
+  ignored: readonly string[];
   /** The text of the problem in the response; null if there is none. */
   problemText: string | null;
 }

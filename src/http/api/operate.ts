@@ -12,6 +12,7 @@ import {
   type ApiResponse,
   type IdempotentOutcome,
 } from './idempotency.ts';
+import { IGNORED_HEADER, ignoredHeader, ignoredParameters } from './ignored-parameters.ts';
 import { readInput } from './request-input.ts';
 import { answer, problemToResponse } from './respond.ts';
 import type { CompiledRoute, Match } from './routes.ts';
@@ -45,11 +46,20 @@ export async function operate(
 ): Promise<void> {
   const { match } = exchange;
   if (match.kind !== 'route') throw new Error('a tenant without a route');
+  if (exchange.query !== '') tellIgnored(exchange, match.route);
   if (match.route.endpoint.method !== 'GET') return write(exchange, match, tenant);
   // Another object: the key or its team has changed since its last request.
   const response =
     speculative?.tenant === tenant ? speculative.response : read(exchange, match, tenant);
   answer(exchange, await response);
+}
+
+/** Also with a refusal: another parameter may be the reason for it. */
+function tellIgnored(exchange: RestExchange, route: CompiledRoute): void {
+  const names = ignoredParameters(exchange.query, route);
+  if (names.length === 0) return;
+  exchange.ignored = names;
+  exchange.response.setHeader(IGNORED_HEADER, ignoredHeader(names));
 }
 
 type RouteMatch = Extract<Match, { readonly kind: 'route' }>;

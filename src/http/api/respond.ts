@@ -157,6 +157,7 @@ export function finish(exchange: RestExchange): void {
       ip,
       problem: problemText === null ? null : (JSON.parse(problemText) as AnsweredCall['problem']),
       declared: declaredNames(endpointOf(exchange)),
+      ignored: exchange.ignored,
     });
   }
   options.logger.info(

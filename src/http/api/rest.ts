@@ -111,6 +111,7 @@ function begin(
     match,
     trace: options.tracing?.request(request.headers['traceparent'], startedAt) ?? null,
     authentication: null,
+    ignored: [],
     problemText: null,
   };
 }

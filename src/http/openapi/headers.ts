@@ -59,6 +59,14 @@ const HEADERS = {
     schema: { anyOf: [{ type: 'string', enum: ['de', 'en'] }, { type: 'string' }] },
     example: 'en',
   },
+  'Svc-Ignored-Parameters': {
+    description:
+      'The query parameters that the operation does not know and has ignored, ten at most, ' +
+      'percent-encoded and separated by commas. Present only if there are some: look for a ' +
+      'misspelt name.',
+    schema: { type: 'string' },
+    example: 'sicne, limti',
+  },
   Location: {
     description: 'The path of the created resource.',
     required: true,
@@ -139,6 +147,7 @@ const ALWAYS: readonly HeaderName[] = [
   'RateLimit-Remaining',
   'RateLimit-Reset',
   'Content-Language',
+  'Svc-Ignored-Parameters',
 ];
 
 /** Problems that idempotency never stores, so they are never replayed. */
