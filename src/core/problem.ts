@@ -17,6 +17,7 @@ const CATALOGUE = {
   seat_limit_reached: [409, 'Alle Plätze sind belegt', 'Seat limit reached'],
   last_admin: [409, 'Letzte Administratorin', 'Last admin'],
   owner: [409, 'Inhaberin des Teams', 'Team owner'],
+  precondition_failed: [412, 'Inzwischen geändert', 'Precondition failed'],
   validation_error: [422, 'Ungültige Eingabe', 'Validation error'],
   idempotency_mismatch: [422, 'Idempotency-Key schon anders verwendet', 'Idempotency key reused'],
   kombination_ungueltig: [422, 'Ungültige Kombination', 'Invalid combination'],

@@ -38,6 +38,8 @@ export interface RestFacts {
   readonly outputName: string;
   readonly bodyName: string | null;
   readonly needsBody: boolean;
+  /** Whether it takes `If-Match`. */
+  readonly isConditional: boolean;
   /** The `Location` of the created resource; `{id}` is replaced by the id of the output. */
   readonly location: string | null;
   readonly example: { readonly body?: unknown; readonly output: unknown };

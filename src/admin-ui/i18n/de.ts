@@ -137,6 +137,7 @@ export const de: Texts = {
     internal: 'Bei uns ist etwas schiefgegangen.',
     unavailable: 'Der Dienst ist gerade ausgelastet.',
     changed_meanwhile: 'Inzwischen hat jemand anderes das geändert. Nichts wurde gespeichert.',
+    precondition_failed: 'Inzwischen hat jemand anderes das geändert. Nichts wurde gespeichert.',
     network: 'Der Dienst antwortet nicht. Funktioniert Ihre Verbindung?',
   },
   reasons: {
@@ -624,6 +625,7 @@ export const de: Texts = {
       seat_limit_reached: 'Alle Plätze belegt',
       last_admin: 'Letzte Administration',
       owner: 'Gehört dem Team',
+      precondition_failed: 'Inzwischen geändert',
       validation_error: 'Ungültige Eingabe',
       idempotency_mismatch: 'Mit anderem Inhalt wiederholt',
       kombination_ungueltig: 'Passt nicht zusammen',

@@ -127,6 +127,7 @@ export const en = {
     internal: 'Something went wrong on our side.',
     unavailable: 'The service is busy at the moment.',
     changed_meanwhile: 'Somebody else has changed this meanwhile. Nothing was saved.',
+    precondition_failed: 'Somebody else has changed this meanwhile. Nothing was saved.',
     network: 'The service does not answer. Is your connection working?',
   },
   /** Reasons of refusal, by their code in the API. Others are shown as the API words them. */
@@ -593,6 +594,7 @@ export const en = {
       seat_limit_reached: 'All seats taken',
       last_admin: 'Last admin',
       owner: 'Owner of the team',
+      precondition_failed: 'Changed meanwhile',
       validation_error: 'Invalid input',
       idempotency_mismatch: 'Repeated with other content',
       kombination_ungueltig: 'Does not fit together',

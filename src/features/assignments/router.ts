@@ -125,6 +125,11 @@ export const assignments = {
     outputName: 'Assignment',
     bodyName: 'AssignmentUpdate',
     privacy: { echoes: ['member_user_id'] },
+    current: {
+      shape: assignment,
+      read: async ({ tx, ctx, input }) =>
+        toAssignment(await service.lockAssignment(tx, ctx.team.id, input.assignment_id, 'change')),
+    },
     example: { body: { status: 'done' }, output: { ...example, status: 'done' } },
   }).mutation(async ({ ctx, input }) => {
     const { assignment_id, ...change } = input;
@@ -143,6 +148,11 @@ export const assignments = {
     input: removeInput,
     output: okOutput,
     outputName: 'Ok',
+    current: {
+      shape: assignment,
+      read: async ({ tx, ctx, input }) =>
+        toAssignment(await service.lockAssignment(tx, ctx.team.id, input.assignment_id, 'removal')),
+    },
     example: { output: { ok: true } },
   }).mutation(async ({ ctx, input }) => {
     await service.removeAssignment(ctx.db, changeContextOf(ctx), input.assignment_id);

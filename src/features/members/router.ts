@@ -117,6 +117,11 @@ export const members = {
       owner: 'The member is the owner of the team, whose role stays as it is.',
       last_admin: 'The member is the only active admin and would no longer be one.',
     },
+    current: {
+      shape: member,
+      read: async ({ tx, ctx, input }) =>
+        toMember(await service.lockMember(tx, ctx.team.id, input.member_id)),
+    },
     example: { body: { role: 'admin' }, output: { ...example, role: 'admin' } },
   }).mutation(async ({ ctx, input }) =>
     toMember(await service.changeRole(ctx.db, changeContextOf(ctx), input.member_id, input.role)),
@@ -137,6 +142,11 @@ export const members = {
     errors: {
       owner: 'The member is the owner of the team, who cannot be removed.',
       last_admin: 'The member is the only active admin of the team.',
+    },
+    current: {
+      shape: member,
+      read: async ({ tx, ctx, input }) =>
+        toMember(await service.lockMember(tx, ctx.team.id, input.member_id)),
     },
     example: { output: { ok: true } },
   }).mutation(async ({ ctx, input }) => {

@@ -5,9 +5,10 @@ import type { Privacy } from '../../core/privacy.ts';
 import { makeWebhookSecret, newId } from '../../core/ids.ts';
 import { checkAll, invalidField, notFound } from '../../core/problem.ts';
 import { earlierSecretsText, readEarlierSecrets } from '../../core/signing-secrets.ts';
-import type { Db } from '../../db/client.ts';
+import type { Db, Tx } from '../../db/client.ts';
 import { forgetKeptDetails } from '../../db/kept-responses.ts';
 import { record, type ChangeContext } from '../../db/outbox.ts';
+import { lockRow, type LockedFor } from '../../db/row-lock.ts';
 import {
   parseTarget,
   resolveTarget,
@@ -79,6 +80,17 @@ export async function createEndpoint(
     });
     return { row, secret };
   });
+}
+
+/** Reads the endpoint and locks it until the transaction ends. Throws `not_found`. */
+export async function lockEndpoint(
+  tx: Tx,
+  teamId: string,
+  endpointId: string,
+  to: LockedFor,
+): Promise<EndpointRow> {
+  lockRow(tx, 'webhook_endpoint', { teamId, id: endpointId, to });
+  return getEndpoint(tx, teamId, endpointId);
 }
 
 /** A field that is undefined stays as it is, null clears it. */

@@ -10,6 +10,7 @@ import type { Services } from '../../trpc/context.ts';
 import type { Authentication, CreateAuthenticator } from './authentication/authenticator.ts';
 import type { RateLimits } from './authentication/rate-limits.ts';
 import type { Bodies } from './bodies.ts';
+import type { createCompressor } from './compress.ts';
 import type { CallerLimits } from './caller-limits.ts';
 import type { Match } from './routes.ts';
 
@@ -30,6 +31,7 @@ export interface RestOptions {
   readonly ipOf: (request: IncomingMessage) => string | null;
   readonly callerLimits: CallerLimits;
   readonly bodies: Bodies;
+  readonly compress: ReturnType<typeof createCompressor>;
   readonly observe: (route: string, status: number, seconds: number) => void;
   /** Called for each request with a valid key. It must be fast and synchronous. */
   readonly countUse?: (teamId: string, keyId: string, status: number, used: number) => void;

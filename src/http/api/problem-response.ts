@@ -80,6 +80,7 @@ const EXPLAINED: ReadonlySet<ProblemCode> = new Set<ProblemCode>([
   'not_found',
   'seat_limit_reached',
   'last_admin',
+  'precondition_failed',
   'owner',
   'idempotency_mismatch',
 ]);
