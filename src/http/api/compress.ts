@@ -44,7 +44,7 @@ export function chooseEncoding(
 ): ContentEncoding | null {
   if (acceptEncoding === undefined || bytes < COMPRESSED_MIN_BYTES) return null;
   const headers = { 'accept-encoding': acceptEncoding };
-  // The best first: clients accept all of them with the same weight.
+  // Of equal weights it takes the one that the client names first: at these levels that is no loss.
   const chosen = new Negotiator({ headers } as never).encoding(['br', 'gzip', 'identity']);
   return chosen === 'br' || chosen === 'gzip' ? chosen : null;
 }
