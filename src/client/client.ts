@@ -53,15 +53,12 @@ type Row = readonly [id: string, method: string, path: string];
 
 /** Makes a client of one API key. It holds no connection, so it needs no end. */
 export function createClient(options: ClientOptions): Client {
+  const sender = { ...options, warned: new Set<string>() };
   const callerOf =
     ([, method, path]: Row) =>
     (input: Input = {}, { signal, idempotencyKey }: RequestOptions = {}): Promise<unknown> => {
       const call = (more: Input): Promise<unknown> =>
-        send(
-          prepare(options, method, path, { ...input, ...more }, idempotencyKey),
-          options,
-          signal,
-        );
+        send(prepare(options, method, path, { ...input, ...more }, idempotencyKey), sender, signal);
       if (method !== 'GET') return call({});
       // What is no list has no entries either, and its type does not offer them.
       const read = (more: Input) => call(more) as Promise<Page<unknown>>;
@@ -98,6 +95,7 @@ function prepare(
   const query = isRead ? new URLSearchParams([...rest].map(pairOf)).toString() : '';
   return {
     method,
+    route: path,
     url: `${baseUrl.replace(/\/+$/, '')}${filled}${query === '' ? '' : `?${query}`}`,
     headers: {
       authorization: `Bearer ${apiKey}`,

@@ -27,6 +27,11 @@ export interface ClientOptions {
   readonly maxRetries?: number;
   /** How long an attempt may take, in milliseconds. Default: 30,000. */
   readonly timeoutMs?: number;
+  /**
+   * Told once of each parameter that the API does not know and has ignored. Default:
+   * `console.warn`.
+   */
+  readonly warn?: (message: string) => void;
   /** Instead of the global one, for instance with a proxy. */
   readonly fetch?: (request: Request) => Promise<Response>;
 }
@@ -42,10 +47,17 @@ export interface RequestOptions {
 /** A call that is ready to be sent, any number of times. */
 export interface PreparedCall {
   readonly method: string;
+  /** The path with the names of its parameters. */
+  readonly route: string;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   /** JSON; null without a body. */
   readonly body: string | null;
+}
+
+/** How a client calls, and what it has warned of. */
+export interface Sender extends ClientOptions {
+  readonly warned: Set<string>;
 }
 
 interface Outcome {
@@ -60,7 +72,7 @@ interface Outcome {
 /** Returns the body of the success. Throws an {@link ApiError} or {@link ConnectionError}. */
 export async function send(
   call: PreparedCall,
-  client: ClientOptions,
+  client: Sender,
   signal: AbortSignal | undefined,
 ): Promise<unknown> {
   const { maxRetries = RETRIES } = client;
@@ -77,10 +89,12 @@ export async function send(
 }
 
 async function attemptOnce(
-  { url, method, headers, body }: PreparedCall,
-  { timeoutMs = TIMEOUT_MS, fetch = globalThis.fetch }: ClientOptions,
+  call: PreparedCall,
+  client: Sender,
   signal: AbortSignal | undefined,
 ): Promise<Outcome> {
+  const { url, method, headers, body } = call;
+  const { timeoutMs = TIMEOUT_MS, fetch = globalThis.fetch } = client;
   const timeout = AbortSignal.timeout(timeoutMs);
   const signals = signal === undefined ? [timeout] : [timeout, signal];
   try {
@@ -91,6 +105,7 @@ async function attemptOnce(
     const request = new Request(url, { method, headers, body, redirect, signal: ended });
     const response = await fetch(request);
     const text = await response.text();
+    warnOfIgnored(response, call, client);
     const retryAfterS = retryAfterSOf(response);
     const parsed = parse(text);
     if (response.ok && parsed !== undefined) return { body: parsed, error: null, retryAfterS };
@@ -99,6 +114,22 @@ async function attemptOnce(
     signal?.throwIfAborted();
     const error = new ConnectionError(`No response of ${method} ${url}.`, { cause });
     return { body: null, error, retryAfterS: null };
+  }
+}
+
+/** The names are those that the program itself sends, so few. More are not remembered. */
+const WARNED_MAX = 1_000;
+
+function warnOfIgnored(
+  { headers }: Response,
+  { method, route }: PreparedCall,
+  { warned, warn = (message) => console.warn(message) }: Sender,
+): void {
+  for (const name of headers.get('svc-ignored-parameters')?.split(', ') ?? []) {
+    const message = `${method} ${route} does not know the parameter ${name} and ignores it.`;
+    if (warned.has(message) || warned.size >= WARNED_MAX) continue;
+    warned.add(message);
+    warn(message);
   }
 }
 

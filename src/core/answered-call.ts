@@ -12,4 +12,6 @@ export interface AnsweredCall {
   readonly problem: { readonly code: string; readonly errors?: unknown } | null;
   /** The names of the parameters and fields that the operation declares. */
   readonly declared: ReadonlySet<string>;
+  /** The names of query parameters that the operation does not know. They may be anything. */
+  readonly ignored: readonly string[];
 }

@@ -175,6 +175,24 @@ export const PROBLEM_HELP = {
       en: 'Ownership is transferred in the app.',
     },
   },
+  precondition_failed: {
+    cause: {
+      de:
+        'Das Objekt ist nicht mehr so, wie es `If-Match` verlangt: Inzwischen hat es jemand ' +
+        'geändert. Es wurde nichts geschrieben.',
+      en:
+        'The object is no longer as `If-Match` demands: somebody has changed it meanwhile. ' +
+        'Nothing was written.',
+    },
+    remedy: {
+      de:
+        'Das Objekt neu lesen, die Änderung darauf anwenden und mit dem neuen `ETag` senden. Ein ' +
+        'schwacher (`W/"…"`) passt nie.',
+      en:
+        'Read the object again, apply your change to it, and send it with the new `ETag`. A weak ' +
+        'one (`W/"…"`) never matches.',
+    },
+  },
   validation_error: {
     cause: {
       de:

@@ -17,6 +17,7 @@ const CATALOGUE = {
   seat_limit_reached: [409, 'Alle Plätze sind belegt', 'Seat limit reached'],
   last_admin: [409, 'Letzte Administratorin', 'Last admin'],
   owner: [409, 'Inhaberin des Teams', 'Team owner'],
+  precondition_failed: [412, 'Inzwischen geändert', 'Precondition failed'],
   validation_error: [422, 'Ungültige Eingabe', 'Validation error'],
   idempotency_mismatch: [422, 'Idempotency-Key schon anders verwendet', 'Idempotency key reused'],
   kombination_ungueltig: [422, 'Ungültige Kombination', 'Invalid combination'],
@@ -55,6 +56,13 @@ export interface FieldError {
   readonly code: string;
 }
 
+/** A value that a rule has refused. `reason` is a code for programs. */
+export interface RefusedValue {
+  readonly field: string;
+  readonly detail: string;
+  readonly reason: string;
+}
+
 interface Diagnostic {
   /** An explanation in English, for developers. Responses with status 500 or 503 have none. */
   readonly detail?: string;
@@ -68,7 +76,7 @@ interface ProblemFields {
   not_found: Diagnostic & { readonly field?: string };
   /**
    * A response has `errors` in any case, and `field` and `detail` if there is one fault only.
-   * Without `errors`, the one entry is made of the others; `reason` is its code. `more_errors`:
+   * Without `errors`, its entries are made of the values that rules have refused. `more_errors`:
    * there are more than `errors` lists.
    */
   validation_error:
@@ -77,7 +85,8 @@ interface ProblemFields {
         readonly field?: string;
         readonly more_errors?: true;
       })
-    | { readonly field: string; readonly detail: string; readonly reason: string };
+    | RefusedValue
+    | { readonly refused: readonly RefusedValue[] };
   /** `retry_after`, in seconds, only while a call with the same Idempotency-Key is running. */
   conflict: Diagnostic & { readonly retry_after?: number };
   kombination_ungueltig: Diagnostic & { readonly dimension: string; readonly id?: string };
@@ -131,12 +140,56 @@ export function unknownId(field: string): ProblemError {
   return new ProblemError('not_found', { field });
 }
 
+/** The problem for a key that lacks a scope. */
+export function insufficientScope(scope: Scope): ProblemError {
+  return new ProblemError('insufficient_scope', {
+    required_scope: scope,
+    detail:
+      `The key lacks the scope ${scope}. ` +
+      'Create a new key with it in the app: the scopes of a key are fixed.',
+  });
+}
+
 /**
  * The problem for a value that has the right shape but that the application refuses. `reason` is a
  * code for programs.
  */
 export function invalidField(field: string, detail: string, reason = 'refused'): ProblemError {
   return new ProblemError('validation_error', { field, detail, reason });
+}
+
+/**
+ * Runs all checks of the values of one request, and returns their results. If some refuse values,
+ * throws one `validation_error` that names all of these; any other error at once.
+ */
+export function checkAll<const Checks extends readonly (() => unknown)[]>(
+  ...checks: Checks
+): { readonly [I in keyof Checks]: ReturnType<Checks[I]> } {
+  const refused: RefusedValue[] = [];
+  const results = checks.map((check) => {
+    try {
+      return check();
+    } catch (error) {
+      refused.push(...refusedIn(error));
+      return undefined;
+    }
+  });
+  const [first, ...others] = refused;
+  if (first) throw new ProblemError('validation_error', others.length === 0 ? first : { refused });
+  return results as { readonly [I in keyof Checks]: ReturnType<Checks[I]> };
+}
+
+/** Throws an error that is not about a value. */
+function refusedIn(error: unknown): readonly RefusedValue[] {
+  if (error instanceof ProblemError && error.code === 'validation_error') {
+    const { field, detail, reason, refused } = error.fields as Partial<RefusedValue> & {
+      readonly refused?: readonly RefusedValue[];
+    };
+    if (refused) return refused;
+    if (field !== undefined && detail !== undefined && reason !== undefined)
+      return [{ field, detail, reason }];
+  }
+  throw error;
 }
 
 /**

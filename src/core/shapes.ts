@@ -41,9 +41,13 @@ const inYears = (text: string): boolean => {
   return year >= 1 && year <= 9999;
 };
 
+const NO_DATE_TIME =
+  'Expected an ISO 8601 date-time with an offset, such as 2026-11-26T09:00:00Z or ' +
+  '2026-11-26T10:00:00+01:00. In a query, write + as %2B.';
+
 /** A date-time in a request. It must have an offset. Read it with `toInstant`. */
 export const dateTimeInput = z.iso
-  .datetime({ offset: true, abort: true })
+  .datetime({ offset: true, abort: true, error: NO_DATE_TIME })
   .max(DATE_TIME_MAX_CHARACTERS)
   .refine(inYears, { error: 'The date-time must lie in the years 1 to 9999.' });
 
@@ -54,7 +58,7 @@ export function toInstant(text: string): string {
 
 /** A calendar date in a request, `YYYY-MM-DD`. The date must exist. */
 export const dateInput = z.iso
-  .date()
+  .date({ error: 'Expected a date that exists, such as 2026-11-26.' })
   .max(DATE_CHARACTERS)
   .refine((text) => !text.startsWith('0000'), {
     error: 'The date must lie in the years 1 to 9999.',

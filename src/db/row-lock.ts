@@ -1,3 +1,5 @@
+import { statement, type Tx } from './client.ts';
+
 /**
  * SQL of a join that keeps the table's row of each given one from being deleted or changed in its
  * key until the transaction ends. It waits for nobody: `own.is_held` is null where somebody else
@@ -11,4 +13,38 @@ export function holdUnlessLocked(table: 'webhook_endpoint' | 'api_key', isRow: s
       limit 1
       for key share skip locked
     ) own on true`;
+}
+
+/** The tables whose rows callers change one by one. */
+type LockedTable = 'assignment' | 'member' | 'training_case' | 'webhook_endpoint';
+
+/** What a row is locked for. A removal waits for rows that refer to it; a change does not. */
+export type LockedFor = 'change' | 'removal';
+
+const LOCKS = {
+  assignment: declareLocks('assignment'),
+  member: declareLocks('member'),
+  training_case: declareLocks('training_case'),
+  webhook_endpoint: declareLocks('webhook_endpoint'),
+} as const satisfies Record<LockedTable, unknown>;
+
+function declareLocks(table: LockedTable) {
+  const text = `select from ${table} where team_id = $1 and id = $2`;
+  return {
+    change: statement(`db.lockToChange.${table}`, `${text} for no key update`),
+    removal: statement(`db.lockToRemove.${table}`, `${text} for update`),
+  };
+}
+
+/**
+ * Locks a row until the transaction ends, if there is one. A statement after it sees what the row
+ * became meanwhile. Takes the lock that the removal will need at once: two calls that both raise a
+ * weaker one would wait for each other. Costs no round trip of its own.
+ */
+export function lockRow(
+  tx: Tx,
+  table: LockedTable,
+  { teamId, id, to }: { readonly teamId: string; readonly id: string; readonly to: LockedFor },
+): void {
+  tx.send(LOCKS[table][to], [teamId, id]);
 }

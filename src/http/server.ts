@@ -13,6 +13,7 @@ import type { NotReady } from '../runtime/readiness.ts';
 import { createBodies } from './api/bodies.ts';
 import { isAmbiguous, refuseBroken } from './api/broken-request.ts';
 import type { CallerLimits } from './api/caller-limits.ts';
+import { createCompressor } from './api/compress.ts';
 import type { RestOptions } from './api/exchange.ts';
 import { hasHungUp } from './api/hang-up.ts';
 import { isBodySmall } from './api/request-body.ts';
@@ -27,7 +28,7 @@ import { createThrottle } from './throttle.ts';
 
 export interface AppOptions
   extends
-    Omit<RestOptions, 'ipOf' | 'callerLimits' | 'bodies'>,
+    Omit<RestOptions, 'ipOf' | 'callerLimits' | 'bodies' | 'compress'>,
     Pick<TrpcOptions, 'tokenKey' | 'developmentTeamId'> {
   readonly trustProxy: Config['trustProxy'];
   /** The origins that may show the admin page in a frame. */
@@ -68,7 +69,13 @@ export function createApp(options: AppOptions): Express {
   };
   const refused: CallerLimits['refused'] = (request) => slowDown(request, 1);
   const callerLimits = { authenticated: limit.release, recognized: limit.recognize, refused };
-  const shared = { ...options, ipOf, callerLimits, bodies: createBodies() };
+  const shared = {
+    ...options,
+    ipOf,
+    callerLimits,
+    bodies: createBodies(),
+    compress: createCompressor(),
+  };
   const rest = createRest(shared);
   app.use((request, response, next) => {
     if (isAmbiguous(request)) {

@@ -1,7 +1,7 @@
 /** One call, with its input. */
 import type { PrivateKind } from '../core/private-fields.ts';
 import type { Privacy } from '../core/privacy.ts';
-import type { Db } from '../db/client.ts';
+import type { Db, Tx } from '../db/client.ts';
 
 /** One call of an operation with its parsed input. */
 export interface OperationCall {
@@ -13,6 +13,16 @@ export interface OperationCall {
   readonly perform: (db: Db, prepared: unknown) => Promise<unknown>;
   /** Withholds the private fields of an output of `perform`. Returns null if there are none. */
   readonly withhold: (output: unknown) => WithheldOutput | null;
+  /** null: the operation takes no `If-Match`. */
+  readonly current: CurrentState | null;
+}
+
+/** What a call is about to change or remove, as far as its version depends on it. */
+export interface CurrentState {
+  /** Reads it as the caller may see it, and locks it. Throws `not_found`. */
+  readonly read: (tx: Tx) => Promise<unknown>;
+  /** The same of the output of a change. */
+  readonly of: (output: unknown) => unknown;
 }
 
 /** An output without its private fields (`core/private-fields.ts`). */
@@ -26,6 +36,22 @@ export interface WithheldOutput {
 /** Runs a call without idempotency. */
 export async function runCall({ prepare, perform }: OperationCall, db: Db): Promise<unknown> {
   return perform(db, await prepare?.());
+}
+
+/**
+ * Runs a call if `check` accepts what the call is about to change. The check and the work are in
+ * one transaction, in which the row is locked. Throws what `check` throws.
+ */
+export async function runIf(
+  { prepare, perform }: OperationCall,
+  { read }: CurrentState,
+  { db, check }: { readonly db: Db; readonly check: (state: unknown) => void },
+): Promise<unknown> {
+  const prepared = await prepare?.();
+  return db.transaction(async (tx) => {
+    check(await read(tx));
+    return perform(tx, prepared);
+  });
 }
 
 /** For whom a call is, and what it was called with. */

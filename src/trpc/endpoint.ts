@@ -8,12 +8,13 @@ import type { z } from 'zod';
 import { privateFieldsOf, withholderFor } from '../core/private-fields.ts';
 import { ProblemError, unknownId, type ProblemCode } from '../core/problem.ts';
 import type { Scope } from '../core/scopes.ts';
-import { runCall, type WithheldOutput } from './call.ts';
+import type { Tx } from '../db/client.ts';
+import { runCall, type CurrentState, type WithheldOutput } from './call.ts';
 import { runRepeatable, type Context } from './context.ts';
 import { refuseUnstorableJson, requireScope, requireTeam } from './guards.ts';
 import { t } from './init.ts';
-import type { Meta, Operation } from './operation.ts';
-import { protect, type Protection, type ProtectionOf } from './protection.ts';
+import type { Meta, Operation, ProblemCauses } from './operation.ts';
+import { protect, showerFor, type Protection, type ProtectionOf } from './protection.ts';
 
 export interface Declaration<I extends z.ZodType, O extends z.ZodType, P = undefined> {
   readonly method: OpenApiMethod;
@@ -35,8 +36,11 @@ export interface Declaration<I extends z.ZodType, O extends z.ZodType, P = undef
   readonly isBodyOptional?: true;
   /** 200 by default. */
   readonly successStatus?: 200 | 201 | 202;
-  /** The problem codes besides those that follow from the other fields (see `metaOf`). */
-  readonly errors?: readonly ProblemCode[];
+  /**
+   * The problem codes besides those that follow from the other fields (see `metaOf`), each with
+   * what it means for this operation: a sentence for customers. One that follows may be named, too.
+   */
+  readonly errors?: ProblemCauses;
   /** How personal fields of the output are protected. An output that has some needs it. */
   readonly privacy?: Protection;
   /** The `Location` of the created resource; `{id}` is replaced by the id of the output. */
@@ -59,7 +63,26 @@ export interface Declaration<I extends z.ZodType, O extends z.ZodType, P = undef
     readonly ctx: Context;
     readonly input: z.output<I>;
   }) => Promise<P>;
+  /**
+   * Of a PATCH or DELETE: what it changes or removes. With it the operation takes `If-Match`, and
+   * a PATCH tells the `ETag` of what it has made.
+   */
+  readonly current?: Current<NoInfer<I>>;
   readonly example: { readonly body?: unknown; readonly output: z.output<O> };
+}
+
+/** How the object of a change is read. */
+export interface Current<I extends z.ZodType> {
+  /** What a read shows of the object: its `ETag` is made of this. */
+  readonly shape: z.ZodType;
+  /** Reads it and locks it until the transaction ends. Throws `not_found`. */
+  readonly read: (options: {
+    readonly tx: Tx;
+    readonly ctx: Context;
+    readonly input: z.output<I>;
+  }) => Promise<unknown>;
+  /** Fields that change by themselves. The `ETag` does not depend on them. */
+  readonly leavesOut?: readonly string[];
 }
 
 /**
@@ -142,6 +165,7 @@ function operationOf<I extends z.ZodType, O extends z.ZodType, P>(
   const name = `${method} ${path}`;
   const { check, show } = protect({ ...declaration, name, isRead: method === 'GET' });
   const keep = keeperOf(declaration);
+  const currentOf = currentReader(declaration);
   return {
     guard: (ctx) => requireScope(ctx.actor, scope),
     parse: (ctx, rawInput) => {
@@ -156,6 +180,7 @@ function operationOf<I extends z.ZodType, O extends z.ZodType, P>(
           return show(ctx.privacy, checkOutput(declaration, output));
         },
         withhold: (output) => keep?.(input, output) ?? null,
+        current: currentOf?.(ctx, input) ?? null,
       };
     },
   };
@@ -186,6 +211,32 @@ function keeperOf<I extends z.ZodType, O extends z.ZodType, P>(
   });
 }
 
+/** Returns null if the declaration says nothing about what it changes. */
+function currentReader<I extends z.ZodType, O extends z.ZodType, P>({
+  method,
+  path,
+  current,
+}: Declaration<I, O, P>): ((ctx: Context, input: z.output<I>) => CurrentState) | null {
+  if (!current) return null;
+  const name = `${method} ${path}`;
+  if (method !== 'PATCH' && method !== 'DELETE') throw new Error(`${name} takes no If-Match`);
+  const { shape, read, leavesOut = [] } = current;
+  const show = showerFor(shape);
+  const versioned = (output: unknown): unknown =>
+    leavesOut.length === 0
+      ? output
+      : Object.fromEntries(
+          Object.entries(output as object).filter(([field]) => !leavesOut.includes(field)),
+        );
+  return (ctx, input) => ({
+    read: async (tx) => {
+      const output = checkOutput({ method, path, output: shape }, await read({ tx, ctx, input }));
+      return versioned(show(ctx.privacy, output));
+    },
+    of: versioned,
+  });
+}
+
 /** Throws an error that names the operation if the output does not match its schema. */
 function checkOutput(
   { method, path, output }: Pick<Declaration<z.ZodType, z.ZodType>, 'method' | 'path' | 'output'>,
@@ -199,15 +250,19 @@ function checkOutput(
 }
 
 function metaOf(
-  declaration: Omit<Declaration<z.ZodType, z.ZodType>, 'prepare' | 'privateOf'>,
+  declaration: Omit<Declaration<z.ZodType, z.ZodType>, 'prepare' | 'privateOf' | 'current'> & {
+    readonly current?: unknown;
+  },
   operation: Operation,
 ): Meta {
   const { method, path, scope, tag, summary, description } = declaration;
-  const errors: ProblemCode[] = [...COMMON_ERRORS, ...(declaration.errors ?? [])];
+  const own = Object.keys(declaration.errors ?? {}) as ProblemCode[];
+  const errors: ProblemCode[] = [...COMMON_ERRORS, ...own];
   if (scope) errors.push('insufficient_scope');
   if (declaration.privacy === 'refuse') errors.push('privacy_restricted');
   if (method === 'POST') errors.push('conflict', 'idempotency_mismatch');
   if (method !== 'GET') errors.push('bad_request');
+  if (declaration.current !== undefined) errors.push('precondition_failed');
   if (path.includes('{')) errors.push('not_found');
   return {
     openapi: { method, path, summary, description, tags: [tag] },
@@ -219,11 +274,29 @@ function metaOf(
       scope,
       successStatus: declaration.successStatus ?? 200,
       errors: [...new Set(errors)],
+      causes: { ...impliedCauses(declaration), ...declaration.errors },
       outputName: declaration.outputName,
       bodyName: declaration.bodyName ?? null,
       needsBody: declaration.bodyName !== undefined && declaration.isBodyOptional !== true,
+      isConditional: declaration.current !== undefined,
       location: declaration.location ?? null,
       example: declaration.example,
     },
+  };
+}
+
+/** What the codes mean that follow from the method and the path. */
+function impliedCauses({
+  method,
+  path,
+}: Pick<Declaration<z.ZodType, z.ZodType>, 'method' | 'path'>): ProblemCauses {
+  const parameter = /\{(\w+)\}/.exec(path)?.[1];
+  return {
+    ...(method === 'POST' && {
+      conflict: 'A call with the same `Idempotency-Key` is still running.',
+    }),
+    ...(parameter !== undefined && {
+      not_found: `The team has nothing with this \`${parameter}\`.`,
+    }),
   };
 }

@@ -2,7 +2,7 @@
 import { requireAccess, type Access } from '../core/access.ts';
 import type { Actor } from '../core/actor.ts';
 import { findJsonFault } from '../core/json.ts';
-import { invalidInput, ProblemError } from '../core/problem.ts';
+import { insufficientScope, invalidInput, ProblemError } from '../core/problem.ts';
 import type { Scope } from '../core/scopes.ts';
 import type { CallerContext, Context } from './context.ts';
 
@@ -31,10 +31,7 @@ export function requireActor({ actor }: CallerContext): Actor {
  */
 export function requireScope(actor: Actor, scope: Scope | null): void {
   if (scope === null || actor.kind !== 'api_key' || actor.scopes.includes(scope)) return;
-  throw new ProblemError('insufficient_scope', {
-    required_scope: scope,
-    detail: `The key lacks the scope ${scope}.`,
-  });
+  throw insufficientScope(scope);
 }
 
 /**

@@ -20,6 +20,9 @@ export interface Operation {
   readonly parse: (ctx: Context, rawInput: unknown) => OperationCall;
 }
 
+/** What problem codes mean for an operation: sentences for customers. */
+export type ProblemCauses = Readonly<Partial<Record<ProblemCode, string>>>;
+
 /** The REST facts of an operation that trpc-to-openapi has no field for. */
 export interface RestFacts {
   readonly method: OpenApiMethod;
@@ -29,10 +32,14 @@ export interface RestFacts {
   readonly successStatus: 200 | 201 | 202;
   /** All problem codes that the operation can respond with. */
   readonly errors: readonly ProblemCode[];
+  /** What some of them mean for this operation. Others mean what they always mean. */
+  readonly causes: ProblemCauses;
   /** The component names in the OpenAPI document. */
   readonly outputName: string;
   readonly bodyName: string | null;
   readonly needsBody: boolean;
+  /** Whether it takes `If-Match`. */
+  readonly isConditional: boolean;
   /** The `Location` of the created resource; `{id}` is replaced by the id of the output. */
   readonly location: string | null;
   readonly example: { readonly body?: unknown; readonly output: unknown };

@@ -38,6 +38,7 @@ export function appProcedure<O extends z.ZodType, I extends z.ZodObject | z.ZodD
       const call: OperationCall = {
         prepare: null,
         perform: async (db) => dataOf(await run(db)),
+        current: null,
         // Once the member has left, neither the secret nor what is personal is kept.
         withhold: (output) =>
           withholdSecret && {

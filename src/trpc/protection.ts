@@ -40,14 +40,18 @@ interface Protectable {
 export function protect(declaration: Protectable): Protected {
   refuseUnprotected(declaration);
   const { output: shape, privacy: protection } = declaration;
-  const withhold = withholderFor(shape, 'personal');
   return {
     check: (privacy) => {
       if (protection === 'refuse') requireMemberDetail(privacy);
     },
-    show: (privacy, output) =>
-      withhold && !showsMemberDetail(privacy) ? withhold(output) : output,
+    show: showerFor(shape),
   };
+}
+
+/** Returns what withholds the personal fields of a shape from those who may not see them. */
+export function showerFor(shape: z.ZodType): Protected['show'] {
+  const withhold = withholderFor(shape, 'personal');
+  return (privacy, output) => (withhold && !showsMemberDetail(privacy) ? withhold(output) : output);
 }
 
 function refuseUnprotected({ name, isRead, output, privacy }: Protectable): void {

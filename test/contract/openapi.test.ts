@@ -264,6 +264,8 @@ describe.each(
       ...fields,
       'Accept-Language',
       ...(endpoint.method === 'POST' ? ['Idempotency-Key'] : []),
+      ...(endpoint.method === 'GET' ? ['If-None-Match'] : []),
+      ...(endpoint.isConditional ? ['If-Match'] : []),
     ]);
     for (const parameter of operation.parameters)
       expect(resolve(parameter)).toMatchObject({
@@ -274,7 +276,10 @@ describe.each(
 
   it('has one success and exactly the declared codes, each with an example', () => {
     const successes = Object.keys(operation.responses).filter((status) => status < '400');
-    expect(successes).toEqual([String(endpoint.successStatus)]);
+    const unchanged = endpoint.method === 'GET' ? ['304'] : [];
+    expect(successes).toEqual([String(endpoint.successStatus), ...unchanged]);
+    for (const status of unchanged)
+      expect(operation.responses[status]).not.toHaveProperty('content');
     const codes = Object.entries(operation.responses).flatMap(([status, response]) => {
       if (status < '400') return [];
       const examples = Object.entries(response.content['application/problem+json']?.examples ?? {});

@@ -11,6 +11,7 @@ const HEADERS = {
   'ratelimit-limit': '120',
   'ratelimit-remaining': '119',
   'ratelimit-reset': '30',
+  etag: '"3q2-7w"',
 };
 const ME = {
   tenant_id: 'team_a',
@@ -55,7 +56,7 @@ describe('the check of every response', () => {
   it('refuses a missing or malformed header', () => {
     for (const name of Object.keys(HEADERS)) {
       expect(check({ headers: { ...HEADERS, [name]: '' } }), name).toThrow(
-        /header|cached|content type/,
+        /header|cached|content type|etag/,
       );
     }
   });
@@ -68,6 +69,15 @@ describe('the check of every response', () => {
     expect(check({ headers: { ...HEADERS, 'www-authenticate': 'Bearer' } })).toThrow(
       /www-authenticate/,
     );
+  });
+
+  it('refuses a 304 with a body, with a content type, or to a write', () => {
+    const { 'content-type': _type, ...headers } = HEADERS;
+    const unchanged = { status: 304, headers, body: undefined };
+    expect(check(unchanged)).not.toThrow();
+    expect(check({ ...unchanged, text: '{}' })).toThrow(/304 has a body/);
+    expect(check({ ...unchanged, headers: HEADERS })).toThrow(/content type/);
+    expect(check({ ...unchanged, method: 'POST', path: '/cases' })).toThrow(/304 to a write/);
   });
 
   it('refuses a body with an unknown, missing or mistyped field, at any depth', () => {

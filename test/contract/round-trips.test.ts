@@ -104,13 +104,13 @@ const teamFor = (endpoint: Endpoint, use: string): string => `${teamOf(endpoint)
 async function countOne(
   endpoint: Endpoint,
   team: string,
-  idempotencyKey?: string,
+  headers: Readonly<Record<string, string>> = {},
 ): Promise<number> {
   const { method, path, body } = validRequest(endpoint, team);
   const before = counter.count();
   const answer = await call(api.key(`team_${team}`), method, path, {
     ...(body && { body }),
-    ...(idempotencyKey && { headers: { 'idempotency-key': idempotencyKey } }),
+    headers,
   });
   expect({ status: answer.status, text: answer.text }).toMatchObject({
     status: endpoint.successStatus,
@@ -125,12 +125,27 @@ async function measure(endpoint: Endpoint): Promise<RoundTrips> {
   if (endpoint.method === 'GET')
     return { plain: await countOne(endpoint, teamFor(endpoint, 'plain')), unknown };
   const plain = unknown;
-  if (endpoint.method !== 'POST') return { plain };
+  if (endpoint.method !== 'POST') return { plain, conditional: await countConditional(endpoint) };
   // Some resources can only be created once. Even a refusal warms up the lock and the record.
-  await countOne(endpoint, teamFor(endpoint, 'warm'), 'warm').catch(() => undefined);
-  const keyed = await countOne(endpoint, teamFor(endpoint, 'keyed'), 'once');
-  const replayed = await countOne(endpoint, teamFor(endpoint, 'keyed'), 'once');
+  const [warm, once] = [{ 'idempotency-key': 'warm' }, { 'idempotency-key': 'once' }];
+  await countOne(endpoint, teamFor(endpoint, 'warm'), warm).catch(() => undefined);
+  const keyed = await countOne(endpoint, teamFor(endpoint, 'keyed'), once);
+  const replayed = await countOne(endpoint, teamFor(endpoint, 'keyed'), once);
   return { plain, keyed, replayed };
+}
+
+/** Counts a change whose `If-Match` holds. */
+async function countConditional(endpoint: Endpoint): Promise<number> {
+  const team = teamFor(endpoint, 'keyed');
+  const change = ENDPOINTS.find(({ method, path }) => method === 'PATCH' && path === endpoint.path);
+  if (!change) throw new Error(`nothing tells the tag of ${endpoint.path}`);
+  const { path, body } = validRequest(change, team);
+  const send = (headers: Record<string, string>) =>
+    call(api.key(`team_${team}`), 'PATCH', path, { body: body ?? {}, headers });
+  const { headers } = await send({});
+  // Warms up the read under the lock.
+  await send({ 'if-match': '"another"' });
+  return countOne(endpoint, team, { 'if-match': headers['etag'] ?? '' });
 }
 
 // The plain wire waits for the answer to each statement.

@@ -10,19 +10,22 @@ export interface RoundTrips {
   readonly keyed?: number;
   /** With a key whose response is kept. */
   readonly replayed?: number;
+  /** With an `If-Match` that holds. Only for PATCH and DELETE. */
+  readonly conditional?: number;
 }
 
 /**
  * What an endpoint takes unless `EXCEPTIONS` says otherwise. A read of a known key takes one:
  * authentication, and beside it one statement. A write takes three: authentication; BEGIN with the
  * statements that the decision needs; the changes with COMMIT. A new key adds one, which takes its
- * lock and looks for its record. A replay has that one and COMMIT.
+ * lock and looks for its record. A replay has that one and COMMIT. `If-Match` adds one, which locks
+ * and reads what is changed.
  */
 const STANDARD: Readonly<Record<string, RoundTrips>> = {
   GET: { plain: 1, unknown: 2 },
   POST: { plain: 3, keyed: 4, replayed: 3 },
-  PATCH: { plain: 3 },
-  DELETE: { plain: 3 },
+  PATCH: { plain: 3, conditional: 4 },
+  DELETE: { plain: 3, conditional: 4 },
 };
 
 export const EXCEPTIONS: Readonly<Record<string, RoundTrips>> = {
@@ -56,13 +59,16 @@ const HEAD = [
   'first read of a key',
   'with a new Idempotency-Key',
   'replayed',
+  'with If-Match',
 ];
 
 /** The columns are aligned, as `npm run format` would align them. */
 function toTable(): string {
   const rows = ENDPOINTS.map((endpoint) => {
-    const { plain, unknown, keyed, replayed } = roundTripsOf(endpoint);
-    const figures = [plain, unknown, keyed, replayed].map((figure) => String(figure ?? '–'));
+    const { plain, unknown, keyed, replayed, conditional } = roundTripsOf(endpoint);
+    const figures = [plain, unknown, keyed, replayed, conditional].map((figure) =>
+      String(figure ?? '–'),
+    );
     return [`\`${endpoint.method} ${endpoint.path}\``, ...figures];
   });
   const widths = HEAD.map((name, column) =>

@@ -118,7 +118,9 @@ describe('GET, PATCH and DELETE /cases/{case_id}', () => {
         expect({ status, code: body.code, detail: body.detail }).toEqual({
           status: 404,
           code: 'not_found',
-          detail: undefined,
+          detail:
+            'The team has nothing with this case_id. ' +
+            'Check the path and the id. The lists contain the valid ids.',
         });
       const { rows } = await api.db.pool.query(
         `select title

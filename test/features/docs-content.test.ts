@@ -38,10 +38,26 @@ describe('the reference', () => {
       for (const code of endpoint.errors) expect(page).toContain(`href="/docs/errors#${code}"`);
       // `bad_request` has a cause for each of its statuses.
       for (const code of endpoint.errors.filter((one) => one !== 'bad_request'))
-        expect(text).toContain(PROBLEMS[code].cause.en.replaceAll('`', ''));
+        expect(text).toContain(
+          (endpoint.causes[code] ?? PROBLEMS[code].cause.en).replaceAll('`', ''),
+        );
       expect(page.split('class="sample"')).toHaveLength(9);
     },
   );
+
+  it.each([
+    ['members-create', ['The email already belongs', 'Active and invited members take all seats']],
+    ['cases-create', ['A call with the same Idempotency-Key is still running.']],
+    ['members-remove', ['the only active admin', 'the owner of the team, who cannot be removed']],
+  ])('says what a 409 means for %s, and nothing of other operations', (slug, causes) => {
+    const rows = htmlOf(`/docs/reference/${slug}`)
+      .split('<tr>')
+      .filter((row) => /<td>409/.test(row));
+    expect(rows.map(plain)).toEqual(causes.map((cause) => expect.stringContaining(cause)));
+    const text = rows.map(plain).join(' ');
+    expect(text.includes('email')).toBe(slug === 'members-create');
+    expect(text.includes('Idempotency-Key')).toBe(slug !== 'members-remove');
+  });
 
   it('lists every operation and every object in its index', () => {
     const page = htmlOf('/docs/reference');

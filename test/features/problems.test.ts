@@ -33,6 +33,9 @@ describe('not_found names the field of an id in the body', () => {
       code: 'not_found',
       request_id: refused.headers['x-request-id'],
       field,
+      detail: expect.stringMatching(
+        `^${field} is no active (or invited )?member of the team. Check`,
+      ),
     });
   });
 
@@ -95,6 +98,110 @@ describe('unauthorized says in detail', () => {
   });
 });
 
+describe('detail says what to do', () => {
+  const refusal = async (method: string, path: string, options: object = {}) =>
+    (await api.call(api.key('team_a'), method, path, options)).body;
+
+  test.each<[code: string, method: string, path: string, body: object | undefined, said: RegExp]>([
+    ['not_found', 'GET', '/users/mem_unknown', undefined, /nothing with this member_id.*lists/],
+    ['not_found', 'GET', '/user', undefined, /no such path.*\/api\/public\/v1/],
+    ['owner', 'PATCH', '/users/mem_a_owner', { role: 'member' }, /role stays.*transferred/],
+    ['owner', 'DELETE', '/users/mem_a_owner', undefined, /cannot be removed.*transferred/],
+    ['last_admin', 'DELETE', '/users/mem_a_admin', undefined, /only active admin.*another/],
+    ['seat_limit_reached', 'POST', '/users', { email: 'x@x.test' }, /all seats.*book more/],
+  ])('%s: %s %s', async (code, method, path, body, said) => {
+    await api.db.pool.query(`update team set seats = 1 where id = 'team_a'`);
+    expect(await refusal(method, path, { body })).toMatchObject({
+      code,
+      detail: expect.stringMatching(said),
+    });
+  });
+
+  test('idempotency_mismatch, and a replayed refusal again', async () => {
+    const headers = { 'idempotency-key': 'one' };
+    const post = (user_id: string) => refusal('POST', '/cases', { headers, body: { user_id } });
+    const first = await post('usr_unknown');
+    expect(first.detail).toMatch(/user_id is no active member/);
+    expect((await post('usr_unknown')).detail).toBe(first.detail);
+    expect(await post('usr_a_member')).toMatchObject({
+      code: 'idempotency_mismatch',
+      detail: expect.stringMatching(/within 24 hours.*Generate a new key/),
+    });
+  });
+
+  test('privacy_restricted', async () => {
+    const open = await startTestApi({
+      seed: makeSeed([makeTeam('a', { privacy: { member_detail_enabled: false } })]),
+    });
+    const { body } = await open.call(open.key('team_a'), 'GET', '/trainings');
+    expect(body).toMatchObject({
+      code: 'privacy_restricted',
+      detail: expect.stringMatching(/member_detail_enabled.*GET \/analytics\/team/),
+    });
+  });
+
+  test('a date-time without an offset, and one whose + was lost in the query', async () => {
+    for (const since of ['2026-11-01T00:00:00', '2026-11-01T00:00:00+01:00'])
+      expect(await refusal('GET', `/trainings?since=${since}`)).toMatchObject({
+        field: 'since',
+        detail: expect.stringMatching(/with an offset, such as .*\+ as %2B/),
+      });
+    const encoded = await api.call(
+      api.key('team_a'),
+      'GET',
+      '/trainings?since=2026-11-01T00:00:00%2B01:00',
+    );
+    expect(encoded.status).toBe(200);
+  });
+
+  test('JSON that cannot be parsed, with line and column', async () => {
+    const { errors } = await refusal('POST', '/cases', { rawBody: '{\n  "user_id": usr\n}' });
+    expect(errors).toEqual([
+      {
+        path: 'body',
+        code: 'invalid_json',
+        message: 'The body is not valid JSON: the fault is at line 2, column 14.',
+      },
+    ]);
+  });
+
+  test('unknown types of events, with the list of them', async () => {
+    const body = { url: 'https://1.1.1.1/', events: ['training.complete'] };
+    expect((await refusal('POST', '/webhook-endpoints', { body })).detail).toMatch(
+      /type: training\.complete\. There are: .*training\.completed/,
+    );
+  });
+});
+
+describe('errors lists every value that rules refuse', () => {
+  const WRONG = { url: 'ftp://a.test/', events: ['nonsense'] };
+  const placesOf = async (method: string, path: string, body: object) => {
+    const refused = await api.call(api.key('team_a'), method, path, { body });
+    expect(refused.status).toBe(422);
+    const { errors } = refused.body as { errors: { path: string }[] };
+    return errors.map((error) => error.path);
+  };
+
+  test('of a new webhook endpoint and of a change of one', async () => {
+    expect(await placesOf('POST', '/webhook-endpoints', WRONG)).toEqual([
+      'body.events',
+      'body.url',
+    ]);
+    const change = { ...WRONG, status: 'off' };
+    expect(await placesOf('PATCH', '/webhook-endpoints/whe_unknown', change)).toEqual([
+      'body.status',
+      'body.events',
+      'body.url',
+    ]);
+  });
+
+  test('of a case', async () => {
+    const large = { text: 'x'.repeat(70_000) };
+    const body = { user_id: 'usr_a_member', fields: large, external_ref: large };
+    expect(await placesOf('POST', '/cases', body)).toEqual(['body.fields', 'body.external_ref']);
+  });
+});
+
 describe('validation_error has one form', () => {
   test.each([
     [
@@ -108,7 +215,7 @@ describe('validation_error has one form', () => {
       'a rule refuses',
       'POST',
       '/webhook-endpoints',
-      { url: 'https://a.test/', events: [] },
+      { url: 'https://1.1.1.1/', events: [] },
       { path: 'body.events', code: 'refused' },
     ],
     [

@@ -24,6 +24,9 @@ describe('rate limits', () => {
     expect(left).toEqual(['2', '1', '0']);
     const refused = await api.call(key, 'GET', '/me');
     expectRateLimited(refused, { limit: 3, retryAfterS: 40 });
+    expect(refused.body.detail).toBe(
+      'This key has made its 3 requests of this minute. Wait 40 s, as Retry-After says.',
+    );
     clock.set(new Date(START.getTime() + 40_000));
     expect((await api.call(key, 'GET', '/me')).headers).toMatchObject({
       'ratelimit-remaining': '2',
@@ -60,8 +63,12 @@ describe('rate limits', () => {
       keyLimitPerMinute: 3,
       seed: makeSeed([makeTeam('a', { ...twoKeys, rate_limit_per_min: 4 })]),
     });
-    const call = async (name: string) =>
-      (await api.call(api.key('team_a', name), 'GET', '/me')).status;
+    const whose = new Set<string>();
+    const call = async (name: string) => {
+      const { status, body } = await api.call(api.key('team_a', name), 'GET', '/me');
+      if (status === 429) whose.add(`${name}: ${body.detail}`);
+      return status;
+    };
     expect([
       await call('full'),
       await call('full'),
@@ -70,6 +77,10 @@ describe('rate limits', () => {
       await call('full'),
     ]).toEqual([200, 200, 200, 429, 429]);
     expect([await call('second'), await call('second')]).toEqual([200, 429]);
+    expect([...whose]).toEqual([
+      expect.stringMatching(/^full: This key has made its 3 requests/),
+      expect.stringMatching(/^second: The keys of the team have made their 4 requests/),
+    ]);
     const { rows } = await api.db.pool.query(
       `select bucket, count
        from team_counter

@@ -49,6 +49,7 @@ const answered = (fields: Partial<AnsweredCall> = {}): AnsweredCall => ({
   ip: '203.0.113.77',
   problem: null,
   declared: new Set(),
+  ignored: [],
   ...fields,
 });
 
@@ -79,6 +80,8 @@ describe('an API process', () => {
         await call(key, 'GET', `/users/${secret}`),
         await call(key, 'GET', '/user'),
         await call(key, 'DELETE', '/users'),
+        await call(key, 'GET', `/trainings?sicne=2026-11-01T00:00:00Z&${secret}=1&private=2`),
+        await call(key, 'GET', `/users?limit=0&limti=1`),
       ];
       return sent.map(({ headers }) => String(headers['x-request-id']));
     };
@@ -94,6 +97,21 @@ describe('an API process', () => {
     expect(logged).toMatchObject([
       { id: mistyped[0], method: 'GET', status: 404, error_code: 'not_found' },
       { id: mistyped[1], method: 'DELETE', status: 405, error_code: 'bad_request' },
+      {
+        status: 200,
+        error_code: null,
+        errors: [
+          { path: 'query.sicne', code: 'ignored' },
+          { path: 'query', code: 'ignored' },
+        ],
+      },
+      {
+        status: 422,
+        errors: [
+          { path: 'query.limit', code: 'too_small' },
+          { path: 'query.limti', code: 'ignored' },
+        ],
+      },
     ]);
     expect((await call(key, 'GET', `/requests/${list}`)).body).toEqual({
       id: list,

@@ -60,7 +60,10 @@ describe('a combination', () => {
       expect(() => check({ forbidden, blocked: ['situation'] })).toThrow(
         expect.objectContaining({
           code: 'kombination_ungueltig',
-          fields: { dimension: forbidden, detail: 'The catalog forbids this combination.' },
+          fields: {
+            dimension: forbidden,
+            detail: expect.stringContaining(`forbids this ${forbidden} in this combination`),
+          },
         }),
       );
     },
@@ -75,7 +78,7 @@ describe('a combination', () => {
     expect(() => check({ blocked })).toThrow(
       expect.objectContaining({
         code: 'vorgabe_gesperrt',
-        fields: { detail: `A policy of the recipient blocks the ${named}.` },
+        fields: { detail: expect.stringContaining(`blocks the ${named}. Choose another one`) },
       }),
     );
   });

@@ -57,6 +57,33 @@ async function settle<T>(call: Promise<T>): Promise<unknown> {
 
 const INVITATION = { email: 'kim@example.com' };
 
+describe('a parameter that the API ignores', () => {
+  const answer = () => json(200, { data: [] }, { 'svc-ignored-parameters': 'limti, sicne' });
+
+  it('is told once for each operation, whatever its values', async () => {
+    const told: string[] = [];
+    const { client } = clientOf([answer()], { warn: (message) => told.push(message) });
+    const input = { limti: 5 } as object;
+    await client.members.list(input);
+    await client.members.list(input);
+    await client.cases.list(input);
+    expect(told).toEqual([
+      'GET /users does not know the parameter limti and ignores it.',
+      'GET /users does not know the parameter sicne and ignores it.',
+      'GET /cases does not know the parameter limti and ignores it.',
+      'GET /cases does not know the parameter sicne and ignores it.',
+    ]);
+  });
+
+  it('is told on the console unless told otherwise', async () => {
+    const warn = vi.spyOn(console, 'warn').mockImplementation(() => undefined);
+    const { client } = clientOf([answer()]);
+    await client.members.list();
+    expect(warn).toHaveBeenCalledTimes(2);
+    warn.mockRestore();
+  });
+});
+
 describe('a call', () => {
   it('sends its input as path, query or body', async () => {
     const { client, sent } = clientOf([json(200, { ok: true })]);

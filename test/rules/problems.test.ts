@@ -15,6 +15,7 @@ const STATUSES: Readonly<Record<ProblemCode, number>> = {
   seat_limit_reached: 409,
   last_admin: 409,
   owner: 409,
+  precondition_failed: 412,
   validation_error: 422,
   idempotency_mismatch: 422,
   kombination_ungueltig: 422,

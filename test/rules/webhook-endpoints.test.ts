@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { SUBSCRIBABLE_EVENTS } from '../../src/core/events.ts';
 import {
   earlierAfterRotation,
   lastEnd,
@@ -8,6 +9,7 @@ import {
   webhookSecretContext,
 } from '../../src/features/webhook-endpoints/rules.ts';
 
+const LIST = `There are: ${SUBSCRIBABLE_EVENTS.join(', ')}.`;
 const fault = (field: string, detail?: string) =>
   expect.objectContaining({
     code: 'validation_error',
@@ -25,11 +27,14 @@ describe('events of an endpoint', () => {
   });
 
   test.each<[string[], string]>([
-    [[], 'At least one event type.'],
-    [['ping'], 'Not a subscribable event type: ping'],
-    [['member.removed', 'member.Removed'], 'Not a subscribable event type: member.Removed'],
-    [[''], 'Not a subscribable event type: '],
-    [['x'.repeat(101)], `Not a subscribable event type: ${'x'.repeat(100)}`],
+    [[], `At least one event type is needed. ${LIST}`],
+    [['ping'], `Not a subscribable event type: ping. ${LIST}`],
+    [
+      ['member.removed', 'member.Removed'],
+      `Not a subscribable event type: member.Removed. ${LIST}`,
+    ],
+    [[''], `Not a subscribable event type: . ${LIST}`],
+    [['x'.repeat(101)], `Not a subscribable event type: ${'x'.repeat(100)}. ${LIST}`],
   ])('cannot be %j', (events, detail) => {
     expect(() => requireSubscribable(events)).toThrow(fault('events', detail));
   });

@@ -38,6 +38,7 @@ export async function logCall(
     durationMs: 3,
     ip: '203.0.113.7',
     declared: new Set(['title']),
+    ignored: [],
   });
   await log.stop();
   return requestId;

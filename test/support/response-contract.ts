@@ -89,11 +89,15 @@ function faultOf(asked: Asked, response: ApiResponse): string | null {
       : null;
   return (
     headerFault(asked, response) ??
-    (asked.method === 'HEAD' ? emptyFault(response) : bodyFault(endpoint, response))
+    (response.status === 304
+      ? unchangedFault(endpoint, response)
+      : asked.method === 'HEAD'
+        ? emptyFault(response)
+        : bodyFault(endpoint, response))
   );
 }
 
-function headerFault({ path }: Asked, { status, headers }: ApiResponse): string | null {
+function headerFault({ method, path }: Asked, { status, headers }: ApiResponse): string | null {
   for (const name of ['ratelimit-limit', 'ratelimit-remaining', 'ratelimit-reset']) {
     if (!/^\d+$/.test(headers[name] ?? '')) return `the header ${name} is ${headers[name]}`;
   }
@@ -104,14 +108,27 @@ function headerFault({ path }: Asked, { status, headers }: ApiResponse): string 
   if (headers['cache-control'] !== caching) return 'the response may be cached';
   if (headers['www-authenticate'] !== (status === 401 ? 'Bearer' : undefined))
     return `the header www-authenticate is ${headers['www-authenticate']}`;
+  if (!/^(?:W\/)?"[!#-~]+"$/.test(headers['etag'] ?? (isTagged(method, status) ? '' : '"-"')))
+    return `the header etag is ${headers['etag']}`;
   const wanted = status < 400 ? 'application/json' : 'application/problem+json';
-  return headers['content-type'] === wanted
+  return headers['content-type'] === (status === 304 ? undefined : wanted)
     ? null
     : `the content type is ${headers['content-type']}`;
 }
 
+/** Every read that succeeds has a tag. */
+function isTagged(method: string, status: number): boolean {
+  return (method === 'GET' || method === 'HEAD') && status < 400;
+}
+
 function emptyFault({ text }: ApiResponse): string | null {
   return text === '' ? null : 'an answer to HEAD has a body';
+}
+
+/** 304 is documented, has no body, and is for reads. */
+function unchangedFault(endpoint: Endpoint | null, { text }: ApiResponse): string | null {
+  if (text !== '') return 'a 304 has a body';
+  return endpoint === null || endpoint.method === 'GET' ? null : 'a 304 to a write';
 }
 
 function bodyFault(endpoint: Endpoint | null, response: ApiResponse): string | null {

@@ -138,6 +138,7 @@ export const de: Texts = {
     internal: 'Bei uns ist etwas schiefgegangen.',
     unavailable: 'Der Dienst ist gerade ausgelastet.',
     changed_meanwhile: 'Inzwischen hat jemand anderes das geändert. Nichts wurde gespeichert.',
+    precondition_failed: 'Inzwischen hat jemand anderes das geändert. Nichts wurde gespeichert.',
     network: 'Der Dienst antwortet nicht. Funktioniert Ihre Verbindung?',
   },
   reasons: {
@@ -678,6 +679,7 @@ export const de: Texts = {
       seat_limit_reached: 'Alle Plätze belegt',
       last_admin: 'Letzte Administration',
       owner: 'Gehört dem Team',
+      precondition_failed: 'Inzwischen geändert',
       validation_error: 'Ungültige Eingabe',
       idempotency_mismatch: 'Mit anderem Inhalt wiederholt',
       kombination_ungueltig: 'Passt nicht zusammen',
@@ -721,6 +723,7 @@ export const de: Texts = {
       too_big: 'Es ist zu lang oder zu groß.',
       too_many_values: 'Es wurde mehr als einmal angegeben.',
       unrecognized_keys: 'Ein Feld ist hier nicht bekannt. Vielleicht ist es falsch geschrieben.',
+      ignored: 'Ein Parameter ist hier nicht bekannt und wurde nicht beachtet.',
       not_found: 'Es nennt etwas, das es nicht gibt.',
     },
     sameCode: 'Alle Anfragen mit diesem Fehler',

@@ -128,6 +128,7 @@ export const en = {
     internal: 'Something went wrong on our side.',
     unavailable: 'The service is busy at the moment.',
     changed_meanwhile: 'Somebody else has changed this meanwhile. Nothing was saved.',
+    precondition_failed: 'Somebody else has changed this meanwhile. Nothing was saved.',
     network: 'The service does not answer. Is your connection working?',
   },
   /** Reasons of refusal, by their code in the API. Others are shown as the API words them. */
@@ -642,6 +643,7 @@ export const en = {
       seat_limit_reached: 'All seats taken',
       last_admin: 'Last admin',
       owner: 'Owner of the team',
+      precondition_failed: 'Changed meanwhile',
       validation_error: 'Invalid input',
       idempotency_mismatch: 'Repeated with other content',
       kombination_ungueltig: 'Does not fit together',
@@ -684,6 +686,7 @@ export const en = {
       too_big: 'It is too long or too large.',
       too_many_values: 'It was given more than once.',
       unrecognized_keys: 'A field is not known here. It may be misspelt.',
+      ignored: 'A parameter is not known here and was ignored.',
       not_found: 'It names something that does not exist.',
     } as Readonly<Record<string, string>>,
     sameCode: 'All requests with this error',

@@ -81,6 +81,7 @@ function RequestView({ request }: { readonly request: Detail }) {
         <dd>{network === null ? t.common.unknown : <code>{network}</code>}</dd>
       </dl>
       {request.error_code !== null && <Why request={request} code={request.error_code} />}
+      {request.error_code === null && request.errors !== null && <Faults errors={request.errors} />}
       <p className="hint section">{t.requests.notKept}</p>
     </>
   );

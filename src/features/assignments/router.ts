@@ -63,7 +63,14 @@ export const assignments = {
     outputName: 'Assignment',
     bodyName: 'AssignmentCreate',
     successStatus: 201,
-    errors: ['not_found', 'vorgabe_gesperrt', 'kombination_ungueltig'],
+    errors: {
+      not_found: '`member_id` is no active or invited member of the team.',
+      vorgabe_gesperrt:
+        'A policy of the team or of the recipient blocks the situation, personality or industry.',
+      kombination_ungueltig:
+        'Situation, personality or industry is unknown, not visible to the team, or may not be ' +
+        'combined like this; `dimension` says which.',
+    },
     location: '/assignments/{id}',
     privacy: { echoes: ['member_user_id'] },
     privateOf: ({ input }) => input.member_id,
@@ -118,6 +125,11 @@ export const assignments = {
     outputName: 'Assignment',
     bodyName: 'AssignmentUpdate',
     privacy: { echoes: ['member_user_id'] },
+    current: {
+      shape: assignment,
+      read: async ({ tx, ctx, input }) =>
+        toAssignment(await service.lockAssignment(tx, ctx.team.id, input.assignment_id, 'change')),
+    },
     example: { body: { status: 'done' }, output: { ...example, status: 'done' } },
   }).mutation(async ({ ctx, input }) => {
     const { assignment_id, ...change } = input;
@@ -136,6 +148,11 @@ export const assignments = {
     input: removeInput,
     output: okOutput,
     outputName: 'Ok',
+    current: {
+      shape: assignment,
+      read: async ({ tx, ctx, input }) =>
+        toAssignment(await service.lockAssignment(tx, ctx.team.id, input.assignment_id, 'removal')),
+    },
     example: { output: { ok: true } },
   }).mutation(async ({ ctx, input }) => {
     await service.removeAssignment(ctx.db, changeContextOf(ctx), input.assignment_id);

@@ -52,7 +52,8 @@ export function requireSettableStatus(status: string): (typeof SETTABLE)[number]
 export function requireAllowed(combination: Combination, facts: CombinationFacts): void {
   const invisible = COMBINED.find((dimension) => !facts.visible.includes(dimension));
   if (invisible) {
-    const detail = `Unknown ${invisible}, or not visible to the team.`;
+    const detail =
+      `The ${invisible} is unknown, or not visible to the team. ` + 'Use an id from GET /catalog.';
     throw new ProblemError('kombination_ungueltig', {
       dimension: invisible,
       id: combination[invisible],
@@ -62,12 +63,16 @@ export function requireAllowed(combination: Combination, facts: CombinationFacts
   if (facts.forbidden) {
     throw new ProblemError('kombination_ungueltig', {
       dimension: facts.forbidden,
-      detail: 'The catalog forbids this combination.',
+      detail:
+        `The catalog forbids this ${facts.forbidden} in this combination. ` +
+        'Choose another one from GET /catalog.',
     });
   }
   const blocked = COMBINED.find((dimension) => facts.blocked.includes(combination[dimension]));
   if (blocked)
     throw new ProblemError('vorgabe_gesperrt', {
-      detail: `A policy of the recipient blocks the ${blocked}.`,
+      detail:
+        `A policy of the team or of the recipient blocks the ${blocked}. ` +
+        'Choose another one, or change the policy in the app.',
     });
 }

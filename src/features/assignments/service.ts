@@ -1,8 +1,9 @@
 import { newId } from '../../core/ids.ts';
 import { readPage, type Page, type PageQuery } from '../../core/page.ts';
 import { notFound, unknownId } from '../../core/problem.ts';
-import type { Db } from '../../db/client.ts';
+import type { Db, Tx } from '../../db/client.ts';
 import { record, type ChangeContext } from '../../db/outbox.ts';
+import { lockRow, type LockedFor } from '../../db/row-lock.ts';
 import * as rules from './rules.ts';
 import * as store from './store.ts';
 import type { AssignmentRow } from './store.ts';
@@ -30,6 +31,19 @@ export async function getAssignment(
   const row = await store.findAssignment(db, teamId, assignmentId);
   if (!row) throw notFound();
   return row;
+}
+
+/**
+ * Reads the assignment and locks it until the transaction ends. Throws `not_found`.
+ */
+export async function lockAssignment(
+  tx: Tx,
+  teamId: string,
+  assignmentId: string,
+  to: LockedFor,
+): Promise<AssignmentRow> {
+  lockRow(tx, 'assignment', { teamId, id: assignmentId, to });
+  return getAssignment(tx, teamId, assignmentId);
 }
 
 /** What the caller says of a new assignment. */

@@ -57,7 +57,7 @@ export const cases = {
     bodyName: 'CaseCreate',
     privacy: { echoes: ['user_id'] },
     successStatus: 201,
-    errors: ['not_found'],
+    errors: { not_found: '`user_id` is no active member of the team.' },
     location: '/cases/{id}',
     example: {
       body: {
@@ -110,6 +110,11 @@ export const cases = {
     outputName: 'Case',
     bodyName: 'CaseUpdate',
     privacy: { echoes: ['user_id'] },
+    current: {
+      shape: trainingCase,
+      read: async ({ tx, ctx, input }) =>
+        toCase(await service.lockCase(tx, ctx.team.id, input.case_id, 'change')),
+    },
     example: {
       body: { title: 'Renewal, second round', fields: null },
       output: { ...example, title: 'Renewal, second round', fields: null },
@@ -129,6 +134,11 @@ export const cases = {
     input: removeInput,
     output: okOutput,
     outputName: 'Ok',
+    current: {
+      shape: trainingCase,
+      read: async ({ tx, ctx, input }) =>
+        toCase(await service.lockCase(tx, ctx.team.id, input.case_id, 'removal')),
+    },
     example: { output: { ok: true } },
   }).mutation(async ({ ctx, input }) => {
     await service.removeCase(ctx.db, changeContextOf(ctx), input.case_id);

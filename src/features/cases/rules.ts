@@ -20,7 +20,7 @@
  *    switch forbids is reading cases. So the audit log does not say then whose case was created,
  *    and never does of a case that was created meanwhile.
  */
-import { invalidField } from '../../core/problem.ts';
+import { checkAll, invalidField } from '../../core/problem.ts';
 import { FREE_JSON_MAX_BYTES } from '../../core/shapes.ts';
 
 /** The free-form fields of a request; undefined and null have no size. */
@@ -31,8 +31,10 @@ export interface FreeJson {
 
 /** Throws `validation_error` (field `fields` or `external_ref`) for JSON of more than 64 KiB. */
 export function requireStorable({ fields, external_ref }: FreeJson): void {
-  requireSize('fields', fields);
-  requireSize('external_ref', external_ref);
+  checkAll(
+    () => requireSize('fields', fields),
+    () => requireSize('external_ref', external_ref),
+  );
 }
 
 function requireSize(field: string, value: object | null | undefined): void {

@@ -1,8 +1,9 @@
 import { newId } from '../../core/ids.ts';
 import { readPage, type Page, type PageQuery } from '../../core/page.ts';
 import { notFound, unknownId } from '../../core/problem.ts';
-import type { Db } from '../../db/client.ts';
+import type { Db, Tx } from '../../db/client.ts';
 import { record, type ChangeContext } from '../../db/outbox.ts';
+import { lockRow, type LockedFor } from '../../db/row-lock.ts';
 import * as rules from './rules.ts';
 import * as store from './store.ts';
 import type { CaseChange, CaseRow } from './store.ts';
@@ -24,6 +25,19 @@ export async function getCase(db: Db, teamId: string, caseId: string): Promise<C
   const row = await store.findCase(db, teamId, caseId);
   if (!row) throw notFound();
   return row;
+}
+
+/**
+ * Reads the case and locks it until the transaction ends. Throws `not_found`, also for a private case.
+ */
+export async function lockCase(
+  tx: Tx,
+  teamId: string,
+  caseId: string,
+  to: LockedFor,
+): Promise<CaseRow> {
+  lockRow(tx, 'training_case', { teamId, id: caseId, to });
+  return getCase(tx, teamId, caseId);
 }
 
 /** The values of a creation. `userId`: the person of an active member. */

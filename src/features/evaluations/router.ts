@@ -70,6 +70,9 @@ export const evaluations = {
     output: evaluation,
     outputName: 'Evaluation',
     privacy: 'refuse',
+    errors: {
+      not_found: 'No active member of the team has such a training, or it is not scored yet.',
+    },
     example: { output: example },
   }).query(async ({ ctx, input }) =>
     toEvaluation(await service.getEvaluation(ctx.db, ctx.team.id, input.training_id)),

@@ -63,7 +63,12 @@ export const members = {
     privacy: 'redact',
     bodyName: 'MemberCreate',
     successStatus: 201,
-    errors: ['conflict', 'seat_limit_reached'],
+    errors: {
+      conflict:
+        'The email already belongs to a member of the team. With `Retry-After`: a call with the ' +
+        'same `Idempotency-Key` is still running.',
+      seat_limit_reached: 'Active and invited members take all seats of the team.',
+    },
     location: '/users/{id}',
     privateOf: ({ output }) => output.id,
     example: { body: { email: 'kim@example.com', role: 'member', lang: 'en' }, output: invited },
@@ -108,7 +113,15 @@ export const members = {
     outputName: 'Member',
     privacy: 'redact',
     bodyName: 'MemberUpdate',
-    errors: ['owner', 'last_admin'],
+    errors: {
+      owner: 'The member is the owner of the team, whose role stays as it is.',
+      last_admin: 'The member is the only active admin and would no longer be one.',
+    },
+    current: {
+      shape: member,
+      read: async ({ tx, ctx, input }) =>
+        toMember(await service.lockMember(tx, ctx.team.id, input.member_id)),
+    },
     example: { body: { role: 'admin' }, output: { ...example, role: 'admin' } },
   }).mutation(async ({ ctx, input }) =>
     toMember(await service.changeRole(ctx.db, changeContextOf(ctx), input.member_id, input.role)),
@@ -126,7 +139,15 @@ export const members = {
     input: removeInput,
     output: okOutput,
     outputName: 'Ok',
-    errors: ['owner', 'last_admin'],
+    errors: {
+      owner: 'The member is the owner of the team, who cannot be removed.',
+      last_admin: 'The member is the only active admin of the team.',
+    },
+    current: {
+      shape: member,
+      read: async ({ tx, ctx, input }) =>
+        toMember(await service.lockMember(tx, ctx.team.id, input.member_id)),
+    },
     example: { output: { ok: true } },
   }).mutation(async ({ ctx, input }) => {
     await service.removeMember(ctx.db, changeContextOf(ctx), input.member_id);

@@ -7,6 +7,7 @@ import { notFound, unknownId } from '../../core/problem.ts';
 import type { Db, Tx } from '../../db/client.ts';
 import { lockTeam } from '../../db/team-lock.ts';
 import { record, type ChangeContext } from '../../db/outbox.ts';
+import { lockRow } from '../../db/row-lock.ts';
 import { readChangeContext } from '../../db/team-privacy.ts';
 import { revokeOpenAssignments } from '../assignments/service.ts';
 import * as invitations from './invitation-store.ts';
@@ -71,6 +72,16 @@ export async function getMember(db: Db, teamId: string, memberId: string): Promi
   const row = await store.findMember(db, teamId, memberId);
   if (!row) throw notFound();
   return row;
+}
+
+/**
+ * Reads the member and locks it until the transaction ends, the team first. Throws `not_found`.
+ */
+export async function lockMember(tx: Tx, teamId: string, memberId: string): Promise<MemberRow> {
+  lockTeam(tx, teamId);
+  // The end of a membership keeps its row.
+  lockRow(tx, 'member', { teamId, id: memberId, to: 'change' });
+  return getMember(tx, teamId, memberId);
 }
 
 /**

@@ -4,7 +4,14 @@
  */
 import type { AnsweredCall } from '../../core/answered-call.ts';
 import type { Db } from '../../db/client.ts';
-import { keptFaults, shortenAddress, slotOf, timeOfRequest } from './rules.ts';
+import {
+  keptFaults,
+  keptIgnored,
+  shortenAddress,
+  slotOf,
+  timeOfRequest,
+  type LoggedFault,
+} from './rules.ts';
 import { addRequests, type NewRequest } from './store.ts';
 
 /** A running log. */
@@ -84,7 +91,13 @@ function toRow(call: AnsweredCall): NewRequest[] {
       duration_ms: Math.round(durationMs),
       network: shortenAddress(ip),
       error_code: problem?.code ?? null,
-      errors: keptFaults(problem?.errors, call.declared),
+      errors: faultsOf(call),
     },
   ];
+}
+
+function faultsOf({ problem, declared, ignored }: AnsweredCall): LoggedFault[] | null {
+  const faults = keptFaults(problem?.errors, declared);
+  const unread = keptIgnored(ignored, declared);
+  return faults && unread ? [...faults, ...unread] : (faults ?? unread);
 }

@@ -18,6 +18,9 @@ export const requests = {
     input: getInput,
     output: loggedRequest,
     outputName: 'LoggedRequest',
+    errors: {
+      not_found: 'This key has made no such request in the last seven days.',
+    },
     example: {
       output: {
         id: '01932f4c-6b1e-7c3a-9f2d-5e8a1b7c4d60',

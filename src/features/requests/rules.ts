@@ -4,8 +4,9 @@
  *    the app are not logged; the audit log has its changes.
  *  * Nothing that was sent is kept: the route and not the path, no query, no body. Of `errors`, the
  *    code and the place, and of the place only names that the operation declares, and misspelt
- *    ones (`dueDate`, `due_dte`): any other unknown name may be anything, a person's too. The
- *    caller's address is cut to its /24 (IPv6: /48) network.
+ *    ones (`dueDate`, `due_dte`): any other unknown name may be anything, a person's too. Query
+ *    parameters that were ignored are among them, with the code `ignored`, whatever came of the
+ *    call. The caller's address is cut to its /24 (IPv6: /48) network.
  *  * It is written two seconds late, in batches. A killed process loses what it has not written,
  *    two seconds of calls. While the database does not answer, the newest calls are left out, once
  *    10,000 wait. It never delays or fails a call.
@@ -69,7 +70,7 @@ export function shortenAddress(ip: string | null): string | null {
   return `${groups.join(':')}::/48`;
 }
 
-/** A fault of a refused call, as it is kept. */
+/** A fault of a refused call, or a parameter that was ignored, as it is kept. */
 export interface LoggedFault {
   readonly path: string;
   readonly code: string;
@@ -83,9 +84,25 @@ export function keptFaults(errors: unknown, declared: ReadonlySet<string>): Logg
   if (!Array.isArray(errors)) return null;
   return (errors as { readonly path?: unknown; readonly code?: unknown }[]).map((error) => {
     const [place = '', name = ''] = String(error.path).split('.');
-    const isKept = declared.has(name) || isMisspelt(name, declared);
-    return { path: isKept ? `${place}.${name}` : place, code: String(error.code) };
+    return { path: keptPath(place, name, declared), code: String(error.code) };
   });
+}
+
+/**
+ * Returns what is kept of the query parameters that the operation has ignored: the same names as of
+ * faults, and one entry for all others.
+ */
+export function keptIgnored(
+  names: readonly string[],
+  declared: ReadonlySet<string>,
+): LoggedFault[] | null {
+  if (names.length === 0) return null;
+  const paths = new Set(names.map((name) => keptPath('query', name, declared)));
+  return Array.from(paths, (path) => ({ path, code: 'ignored' }));
+}
+
+function keptPath(place: string, name: string, declared: ReadonlySet<string>): string {
+  return declared.has(name) || isMisspelt(name, declared) ? `${place}.${name}` : place;
 }
 
 /** The longest declared name is shorter. */

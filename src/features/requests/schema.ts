@@ -29,7 +29,11 @@ export const loggedRequest = z
         }),
       )
       .nullable()
-      .meta({ description: 'Where the faults of the input were, without their values.' }),
+      .meta({
+        description:
+          'Where the faults of the input were, without their values. With the code `ignored`: a ' +
+          'query parameter that the operation does not know, also of a call that has worked.',
+      }),
   })
   .meta({ description: 'A call of the API, as the log has it.' });
 

@@ -44,6 +44,7 @@ export const trainings = {
     output: training,
     outputName: 'Training',
     privacy: 'refuse',
+    errors: { not_found: 'No active member of the team has such a training.' },
     example: { output: example },
   }).query(async ({ ctx, input }) =>
     toTraining(await service.getTraining(ctx.db, ctx.team.id, input.training_id)),

@@ -1,6 +1,6 @@
 import { okOutput } from '../../core/shapes.ts';
 import { changeContextOf, type Services } from '../../trpc/context.ts';
-import { endpoint } from '../../trpc/endpoint.ts';
+import { endpoint, type Current } from '../../trpc/endpoint.ts';
 import {
   createInput,
   listInput,
@@ -29,6 +29,19 @@ const example = {
 const targetOptions = ({ webhookAllowPrivateTargets, lookup }: Services) => ({
   allowPrivateTargets: webhookAllowPrivateTargets,
   lookup,
+});
+
+/** For `If-Match`. What deliveries and the end of a secret change is no version of an endpoint. */
+const currentEndpoint = (
+  to: Parameters<typeof service.lockEndpoint>[3],
+): Current<typeof removeInput> => ({
+  shape: webhookEndpoint,
+  leavesOut: ['last_success_at', 'earlier_secrets_until'],
+  read: async ({ tx, ctx, input }) =>
+    toEndpoint(
+      await service.lockEndpoint(tx, ctx.team.id, input.endpoint_id, to),
+      ctx.services.clock.now(),
+    ),
 });
 
 /** Webhook endpoints, a part of `webhooks` in the API. */
@@ -108,6 +121,7 @@ export const webhookEndpoints = {
     bodyName: 'WebhookEndpointUpdate',
     prepare: async ({ ctx, input }) =>
       input.url === undefined ? null : service.checkTarget(input.url, targetOptions(ctx.services)),
+    current: currentEndpoint('change'),
     example: { body: { status: 'disabled' }, output: { ...example, status: 'disabled' } },
   }).mutation(async ({ ctx, input, prepared }) => {
     const { endpoint_id, ...change } = input;
@@ -128,6 +142,7 @@ export const webhookEndpoints = {
     input: removeInput,
     output: okOutput,
     outputName: 'Ok',
+    current: currentEndpoint('removal'),
     example: { output: { ok: true } },
   }).mutation(async ({ ctx, input }) => {
     await service.removeEndpoint(ctx.db, changeContextOf(ctx), input.endpoint_id);

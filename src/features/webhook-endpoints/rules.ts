@@ -88,10 +88,18 @@ export function webhookSecretContext(teamId: string, endpointId: string): string
  * or `ping`.
  */
 export function requireSubscribable(events: readonly string[]): EventType[] {
-  if (events.length === 0) throw invalidField('events', 'At least one event type.');
+  if (events.length === 0)
+    throw invalidField(
+      'events',
+      `At least one event type is needed. There are: ${SUBSCRIBABLE_EVENTS.join(', ')}.`,
+    );
   const unknown = events.find((type) => !isSubscribable(type));
   if (unknown !== undefined)
-    throw invalidField('events', `Not a subscribable event type: ${unknown.slice(0, 100)}`);
+    throw invalidField(
+      'events',
+      `Not a subscribable event type: ${unknown.slice(0, 100)}. ` +
+        `There are: ${SUBSCRIBABLE_EVENTS.join(', ')}.`,
+    );
   return [...new Set(events.filter(isSubscribable))];
 }
 

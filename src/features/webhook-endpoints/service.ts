@@ -3,11 +3,12 @@ import { decrypt, encrypt, type AppSecrets } from '../../core/encryption.ts';
 import { EVENT_API_VERSION, SUBSCRIBABLE_EVENTS, type EventType } from '../../core/events.ts';
 import type { Privacy } from '../../core/privacy.ts';
 import { makeWebhookSecret, newId } from '../../core/ids.ts';
-import { invalidField, notFound } from '../../core/problem.ts';
+import { checkAll, invalidField, notFound } from '../../core/problem.ts';
 import { earlierSecretsText, readEarlierSecrets } from '../../core/signing-secrets.ts';
-import type { Db } from '../../db/client.ts';
+import type { Db, Tx } from '../../db/client.ts';
 import { forgetKeptDetails } from '../../db/kept-responses.ts';
 import { record, type ChangeContext } from '../../db/outbox.ts';
+import { lockRow, type LockedFor } from '../../db/row-lock.ts';
 import {
   parseTarget,
   resolveTarget,
@@ -63,8 +64,10 @@ export async function createEndpoint(
   appSecret: string,
 ): Promise<{ row: EndpointRow; secret: string }> {
   const { teamId, at } = context;
-  const events = rules.requireSubscribable(wanted.events);
-  const host = requireTarget(wanted.target);
+  const [events, host] = checkAll(
+    () => rules.requireSubscribable(wanted.events),
+    () => requireTarget(wanted.target),
+  );
   return db.transaction(async (tx) => {
     rules.requireRoom(await store.countEndpointsLocked(tx, teamId));
     const row: EndpointRow = {
@@ -88,6 +91,17 @@ export async function createEndpoint(
   });
 }
 
+/** Reads the endpoint and locks it until the transaction ends. Throws `not_found`. */
+export async function lockEndpoint(
+  tx: Tx,
+  teamId: string,
+  endpointId: string,
+  to: LockedFor,
+): Promise<EndpointRow> {
+  lockRow(tx, 'webhook_endpoint', { teamId, id: endpointId, to });
+  return getEndpoint(tx, teamId, endpointId);
+}
+
 /** A field that is undefined stays as it is, null clears it. */
 export interface EndpointChange {
   readonly url?: string | undefined;
@@ -109,10 +123,11 @@ export async function updateEndpoint(
 ): Promise<EndpointRow> {
   const { teamId } = context;
   const { url, description } = change;
-  const status =
-    change.status === undefined ? undefined : rules.requireSettableStatus(change.status);
-  const events = change.events === undefined ? undefined : rules.requireSubscribable(change.events);
-  const host = target === null ? undefined : requireTarget(target);
+  const [status, events, host] = checkAll(
+    () => (change.status === undefined ? undefined : rules.requireSettableStatus(change.status)),
+    () => (change.events === undefined ? undefined : rules.requireSubscribable(change.events)),
+    () => (target === null ? undefined : requireTarget(target)),
+  );
   const named = Object.entries({ url, description, events, status }).flatMap(([name, value]) =>
     value === undefined ? [] : [name],
   );

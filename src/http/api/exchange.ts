@@ -10,6 +10,7 @@ import type { Services } from '../../trpc/context.ts';
 import type { Authentication, CreateAuthenticator } from './authentication/authenticator.ts';
 import type { RateLimits } from './authentication/rate-limits.ts';
 import type { Bodies } from './bodies.ts';
+import type { createCompressor } from './compress.ts';
 import type { CallerLimits } from './caller-limits.ts';
 import type { Match } from './routes.ts';
 
@@ -30,6 +31,7 @@ export interface RestOptions {
   readonly ipOf: (request: IncomingMessage) => string | null;
   readonly callerLimits: CallerLimits;
   readonly bodies: Bodies;
+  readonly compress: ReturnType<typeof createCompressor>;
   readonly observe: (route: string, status: number, seconds: number) => void;
   /** Called for each request with a valid key. It must be fast and synchronous. */
   readonly countUse?: (teamId: string, keyId: string, status: number, used: number) => void;
@@ -60,6 +62,8 @@ export interface RestExchange {
   readonly trace: RequestTrace | null;
   /** null before the key is looked up, and if the database could not be reached. */
   authentication: Authentication | null;
+  /** The query parameters that the operation does not know. */
+  ignored: readonly string[];
   /** The text of the problem in the response; null if there is none. */
   problemText: string | null;
 }

@@ -1,8 +1,9 @@
 /** Runs the operation of a request. A read may begin before its caller is authenticated. */
 import type { Db } from '../../db/client.ts';
 import type { Context } from '../../trpc/context.ts';
-import { runCall, type OperationCall } from '../../trpc/call.ts';
+import { runCall, runIf, type OperationCall } from '../../trpc/call.ts';
 import type { Tenant } from './authentication/tenant.ts';
+import { conditionOf, etagHeader, requireMatch, tagOf, type Condition } from './etag.ts';
 import { BASE_PATH, type RestExchange } from './exchange.ts';
 import { hangUpOf } from './hang-up.ts';
 import {
@@ -12,8 +13,9 @@ import {
   type ApiResponse,
   type IdempotentOutcome,
 } from './idempotency.ts';
+import { IGNORED_HEADER, ignoredHeader, ignoredParameters } from './ignored-parameters.ts';
 import { readInput } from './request-input.ts';
-import { answer, problemToResponse } from './respond.ts';
+import { answer, answerRead, problemToResponse } from './respond.ts';
 import type { CompiledRoute, Match } from './routes.ts';
 
 /** A read that began before its caller was authenticated. */
@@ -45,11 +47,20 @@ export async function operate(
 ): Promise<void> {
   const { match } = exchange;
   if (match.kind !== 'route') throw new Error('a tenant without a route');
+  if (exchange.query !== '') tellIgnored(exchange, match.route);
   if (match.route.endpoint.method !== 'GET') return write(exchange, match, tenant);
   // Another object: the key or its team has changed since its last request.
   const response =
     speculative?.tenant === tenant ? speculative.response : read(exchange, match, tenant);
-  answer(exchange, await response);
+  await answerRead(exchange, match.route, await response);
+}
+
+/** Also with a refusal: another parameter may be the reason for it. */
+function tellIgnored(exchange: RestExchange, route: CompiledRoute): void {
+  const names = ignoredParameters(exchange.query, route);
+  if (names.length === 0) return;
+  exchange.ignored = names;
+  exchange.response.setHeader(IGNORED_HEADER, ignoredHeader(names));
 }
 
 type RouteMatch = Extract<Match, { readonly kind: 'route' }>;
@@ -66,9 +77,13 @@ async function read(
 
 async function write(exchange: RestExchange, match: RouteMatch, tenant: Tenant): Promise<void> {
   const { route } = match;
-  const { call, db, key, rawInput } = await prepareCall(exchange, match, tenant);
+  const { call, db, key, condition, rawInput } = await prepareCall(exchange, match, tenant);
   if (key === null) {
-    answer(exchange, toResponse(route, await runCall(call, db)));
+    const output = await runConditional(call, condition, db);
+    // The output of a removal is no representation of anything.
+    if (call.current && route.endpoint.method === 'PATCH')
+      exchange.response.setHeader('ETag', etagHeader(versionOf(call.current.of(output)), null));
+    answer(exchange, toResponse(route, output));
     return;
   }
   const fingerprint = fingerprintOf('POST', exchange.path, rawInput);
@@ -84,6 +99,19 @@ async function write(exchange: RestExchange, match: RouteMatch, tenant: Tenant):
   answer(exchange, response);
 }
 
+/** Throws `precondition_failed` if there is a condition that does not hold. */
+function runConditional(call: OperationCall, condition: Condition, db: Db): Promise<unknown> {
+  const { current } = call;
+  if (condition === null || current === null) return runCall(call, db);
+  const check = (state: unknown): void => requireMatch(condition, versionOf(state));
+  return runIf(call, current, { db, check });
+}
+
+/** The tag of a state. A read of it sends the same JSON, unless fields are left out. */
+function versionOf(state: unknown): string {
+  return tagOf(JSON.stringify(state));
+}
+
 /** Checks the scope, then reads and checks the input. */
 async function prepareCall(
   exchange: RestExchange,
@@ -94,10 +122,12 @@ async function prepareCall(
   readonly db: Db;
   /** The `Idempotency-Key` of a POST; null without one. */
   readonly key: string | null;
+  /** What `If-Match` of a change asks for. */
+  readonly condition: Condition;
   readonly rawInput: unknown;
 }> {
   const { options } = exchange;
-  const { operation, method } = route.endpoint;
+  const { operation, method, isConditional } = route.endpoint;
   const db = options.db.forCaller({
     share: tenant.team.id,
     trace: exchange.trace,
@@ -116,9 +146,10 @@ async function prepareCall(
   };
   operation.guard(ctx);
   const key = method === 'POST' ? idempotencyKeyOf(exchange.request) : null;
+  const condition = isConditional ? conditionOf(exchange.request) : null;
   const readBody = () => options.bodies.readJson(exchange.request, tenant.team.id);
   const rawInput = await readInput(readBody, route, rawParameters, exchange.query);
-  return { call: operation.parse(ctx, rawInput), db, key, rawInput };
+  return { call: operation.parse(ctx, rawInput), db, key, condition, rawInput };
 }
 
 interface KeyedCall {

@@ -1,7 +1,7 @@
 import { TRPCError } from '@trpc/server';
 import { z } from 'zod';
 import type { Language } from '../../core/language.ts';
-import { PROBLEMS, ProblemError } from '../../core/problem.ts';
+import { PROBLEMS, ProblemError, type ProblemCode, type RefusedValue } from '../../core/problem.ts';
 import { isUnavailable } from '../../db/errors.ts';
 import type { RestFacts } from '../../trpc/operation.ts';
 
@@ -16,7 +16,7 @@ export interface ProblemBody {
 }
 
 /** What is known about the route of a request: it says where a value was. */
-type Route = Pick<RestFacts, 'method' | 'path'>;
+type Route = Pick<RestFacts, 'method' | 'path'> & Partial<Pick<RestFacts, 'causes'>>;
 
 /**
  * What tRPC itself refuses before it calls a procedure: an unknown procedure, a wrong method, a
@@ -68,8 +68,32 @@ export function problemBody(
     status: problem.status,
     code: problem.code,
     request_id: context.requestId,
+    ...explain(problem.code, context.route),
     ...(problem.code === 'validation_error' ? withErrors(fields, context.route) : fields),
   };
+}
+
+/** The codes whose problems say what to do, unless the place that throws them says more. */
+const EXPLAINED: ReadonlySet<ProblemCode> = new Set<ProblemCode>([
+  'privacy_restricted',
+  'api_disabled',
+  'not_found',
+  'seat_limit_reached',
+  'last_admin',
+  'precondition_failed',
+  'owner',
+  'idempotency_mismatch',
+]);
+
+/**
+ * The `detail` of a problem that brings none: what the code means for the operation, and what to
+ * do. It is made of nothing but the code and the route, so it tells nothing about an id.
+ */
+function explain(code: ProblemCode, route: Route | null): { readonly detail?: string } {
+  if (!EXPLAINED.has(code)) return {};
+  const { cause, remedy } = PROBLEMS[code];
+  // It is no Markdown.
+  return { detail: `${route?.causes?.[code] ?? cause.en} ${remedy.en}`.replaceAll('`', '') };
 }
 
 /** Whether the team has too many requests in progress: an `unavailable` without a cause. */
@@ -91,12 +115,20 @@ export function retryAfterOf({ code, fields }: ProblemError): number | null {
   return typeof fields['retry_after'] === 'number' ? fields['retry_after'] : null;
 }
 
-/** Makes the entry of `errors` for a value that a rule has refused. A schema's errors have them. */
+/** Makes the entries of `errors` for what rules have refused. A schema's errors have them. */
 function withErrors(
   fields: Readonly<Record<string, unknown>>,
   route: Route | null,
 ): Readonly<Record<string, unknown>> {
-  const { field, detail, reason } = fields;
+  const { field, detail, reason, refused } = fields;
+  if (Array.isArray(refused)) {
+    const errors = (refused as RefusedValue[]).map((one) => ({
+      path: locate([one.field], route),
+      message: one.detail,
+      code: one.reason,
+    }));
+    return { errors };
+  }
   if (typeof field !== 'string' || reason === undefined) return fields;
   return {
     errors: [{ path: locate([field], route), message: detail, code: reason }],

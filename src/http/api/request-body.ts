@@ -1,6 +1,7 @@
 /** The parts of reading a JSON body. `bodies.ts` puts them together. */
 import type { IncomingMessage } from 'node:http';
 import type { z } from 'zod';
+import { placeOfFault } from '../../core/json-syntax.ts';
 import { invalidInput, ProblemError } from '../../core/problem.ts';
 import type { BodyRoom } from './body-room.ts';
 
@@ -119,7 +120,9 @@ export function parseJson(text: string): unknown {
     return JSON.parse(text);
   } catch (error) {
     if (error instanceof RangeError) throw refuseBody('The body is nested too deeply.', 'too_deep');
-    throw refuseBody('The body is not valid JSON.', 'invalid_json');
+    const { line, column } = placeOfFault(text);
+    const place = `line ${line}, column ${column}`;
+    throw refuseBody(`The body is not valid JSON: the fault is at ${place}.`, 'invalid_json');
   }
 }
 

@@ -5,10 +5,13 @@ import type { ProblemError } from '../../core/problem.ts';
 import type { RateState } from './authentication/rate-limits.ts';
 import { isBodySmall } from './request-body.ts';
 import { DOCUMENT_PATH, type RestExchange, type RestOptions } from './exchange.ts';
+import { chooseEncoding } from './compress.ts';
+import { etagHeader, isKnown, tagOf } from './etag.ts';
 import type { ApiResponse } from './idempotency.ts';
 import { hasHungUp } from './hang-up.ts';
 import { ENCODINGS, etagOf, type Resource } from './resource.ts';
 import { isOurFault, problemBody, retryAfterOf, toProblem } from './problem-response.ts';
+import type { CompiledRoute } from './routes.ts';
 import type { Endpoint } from '../../routers/endpoints.ts';
 
 /** Makes the response for a problem. */
@@ -26,6 +29,37 @@ export function answer(exchange: RestExchange, { status, body, location }: ApiRe
   // Kept as text, because few problems are logged, and a replayed refusal is only text.
   if (status >= 400) exchange.problemText = body;
   send(exchange, status, status < 400 ? 'application/json' : 'application/problem+json', body);
+}
+
+/**
+ * Answers a read: with 304 and no body to a caller who has the representation, compressed to one
+ * who accepts that and where it pays. The request was counted all the same.
+ */
+export async function answerRead(
+  exchange: RestExchange,
+  { isCompressible }: CompiledRoute,
+  { status, body }: ApiResponse,
+): Promise<void> {
+  const { request, response, options } = exchange;
+  const tag = tagOf(body);
+  const wanted = isCompressible
+    ? chooseEncoding(request.headers['accept-encoding'], body.length)
+    : null;
+  if (isCompressible) response.setHeader('Vary', 'Accept-Encoding');
+  if (isKnown(request.headers['if-none-match'], tag)) {
+    response.setHeader('ETag', etagHeader(tag, wanted));
+    sendNothing(exchange);
+    return;
+  }
+  const compressed = wanted && (await options.compress(Buffer.from(body), wanted));
+  if (compressed === null || wanted === null) {
+    response.setHeader('ETag', etagHeader(tag, null));
+    send(exchange, status, 'application/json', body);
+    return;
+  }
+  response.setHeader('ETag', etagHeader(tag, wanted));
+  response.setHeader('Content-Encoding', wanted);
+  send(exchange, status, 'application/json', compressed);
 }
 
 /** The status in the log of a request whose caller has hung up, as nginx has it. */
@@ -54,7 +88,12 @@ export function answerProblem(exchange: RestExchange, error: unknown): void {
 }
 
 /** Writes the status, the headers that every response has, and the body. */
-function send(exchange: RestExchange, status: number, contentType: string, body: string): void {
+function send(
+  exchange: RestExchange,
+  status: number,
+  contentType: string,
+  body: string | Buffer,
+): void {
   const { response, request } = exchange;
   const length = Buffer.byteLength(body);
   response.writeHead(status, {
@@ -67,6 +106,18 @@ function send(exchange: RestExchange, status: number, contentType: string, body:
   // ASCII is the same in both encodings, and Latin-1 is copied without checking each character.
   const encoding = length === body.length ? 'latin1' : 'utf8';
   response.end(request.method === 'HEAD' ? undefined : body, encoding);
+}
+
+/** Sends 304 with the headers of the response that it stands for. */
+function sendNothing(exchange: RestExchange): void {
+  const { response, language } = exchange;
+  response
+    .writeHead(304, {
+      'Content-Language': language,
+      'Cache-Control': 'no-store',
+      ...commonHeaders(exchange),
+    })
+    .end();
 }
 
 /**
@@ -157,6 +208,7 @@ export function finish(exchange: RestExchange): void {
       ip,
       problem: problemText === null ? null : (JSON.parse(problemText) as AnsweredCall['problem']),
       declared: declaredNames(endpointOf(exchange)),
+      ignored: exchange.ignored,
     });
   }
   options.logger.info(

@@ -12,10 +12,11 @@ import type { Authentication } from './authentication/authenticator.ts';
 import { describeRefusal } from './authentication/credential.ts';
 import { createFastAuthenticator } from './authentication/fast-authenticator.ts';
 import type { Tenant } from './authentication/tenant.ts';
-import { DOCUMENT_PATH, type RestExchange, type RestOptions } from './exchange.ts';
+import { BASE_PATH, DOCUMENT_PATH, type RestExchange, type RestOptions } from './exchange.ts';
 import { negotiateLanguage } from './language.ts';
 import { beginRead, operate } from './operate.ts';
 import { isTeamBusy } from './problem-response.ts';
+import { limitOwnerOf, rateLimited } from './rate-limited.ts';
 import { createResource } from './resource.ts';
 import { answerProblem, finish, sendDocument } from './respond.ts';
 import { compileRoutes, type Match } from './routes.ts';
@@ -110,9 +111,15 @@ function begin(
     match,
     trace: options.tracing?.request(request.headers['traceparent'], startedAt) ?? null,
     authentication: null,
+    ignored: [],
     problemText: null,
   };
 }
+
+/** Case and trailing slashes count. */
+const NO_SUCH_PATH =
+  `There is no such path. Paths begin with ${BASE_PATH} and end without a slash; ` +
+  'the reference at /docs lists them.';
 
 /**
  * Checks the path, the method, the key, the tenant and the rate limits. Returns null for a request
@@ -129,8 +136,8 @@ async function admit(
   const { tenant, counted, rate } = exchange.authentication;
   if (tenant) exchange.trace?.known();
   if (match.kind === 'route' && tenant && !tenant.enabled) throw new ProblemError('api_disabled');
-  if (!counted) throw new ProblemError('rate_limited', { retry_after: rate.resetS });
-  if (match.kind === 'unknown') throw new ProblemError('not_found');
+  if (!counted) throw rateLimited(rate, limitOwnerOf(rate, tenant, options.limits));
+  if (match.kind === 'unknown') throw new ProblemError('not_found', { detail: NO_SUCH_PATH });
   if (match.kind === 'other_method') {
     if (exchange.path === DOCUMENT_PATH && (request.method === 'GET' || request.method === 'HEAD'))
       return null;

@@ -1,3 +1,4 @@
+import { isCompressible } from './compress.ts';
 import type { Endpoint } from '../../routers/endpoints.ts';
 
 /** The route of a request, or the methods that its path has. */
@@ -18,6 +19,8 @@ export interface CompiledRoute {
    * schema refuses it.
    */
   readonly numericQuery: ReadonlySet<string>;
+  /** Whether its responses may be compressed. */
+  readonly isCompressible: boolean;
 }
 
 interface Node {
@@ -66,6 +69,7 @@ function insert(root: Node, endpoint: Endpoint): void {
   node.methods.set(endpoint.method, {
     endpoint,
     pathParameters: endpoint.pathParameters,
+    isCompressible: isCompressible(endpoint),
     numericQuery: endpoint.method === 'GET' ? numericKeys(endpoint) : new Set(),
   });
 }

@@ -76,6 +76,11 @@ export function navigationOf(site: Site): NavigationGroup[] {
           'What can be repeated, and how a POST acts only once.',
         ),
         guide(
+          '/docs/conditional-requests',
+          'Conditional requests',
+          'Read only what is new, and change only what you have read.',
+        ),
+        guide(
           '/docs/rate-limits',
           'Rate limits',
           'How many requests are allowed, and what a 429 says.',

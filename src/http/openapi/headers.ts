@@ -25,6 +25,24 @@ export const PARAMETERS = {
     schema: { type: 'string', minLength: 1, maxLength: 100 },
     example: '5f0c9a1e-3c53-4a0b-9d57-6f1f6c3f0a11',
   },
+  IfNoneMatch: {
+    name: 'If-None-Match',
+    in: 'header',
+    description:
+      'The `ETag` of a response that you have kept. If the representation is still the same, the ' +
+      'response is 304 without a body.',
+    schema: { type: 'string' },
+    example: '"3q2-7wAAAAAAAAAAAAAAAA"',
+  },
+  IfMatch: {
+    name: 'If-Match',
+    in: 'header',
+    description:
+      'The `ETag` of the object as you have read it. If somebody has changed it meanwhile, the ' +
+      'response is 412 `precondition_failed` and nothing is written. `*` is any.',
+    schema: { type: 'string' },
+    example: '"3q2-7wAAAAAAAAAAAAAAAA"',
+  },
 } as const satisfies Record<string, oas31.ParameterObject>;
 
 /** Headers of responses. */
@@ -58,6 +76,22 @@ const HEADERS = {
     required: true,
     schema: { anyOf: [{ type: 'string', enum: ['de', 'en'] }, { type: 'string' }] },
     example: 'en',
+  },
+  'Svc-Ignored-Parameters': {
+    description:
+      'The query parameters that the operation does not know and has ignored, ten at most, ' +
+      'percent-encoded and separated by commas. Present only if there are some: look for a ' +
+      'misspelt name.',
+    schema: { type: 'string' },
+    example: 'sicne, limti',
+  },
+  ETag: {
+    description:
+      'The version of the representation. Send it unchanged as `If-None-Match` with the same ' +
+      'read, or as `If-Match` with a change.',
+    required: true,
+    schema: { type: 'string' },
+    example: '"3q2-7wAAAAAAAAAAAAAAAA"',
   },
   Location: {
     description: 'The path of the created resource.',
@@ -139,6 +173,7 @@ const ALWAYS: readonly HeaderName[] = [
   'RateLimit-Remaining',
   'RateLimit-Reset',
   'Content-Language',
+  'Svc-Ignored-Parameters',
 ];
 
 /** Problems that idempotency never stores, so they are never replayed. */
@@ -154,17 +189,30 @@ const NEVER_REPLAYED: ReadonlySet<ProblemCode> = new Set<ProblemCode>([
 
 /** The request headers that the endpoint accepts. */
 export function requestHeaders(endpoint: Endpoint): oas31.ReferenceObject[] {
-  const names: (keyof typeof PARAMETERS)[] =
-    endpoint.method === 'POST' ? ['AcceptLanguage', 'IdempotencyKey'] : ['AcceptLanguage'];
+  const names: (keyof typeof PARAMETERS)[] = ['AcceptLanguage'];
+  if (endpoint.method === 'POST') names.push('IdempotencyKey');
+  if (endpoint.method === 'GET') names.push('IfNoneMatch');
+  if (endpoint.isConditional) names.push('IfMatch');
   return names.map((name) => refTo('parameters', name));
 }
 
 /** The headers of the endpoint's success response. */
 export function successHeaders(endpoint: DescribedEndpoint): oas31.HeadersObject {
   const names = [...ALWAYS, ...namesOfDeprecation(endpoint)];
+  if (hasTag(endpoint)) names.push('ETag');
   if (endpoint.location !== null) names.push('Location');
   if (endpoint.method === 'POST') names.push('Idempotency-Replayed');
   return toRefs(names);
+}
+
+/** The headers of the 304 of a read. */
+export function unchangedHeaders(endpoint: DescribedEndpoint): oas31.HeadersObject {
+  return toRefs([...ALWAYS, ...namesOfDeprecation(endpoint), 'ETag']);
+}
+
+/** Whether a success tells the tag of what it shows. */
+function hasTag({ method, isConditional }: Endpoint): boolean {
+  return method === 'GET' || (method === 'PATCH' && isConditional);
 }
 
 /** The headers of the endpoint's response with `status` and one of the problem codes. */

@@ -12,6 +12,7 @@ export function introduction(docsUrl: string): string {
     PAGINATION,
     describeErrors(docsUrl),
     IDEMPOTENCY,
+    CONDITIONS,
     RATE_LIMITS,
     PRIVACY,
     describeVerification(docsUrl),
@@ -86,6 +87,9 @@ translated. \`title\` follows \`Accept-Language\`: \`de\` or \`en\`; anything el
 The [error page](${docsUrl}/errors) explains the cause and the remedy of every code. \`type\` links
 to it. If a path does not have the method, the response is 405 with \`Allow\` and the code
 \`bad_request\`. When you contact support, tell them the \`request_id\`.
+
+A query parameter that an operation does not know is no error. The header
+\`Svc-Ignored-Parameters\` names it. An unknown field of a body is a \`validation_error\`.
 `;
 }
 
@@ -103,6 +107,17 @@ the call with the same key.
 - The same key with another body or operation is 422 \`idempotency_mismatch\`.
 - The same key while the first call is still running is 409 \`conflict\` with \`Retry-After\`. A
   409 without that header will stay: do not repeat the call.
+`;
+
+const CONDITIONS = `
+## Conditional requests
+
+Every read has an \`ETag\`. Send it as \`If-None-Match\` with the same read: the response is 304
+without a body if nothing has changed. Send it as \`If-Match\` with PATCH or DELETE: the response is
+412 \`precondition_failed\`, and nothing is written, if the object has changed meanwhile. A PATCH
+answers with the new \`ETag\`.
+
+Reads of 4 KB and more are compressed with \`Accept-Encoding: gzip\` or \`br\`.
 `;
 
 const RATE_LIMITS = `

@@ -6,6 +6,7 @@ import {
   problemHeaders,
   requestHeaders,
   successHeaders,
+  unchangedHeaders,
   type DescribedEndpoint,
 } from './headers.ts';
 import { codesByStatus, describeCodes, problemExample, problemRef } from './problems.ts';
@@ -45,6 +46,7 @@ export function describeOperation(
     ...describeBody(endpoint, generated, shared),
     responses: {
       [endpoint.successStatus]: describeSuccess(endpoint),
+      ...(endpoint.method === 'GET' && { 304: describeUnchanged(endpoint) }),
       ...Object.fromEntries(
         [...codesByStatus(endpoint)].map(([status, codes]) => [
           status,
@@ -133,6 +135,11 @@ function describeSuccess(endpoint: DescribedEndpoint): oas31.ResponseObject {
   };
 }
 
+function describeUnchanged(endpoint: DescribedEndpoint): oas31.ResponseObject {
+  const description = 'The representation is still the one that `If-None-Match` names. No body.';
+  return { description, headers: unchangedHeaders(endpoint) };
+}
+
 function describeProblems(
   endpoint: DescribedEndpoint,
   status: number,
@@ -147,7 +154,7 @@ function describeProblems(
     examples[code] = component === null ? example : refTo('examples', component);
   }
   return {
-    description: describeCodes(status, codes),
+    description: describeCodes(endpoint, status, codes),
     headers: problemHeaders(endpoint, status, codes),
     content: { 'application/problem+json': { schema: problemRef, examples } },
   };

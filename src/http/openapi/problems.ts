@@ -1,13 +1,14 @@
 import type { oas31 } from 'zod-openapi';
 import { z } from 'zod';
 import { CATALOG_KINDS } from '../../core/catalog-kinds.ts';
-import { PROBLEMS, ProblemError, type ProblemCode } from '../../core/problem.ts';
+import { insufficientScope, PROBLEMS, ProblemError, type ProblemCode } from '../../core/problem.ts';
 import type { Endpoint } from '../../routers/endpoints.ts';
 import { SCOPES } from '../../core/scopes.ts';
 import { knownText } from '../../core/shapes.ts';
 import { refTo } from './schemas.ts';
 import { stillRunning } from '../api/idempotency.ts';
 import { problemBody } from '../api/problem-response.ts';
+import { rateLimited } from '../api/rate-limited.ts';
 
 /** `forbidden` occurs only in the tRPC API. A key that lacks a scope gets `insufficient_scope`. */
 const CODES = (Object.keys(PROBLEMS) as readonly ProblemCode[]).filter(
@@ -126,16 +127,8 @@ function sample(
         error: new ProblemError(code, { status, detail: BAD_REQUEST_DETAILS[status] ?? '' }),
         component: `${code}_${status}`,
       };
-    case 'insufficient_scope': {
-      const scope = endpoint.scope ?? 'users:read';
-      return {
-        error: new ProblemError(code, {
-          required_scope: scope,
-          detail: `The key lacks the scope ${scope}.`,
-        }),
-        component: null,
-      };
-    }
+    case 'insufficient_scope':
+      return { error: insufficientScope(endpoint.scope ?? 'users:read'), component: null };
     case 'validation_error':
       return sampleValidationError(endpoint);
     case 'kombination_ungueltig':
@@ -143,19 +136,24 @@ function sample(
         error: new ProblemError(code, {
           dimension: 'situation',
           id: 'sit_unknown',
-          detail: 'The situation is unknown or not visible to the team.',
+          detail:
+            'The situation is unknown, or not visible to the team. Use an id from GET /catalog.',
         }),
         component: code,
       };
     case 'rate_limited':
-      return { error: new ProblemError(code, { retry_after: 17 }), component: code };
+      return { error: rateLimited({ limit: 120, resetS: 17 }, 'key'), component: code };
     case 'conflict':
       return {
         error: stillRunning(),
         component: code,
       };
     default:
-      return { error: new ProblemError(code), component: code };
+      // Its detail is the operation's own if the cause is.
+      return {
+        error: new ProblemError(code),
+        component: endpoint.causes[code] === undefined ? code : null,
+      };
   }
 }
 
@@ -212,13 +210,26 @@ function validationError(
   return { error, component: variant === null ? null : `validation_error_${variant}` };
 }
 
-/** Describes the problem codes of one status, each with its cause. */
-export function describeCodes(status: number, codes: readonly ProblemCode[]): string {
-  const causes = codes.map((code) => {
+/**
+ * Describes the problem codes of one status, each with what it means for the operation. The pages
+ * of the operations read it with `readCauses`.
+ */
+export function describeCodes(
+  { causes }: Pick<Endpoint, 'causes'>,
+  status: number,
+  codes: readonly ProblemCode[],
+): string {
+  const lines = codes.map((code) => {
     const detail = code === 'bad_request' ? BAD_REQUEST_DETAILS[status] : undefined;
-    return `\`${code}\`: ${detail ?? PROBLEMS[code].cause.en}`;
+    return `\`${code}\`: ${detail ?? causes[code] ?? PROBLEMS[code].cause.en}`;
   });
-  return causes.join('\n\n');
+  return lines.join('\n\n');
+}
+
+/** Reads the text of `describeCodes`: what each code means. */
+export function readCauses(description: string): ReadonlyMap<string, string> {
+  const lines = description.matchAll(/^`(\w+)`: (.+)$/gm);
+  return new Map(Array.from(lines, ([, code = '', cause = '']) => [code, cause]));
 }
 
 export const problemRef = refTo('schemas', 'Problem');

@@ -1,5 +1,4 @@
 /** The page of one operation. */
-import { PROBLEMS, type ProblemCode } from '../../../core/problem.ts';
 import { block, codeBlock, columns, heading, repeated, type Block } from '../block.ts';
 import { html } from '../html.ts';
 import { tableHtml } from '../markdown.ts';
@@ -98,10 +97,6 @@ function response(site: Site, { success }: Operation): Block[] {
 }
 
 function errors(site: Site, list: readonly OperationError[]): Block[] {
-  const rows = list.map(({ status, code, example }) => {
-    const cause = code === 'bad_request' ? String(example['detail']) : causeOf(code);
-    return { status, code, cause };
-  });
   const table = block(
     () =>
       tableHtml(
@@ -110,7 +105,7 @@ function errors(site: Site, list: readonly OperationError[]): Block[] {
           <th scope="col">Code</th>
           <th scope="col">Cause</th>
         </tr>`,
-        rows.map(
+        list.map(
           ({ status, code, cause }) =>
             html`<tr>
               <td>${status}</td>
@@ -124,12 +119,8 @@ function errors(site: Site, list: readonly OperationError[]): Block[] {
     [
       '| Status | Code | Cause |',
       '| --- | --- | --- |',
-      ...rows.map(({ status, code, cause }) => `| ${status} | \`${code}\` | ${cause} |`),
+      ...list.map(({ status, code, cause }) => `| ${status} | \`${code}\` | ${cause} |`),
     ].join('\n'),
   );
   return [heading(2, 'Errors', 'errors'), table];
-}
-
-function causeOf(code: string): string {
-  return PROBLEMS[code as ProblemCode].cause.en;
 }

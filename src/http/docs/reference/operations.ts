@@ -1,5 +1,6 @@
 /** The operations and objects of the OpenAPI document, in the form that pages need. */
 import type { oas31 } from 'zod-openapi';
+import { readCauses } from '../../openapi/problems.ts';
 import { slugOf } from '../slug.ts';
 
 export interface Parameter {
@@ -31,6 +32,8 @@ export interface Success {
 export interface OperationError {
   readonly status: number;
   readonly code: string;
+  /** What it means for the operation. */
+  readonly cause: string;
   /** A response with this code. */
   readonly example: Readonly<Record<string, unknown>>;
 }
@@ -174,9 +177,11 @@ function readErrors(
   response: oas31.ResponseObject,
 ): OperationError[] {
   const examples = response.content?.['application/problem+json']?.examples ?? {};
+  const causes = readCauses(response.description);
   return Object.entries(examples).map(([code, example]) => {
     const { value } = resolve<oas31.ExampleObject>(document, example);
-    return { status, code, example: value as Record<string, unknown> };
+    const cause = causes.get(code) ?? fail(`${status} ${code} has no cause`);
+    return { status, code, cause, example: value as Record<string, unknown> };
   });
 }
 
