@@ -24,7 +24,7 @@ import { findPauseMailRow } from '../../src/features/webhook-endpoints/pause-sto
 import { loadTestSeed } from '../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { blocksRead, explain, rowsRead, type Mode } from '../support/plans.ts';
-import { makeMember, makeSeed, makeTeam } from '../support/seed.ts';
+import { makeMember, makeSeed, makeTeam, userId } from '../support/seed.ts';
 import { openWhereTeamIs } from '../support/shards.ts';
 
 const TEAM = 'team_big';
@@ -193,8 +193,24 @@ describe.each<Mode>(['generic', 'custom'])('with a %s plan', (mode) => {
       (db) => listTrainings(db, TEAM, { ...PAGE, since: null }, { status: 'scored' }),
     ],
     ['evaluations', (db) => listEvaluatedTrainings(db, TEAM, { ...PAGE, since: null })],
+    [
+      'trainings with evaluations',
+      (db) => listTrainings(db, TEAM, { ...PAGE, since: null, withEvaluations: true }, {}),
+    ],
+    [
+      'evaluations with their trainings',
+      (db) => listEvaluatedTrainings(db, TEAM, { ...PAGE, since: null, withEvaluations: true }),
+    ],
   ])('%s of people who left are read for a while only', async (_, list) => {
     expect(await read(list)).toBeLessThanOrEqual(NEAR);
+  });
+
+  test('what a page includes is looked up for its rows only', async () => {
+    const filters = { user_id: 'usr_big_member' };
+    const list = (db: Db) =>
+      listTrainings(db, TEAM, { ...PAGE, since: null, withEvaluations: true }, filters);
+    // The rows, their evaluations, and a few members.
+    expect(await read(list)).toBeLessThanOrEqual(2 * PAGE.limit + 5);
   });
 
   test('trainings of a person with a rare status are found at once', async () => {
@@ -436,6 +452,16 @@ describe('a page of very large rows', () => {
       (query) => trainings.listTrainings(db, LARGE, { ...query, user_id: 'usr_large_member' }),
     ],
     ['evaluations', (query) => evaluations.listEvaluated(db, LARGE, query)],
+    ...(['evaluation'] as const).flatMap((include): [string, List][] => [
+      [
+        'trainings with evaluations',
+        (query) => trainings.listTrainings(db, LARGE, { ...query, include }),
+      ],
+      [
+        'evaluations with their trainings',
+        (query) => evaluations.listEvaluated(db, LARGE, { ...query, include }),
+      ],
+    ]),
     ['deals', (query) => crm.listDeals(db, LARGE, query)],
     ['objections', (query) => crm.listObjections(db, LARGE, query)],
   ])('of %s ends early; its cursor leads to the others', async (_, list) => {
@@ -464,6 +490,55 @@ describe('a page of very large rows', () => {
     const pages = await readAll((query) => cases.listCases(db, 'team_huge', query), 50);
     expect(pages.map(({ ids }) => ids)).toEqual([['cas_3'], ['cas_2'], ['cas_1']]);
   });
+
+  // Postgres stores repeated text in a hundredth of its size.
+  test.each(['random', 'repeated'])(
+    'of trainings with large evaluations of %s text ends early, without reading the others',
+    async (kind) => {
+      const name = `eval_${kind}`;
+      const teamId = `team_${name}`;
+      await loadTestSeed(database, makeSeed([makeTeam(name, {})]));
+      const own = await openWhereTeamIs(database.url, teamId);
+      const text =
+        kind === 'random'
+          ? `(select string_agg(md5(n || '/' || k), '') from generate_series(1, 900) k)`
+          : `repeat('said it again, ', 2000)`;
+      await own.query(
+        `insert into training (team_id, id, user_id, status, created_at)
+         select $1, 'trn_' || n, $2, case when n % 10 = 0 then 'completed' else 'scored' end,
+           timestamptz '2026-01-01Z' + n / 3 * interval '1 minute'
+         from generate_series(1, $3::int) n`,
+        [teamId, userId(name, 'member'), ROWS],
+      );
+      await own.query(
+        `insert into evaluation (team_id, training_id, user_id, saved_at, stored_at, tips)
+         select team_id, id, user_id, created_at, created_at,
+           jsonb_build_array(jsonb_build_object('issue', ${text}, 'moment', '', 'principle', '',
+             'rewrite', '', 'impact', ''))
+         from (select *, substr(id, 5)::int as n from training where team_id = $1) t
+         where status = 'scored'`,
+        [teamId],
+      );
+      await own.query('vacuum analyze');
+      const list: List = (query) =>
+        trainings.listTrainings(db, teamId, { ...query, include: 'evaluation' });
+      const pages = await readAll(list, PAGE_LIMIT_MAX);
+      for (const { bytes } of pages) expect(bytes).toBeLessThan(1.1 * PAGE_MAX_BYTES);
+      expect(pages.length).toBeGreaterThan(10);
+      const ids = pages.flatMap((page) => page.ids);
+      expect(new Set(ids).size).toBe(ROWS);
+      expect(ids).toEqual(
+        (await readAll((q) => trainings.listTrainings(db, teamId, q), 200))[0]?.ids,
+      );
+      if (kind === 'random') {
+        const slice = { ...PAGE, limit: 201, since: null, withEvaluations: true };
+        const plan = await explain(own, (one) => listTrainings(one, teamId, slice, {}), 'generic');
+        // The rows and their entries of indexes; of what is large, about 256 KB of 3.2 MB.
+        expect(blocksRead(plan)).toBeLessThan(12 * ROWS);
+      }
+      await own.end();
+    },
+  );
 
   test('is measured without reading what does not fit', async () => {
     const whole = { limit: PAGE_LIMIT_MAX + 1, after: null, userId: null };

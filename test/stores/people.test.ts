@@ -8,7 +8,7 @@ import * as assignments from '../../src/features/assignments/store.ts';
 import * as platformCases from '../../src/features/cases/platform-store.ts';
 import * as cases from '../../src/features/cases/store.ts';
 import { findStored } from '../../src/features/evaluations/platform-store.ts';
-import { findEvaluation } from '../../src/features/evaluations/store.ts';
+import { findEvaluation } from '../../src/features/trainings/evaluation-store.ts';
 import { listEvents } from '../../src/features/events/store.ts';
 import * as invitations from '../../src/features/members/invitation-store.ts';
 import * as platformMembers from '../../src/features/members/platform-store.ts';

@@ -11,6 +11,11 @@
  *  * So `since` is about when a session began, not about when the host application reported it. A
  *    client that must not miss one that is reported late uses the webhook `training.completed`, or
  *    `updated_since` of `GET /evaluations`.
+ *  * `include=evaluation` adds what `GET /trainings/{training_id}/evaluation` shows, and null where
+ *    that is 404 because nothing is scored yet. It needs the scope of that read, too. While member
+ *    details are off, the list is refused as that read is, with or without `include`.
+ *  * A page with evaluations ends by the bytes of both. An evaluation is measured as the JSON that
+ *    Postgres sends, whose size no column has to keep.
  *  * `status` and `source` are open sets, so a filter takes any text.
  */
 
