@@ -3,6 +3,7 @@
 import type { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { PAGE_LIMIT_MAX, PAGE_MAX_BYTES, type Page, type PageQuery } from '../../src/core/page.ts';
+import { privacyOf } from '../../src/core/privacy.ts';
 import type { Db } from '../../src/db/client.ts';
 import { openDatabase, type Database } from '../../src/db/connections/database.ts';
 import { listEntries } from '../../src/features/audit-log/service.ts';
@@ -12,6 +13,8 @@ import { listCases } from '../../src/features/cases/store.ts';
 import * as crm from '../../src/features/crm/service.ts';
 import { listDeals, listObjections } from '../../src/features/crm/store.ts';
 import * as evaluations from '../../src/features/evaluations/service.ts';
+import { findByAddress, searchMembers } from '../../src/features/members/search-store.ts';
+import { listMembers } from '../../src/features/members/service.ts';
 import * as trainings from '../../src/features/trainings/service.ts';
 import { listEvaluatedTrainings, listTrainings } from '../../src/features/trainings/store.ts';
 import { listUsage } from '../../src/features/usage/store.ts';
@@ -28,6 +31,8 @@ import { makeMember, makeSeed, makeTeam, userId } from '../support/seed.ts';
 import { openWhereTeamIs } from '../support/shards.ts';
 
 const TEAM = 'team_big';
+const MEMBERS = 'team_crowd';
+const SHOWN = { memberDetailEnabled: true, leaderboardEnabled: true };
 const PAGE = { limit: 51, after: null };
 /** What each list hides. */
 const HIDDEN = 20_000;
@@ -333,30 +338,35 @@ describe.each<Mode>(['generic', 'custom'])('with a %s plan', (mode) => {
   });
 });
 
-describe('a search that looks through more than a page may read', () => {
-  const ids = async (list: (query: PageQuery) => Promise<Page<{ readonly id: string }>>) => {
-    const found: string[] = [];
-    let cursor: string | undefined;
-    let pages = 0;
-    do {
-      const { rows, nextCursor } = await list({ cursor, limit: 50 });
-      found.push(...rows.map(({ id }) => id));
-      cursor = nextCursor ?? undefined;
-      pages += 1;
-    } while (cursor !== undefined);
-    return { found, pages };
-  };
+/** Reads a list to its end. */
+async function readIds(
+  list: (query: PageQuery) => Promise<Page<{ readonly id: string }>>,
+): Promise<{ readonly found: string[]; readonly pages: number }> {
+  const found: string[] = [];
+  let cursor: string | undefined;
+  let pages = 0;
+  do {
+    const { rows, nextCursor } = await list({ cursor, limit: 50 });
+    found.push(...rows.map(({ id }) => id));
+    cursor = nextCursor ?? undefined;
+    pages += 1;
+  } while (cursor !== undefined);
+  return { found, pages };
+}
 
+describe('a search that looks through more than a page may read', () => {
   test('leads on until all entries of the audit log are found', async () => {
     const filters = { actor_id: 'key_busy', action: 'case.created' };
-    const { found, pages } = await ids((query) => listEntries(db, TEAM, { ...query, ...filters }));
+    const { found, pages } = await readIds((query) =>
+      listEntries(db, TEAM, { ...query, ...filters }),
+    );
     expect(found).toEqual(['aud_2']);
     expect(pages).toBeGreaterThan(1);
   });
 
   test('leads on until all deliveries are found', async () => {
     const search = (filters: object) =>
-      ids((query) => listDeliveries(db, TEAM, { ...query, ...filters }));
+      readIds((query) => listDeliveries(db, TEAM, { ...query, ...filters }));
     const { found, pages } = await search({ status: 'ok' });
     expect(found).toEqual(['whd_2', 'whd_1']);
     expect(pages).toBeGreaterThan(2);
@@ -367,6 +377,43 @@ describe('a search that looks through more than a page may read', () => {
       `select id from webhook_delivery where status = 'pending' order by created_at desc, id desc`,
     );
     expect((await search({ status: 'pending' })).found).toEqual(rows.map(({ id }) => id));
+  });
+});
+
+describe('a filter of many members', () => {
+  let members: Client;
+
+  beforeAll(async () => {
+    await loadTestSeed(database, makeSeed([makeTeam('crowd', {})]));
+    members = await openWhereTeamIs(database.url, MEMBERS);
+    await members.query(
+      `insert into member (team_id, id, email, role, status, created_at)
+       select $1, 'mem_' || n, 'guest_' || n || '@a.test', 'member', 'invited',
+         now() + n * interval '1 second'
+       from generate_series(1, $2::int) n`,
+      [MEMBERS, HIDDEN],
+    );
+    await members.query('vacuum analyze member');
+    return () => members.end();
+  });
+
+  test.each<Mode>(['generic', 'custom'])(
+    'by role reads 10,000 for a page, by address the one, with a %s plan',
+    async (mode) => {
+      const found = (db: Db) =>
+        searchMembers(db, MEMBERS, PAGE, { role: 'admin', byAddress: false });
+      expect(rowsRead(await explain(members, found, mode))).toBeLessThanOrEqual(10_000);
+      const one = (db: Db) => findByAddress(db, MEMBERS, PAGE, 'GUEST_7@a.test');
+      expect(rowsRead(await explain(members, one, mode))).toBe(1);
+    },
+  );
+
+  test('by role leads on until all are found', async () => {
+    const { found, pages } = await readIds((query) =>
+      listMembers(db, MEMBERS, privacyOf(SHOWN), { ...query, role: 'owner' }),
+    );
+    expect(found).toEqual(['mem_crowd_owner']);
+    expect(pages).toBe(3);
   });
 });
 

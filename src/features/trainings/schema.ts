@@ -64,6 +64,10 @@ export const listInput = z.object({
       'a date-time with an offset. Encode the `+` of an offset as `%2B`.',
     examples: ['2026-11-01T00:00:00Z'],
   }),
+  until: dateTimeInput.optional().meta({
+    description: 'Only trainings that began before this moment; a date-time with an offset.',
+    examples: ['2026-12-01T00:00:00Z'],
+  }),
   assignment_id: id
     .optional()
     .meta({ description: 'Only trainings made for this assignment.', examples: ['asg_01jc4f5a'] }),

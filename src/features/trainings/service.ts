@@ -1,4 +1,4 @@
-import { readPage, type Page, type PageQuery } from '../../core/page.ts';
+import { readPage, startBefore, type Page, type PageQuery } from '../../core/page.ts';
 import { notFound } from '../../core/problem.ts';
 import { toInstant } from '../../core/shapes.ts';
 import type { Db } from '../../db/client.ts';
@@ -16,6 +16,8 @@ export { toEvaluation, toTraining } from './view.ts';
 export interface TrainingQuery extends TrainingFilters, PageQuery {
   /** A date-time with an offset. */
   readonly since?: string | undefined;
+  /** A date-time with an offset. */
+  readonly until?: string | undefined;
   readonly include?: 'evaluation' | undefined;
 }
 
@@ -28,11 +30,17 @@ export async function listTrainings(
   teamId: string,
   query: TrainingQuery,
 ): Promise<Page<ScoredRow>> {
-  const { cursor, limit, since: given, include, ...filters } = query;
-  const since = given === undefined ? null : toInstant(given);
+  const { cursor, limit, since: from, until: to, include, ...filters } = query;
+  const since = from === undefined ? null : toInstant(from);
+  const until = to === undefined ? null : toInstant(to);
   const withEvaluations = include === 'evaluation';
   return readPage(LIST, { cursor, limit }, (slice) =>
-    store.listTrainings(db, teamId, { ...slice, since, withEvaluations }, filters),
+    store.listTrainings(
+      db,
+      teamId,
+      { ...startBefore(until, slice), since, withEvaluations },
+      filters,
+    ),
   );
 }
 
