@@ -49,6 +49,8 @@ const VALUES: Readonly<Record<string, readonly unknown[]>> = {
   ],
   since: ['2026-10-10T00:00:00Z', '2026-11-03'],
   until: ['2026-10-20T00:00:00Z', '2026-11-03'],
+  due_before: ['2026-12-10'],
+  external_ref_id: ['ext_1', 'ext_2'],
   updated_since: ['2026-10-10T00:00:00Z'],
   limit: [1, 200],
   blocked: [[], ['own_1'], ['per_tough', 'ind_public', 'own_b', 'sit_cold'], ['own_a']],

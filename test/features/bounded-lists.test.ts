@@ -7,6 +7,11 @@ import { privacyOf } from '../../src/core/privacy.ts';
 import type { Db } from '../../src/db/client.ts';
 import { openDatabase, type Database } from '../../src/db/connections/database.ts';
 import { listEntries } from '../../src/features/audit-log/service.ts';
+import {
+  searchAssignments,
+  type AssignmentFilters,
+} from '../../src/features/assignments/search-store.ts';
+import * as assignments from '../../src/features/assignments/service.ts';
 import * as audit from '../../src/features/audit-log/store.ts';
 import * as cases from '../../src/features/cases/service.ts';
 import { listCases } from '../../src/features/cases/store.ts';
@@ -414,6 +419,79 @@ describe('a filter of many members', () => {
     );
     expect(found).toEqual(['mem_crowd_owner']);
     expect(pages).toBe(3);
+  });
+});
+
+describe('a filter of many assignments', () => {
+  const BUSY = 'team_busy';
+  let busy: Client;
+
+  beforeAll(async () => {
+    const names = ['one', 'two'];
+    const members = names.map((name) => makeMember('busy', name));
+    await loadTestSeed(database, makeSeed([makeTeam('busy', { members })]));
+    busy = await openWhereTeamIs(database.url, BUSY);
+    // The oldest ones are unlike the others. Each tenth of those has an id elsewhere, of two.
+    await busy.query(
+      `insert into assignment
+         (team_id, id, member_id, status, title, due_date, created_at, updated_at, external_ref)
+       select $1, 'asg_' || n, case when n <= 2 then 'mem_busy_two' else 'mem_busy_one' end,
+         case when n <= 3 then 'revoked' when n % 2 = 0 then 'open' else 'done' end, 'Practise',
+         case when n <= 4 then date '2026-01-01' else '2027-01-01' end,
+         timestamptz '2026-01-01Z' + n / 3 * interval '1 minute',
+         timestamptz '2026-06-01Z' - n / 3 * interval '1 minute',
+         case when n % 10 = 0 then json_build_object('id', 'ext_' || n % 20) end
+       from generate_series(1, $2::int) n`,
+      [BUSY, 2 * HIDDEN],
+    );
+    await busy.query('vacuum analyze assignment');
+    return () => busy.end();
+  });
+
+  // A page, what its index has after it, and the recipients.
+  const ABOUT_A_PAGE = 4 * PAGE_LIMIT_MAX + 10;
+  test.each<[number, AssignmentFilters]>([
+    [ABOUT_A_PAGE, { status: 'open' }],
+    [ABOUT_A_PAGE, { member_id: 'mem_busy_one' }],
+    [ABOUT_A_PAGE, { member_id: 'mem_busy_two' }],
+    [ABOUT_A_PAGE, { member_id: 'mem_busy_one', status: 'done' }],
+    [ABOUT_A_PAGE, { member_id: 'mem_busy_one', status: 'revoked' }],
+    [ABOUT_A_PAGE, { member_id: 'mem_busy_two', due_before: '2026-06-01', status: 'revoked' }],
+    [ABOUT_A_PAGE, { external_ref_id: 'ext_0' }],
+    [ABOUT_A_PAGE, { external_ref_id: 'ext_none' }],
+    [ABOUT_A_PAGE, { updated_since: '2026-01-01T00:00:00.000Z' }],
+    [ABOUT_A_PAGE, { updated_since: '2026-01-01T00:00:00.000Z', status: 'open' }],
+    // 10,000 of a range, and the entries of its index again to know where it stopped.
+    [20_100, { status: 'revoked' }],
+    [20_100, { due_before: '2026-06-01' }],
+    [20_100, { status: 'revoked', due_before: '2026-06-01' }],
+    [20_100, { updated_since: '2026-01-01T00:00:00.000Z', member_id: 'mem_nobody' }],
+    [20_100, { external_ref_id: 'ext_0', status: 'revoked' }],
+    [60_100, { member_id: 'mem_busy_one', due_before: '2026-06-01' }],
+  ])('reads at most %i rows for %o', async (most, filters) => {
+    const found = (db: Db) => searchAssignments(db, BUSY, PAGE, filters);
+    for (const mode of ['generic', 'custom'] as const) {
+      const plan = await explain(busy, found, mode);
+      expect(rowsRead(plan)).toBeLessThanOrEqual(most);
+      const scans = plan.filter((node) => node['Relation Name'] === 'assignment');
+      expect(scans.map((node) => node['Node Type'])).not.toContain('Seq Scan');
+    }
+  });
+
+  test('leads on until all are found', async () => {
+    const search = (filters: AssignmentFilters) =>
+      readIds((query) => assignments.listAssignments(db, BUSY, { ...query, ...filters }));
+    expect(await search({ status: 'revoked' })).toEqual({
+      found: ['asg_3', 'asg_2', 'asg_1'],
+      pages: 5,
+    });
+    const due = await search({ due_before: '2026-06-01', member_id: 'mem_busy_one' });
+    expect(due.found).toEqual(['asg_4', 'asg_3']);
+    const since = '2026-01-01T00:00:00.000Z';
+    const changed = await search({ updated_since: since, status: 'revoked' });
+    expect(changed.found).toEqual(['asg_2', 'asg_1', 'asg_3']);
+    const all = await search({ member_id: 'mem_busy_two' });
+    expect(all).toEqual({ found: ['asg_2', 'asg_1'], pages: 1 });
   });
 });
 
