@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { restricted } from './private-fields.ts';
 import type { Scope } from './scopes.ts';
-import { catalogId, knownText } from './shapes.ts';
+import { catalogId, knownText, nameInput } from './shapes.ts';
 
 /** The most tips that an evaluation may have. */
 export const TIPS_MAX = 5;
@@ -54,14 +54,18 @@ export const evaluation = z
 /** The scope that reads alone what `include` adds to a list of trainings. */
 export const INCLUDED = { evaluation: 'evaluations:read' } as const satisfies Record<string, Scope>;
 
+const included = nameInput.refine((name) => Object.hasOwn(INCLUDED, name), {
+  error: `Expected one of: ${Object.keys(INCLUDED).join(', ')}.`,
+});
+
 /** The parameter by which a list of trainings holds their evaluations, too. */
-export const include = z
-  .enum(['evaluation'] satisfies (keyof typeof INCLUDED)[])
+export const include = knownText(Object.keys(INCLUDED), included)
   .optional()
   .meta({
     description:
       '`evaluation`: each training comes with its evaluation, as ' +
       '`GET /trainings/{training_id}/evaluation` shows it; null while it is not scored. ' +
-      'Such a page ends after about 256 KB, too, so it can hold fewer entries.',
+      'Such a page ends after about 256 KB, too, so it can hold fewer entries. ' +
+      'Any other value is refused.',
     examples: ['evaluation'],
   });

@@ -49,6 +49,7 @@ const VALUES: Readonly<Record<string, readonly unknown[]>> = {
   ],
   since: ['2026-10-10T00:00:00Z', '2026-11-03'],
   until: ['2026-10-20T00:00:00Z', '2026-11-03'],
+  include: ['evaluation'],
   due_before: ['2026-12-10'],
   external_ref_id: ['ext_1', 'ext_2'],
   updated_since: ['2026-10-10T00:00:00Z'],

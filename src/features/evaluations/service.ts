@@ -16,7 +16,8 @@ export { toEvaluation, toTraining, trainingExample, trainingPage } from '../trai
 export interface EvaluationQuery extends PageQuery {
   /** A date-time with an offset. */
   readonly updated_since?: string | undefined;
-  readonly include?: 'evaluation' | undefined;
+  /** `evaluation`, or nothing. */
+  readonly include?: string | undefined;
 }
 
 /**

@@ -18,7 +18,8 @@ export interface TrainingQuery extends TrainingFilters, PageQuery {
   readonly since?: string | undefined;
   /** A date-time with an offset. */
   readonly until?: string | undefined;
-  readonly include?: 'evaluation' | undefined;
+  /** `evaluation`, or nothing. */
+  readonly include?: string | undefined;
 }
 
 /**
