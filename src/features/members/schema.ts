@@ -80,7 +80,7 @@ export const listInput = z.object({
     description:
       'Only the member with this address, in any case. Encode a `+` as `%2B`. ' +
       '403 `privacy_restricted` while `member_detail_enabled` is off.',
-    examples: ['kim@example.com'],
+    examples: ['lukas.hoffmann@hansa-vertrieb.example'],
   }),
 });
 export const searchInput = z.strictObject({
