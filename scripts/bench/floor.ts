@@ -25,7 +25,7 @@ const TABLES = `
   create table floor.page_row as
     select a.team_id as tenant_id, a.id, a.status, a.title, a.situation_id, a.personality_id,
       a.industry_id, m.user_id as member_user_id, m.email as member_email, a.note, a.due_date,
-      a.focus_dimension, a.completed_training_id, a.created_at
+      a.focus_dimension, a.completed_training_id, a.created_at, a.external_ref
     from assignment a
     join member m on m.team_id = a.team_id and m.id = a.member_id;
   alter table floor.page_row add primary key (tenant_id, id);
@@ -100,7 +100,7 @@ const ADMIT = `
 
 const PAGE = `
   select id, status, title, situation_id, personality_id, industry_id, member_user_id, member_email,
-    note, due_date, focus_dimension, completed_training_id, created_at
+    note, due_date, focus_dimension, completed_training_id, created_at, external_ref
   from floor.page_row
   where tenant_id = $1
   order by created_at desc, id desc

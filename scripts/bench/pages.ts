@@ -34,6 +34,12 @@ const LISTS: readonly List[] = [
     rows: `select created_at as at, id from training where team_id = $1 and status = 'aborted'`,
   },
   {
+    path: '/trainings?include=evaluation',
+    name: 'trainings',
+    team: BIG,
+    rows: 'select created_at as at, id from training where team_id = $1',
+  },
+  {
     path: '/evaluations',
     name: 'evaluations',
     team: BIG,
@@ -44,6 +50,12 @@ const LISTS: readonly List[] = [
     name: 'assignments',
     team: BIG,
     rows: 'select created_at as at, id from assignment where team_id = $1',
+  },
+  {
+    path: '/assignments?status=open',
+    name: 'assignments',
+    team: BIG,
+    rows: `select created_at as at, id from assignment where team_id = $1 and status = 'open'`,
   },
   {
     path: '/cases',

@@ -73,6 +73,15 @@ export interface PageSlice {
   readonly after: PagePosition | null;
 }
 
+/**
+ * Limits the slice to what comes before a time (ISO, UTC, milliseconds). That is where a list by
+ * time starts, so it needs no condition. Every id follows the empty one.
+ */
+export function startBefore(until: string | null, slice: PageSlice): PageSlice {
+  if (until === null || (slice.after && slice.after.at < until)) return slice;
+  return { ...slice, after: { at: until, id: '' } };
+}
+
 /** A row of a list that measures its rows. */
 export interface MeasuredRow {
   /** False if the rows up to this one, and with it, are too large for one page. */

@@ -37,6 +37,7 @@ export function demoAssignments(now: Date, ago: Ago): Team['assignments'] {
       due_date: due(7),
       focus_dimension: 'objection_handling',
       created_at: ago(3),
+      external_ref: { id: 'lms-4711', course: 'objections' },
     },
     asg(2, 'Kaltakquise: die ersten 30 Sekunden', {
       situation_id: 'sit_cold',

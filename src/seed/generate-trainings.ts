@@ -14,7 +14,7 @@ import {
   STREAMS,
   type Random,
 } from './random.ts';
-import type { SeedRow } from './seed-rows.ts';
+import type { SeedAssignment, SeedRow } from './seed-rows.ts';
 import { createTimeline } from './timeline.ts';
 import { GOALS, TRAINING_SOURCES, VOCABULARY } from './vocabulary.ts';
 
@@ -61,7 +61,7 @@ function startOf({ plan, cast }: Scene, index: number): Start {
 }
 
 /** An assignment whose training was scored is `done`. */
-export function* assignmentRows(scene: Scene): Generator<SeedRow<'Assignment'>> {
+export function* assignmentRows(scene: Scene): Generator<SeedAssignment> {
   const { plan, cast } = scene;
   const timeline = createTimeline(plan.fromMs, plan.toMs);
   for (let index = 0; index < plan.assignments; index += 1) {
@@ -84,6 +84,7 @@ export function* assignmentRows(scene: Scene): Generator<SeedRow<'Assignment'>> 
       focus_dimension: pick(random, DIMENSIONS),
       completed_training_id: isDone && training !== null ? generatedId('trn', training) : null,
       created_at: new Date(created).toISOString(),
+      external_ref: null,
     };
   }
 }

@@ -2,14 +2,14 @@
 import { jsonBytes } from '../core/json.ts';
 import type { SeedTeam } from './prepare.ts';
 import { instant, ownerOf, type RowContext } from './rows.ts';
-import type { SeedConnection, SeedObjection, SeedRow } from './seed-rows.ts';
+import type { SeedAssignment, SeedConnection, SeedObjection, SeedRow } from './seed-rows.ts';
 
 type Training = SeedTeam['trainings'][number];
 
 export function assignmentRow(
   { team, now }: RowContext,
   input: SeedTeam['assignments'][number],
-): SeedRow<'Assignment'> {
+): SeedAssignment {
   return {
     team_id: team.id,
     id: input.id,
@@ -24,6 +24,7 @@ export function assignmentRow(
     focus_dimension: input.focus_dimension ?? null,
     completed_training_id: input.completed_training_id ?? null,
     created_at: instant(input.created_at) ?? now,
+    external_ref: input.external_ref ?? null,
   };
 }
 

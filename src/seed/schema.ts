@@ -112,6 +112,11 @@ const training = z.strictObject({
   evaluation: evaluation.nullish(),
 });
 
+const reference = freeObject.superRefine((value, ctx) => {
+  const fault = assignments.faultOfExternalRef(value);
+  if (fault !== null) ctx.addIssue(fault);
+});
+
 const assignment = z.strictObject({
   id: id.optional(),
   member_id: id.optional(),
@@ -125,6 +130,7 @@ const assignment = z.strictObject({
   focus_dimension: text.nullish(),
   completed_training_id: id.nullish(),
   created_at: instant.optional(),
+  external_ref: reference.nullish(),
 });
 
 const trainingCase = z.strictObject({

@@ -29,6 +29,11 @@ export interface Declaration<I extends z.ZodType, O extends z.ZodType, P = undef
    * `z.strictObject`: a misspelt field must not be ignored.
    */
   readonly input: I;
+  /**
+   * What the parameter `include` adds to the output, by its value, and the scope that reads the
+   * same alone. A key without that scope is refused.
+   */
+  readonly includes?: Readonly<Record<string, Scope>>;
   readonly output: O;
   readonly outputName: string;
   readonly bodyName?: string;
@@ -88,7 +93,8 @@ export interface Current<I extends z.ZodType> {
 /**
  * Declares an operation; `.query()` or `.mutation()` on the result gives it its work.
  *
- * Checked in this order: scope, text of the input, shape of the input, privacy switch (where the
+ * Checked in this order: scope, text of the input, shape of the input, scope of what it includes,
+ * privacy switch (where the
  * declaration asks for it), idempotency. It is *not* checked here who owns an id: each store
  * function does that by the team id that it takes.
  *
@@ -171,6 +177,7 @@ function operationOf<I extends z.ZodType, O extends z.ZodType, P>(
     parse: (ctx, rawInput) => {
       refuseUnstorableJson(rawInput);
       const input = declaration.input.parse(rawInput);
+      requireIncluded(ctx, declaration, input);
       check(ctx.privacy);
       return {
         prepare: prepare ? () => prepare({ ctx, input }) : null,
@@ -184,6 +191,17 @@ function operationOf<I extends z.ZodType, O extends z.ZodType, P>(
       };
     },
   };
+}
+
+/** Throws `insufficient_scope` if a key may not read what the parameter `include` adds. */
+function requireIncluded(
+  { actor }: Context,
+  { includes }: Pick<Declaration<z.ZodType, z.ZodType>, 'includes'>,
+  input: unknown,
+): void {
+  if (includes === undefined) return;
+  const { include } = input as { readonly include?: string | undefined };
+  if (include !== undefined) requireScope(actor, includes[include] ?? null);
 }
 
 /**
@@ -272,6 +290,7 @@ function metaOf(
       method,
       path,
       scope,
+      includes: declaration.includes ?? {},
       successStatus: declaration.successStatus ?? 200,
       errors: [...new Set(errors)],
       causes: { ...impliedCauses(declaration), ...declaration.errors },

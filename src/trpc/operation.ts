@@ -29,6 +29,8 @@ export interface RestFacts {
   readonly path: `/${string}`;
   /** null: any valid key will do (GET /me). */
   readonly scope: Scope | null;
+  /** The scope that each value of the parameter `include` also needs. */
+  readonly includes: Readonly<Record<string, Scope>>;
   readonly successStatus: 200 | 201 | 202;
   /** All problem codes that the operation can respond with. */
   readonly errors: readonly ProblemCode[];

@@ -45,6 +45,7 @@ const CHANGES: Readonly<Record<string, Change>> = {
     fields: {
       note: ['New', named('note', { status: 'open' })],
       due_date: ['2027-01-01', named('due_date', { status: 'open' })],
+      external_ref: [{ id: 'lms-8' }, named('external_ref', { status: 'open' })],
       status: ['done', named('status', { status: 'done' })],
     },
   },

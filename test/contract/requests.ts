@@ -34,6 +34,7 @@ export const EXISTING_IDS: Readonly<Record<string, (team: string) => string>> = 
   user_id: (team) => userId(team, 'member'),
   training_id: (team) => `trn_${team}`,
   assignment_id: (team) => `asg_${team}`,
+  external_ref_id: (team) => `ext_${team}`,
   case_id: (team) => `cas_${team}`,
   endpoint_id: (team) => `whe_${team}`,
   delivery_id: (team) => `whd_${team}`,

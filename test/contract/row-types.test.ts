@@ -21,6 +21,7 @@ const NEVER_NULL: Readonly<Record<string, string>> = {
   'team.listAdmins email': ENDED,
   'members.list email': ENDED,
   'members.find email': ENDED,
+  'members.findByAddress email': ENDED,
   'members.findTarget email': ENDED,
   'members.findForResend email': ENDED,
   'members.findInvitation email': ENDED,

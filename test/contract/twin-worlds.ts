@@ -188,6 +188,7 @@ async function readRows(
 /** Columns with random or encrypted bytes, what is derived from them, or the database's time. */
 const RANDOM_COLUMNS = [
   'stored_at',
+  'updated_at',
   'prefix',
   'secret_hash',
   'secret_encrypted',

@@ -353,6 +353,37 @@ describe('PATCH and DELETE /assignments/{assignment_id}', () => {
     });
   });
 
+  test('PATCH replaces external_ref as a whole, and keeps it if it is not named', async () => {
+    const ref = { z: 1, id: 'ext 1', a: [null, 'ä'] };
+    const set = await patch('four', { external_ref: ref });
+    expect(set).toMatchObject({ status: 200, body: { external_ref: ref, note: 'first' } });
+    expect(set.text).toContain('"external_ref":{"z":1,"id":"ext 1","a":[null,"ä"]}');
+    expect((await patch('four', { note: 'second' })).body).toMatchObject({ external_ref: ref });
+    const other = { id: 7 };
+    expect((await patch('four', { external_ref: other })).body).toMatchObject({
+      external_ref: { id: 7 },
+      note: 'second',
+    });
+    expect((await patch('four', { external_ref: null })).body).toMatchObject({
+      external_ref: null,
+    });
+  });
+
+  test.each([{ id: '' }, { id: {} }, { id: 'x'.repeat(201) }, { text: 'x'.repeat(5000) }])(
+    '422: PATCH and POST refuse the external_ref %o, and change nothing',
+    async (external_ref) => {
+      const refused = { status: 422, body: { code: 'validation_error', field: 'external_ref' } };
+      const before = await api.db.pool.query('select * from assignment order by team_id, id');
+      expect(await patch('three', { external_ref, note: 'other' })).toMatchObject(refused);
+      const body = { ...BODY, member_id: 'mem_a_member', external_ref };
+      expect(await api.call(api.key('team_a'), 'POST', '/assignments', { body })).toMatchObject(
+        refused,
+      );
+      const after = await api.db.pool.query('select * from assignment order by team_id, id');
+      expect(after.rows).toEqual(before.rows);
+    },
+  );
+
   test('PATCH with an empty body is a 200 without a change or an audit entry', async () => {
     const before = await api.db.pool.query('select count(*)::int as n from audit_log');
     expect(await patch('three', {})).toMatchObject({

@@ -3,15 +3,23 @@
 import type { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { PAGE_LIMIT_MAX, PAGE_MAX_BYTES, type Page, type PageQuery } from '../../src/core/page.ts';
+import { privacyOf } from '../../src/core/privacy.ts';
 import type { Db } from '../../src/db/client.ts';
 import { openDatabase, type Database } from '../../src/db/connections/database.ts';
 import { listEntries } from '../../src/features/audit-log/service.ts';
+import {
+  searchAssignments,
+  type AssignmentFilters,
+} from '../../src/features/assignments/search-store.ts';
+import * as assignments from '../../src/features/assignments/service.ts';
 import * as audit from '../../src/features/audit-log/store.ts';
 import * as cases from '../../src/features/cases/service.ts';
 import { listCases } from '../../src/features/cases/store.ts';
 import * as crm from '../../src/features/crm/service.ts';
 import { listDeals, listObjections } from '../../src/features/crm/store.ts';
 import * as evaluations from '../../src/features/evaluations/service.ts';
+import { findByAddress, searchMembers } from '../../src/features/members/search-store.ts';
+import { listMembers } from '../../src/features/members/service.ts';
 import * as trainings from '../../src/features/trainings/service.ts';
 import { listEvaluatedTrainings, listTrainings } from '../../src/features/trainings/store.ts';
 import { listUsage } from '../../src/features/usage/store.ts';
@@ -24,10 +32,12 @@ import { findPauseMailRow } from '../../src/features/webhook-endpoints/pause-sto
 import { loadTestSeed } from '../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { blocksRead, explain, rowsRead, type Mode } from '../support/plans.ts';
-import { makeMember, makeSeed, makeTeam } from '../support/seed.ts';
+import { makeMember, makeSeed, makeTeam, userId } from '../support/seed.ts';
 import { openWhereTeamIs } from '../support/shards.ts';
 
 const TEAM = 'team_big';
+const MEMBERS = 'team_crowd';
+const SHOWN = { memberDetailEnabled: true, leaderboardEnabled: true };
 const PAGE = { limit: 51, after: null };
 /** What each list hides. */
 const HIDDEN = 20_000;
@@ -193,8 +203,24 @@ describe.each<Mode>(['generic', 'custom'])('with a %s plan', (mode) => {
       (db) => listTrainings(db, TEAM, { ...PAGE, since: null }, { status: 'scored' }),
     ],
     ['evaluations', (db) => listEvaluatedTrainings(db, TEAM, { ...PAGE, since: null })],
+    [
+      'trainings with evaluations',
+      (db) => listTrainings(db, TEAM, { ...PAGE, since: null, withEvaluations: true }, {}),
+    ],
+    [
+      'evaluations with their trainings',
+      (db) => listEvaluatedTrainings(db, TEAM, { ...PAGE, since: null, withEvaluations: true }),
+    ],
   ])('%s of people who left are read for a while only', async (_, list) => {
     expect(await read(list)).toBeLessThanOrEqual(NEAR);
+  });
+
+  test('what a page includes is looked up for its rows only', async () => {
+    const filters = { user_id: 'usr_big_member' };
+    const list = (db: Db) =>
+      listTrainings(db, TEAM, { ...PAGE, since: null, withEvaluations: true }, filters);
+    // The rows, their evaluations, and a few members.
+    expect(await read(list)).toBeLessThanOrEqual(2 * PAGE.limit + 5);
   });
 
   test('trainings of a person with a rare status are found at once', async () => {
@@ -317,30 +343,35 @@ describe.each<Mode>(['generic', 'custom'])('with a %s plan', (mode) => {
   });
 });
 
-describe('a search that looks through more than a page may read', () => {
-  const ids = async (list: (query: PageQuery) => Promise<Page<{ readonly id: string }>>) => {
-    const found: string[] = [];
-    let cursor: string | undefined;
-    let pages = 0;
-    do {
-      const { rows, nextCursor } = await list({ cursor, limit: 50 });
-      found.push(...rows.map(({ id }) => id));
-      cursor = nextCursor ?? undefined;
-      pages += 1;
-    } while (cursor !== undefined);
-    return { found, pages };
-  };
+/** Reads a list to its end. */
+async function readIds(
+  list: (query: PageQuery) => Promise<Page<{ readonly id: string }>>,
+): Promise<{ readonly found: string[]; readonly pages: number }> {
+  const found: string[] = [];
+  let cursor: string | undefined;
+  let pages = 0;
+  do {
+    const { rows, nextCursor } = await list({ cursor, limit: 50 });
+    found.push(...rows.map(({ id }) => id));
+    cursor = nextCursor ?? undefined;
+    pages += 1;
+  } while (cursor !== undefined);
+  return { found, pages };
+}
 
+describe('a search that looks through more than a page may read', () => {
   test('leads on until all entries of the audit log are found', async () => {
     const filters = { actor_id: 'key_busy', action: 'case.created' };
-    const { found, pages } = await ids((query) => listEntries(db, TEAM, { ...query, ...filters }));
+    const { found, pages } = await readIds((query) =>
+      listEntries(db, TEAM, { ...query, ...filters }),
+    );
     expect(found).toEqual(['aud_2']);
     expect(pages).toBeGreaterThan(1);
   });
 
   test('leads on until all deliveries are found', async () => {
     const search = (filters: object) =>
-      ids((query) => listDeliveries(db, TEAM, { ...query, ...filters }));
+      readIds((query) => listDeliveries(db, TEAM, { ...query, ...filters }));
     const { found, pages } = await search({ status: 'ok' });
     expect(found).toEqual(['whd_2', 'whd_1']);
     expect(pages).toBeGreaterThan(2);
@@ -351,6 +382,116 @@ describe('a search that looks through more than a page may read', () => {
       `select id from webhook_delivery where status = 'pending' order by created_at desc, id desc`,
     );
     expect((await search({ status: 'pending' })).found).toEqual(rows.map(({ id }) => id));
+  });
+});
+
+describe('a filter of many members', () => {
+  let members: Client;
+
+  beforeAll(async () => {
+    await loadTestSeed(database, makeSeed([makeTeam('crowd', {})]));
+    members = await openWhereTeamIs(database.url, MEMBERS);
+    await members.query(
+      `insert into member (team_id, id, email, role, status, created_at)
+       select $1, 'mem_' || n, 'guest_' || n || '@a.test', 'member', 'invited',
+         now() + n * interval '1 second'
+       from generate_series(1, $2::int) n`,
+      [MEMBERS, HIDDEN],
+    );
+    await members.query('vacuum analyze member');
+    return () => members.end();
+  });
+
+  test.each<Mode>(['generic', 'custom'])(
+    'by role reads 10,000 for a page, by address the one, with a %s plan',
+    async (mode) => {
+      const found = (db: Db) =>
+        searchMembers(db, MEMBERS, PAGE, { role: 'admin', byAddress: false });
+      expect(rowsRead(await explain(members, found, mode))).toBeLessThanOrEqual(10_000);
+      const one = (db: Db) => findByAddress(db, MEMBERS, PAGE, 'GUEST_7@a.test');
+      expect(rowsRead(await explain(members, one, mode))).toBe(1);
+    },
+  );
+
+  test('by role leads on until all are found', async () => {
+    const { found, pages } = await readIds((query) =>
+      listMembers(db, MEMBERS, privacyOf(SHOWN), { ...query, role: 'owner' }),
+    );
+    expect(found).toEqual(['mem_crowd_owner']);
+    expect(pages).toBe(3);
+  });
+});
+
+describe('a filter of many assignments', () => {
+  const BUSY = 'team_busy';
+  let busy: Client;
+
+  beforeAll(async () => {
+    const names = ['one', 'two'];
+    const members = names.map((name) => makeMember('busy', name));
+    await loadTestSeed(database, makeSeed([makeTeam('busy', { members })]));
+    busy = await openWhereTeamIs(database.url, BUSY);
+    // The oldest ones are unlike the others. Each tenth of those has an id elsewhere, of two.
+    await busy.query(
+      `insert into assignment
+         (team_id, id, member_id, status, title, due_date, created_at, updated_at, external_ref)
+       select $1, 'asg_' || n, case when n <= 2 then 'mem_busy_two' else 'mem_busy_one' end,
+         case when n <= 3 then 'revoked' when n % 2 = 0 then 'open' else 'done' end, 'Practise',
+         case when n <= 4 then date '2026-01-01' else '2027-01-01' end,
+         timestamptz '2026-01-01Z' + n / 3 * interval '1 minute',
+         timestamptz '2026-06-01Z' - n / 3 * interval '1 minute',
+         case when n % 10 = 0 then json_build_object('id', 'ext_' || n % 20) end
+       from generate_series(1, $2::int) n`,
+      [BUSY, 2 * HIDDEN],
+    );
+    await busy.query('vacuum analyze assignment');
+    return () => busy.end();
+  });
+
+  // A page, what its index has after it, and the recipients.
+  const ABOUT_A_PAGE = 4 * PAGE_LIMIT_MAX + 10;
+  test.each<[number, AssignmentFilters]>([
+    [ABOUT_A_PAGE, { status: 'open' }],
+    [ABOUT_A_PAGE, { member_id: 'mem_busy_one' }],
+    [ABOUT_A_PAGE, { member_id: 'mem_busy_two' }],
+    [ABOUT_A_PAGE, { member_id: 'mem_busy_one', status: 'done' }],
+    [ABOUT_A_PAGE, { member_id: 'mem_busy_one', status: 'revoked' }],
+    [ABOUT_A_PAGE, { member_id: 'mem_busy_two', due_before: '2026-06-01', status: 'revoked' }],
+    [ABOUT_A_PAGE, { external_ref_id: 'ext_0' }],
+    [ABOUT_A_PAGE, { external_ref_id: 'ext_none' }],
+    [ABOUT_A_PAGE, { updated_since: '2026-01-01T00:00:00.000Z' }],
+    [ABOUT_A_PAGE, { updated_since: '2026-01-01T00:00:00.000Z', status: 'open' }],
+    // 10,000 of a range, and the entries of its index again to know where it stopped.
+    [20_100, { status: 'revoked' }],
+    [20_100, { due_before: '2026-06-01' }],
+    [20_100, { status: 'revoked', due_before: '2026-06-01' }],
+    [20_100, { updated_since: '2026-01-01T00:00:00.000Z', member_id: 'mem_nobody' }],
+    [20_100, { external_ref_id: 'ext_0', status: 'revoked' }],
+    [60_100, { member_id: 'mem_busy_one', due_before: '2026-06-01' }],
+  ])('reads at most %i rows for %o', async (most, filters) => {
+    const found = (db: Db) => searchAssignments(db, BUSY, PAGE, filters);
+    for (const mode of ['generic', 'custom'] as const) {
+      const plan = await explain(busy, found, mode);
+      expect(rowsRead(plan)).toBeLessThanOrEqual(most);
+      const scans = plan.filter((node) => node['Relation Name'] === 'assignment');
+      expect(scans.map((node) => node['Node Type'])).not.toContain('Seq Scan');
+    }
+  });
+
+  test('leads on until all are found', async () => {
+    const search = (filters: AssignmentFilters) =>
+      readIds((query) => assignments.listAssignments(db, BUSY, { ...query, ...filters }));
+    expect(await search({ status: 'revoked' })).toEqual({
+      found: ['asg_3', 'asg_2', 'asg_1'],
+      pages: 5,
+    });
+    const due = await search({ due_before: '2026-06-01', member_id: 'mem_busy_one' });
+    expect(due.found).toEqual(['asg_4', 'asg_3']);
+    const since = '2026-01-01T00:00:00.000Z';
+    const changed = await search({ updated_since: since, status: 'revoked' });
+    expect(changed.found).toEqual(['asg_2', 'asg_1', 'asg_3']);
+    const all = await search({ member_id: 'mem_busy_two' });
+    expect(all).toEqual({ found: ['asg_2', 'asg_1'], pages: 1 });
   });
 });
 
@@ -436,6 +577,16 @@ describe('a page of very large rows', () => {
       (query) => trainings.listTrainings(db, LARGE, { ...query, user_id: 'usr_large_member' }),
     ],
     ['evaluations', (query) => evaluations.listEvaluated(db, LARGE, query)],
+    ...(['evaluation'] as const).flatMap((include): [string, List][] => [
+      [
+        'trainings with evaluations',
+        (query) => trainings.listTrainings(db, LARGE, { ...query, include }),
+      ],
+      [
+        'evaluations with their trainings',
+        (query) => evaluations.listEvaluated(db, LARGE, { ...query, include }),
+      ],
+    ]),
     ['deals', (query) => crm.listDeals(db, LARGE, query)],
     ['objections', (query) => crm.listObjections(db, LARGE, query)],
   ])('of %s ends early; its cursor leads to the others', async (_, list) => {
@@ -464,6 +615,53 @@ describe('a page of very large rows', () => {
     const pages = await readAll((query) => cases.listCases(db, 'team_huge', query), 50);
     expect(pages.map(({ ids }) => ids)).toEqual([['cas_3'], ['cas_2'], ['cas_1']]);
   });
+
+  // Postgres stores repeated text in a hundredth of its size.
+  test.each(['random', 'repeated'])(
+    'of trainings with large evaluations of %s text ends early, without reading the others',
+    async (kind) => {
+      const name = `eval_${kind}`;
+      const teamId = `team_${name}`;
+      await loadTestSeed(database, makeSeed([makeTeam(name, {})]));
+      const own = await openWhereTeamIs(database.url, teamId);
+      const text =
+        kind === 'random'
+          ? `(select string_agg(md5(n || '/' || k), '') from generate_series(1, 900) k)`
+          : `repeat('said it again, ', 2000)`;
+      await own.query(
+        `insert into training (team_id, id, user_id, status, created_at)
+         select $1, 'trn_' || n, $2, case when n % 10 = 0 then 'completed' else 'scored' end,
+           timestamptz '2026-01-01Z' + n / 3 * interval '1 minute'
+         from generate_series(1, $3::int) n`,
+        [teamId, userId(name, 'member'), ROWS],
+      );
+      await own.query(
+        `insert into evaluation (team_id, training_id, user_id, saved_at, stored_at, tips)
+         select team_id, id, user_id, created_at, created_at,
+           jsonb_build_array(jsonb_build_object('issue', ${text}, 'moment', '', 'principle', '',
+             'rewrite', '', 'impact', ''))
+         from (select *, substr(id, 5)::int as n from training where team_id = $1) t
+         where status = 'scored'`,
+        [teamId],
+      );
+      await own.query('vacuum analyze');
+      const list: List = (query) =>
+        trainings.listTrainings(db, teamId, { ...query, include: 'evaluation' });
+      const pages = await readAll(list, PAGE_LIMIT_MAX);
+      for (const { bytes } of pages) expect(bytes).toBeLessThan(1.1 * PAGE_MAX_BYTES);
+      expect(pages.length).toBeGreaterThan(10);
+      const ids = pages.flatMap((page) => page.ids);
+      expect(new Set(ids).size).toBe(ROWS);
+      expect(ids).toEqual(
+        (await readAll((q) => trainings.listTrainings(db, teamId, q), 200))[0]?.ids,
+      );
+      const slice = { ...PAGE, limit: 201, since: null, withEvaluations: true };
+      const plan = await explain(own, (one) => listTrainings(one, teamId, slice, {}), 'generic');
+      // The rows and their entries of indexes; of what is large, about 256 KB of 3.2 MB.
+      expect(blocksRead(plan)).toBeLessThan(12 * ROWS);
+      await own.end();
+    },
+  );
 
   test('is measured without reading what does not fit', async () => {
     const whole = { limit: PAGE_LIMIT_MAX + 1, after: null, userId: null };

@@ -87,6 +87,70 @@ describe('GET /evaluations', () => {
   });
 });
 
+const BY_BEGINNING = ['trn_unscored', 'trn_5', 'trn_4', 'trn_3', 'trn_2', 'trn_1'];
+
+describe.each([
+  ['/evaluations', ['trn_1', 'trn_4', 'trn_3', 'trn_5', 'trn_2']],
+  ['/trainings', ['trn_unscored', 'trn_5', 'trn_4', 'trn_3', 'trn_2', 'trn_1']],
+  [
+    '/trainings?user_id=usr_a_member',
+    ['trn_unscored', 'trn_5', 'trn_4', 'trn_3', 'trn_2', 'trn_1'],
+  ],
+  ['/trainings?status=scored', BY_BEGINNING.slice(1)],
+])('%s with include=evaluation', (path, ids) => {
+  let api: TestApi;
+  beforeAll(async () => {
+    api = await startWithFive();
+  });
+  const asked = `${path}${path.includes('?') ? '&' : '?'}include=evaluation`;
+
+  test('shows each training with what the read of its evaluation shows, or null', async () => {
+    const key = api.key('team_a');
+    const { data } = await readPage(api, asked);
+    expect(data.map(({ id }) => id)).toEqual(ids);
+    const alone = await readPage(api, path);
+    for (const [place, training] of data.entries()) {
+      const single = await api.call(key, 'GET', `/trainings/${training.id}/evaluation`);
+      const evaluation: unknown = single.status === 404 ? null : single.body;
+      expect(training).toEqual({ ...alone.data[place], evaluation });
+      expect(JSON.stringify(training)).toContain(
+        evaluation === null ? '"evaluation":null' : `"evaluation":${single.text}`,
+      );
+    }
+  });
+
+  test('reads the same page by page', async () => {
+    expect(await idsOfAllPages(api, `${asked}&limit=2`)).toEqual(ids);
+  });
+
+  test('403 insufficient_scope: needs the scope of that read, which it names', async () => {
+    const scope = path.startsWith('/trainings') ? 'trainings:read' : 'users:read';
+    const refused = await api.call(api.key('team_a', scope), 'GET', asked);
+    expect(refused).toMatchObject({
+      status: 403,
+      body: { code: 'insufficient_scope', required_scope: 'evaluations:read' },
+    });
+  });
+
+  test('403 privacy_restricted: is refused like that read, with details off', async () => {
+    const refused = await api.call(api.key('team_off'), 'GET', asked);
+    const single = await api.call(api.key('team_off'), 'GET', '/trainings/trn_off/evaluation');
+    const told = ({ status, body }: typeof refused) => ({ status, ...body, request_id: null });
+    expect(told(refused)).toEqual(told(single));
+    expect(refused).toMatchObject({ status: 403, body: { code: 'privacy_restricted' } });
+  });
+
+  test('422: includes nothing else, and names the field', async () => {
+    for (const other of ['', 'training', 'evaluation,evaluation', 'Evaluation']) {
+      const query = asked.replace('include=evaluation', `include=${other}`);
+      expect(await api.call(api.key('team_a'), 'GET', query)).toMatchObject({
+        status: 422,
+        body: { code: 'validation_error', errors: [{ path: 'query.include' }] },
+      });
+    }
+  });
+});
+
 describe('GET /evaluations, when evaluations arrive late', () => {
   let api: TestApi;
   let platform: Platform;

@@ -68,6 +68,80 @@ describe('GET /users', () => {
     );
   });
 
+  const idsOf = async (query: string): Promise<string[]> => {
+    const answer = await api.call(api.key('team_a', 'users:read'), 'GET', `/users?${query}`);
+    expect(answer.status).toBe(200);
+    return (answer.body as { data: Member[] }).data.map(({ id }) => id);
+  };
+
+  test.each([
+    ['status=invited', ['asked']],
+    ['role=owner', ['owner']],
+    ['role=admin&status=active', ['admin']],
+    ['role=admin&status=invited', []],
+    ['status=ended', []],
+    ['role=unheard_of', []],
+    ['email=asked@a.test', ['asked']],
+    ['email=%20ASKED@A.test%20', ['asked']],
+    ['email=asked@a.test&status=invited&role=member', ['asked']],
+    ['email=asked@a.test&status=active', []],
+    ['email=asked@a.test&role=admin', []],
+    ['email=gone@a.test', []],
+    ['email=owner@b.test', []],
+    ['email=ask_d@a.test', []],
+  ])('shows for %s exactly the matching members', async (query, names) => {
+    expect(await idsOf(query)).toEqual(names.map((name) => `mem_a_${name}`));
+  });
+
+  test('pages with a filter hold the same as the whole list', async () => {
+    const whole = await idsOf('status=active&limit=200');
+    expect(whole).toHaveLength(10);
+    const seen: string[] = [];
+    let cursor = '';
+    do {
+      const path = `/users?status=active&limit=3${cursor}`;
+      const { body } = await api.call(api.key('team_a'), 'GET', path);
+      const page = body as { data: Member[]; next_cursor: string | null };
+      seen.push(...page.data.map(({ id }) => id));
+      cursor = page.next_cursor === null ? '' : `&cursor=${page.next_cursor}`;
+    } while (cursor !== '');
+    expect(seen).toEqual(whole);
+  });
+
+  test('shows nothing of an address behind the cursor', async () => {
+    const { body } = await api.call(api.key('team_a'), 'GET', '/users?limit=1');
+    const { data, next_cursor } = body as { data: Member[]; next_cursor: string };
+    const asked = `email=${data[0]?.email}&cursor=${next_cursor}`;
+    expect(await idsOf(asked)).toEqual([]);
+    expect(await idsOf(`email=asked@a.test&cursor=${next_cursor}`)).toEqual(['mem_a_asked']);
+  });
+
+  test.each([
+    ['email=', 'query.email'],
+    ['email=kim', 'query.email'],
+    ['email=kim+x@a.test', 'query.email'],
+    ['status=', 'query.status'],
+    ['role=', 'query.role'],
+  ])('refuses %s and names the field', async (query, path) => {
+    expect(await api.call(api.key('team_a'), 'GET', `/users?${query}`)).toMatchObject({
+      status: 422,
+      body: { code: 'validation_error', errors: [{ path }] },
+    });
+  });
+
+  test('finds nobody by an address while member details are off, known or not', async () => {
+    const answers = [];
+    for (const email of ['owner@b.test', 'nobody@b.test', 'owner@a.test']) {
+      const { status, body } = await api.call(api.key('team_b'), 'GET', `/users?email=${email}`);
+      answers.push({ status, ...body, request_id: undefined });
+    }
+    expect(answers[0]).toMatchObject({ status: 403, code: 'privacy_restricted' });
+    for (const answer of answers) expect(answer).toEqual(answers[0]);
+    const filtered = await api.call(api.key('team_b'), 'GET', '/users?role=owner');
+    expect(filtered).toMatchObject({ status: 200, body: { data: [{ id: 'mem_b_owner' }] } });
+    expect(filtered.text).not.toContain('@');
+  });
+
   test('pages show every member once; only the last page has a null cursor', async () => {
     const seen: string[] = [];
     let cursor = '';

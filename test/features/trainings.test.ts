@@ -66,6 +66,12 @@ describe('GET /trainings', () => {
     ['since=2026-10-07T09:00:00.001Z', [9, 8]],
     ['since=2026-10-07T11:00:00%2B02:00', [9, 8, 7]],
     ['since=2026-10-07T04:30:00-04:31', [9, 8]],
+    ['until=2026-10-03T09:00:00Z', [2, 1]],
+    ['until=2026-10-03T09:00:00.001Z', [3, 2, 1]],
+    ['until=2026-10-03T11:00:00%2B02:00', [2, 1]],
+    ['since=2026-10-03T00:00:00Z&until=2026-10-05T09:00:00Z', [4, 3]],
+    ['since=2026-10-05T00:00:00Z&until=2026-10-03T00:00:00Z', []],
+    [`user_id=${MEMBER}&until=2026-10-06T00:00:00Z`, [4, 2]],
     [`user_id=${MEMBER}&status=running`, [6]],
     [`user_id=${MEMBER}&assignment_id=asg_a`, [8, 4]],
     ['status=scored&assignment_id=asg_a', [8, 4]],
@@ -81,6 +87,7 @@ describe('GET /trainings', () => {
     'status=Not%20a%20status!',
     'assignment_id=asg_none',
     'since=2100-01-01T00:00:00Z',
+    'until=0001-01-01T00:00:00Z',
   ])('shows an empty page for %s, which matches nothing', async (query) => {
     expect(await list(api, query)).toEqual({ data: [], next_cursor: null });
   });
@@ -98,6 +105,8 @@ describe('GET /trainings', () => {
     ['since=2026-10-07', 'query.since'],
     ['since=yesterday', 'query.since'],
     ['since=', 'query.since'],
+    ['until=2026-10-07', 'query.until'],
+    ['until=', 'query.until'],
     ['user_id=', 'query.user_id'],
     ['status=', 'query.status'],
     ['assignment_id=', 'query.assignment_id'],
@@ -124,6 +133,7 @@ describe('GET /trainings', () => {
     'limit=2&status=scored',
     'limit=1&assignment_id=asg_a',
     'limit=2&since=2026-10-03T00:00:00Z',
+    'limit=2&until=2026-10-08T09:00:00Z',
   ])('pages with %s hold the same as the whole list', async (query) => {
     const all = numbersOf(await list(api, query.replace(/limit=\d/, 'limit=200')));
     const paged = await idsOfAllPages(api, `/trainings?${query}`);

@@ -2,8 +2,11 @@ import { describe, expect, test } from 'vitest';
 import { isCompletedByTraining } from '../../src/features/assignments/platform-rules.ts';
 import {
   COMBINED,
+  EXTERNAL_ID_MAX_CHARACTERS,
+  EXTERNAL_REF_MAX_BYTES,
   requireAllowed,
   requireSettableStatus,
+  requireStorable,
   type Dimension,
 } from '../../src/features/assignments/rules.ts';
 
@@ -93,4 +96,38 @@ test.each([
   ['revoked', 'tra_1', false],
 ])('an assignment that is %s, with the training %s, takes another: %s', (status, id, takes) => {
   expect(isCompletedByTraining({ status, completed_training_id: id })).toBe(takes);
+});
+
+describe('an external reference', () => {
+  const sized = (bytes: number) => ({ text: 'x'.repeat(bytes - '{"text":""}'.length) });
+  const fault = expect.objectContaining({
+    code: 'validation_error',
+    fields: expect.objectContaining({ field: 'external_ref' }),
+  });
+
+  test.each([
+    [null],
+    [undefined],
+    [{}],
+    [{ id: null }],
+    [{ id: 0 }],
+    [{ id: 'a' }],
+    [{ id: '😀'.repeat(EXTERNAL_ID_MAX_CHARACTERS) }],
+    [{ other: { id: {} } }],
+    [sized(EXTERNAL_REF_MAX_BYTES)],
+  ])('can be stored: %o', (ref) => {
+    expect(() => requireStorable(ref)).not.toThrow();
+  });
+
+  test.each([
+    [{ id: '' }],
+    [{ id: true }],
+    [{ id: [] }],
+    [{ id: { id: 'a' } }],
+    [{ id: 'x'.repeat(EXTERNAL_ID_MAX_CHARACTERS + 1) }],
+    [sized(EXTERNAL_REF_MAX_BYTES + 1)],
+    [{ text: '€'.repeat(EXTERNAL_REF_MAX_BYTES / 3) }],
+  ])('cannot be stored: %o', (ref) => {
+    expect(() => requireStorable(ref)).toThrow(fault);
+  });
 });

@@ -5,6 +5,7 @@ import { requireAcceptable } from '../../src/features/members/platform-rules.ts'
 import {
   INVITATION_WINDOW_MS,
   INVITATIONS_PER_HOUR,
+  isAskedFor,
   requireAnotherAdmin,
   requireAssignableRole,
   requireBelowInvitationLimit,
@@ -163,5 +164,22 @@ describe('an acceptance', () => {
     expect(() => requireAcceptable(invited, 'usr_1', true)).toThrow(
       problem('conflict', { detail: 'The person has another membership in the team.' }),
     );
+  });
+});
+
+describe('a filtered list of members', () => {
+  const admin = { role: 'admin', status: 'active' } as const;
+
+  test.each([
+    [{}, true],
+    [{ role: 'admin' }, true],
+    [{ role: 'member' }, false],
+    [{ status: 'active' }, true],
+    [{ status: 'invited' }, false],
+    [{ role: 'admin', status: 'active' }, true],
+    [{ role: 'admin', status: 'invited' }, false],
+    [{ role: 'member', status: 'active' }, false],
+  ])('asked for %o, holds an active admin: %s', (filters, isHeld) => {
+    expect(isAskedFor(admin, filters)).toBe(isHeld);
   });
 });

@@ -1,5 +1,5 @@
-import { describe, expect, it } from 'vitest';
-import { parseCursor, toPage, type PagePosition } from '../../src/core/page.ts';
+import { describe, expect, it, test } from 'vitest';
+import { parseCursor, startBefore, toPage, type PagePosition } from '../../src/core/page.ts';
 
 const row = (n: number): PagePosition => ({
   at: `2026-11-02T09:15:0${n}.000Z`,
@@ -57,5 +57,24 @@ describe('a cursor', () => {
     ['that is empty', ''],
   ])('%s throws validation_error', (_which, cursor) => {
     expect(() => parseCursor('users', cursor)).toThrow(INVALID);
+  });
+});
+
+describe('startBefore', () => {
+  const at = (time: string, id: string) => ({ limit: 3, after: { at: time, id } });
+  const UNTIL = '2026-10-02T00:00:00.000Z';
+
+  test.each([
+    ['the beginning', { limit: 3, after: null }, at(UNTIL, '')],
+    ['a later position', at('2026-10-03T00:00:00.000Z', 'a'), at(UNTIL, '')],
+    ['a position of the same time', at(UNTIL, 'a'), at(UNTIL, '')],
+    [
+      'an earlier position',
+      at('2026-10-01T00:00:00.000Z', 'a'),
+      at('2026-10-01T00:00:00.000Z', 'a'),
+    ],
+  ])('moves %s to the time, unless it is past it', (_, slice, wanted) => {
+    expect(startBefore(UNTIL, slice)).toEqual(wanted);
+    expect(startBefore(null, slice)).toBe(slice);
   });
 });

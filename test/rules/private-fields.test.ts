@@ -12,7 +12,7 @@ import {
   withholderFor,
 } from '../../src/core/private-fields.ts';
 import { privacyOf } from '../../src/core/privacy.ts';
-import { evaluation } from '../../src/features/evaluations/schema.ts';
+import { evaluation } from '../../src/core/evaluation-shapes.ts';
 import { endpoint } from '../../src/trpc/endpoint.ts';
 import { appProcedure } from '../../src/trpc/procedures.ts';
 import { protect, type Protection } from '../../src/trpc/protection.ts';

@@ -155,6 +155,7 @@ function fullTeam(): Team {
         focus_dimension: 'closing',
         completed_training_id: 'trn_1',
         created_at: '2026-03-01T00:00:00Z',
+        external_ref: { id: 'lms-1' },
       },
       { id: 'asg_2', member_id: 'mem_3' },
     ],

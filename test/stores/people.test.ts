@@ -4,11 +4,15 @@ import { Client } from 'pg';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { Tx } from '../../src/db/client.ts';
 import * as platformAssignments from '../../src/features/assignments/platform-store.ts';
+import {
+  searchAssignments,
+  type AssignmentFilters,
+} from '../../src/features/assignments/search-store.ts';
 import * as assignments from '../../src/features/assignments/store.ts';
 import * as platformCases from '../../src/features/cases/platform-store.ts';
 import * as cases from '../../src/features/cases/store.ts';
 import { findStored } from '../../src/features/evaluations/platform-store.ts';
-import { findEvaluation } from '../../src/features/evaluations/store.ts';
+import { findEvaluation } from '../../src/features/trainings/evaluation-store.ts';
 import { listEvents } from '../../src/features/events/store.ts';
 import * as invitations from '../../src/features/members/invitation-store.ts';
 import * as platformMembers from '../../src/features/members/platform-store.ts';
@@ -334,11 +338,15 @@ describe('assignments', () => {
     expect(await columnsChangedIn(complete)).toEqual([
       'assignment team_a asg_2: completed_training_id',
       'assignment team_a asg_2: status',
+      'assignment team_a asg_2: updated_at',
     ]);
     const row = await assignments.findAssignment(twins.db, 'team_a', 'asg_3');
     if (!row) throw new Error('no assignment');
     const update = (tx: Tx) => assignments.updateAssignment(tx, 'team_a', { ...row, note: 'new' });
-    expect(await columnsChangedIn(update)).toEqual(['assignment team_a asg_3: note']);
+    expect(await columnsChangedIn(update)).toEqual([
+      'assignment team_a asg_3: note',
+      'assignment team_a asg_3: updated_at',
+    ]);
     await run(
       `update training
        set assignment_id = case when id in ('trn_1', 'trn_2') then 'asg_4' else 'asg_5' end`,
@@ -388,8 +396,76 @@ describe('assignments', () => {
     const revoke = (tx: Tx) => assignments.revokeOpenAssignments(tx, 'team_a', 'mem_2');
     expect(await columnsChangedIn(revoke)).toEqual([
       'assignment team_a asg_2: status',
+      'assignment team_a asg_2: updated_at',
       'assignment team_a asg_4: status',
+      'assignment team_a asg_4: updated_at',
     ]);
+  });
+
+  describe('searchAssignments', () => {
+    const search = async (filters: AssignmentFilters, ...args: Parameters<typeof page>) => {
+      const found = await searchAssignments(twins.db, 'team_a', page(...args), filters);
+      expect(found.reached).toBeNull();
+      return found.rows.map(({ id, member_email }) => `${id} ${member_email}`);
+    };
+    const after = { at: '2026-11-01T00:00:00.000Z', id: 'asg_8' };
+
+    beforeEach(async () => {
+      await run(`update assignment set member_id = 'mem_2', due_date = '2026-12-01'`);
+      await run(`update assignment set external_ref = '{"id": "other"}'`);
+      await run(
+        `update assignment set updated_at = created_at - right(id, 1)::int * interval '1 day'`,
+      );
+    });
+    const of2 = (...numbers: number[]) => numbers.map((n) => `asg_${n} team_a.mem_2@of.test`);
+
+    test('finds those of a status, the newest first', async () => {
+      await run(`update assignment set status = 'done' where right(id, 1)::int % 3 = 0`);
+      expect(await search({ status: 'done' })).toEqual(of2(3, 9, 6));
+      expect(await search({ status: 'done' }, 2)).toEqual(of2(3, 9));
+      expect(await search({ status: 'done' }, 9, after)).toEqual(of2(6));
+    });
+
+    test('finds those of a member, whatever their status, the newest first', async () => {
+      await run(`update assignment set member_id = 'mem_3' where id in ('asg_1', 'asg_4')`);
+      await run(`update assignment set status = 'done' where id in ('asg_2', 'asg_8')`);
+      await run(`update assignment set status = 'revoked' where id in ('asg_3', 'asg_9')`);
+      const member = { member_id: 'mem_2' };
+      expect(await search(member)).toEqual(of2(3, 2, 9, 8, 7, 6, 5));
+      expect(await search(member, 3)).toEqual(of2(3, 2, 9));
+      expect(await search(member, 9, after)).toEqual(of2(7, 6, 5));
+      expect(await search({ ...member, status: 'revoked' })).toEqual(of2(3, 9));
+      expect(await search({ ...member, status: 'open' }, 2)).toEqual(of2(7, 6));
+    });
+
+    test('finds those that are due before a day', async () => {
+      await run(`update assignment set due_date = '2026-11-30' where id in ('asg_1', 'asg_2')`);
+      await run(`update assignment set due_date = null where id = 'asg_3'`);
+      expect(await search({ due_before: '2026-12-01' })).toEqual(of2(2, 1));
+      expect(await search({ due_before: '2026-12-01', member_id: 'mem_2' }, 1)).toEqual(of2(2));
+    });
+
+    test('finds those with an external id, be it a text or a number', async () => {
+      await run(
+        `update assignment set external_ref = '{"id": 7}' where id in ('asg_1', 'asg_2', 'asg_5')`,
+      );
+      await run(`update assignment set external_ref = '{"id": "7", "a": 1}' where id = 'asg_8'`);
+      await run(`update assignment set external_ref = '{"of": "7"}' where id = 'asg_7'`);
+      await run(`update assignment set external_ref = null where id = 'asg_6'`);
+      expect(await search({ external_ref_id: '7' })).toEqual(of2(2, 8, 5, 1));
+      expect(await search({ external_ref_id: '7' }, 2)).toEqual(of2(2, 8));
+      expect(await search({ external_ref_id: '7' }, 9, after)).toEqual(of2(5, 1));
+    });
+
+    test('finds those that were changed, the last change first', async () => {
+      await run(`update assignment set updated_at = null where id = 'asg_9'`);
+      const since = { updated_since: '2026-10-29T00:00:00.000Z' };
+      expect(await search(since)).toEqual(of2(9, 2, 1, 3));
+      expect(await search(since, 2)).toEqual(of2(9, 2));
+      const changed = { at: '2026-10-31T00:00:00.000Z', id: 'asg_2' };
+      expect(await search(since, 9, changed)).toEqual(of2(1, 3));
+      expect(await search({ ...since, status: 'done' })).toEqual([]);
+    });
   });
 
   describe('readRecipient', () => {

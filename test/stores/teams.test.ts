@@ -183,7 +183,11 @@ describe('the erasure of a team', () => {
     const unlink = (after: string, limit: number) => () =>
       runBatch(twins.db, 'team_a', step, { after: [after], limit });
     const unlinked = (...ids: string[]) => ({
-      assignment: ids.map((id) => expect.stringMatching(`team_a ${id}: completed_training_id`)),
+      assignment: ids.flatMap((id) =>
+        ['completed_training_id', 'updated_at'].map((column) =>
+          expect.stringMatching(`team_a ${id}: ${column}`),
+        ),
+      ),
     });
     expect(await twins.changes(unlink('asg_3', 1))).toEqual(unlinked('asg_5'));
     expect(await isDone(twins.db, 'team_a', step)).toBe(false);

@@ -152,6 +152,7 @@ export function makeFullTeam(name: string, fields: Partial<TeamSeed> = {}): Team
         industry_id: 'ind_saas',
         due_date: '2026-12-01',
         created_at: '2026-10-01T08:00:00Z',
+        external_ref: { id: `ext_${name}` },
       },
     ],
     cases: [

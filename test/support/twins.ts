@@ -203,6 +203,7 @@ function makeTwin(side: Side): TeamSeed {
       due_date: `2026-12-${day(index, side)}`,
       focus_dimension: pick(DIMENSIONS, index, side),
       created_at: at(index, side),
+      external_ref: { id: pick(['ext_1', 'ext_2'], index, side), of: side },
     })),
     trainings: TWIN_IDS.training_id.map((id, index) => makeTwinTraining(side, id, index)),
     cases: TWIN_IDS.case_id.map((id, index) => ({
@@ -325,6 +326,11 @@ export async function addTwinRows(
     `update assignment a set completed_training_id = (
        select min(t.id) from training t where t.team_id = a.team_id and t.assignment_id = a.id)
      where status = 'done'`,
+  );
+  await db.pool.query(
+    `update assignment
+     set updated_at = created_at + case team_id when 'team_a' then interval '1 day'
+       else interval '2 days' end`,
   );
   for (const side of sides) {
     for (const [table, rows] of Object.entries(twinRows(side))) {

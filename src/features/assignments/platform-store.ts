@@ -35,9 +35,8 @@ export function lockAssignments(
 const COMPLETE = statement(
   'assignments.complete',
   `update assignment
-   set status = 'done', completed_training_id = $3
+   set status = 'done', completed_training_id = $3, updated_at = clock_timestamp()
    where team_id = $1 and id = $2`,
-  { because: 'pipelined' },
 );
 
 /** Sets the status `done` and the training that completed the assignment. */

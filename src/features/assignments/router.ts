@@ -28,6 +28,7 @@ const example = {
   focus_dimension: null,
   completed_training_id: null,
   created_at: '2026-11-02T09:15:00.000Z',
+  external_ref: { id: 'lms-4711', course: 'objections' },
 };
 
 /** The team's assignments. */
@@ -38,7 +39,10 @@ export const assignments = {
     scope: 'assignments:read',
     tag: 'Assignments',
     summary: 'List assignments',
-    description: 'Assignments of any status, newest first.',
+    description:
+      'Assignments of any status, newest first; with `updated_since` the one changed last first. ' +
+      'Filters can be combined. With a filter, a page can hold fewer entries than `limit`, or ' +
+      'none, although `next_cursor` leads to others.',
     input: listInput,
     output: assignmentPage,
     outputName: 'AssignmentPage',
@@ -83,6 +87,7 @@ export const assignments = {
         industry_id: 'ind_saas',
         note: 'Before the review, please.',
         due_date: '2026-12-01',
+        external_ref: { id: 'lms-4711', course: 'objections' },
       },
       output: example,
     },
@@ -91,6 +96,7 @@ export const assignments = {
       ...input,
       note: input.note ?? null,
       due_date: input.due_date ?? null,
+      external_ref: input.external_ref ?? null,
     });
     return toAssignment(row);
   }),
@@ -118,7 +124,7 @@ export const assignments = {
     tag: 'Assignments',
     summary: 'Change an assignment',
     description:
-      'Sets the fields that the body names; null clears `note` and `due_date`. ' +
+      'Sets the fields that the body names; null clears `note`, `due_date` and `external_ref`. ' +
       'Setting `done` for the first time raises `assignment.completed`.',
     input: updateInput,
     output: assignment,

@@ -10,6 +10,20 @@
  *    check, the first one in the order of `COMBINED` is reported.
  *  * If a catalog rule forbids the combination, the first dimension that the rule names is
  *    reported.
+ *  * `external_ref` is free-form JSON as that of cases, but of at most 4 KiB: a page of assignments
+ *    is not measured, because that takes half as long again as reading it. It is for the names that
+ *    an assignment has elsewhere. Its `id` is a text of 1 to 200 characters or a number, since
+ *    `external_ref_id` finds it by an index. Anything else there is refused, and not left unfound.
+ *  * An `external_ref` is not unique. One thing elsewhere may be many assignments, for instance a
+ *    course of a whole department, and an assignment may be made again after it was deleted.
+ *  * Filters are equalities, and all must match; one that matches nothing gives an empty page.
+ *    `status` is an open set. `due_before` is exclusive, and leaves out what has no date.
+ *  * With `updated_since` the list is in the order of the last change, which is that of an index:
+ *    who polls reads only what is new. Creation, PATCH, completion and revocation are changes. The
+ *    time is the database's, like that of evaluations, with the same advice to let polls overlap.
+ *  * A member, an external id and the last change each have an index. A status or a due date alone
+ *    is looked for among 10,000 assignments a page, and `next_cursor` leads on: an index for each
+ *    would be paid for by every new assignment and every completion.
  *  * An empty PATCH changes nothing and adds no audit entry.
  *  * When an assignment is deleted, the trainings made for it stay. Their `assignment_id` becomes
  *    null.
@@ -43,6 +57,31 @@ export function requireSettableStatus(status: string): (typeof SETTABLE)[number]
   const settable = SETTABLE.find((one) => one === status);
   if (settable) return settable;
   throw invalidField('status', 'An assignment can be set to open or done.');
+}
+
+/** How large an `external_ref` may be: UTF-8 bytes as the service stores it. */
+export const EXTERNAL_REF_MAX_BYTES = 4096;
+/** How long the id in it may be. An index of Postgres has it. */
+export const EXTERNAL_ID_MAX_CHARACTERS = 200;
+
+/** Says why an `external_ref` cannot be stored; null if it can. */
+export function faultOfExternalRef(externalRef: object | null | undefined): string | null {
+  if (externalRef === undefined || externalRef === null) return null;
+  if (Buffer.byteLength(JSON.stringify(externalRef)) > EXTERNAL_REF_MAX_BYTES)
+    return `At most ${EXTERNAL_REF_MAX_BYTES} bytes of JSON.`;
+  if (!Object.hasOwn(externalRef, 'id')) return null;
+  const { id } = externalRef as { readonly id: unknown };
+  if (id === null || typeof id === 'number') return null;
+  // Postgres counts code points.
+  const length = typeof id === 'string' ? Array.from(id).length : 0;
+  if (length >= 1 && length <= EXTERNAL_ID_MAX_CHARACTERS) return null;
+  return `Its id must be a number, or a text of 1 to ${EXTERNAL_ID_MAX_CHARACTERS} characters.`;
+}
+
+/** Throws `validation_error` (field `external_ref`) for one that cannot be stored. */
+export function requireStorable(externalRef: object | null | undefined): void {
+  const fault = faultOfExternalRef(externalRef);
+  if (fault !== null) throw invalidField('external_ref', fault);
 }
 
 /**

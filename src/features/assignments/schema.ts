@@ -7,11 +7,15 @@ import {
   dateInput,
   dateOnly,
   dateTime,
+  dateTimeInput,
+  freeObject,
   id,
   knownText,
   nameInput,
 } from '../../core/shapes.ts';
-import { SETTABLE, STATUSES } from './rules.ts';
+import { EXTERNAL_REF_MAX_BYTES, SETTABLE, STATUSES } from './rules.ts';
+
+const externalRef = freeObject.meta({ 'x-max-bytes': EXTERNAL_REF_MAX_BYTES });
 
 export const assignment = z
   .object({
@@ -47,6 +51,10 @@ export const assignment = z
       .nullable()
       .meta({ description: 'The training that completed it; null if none did.' }),
     created_at: dateTime.nullable().meta({ description: 'When it was created.' }),
+    external_ref: externalRef.nullable().meta({
+      description:
+        "Free-form JSON, as it was stored: what the assignment is called in the client's system.",
+    }),
   })
   .meta({ description: 'A training that a member is asked to do.' });
 
@@ -66,7 +74,44 @@ const dueDate = dateInput
   .optional()
   .meta({ description: 'A calendar date; null clears it.', examples: ['2026-12-01'] });
 
-export const listInput = z.object(pageQuery);
+const reference = externalRef
+  .nullable()
+  .optional()
+  .meta({
+    description:
+      'Free-form, at most 4 KiB of JSON, returned as stored; null clears it. Its `id`, a text of ' +
+      '1 to 200 characters or a number, is for the id that your own system has for the ' +
+      'assignment: `GET /assignments?external_ref_id=` finds it. It need not be unique.',
+    examples: [{ id: 'lms-4711', course: 'objections' }],
+  });
+
+export const listInput = z.object({
+  ...pageQuery,
+  status: knownText(STATUSES, nameInput.min(1))
+    .optional()
+    .meta({ description: 'Only assignments with this status.', examples: ['open'] }),
+  member_id: id.optional().meta({
+    description: 'Only assignments of this member.',
+    examples: ['mem_01jc4f3x'],
+  }),
+  due_before: dateInput.optional().meta({
+    description: 'Only assignments that are due before this calendar date.',
+    examples: ['2026-12-01'],
+  }),
+  external_ref_id: nameInput
+    .min(1)
+    .optional()
+    .meta({
+      description: 'Only assignments whose `external_ref` has this `id`; a number as its digits.',
+      examples: ['lms-4711'],
+    }),
+  updated_since: dateTimeInput.optional().meta({
+    description:
+      'Only assignments that were created or changed at or after this moment, the one changed ' +
+      'last first; a date-time with an offset. Encode the `+` of an offset as `%2B`.',
+    examples: ['2026-11-01T00:00:00Z'],
+  }),
+});
 export const getInput = z.object(assignmentId);
 export const createInput = z.strictObject({
   member_id: id.meta({
@@ -90,6 +135,7 @@ export const createInput = z.strictObject({
   industry_id: id.meta({ description: 'An industry from the catalog.', examples: ['ind_saas'] }),
   note,
   due_date: dueDate,
+  external_ref: reference,
 });
 export const updateInput = z.strictObject({
   ...assignmentId,
@@ -98,5 +144,6 @@ export const updateInput = z.strictObject({
     .meta({ description: '`open` or `done`.', examples: ['done'] }),
   note,
   due_date: dueDate,
+  external_ref: reference,
 });
 export const removeInput = z.strictObject(assignmentId);

@@ -1,10 +1,12 @@
 import { newId } from '../../core/ids.ts';
-import { readPage, type Page, type PageQuery } from '../../core/page.ts';
+import { readPage, readPageBy, type Page, type PageQuery } from '../../core/page.ts';
 import { notFound, unknownId } from '../../core/problem.ts';
+import { toInstant } from '../../core/shapes.ts';
 import type { Db, Tx } from '../../db/client.ts';
 import { record, type ChangeContext } from '../../db/outbox.ts';
 import { lockRow, type LockedFor } from '../../db/row-lock.ts';
 import * as rules from './rules.ts';
+import { searchAssignments, type AssignmentFilters, type FoundAssignment } from './search-store.ts';
 import * as store from './store.ts';
 import type { AssignmentRow } from './store.ts';
 import { toAssignmentEvent } from './view.ts';
@@ -12,14 +14,37 @@ import { toAssignmentEvent } from './view.ts';
 export { revokeOpenAssignments } from './store.ts';
 
 const LIST = 'assignments';
+/** In the order of the last change, so a cursor of one is none of the other. */
+const LIST_OF_CHANGED = 'assignments_changed';
 
-/** Any status, newest first. Throws `validation_error` for a foreign cursor. */
+/** What a list is asked for. */
+export interface AssignmentQuery extends PageQuery, AssignmentFilters {
+  /** A date-time with an offset. */
+  readonly updated_since?: string | undefined;
+}
+
+/**
+ * Any status, newest first; with `updated_since` the one changed last first. With a filter, a page
+ * can hold fewer than its limit, or none, although `nextCursor` leads to others. Throws
+ * `validation_error` for a foreign cursor.
+ */
 export async function listAssignments(
   db: Db,
   teamId: string,
-  query: PageQuery,
+  { cursor, limit, updated_since: since, ...filters }: AssignmentQuery,
 ): Promise<Page<AssignmentRow>> {
-  return readPage(LIST, query, (slice) => store.listAssignments(db, teamId, slice));
+  const query = { cursor, limit };
+  const isFiltered = Object.values(filters).some((value) => value !== undefined);
+  if (!isFiltered && since === undefined)
+    return readPage(LIST, query, (slice) => store.listAssignments(db, teamId, slice));
+  const updated_since = since === undefined ? undefined : toInstant(since);
+  const list = since === undefined ? LIST : LIST_OF_CHANGED;
+  return readPageBy(
+    ({ at, id }: FoundAssignment) => ({ at, id }),
+    list,
+    query,
+    (slice) => searchAssignments(db, teamId, slice, { ...filters, updated_since }),
+  );
 }
 
 /** Throws `not_found`. */
@@ -56,8 +81,8 @@ type FoundColumn = 'id' | 'member_user_id' | 'member_email' | 'created_at';
 const AT_FIRST = { status: 'open', focus_dimension: null, completed_training_id: null } as const;
 
 /**
- * Opens a transaction. Emits `assignment.created`. Throws `not_found` (recipient),
- * `kombination_ungueltig`, `vorgabe_gesperrt`.
+ * Opens a transaction. Emits `assignment.created`. Throws `validation_error` (field
+ * `external_ref`), `not_found` (recipient), `kombination_ungueltig`, `vorgabe_gesperrt`.
  */
 export async function createAssignment(
   db: Db,
@@ -65,6 +90,7 @@ export async function createAssignment(
   wanted: NewAssignment,
 ): Promise<AssignmentRow> {
   const { teamId, at } = context;
+  rules.requireStorable(wanted.external_ref);
   const combination = {
     situation: wanted.situation_id,
     personality: wanted.personality_id,
@@ -98,7 +124,7 @@ export type AssignmentChange = {
 
 /**
  * Opens a transaction. Emits `assignment.completed` when the status becomes `done`. Throws
- * `validation_error` (field `status`), `not_found`.
+ * `validation_error` (field `status` or `external_ref`), `not_found`.
  */
 export async function updateAssignment(
   db: Db,
@@ -108,6 +134,7 @@ export async function updateAssignment(
 ): Promise<AssignmentRow> {
   const { teamId } = context;
   if (change.status !== undefined) rules.requireSettableStatus(change.status);
+  rules.requireStorable(change.external_ref);
   const named = store.CHANGEABLE.filter((column) => change[column] !== undefined);
   return db.transaction(async (tx) => {
     const before = await store.findAssignmentForUpdate(tx, teamId, assignmentId);

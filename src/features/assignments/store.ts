@@ -4,10 +4,11 @@ import { BY_CREATION, isAfter, newestFirst, positionValues } from '../../db/keys
 import { assigned, columnsOf, listed, parameters, valuesIn, type RowOf } from '../../db/rows.ts';
 import type { Combination, CombinationFacts } from './rules.ts';
 
-const COLUMNS = columnsOf('Assignment', 'team_id');
+export const COLUMNS = columnsOf('Assignment', 'team_id', 'updated_at');
 
 /** An assignment with its recipient. */
 export interface AssignmentRow extends RowOf<'Assignment', (typeof COLUMNS)[number]> {
+  readonly external_ref: Record<string, unknown> | null;
   readonly member_user_id: string | null;
   /** null: the person was deleted. */
   readonly member_email: string | null;
@@ -181,32 +182,37 @@ export async function readRecipient(
   return { member: { user_id, email }, facts };
 }
 
+// The time of a change is the database's, whose clock all processes share.
 const INSERT = statement(
   'assignments.insert',
-  `insert into assignment (team_id, ${listed(COLUMNS)})
-   values ($1, ${parameters(COLUMNS, 2)})`,
-  { because: 'pipelined' },
+  `insert into assignment (team_id, ${listed(COLUMNS)}, updated_at)
+   values ($1, ${parameters(COLUMNS, 2)}, clock_timestamp())`,
 );
 
 /** Does not wait for the database. */
 export function insertAssignment(tx: Tx, teamId: string, row: AssignmentRow): void {
-  tx.send(INSERT, [teamId, ...valuesIn(COLUMNS, row)]);
+  tx.send(INSERT, [teamId, ...valuesIn(COLUMNS, toStored(row))]);
+}
+
+/** The row as it is written: JSON as text. */
+function toStored(row: AssignmentRow) {
+  const { external_ref: ref } = row;
+  return { ...row, external_ref: ref && JSON.stringify(ref) };
 }
 
 /** The columns that a change sets. */
-export const CHANGEABLE = ['status', 'note', 'due_date'] as const;
+export const CHANGEABLE = ['status', 'note', 'due_date', 'external_ref'] as const;
 
 const UPDATE = statement(
   'assignments.update',
   `update assignment
-   set ${assigned(CHANGEABLE, 3)}
+   set ${assigned(CHANGEABLE, 3)}, updated_at = clock_timestamp()
    where team_id = $1 and id = $2`,
-  { because: 'pipelined' },
 );
 
 /** Writes the columns of `CHANGEABLE`. */
 export function updateAssignment(tx: Tx, teamId: string, row: AssignmentRow): void {
-  tx.send(UPDATE, [teamId, row.id, ...valuesIn(CHANGEABLE, row)]);
+  tx.send(UPDATE, [teamId, row.id, ...valuesIn(CHANGEABLE, toStored(row))]);
 }
 
 // Clears the reference of its trainings in the same statement, which satisfies the foreign key.
@@ -247,9 +253,8 @@ export async function removeAssignment(
 const REVOKE_OPEN = statement(
   'assignments.revokeOpen',
   `update assignment
-   set status = 'revoked'
+   set status = 'revoked', updated_at = clock_timestamp()
    where team_id = $1 and member_id = $2 and status = 'open'`,
-  { because: 'pipelined' },
 );
 
 /** Revokes the open assignments of a member who leaves the team. */

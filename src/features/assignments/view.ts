@@ -19,6 +19,7 @@ export function toAssignment(row: AssignmentRow): z.input<typeof assignment> {
     focus_dimension: row.focus_dimension,
     completed_training_id: row.completed_training_id,
     created_at: row.created_at,
+    external_ref: row.external_ref,
   };
 }
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { DIMENSIONS } from '../../core/dimensions.ts';
+import { TIPS_MAX, type tip } from '../../core/evaluation-shapes.ts';
 import {
   hostId,
   hostScore,
@@ -8,7 +9,6 @@ import {
   teamInput,
 } from '../../core/platform-shapes.ts';
 import { dateTime, dateTimeInput, listOf } from '../../core/shapes.ts';
-import { TIPS_MAX, type tip } from './schema.ts';
 
 const dimensions = Object.fromEntries(
   DIMENSIONS.map((dimension) => [dimension, hostScore.exactOptional()]),

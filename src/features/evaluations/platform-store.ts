@@ -1,6 +1,7 @@
+import type { z } from 'zod';
+import type { tip } from '../../core/evaluation-shapes.ts';
 import { statement, type Tx } from '../../db/client.ts';
 import { columnsOf, listed, parameters, valuesIn, type RowOf } from '../../db/rows.ts';
-import type { EvaluationRow } from './store.ts';
 
 /** The part of a stored evaluation that a new one is compared with. */
 export interface StoredRow extends RowOf<'Evaluation', 'saved_at' | 'total'> {
@@ -20,8 +21,13 @@ export function findStored(tx: Tx, teamId: string, trainingId: string): Promise<
   return tx.queryFirst(FIND, [teamId, trainingId]);
 }
 
+const COLUMNS = columnsOf('Evaluation', 'team_id', 'stored_at');
+
 /** An evaluation to save. `saved_at` is ISO, UTC, with milliseconds. */
-export type NewEvaluation = EvaluationRow & RowOf<'Evaluation', 'saved_at'>;
+export interface NewEvaluation extends RowOf<'Evaluation', (typeof COLUMNS)[number]> {
+  readonly dimensions: Record<string, number>;
+  readonly tips: z.output<typeof tip>[];
+}
 
 const SAVED = columnsOf('Evaluation', 'team_id', 'training_id', 'user_id', 'stored_at');
 

@@ -1,8 +1,8 @@
+import { evaluation, INCLUDED } from '../../core/evaluation-shapes.ts';
 import { pageResponse } from '../../core/page.ts';
 import { endpoint } from '../../trpc/endpoint.ts';
-import { evaluation, getInput, listInput } from './schema.ts';
+import { getInput, listInput } from './schema.ts';
 import * as service from './service.ts';
-import { toEvaluation } from './view.ts';
 
 const example = {
   training_id: 'trn_01jc4f6b',
@@ -46,8 +46,10 @@ export const evaluations = {
       'The session whose evaluation was stored last comes first, however late it arrived. ' +
       'With `updated_since`, a client reads what was stored since it last asked. ' +
       'Let the ranges overlap: ask from a minute before the last poll, by the `Date` header of ' +
-      'its response. An evaluation can be seen a moment after the time it is stored under.',
+      'its response. An evaluation can be seen a moment after the time it is stored under. ' +
+      'With `include=evaluation`, a page holds what would take a call for each of its sessions.',
     input: listInput,
+    includes: INCLUDED,
     output: service.trainingPage,
     outputName: 'TrainingPage',
     privacy: 'refuse',
@@ -75,6 +77,6 @@ export const evaluations = {
     },
     example: { output: example },
   }).query(async ({ ctx, input }) =>
-    toEvaluation(await service.getEvaluation(ctx.db, ctx.team.id, input.training_id)),
+    service.toEvaluation(await service.getEvaluation(ctx.db, ctx.team.id, input.training_id)),
   ),
 };

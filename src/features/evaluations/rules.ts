@@ -17,6 +17,8 @@
  *  * An evaluation exists once the training is scored. Until then the answer is `not_found`. The
  *    answer is the same for an unknown training, and for a training of a person who is not an
  *    active member now.
+ *  * The list holds trainings already, so what saves a call for each of them is
+ *    `include=evaluation`, and there is no `include=training`.
  *  * `dimensions` holds only the dimensions that were scored. A dimension without a value is left
  *    out instead of being null.
  */

@@ -2,17 +2,22 @@ import { readPageBy, type Page, type PageQuery } from '../../core/page.ts';
 import { notFound } from '../../core/problem.ts';
 import { toInstant } from '../../core/shapes.ts';
 import type { Db } from '../../db/client.ts';
-import { listEvaluatedTrainings, type EvaluatedTrainingRow } from '../trainings/service.ts';
+import {
+  findEvaluation,
+  listEvaluatedTrainings,
+  type EvaluatedTrainingRow,
+  type EvaluationRow,
+} from '../trainings/service.ts';
 import { LIST } from './rules.ts';
-import * as store from './store.ts';
-import type { EvaluationRow } from './store.ts';
 
-export { toTraining, trainingExample, trainingPage } from '../trainings/service.ts';
+export { toEvaluation, toTraining, trainingExample, trainingPage } from '../trainings/service.ts';
 
 /** What a list is asked for. */
 export interface EvaluationQuery extends PageQuery {
   /** A date-time with an offset. */
   readonly updated_since?: string | undefined;
+  /** `evaluation`, or nothing. */
+  readonly include?: string | undefined;
 }
 
 /**
@@ -24,11 +29,12 @@ export async function listEvaluated(
   teamId: string,
   query: EvaluationQuery,
 ): Promise<Page<EvaluatedTrainingRow>> {
-  const { updated_since } = query;
+  const { updated_since, include } = query;
   const since = updated_since === undefined ? null : toInstant(updated_since);
+  const withEvaluations = include === 'evaluation';
   const positionOf = (row: EvaluatedTrainingRow) => ({ at: row.stored_at, id: row.id });
   return readPageBy(positionOf, LIST, query, (slice) =>
-    listEvaluatedTrainings(db, teamId, { ...slice, since }),
+    listEvaluatedTrainings(db, teamId, { ...slice, since, withEvaluations }),
   );
 }
 
@@ -38,7 +44,7 @@ export async function getEvaluation(
   teamId: string,
   trainingId: string,
 ): Promise<EvaluationRow> {
-  const row = await store.findEvaluation(db, teamId, trainingId);
+  const row = await findEvaluation(db, teamId, trainingId);
   if (!row) throw notFound();
   return row;
 }

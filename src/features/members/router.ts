@@ -35,14 +35,17 @@ export const members = {
     summary: 'List members',
     description:
       'Active and invited members, the owner included, newest first. ' +
-      'Emails are left out while `member_detail_enabled` is off.',
+      'Emails are left out while `member_detail_enabled` is off. ' +
+      'Filters can be combined. With a filter, a page can hold fewer entries than `limit`, or ' +
+      'none, although `next_cursor` leads to others.',
     input: listInput,
     output: memberPage,
     outputName: 'MemberPage',
     privacy: 'redact',
+    errors: ['privacy_restricted'],
     example: { output: { data: [example], next_cursor: null } },
   }).query(async ({ ctx, input }) => {
-    const page = await service.listMembers(ctx.db, ctx.team.id, input);
+    const page = await service.listMembers(ctx.db, ctx.team.id, ctx.privacy, input);
     return pageResponse(page, toMember);
   }),
 

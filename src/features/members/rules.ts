@@ -10,6 +10,12 @@
  *    full.
  *  * The admin page finds members by a part of their address or of an id. While
  *    `member_detail_enabled` is off, an address cannot be found, for that would tell whose it is.
+ *  * `GET /users?email=` compares like an invitation: trimmed and in any case. While
+ *    `member_detail_enabled` is off it is refused with `privacy_restricted`, whether or not there
+ *    is such a member. An empty page would be wrong: a client would invite somebody again.
+ *  * `status` and `role` are open sets, so as filters they take any text. Few teams have more than
+ *    10,000 members, so a filter reads that many for a page, by the list's own index. An index for
+ *    each filter would be paid for by every change of a member.
  *  * An invitation that is mailed again counts toward the limit like a new one.
  *  * An invitation that nobody accepts within 180 days after it was last mailed ends, as if it had
  *    been withdrawn. One that this service did not mail, from a seed file, does not end by itself.
@@ -43,6 +49,17 @@ export type AssignableRole = (typeof ASSIGNABLE_ROLES)[number];
 export interface MemberFacts {
   readonly role: Role;
   readonly status: MemberStatus;
+}
+
+/** Whether a member has the role and the status, as far as they are given. */
+export function isAskedFor(
+  member: MemberFacts,
+  { role, status }: { readonly role?: string | undefined; readonly status?: string | undefined },
+): boolean {
+  return (
+    (role === undefined || role === member.role) &&
+    (status === undefined || status === member.status)
+  );
 }
 
 /** Throws `validation_error` (field `role`) for anything but `admin` and `member`. */

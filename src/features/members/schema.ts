@@ -66,7 +66,23 @@ const role = knownText(ASSIGNABLE_ROLES, nameInput).meta({
   examples: ['member'],
 });
 
-export const listInput = z.object(pageQuery);
+const address = z.string().trim().max(254).pipe(z.email());
+
+export const listInput = z.object({
+  ...pageQuery,
+  status: knownText(LIVE_STATUSES, nameInput.min(1))
+    .optional()
+    .meta({ description: 'Only members with this status.', examples: ['active'] }),
+  role: knownText(ROLES, nameInput.min(1))
+    .optional()
+    .meta({ description: 'Only members with this role.', examples: ['admin'] }),
+  email: address.optional().meta({
+    description:
+      'Only the member with this address, in any case. Encode a `+` as `%2B`. ' +
+      '403 `privacy_restricted` while `member_detail_enabled` is off.',
+    examples: ['lukas.hoffmann@hansa-vertrieb.example'],
+  }),
+});
 export const searchInput = z.strictObject({
   ...pageQuery,
   text: z
@@ -89,12 +105,10 @@ export const namesInput = z.strictObject({
 });
 export const getInput = z.object(memberId);
 export const createInput = z.strictObject({
-  email: z
-    .string()
-    .trim()
-    .max(254)
-    .pipe(z.email())
-    .meta({ description: 'Where the invitation goes.', examples: ['kim@example.com'] }),
+  email: address.meta({
+    description: 'Where the invitation goes.',
+    examples: ['kim@example.com'],
+  }),
   role: role.default('member'),
   lang: z
     .enum(LANGUAGES)

@@ -1,6 +1,6 @@
 import type { PageSlice, SearchResult } from '../../core/page.ts';
 import { statement, type Db } from '../../db/client.ts';
-import { BY_CREATION, newestFirst } from '../../db/keyset.ts';
+import { BY_CREATION, isAfter, newestFirst, positionValues } from '../../db/keyset.ts';
 import { listed, selectionOf, type RowOf } from '../../db/rows.ts';
 import { IN_TIME, search, type FoundRow } from '../../db/search.ts';
 import { SHOWN, type MemberRow } from './store.ts';
@@ -70,6 +70,27 @@ export function searchMembers(
 ): Promise<SearchResult<FoundMember>> {
   const values = [text ?? null, byAddress, role ?? null, status ?? null];
   return search(db, teamId, slice, { list: SEARCH, values });
+}
+
+// The index of live addresses is unique, so this reads a row at most.
+const FIND_BY_ADDRESS = statement<MemberRow>(
+  'members.findByAddress',
+  `select ${listed(SHOWN)}
+   from member
+   where team_id = $1
+     and lower(email) = lower($2)
+     and status <> 'ended'
+     and ${isAfter(BY_CREATION, ['$3', '$4'])}`,
+);
+
+/** The live member with this address, in any case; none if they stand before `after`. */
+export function findByAddress(
+  db: Db,
+  teamId: string,
+  { after }: PageSlice,
+  email: string,
+): Promise<MemberRow[]> {
+  return db.query(FIND_BY_ADDRESS, [teamId, email, ...positionValues(after)]);
 }
 
 /** More seats than any plan has. */

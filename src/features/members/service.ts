@@ -2,7 +2,7 @@ import type { Language } from '../../core/language.ts';
 import type { Clock } from '../../core/clock.ts';
 import { newId, newRequestId } from '../../core/ids.ts';
 import { readPage, type Page, type PageQuery } from '../../core/page.ts';
-import { showsMemberDetail, type Privacy } from '../../core/privacy.ts';
+import { requireMemberDetail, showsMemberDetail, type Privacy } from '../../core/privacy.ts';
 import { notFound, unknownId } from '../../core/problem.ts';
 import type { Db, Tx } from '../../db/client.ts';
 import { lockTeam } from '../../db/team-lock.ts';
@@ -22,15 +22,34 @@ export const SEND_INVITATION = 'send_invitation';
 
 const LIST = 'users';
 
+/** What a list is asked for. All given filters must match. */
+export interface MemberQuery extends PageQuery {
+  readonly status?: string | undefined;
+  readonly role?: string | undefined;
+  readonly email?: string | undefined;
+}
+
 /**
- * Lists active and invited members, newest first. Throws `validation_error` for a foreign cursor.
+ * Lists active and invited members, newest first. With a filter, a page can hold fewer than its
+ * limit, or none, although `nextCursor` leads to others. Throws `validation_error` for a foreign
+ * cursor, `privacy_restricted` for an address that may not be shown.
  */
 export async function listMembers(
   db: Db,
   teamId: string,
-  query: PageQuery,
+  privacy: Privacy,
+  { cursor, limit, email, ...filters }: MemberQuery,
 ): Promise<Page<MemberRow>> {
-  return readPage(LIST, query, (slice) => store.listMembers(db, teamId, slice));
+  const { role, status } = filters;
+  if (email !== undefined) requireMemberDetail(privacy);
+  return readPage<MemberRow>(LIST, { cursor, limit }, async (slice) => {
+    if (email !== undefined) {
+      const found = await searches.findByAddress(db, teamId, slice, email);
+      return found.filter((row) => rules.isAskedFor(row, filters));
+    }
+    if (role === undefined && status === undefined) return store.listMembers(db, teamId, slice);
+    return searches.searchMembers(db, teamId, slice, { role, status, byAddress: false });
+  });
 }
 
 const SEARCH = 'members_found';

@@ -1,3 +1,4 @@
+import { INCLUDED } from '../../core/evaluation-shapes.ts';
 import { pageResponse } from '../../core/page.ts';
 import { endpoint } from '../../trpc/endpoint.ts';
 import {
@@ -20,8 +21,10 @@ export const trainings = {
     summary: 'List trainings',
     description:
       'Sessions of the active members, newest first, without transcripts. ' +
-      'Filters can be combined. A filter that matches nothing gives an empty page.',
+      'Filters can be combined. A filter that matches nothing gives an empty page. ' +
+      'With `include=evaluation`, each session comes with its evaluation.',
     input: listInput,
+    includes: INCLUDED,
     output: trainingPage,
     outputName: 'TrainingPage',
     privacy: 'refuse',

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { evaluation, include } from '../../core/evaluation-shapes.ts';
 import { pageOf, pageQuery } from '../../core/page.ts';
 import { restricted } from '../../core/private-fields.ts';
 import {
@@ -34,6 +35,16 @@ export const training = z
     personality_id: catalogId,
     industry_id: catalogId,
     role_id: catalogId,
+    evaluation: restricted(
+      evaluation
+        .nullable()
+        .optional()
+        .meta({
+          description:
+            'Its evaluation, or null while it is not scored. Only in a list that was asked for ' +
+            'it by `include=evaluation`.',
+        }),
+    ),
   })
   .meta({ description: 'A training session, without its transcript.' });
 
@@ -53,9 +64,14 @@ export const listInput = z.object({
       'a date-time with an offset. Encode the `+` of an offset as `%2B`.',
     examples: ['2026-11-01T00:00:00Z'],
   }),
+  until: dateTimeInput.optional().meta({
+    description: 'Only trainings that began before this moment; a date-time with an offset.',
+    examples: ['2026-12-01T00:00:00Z'],
+  }),
   assignment_id: id
     .optional()
     .meta({ description: 'Only trainings made for this assignment.', examples: ['asg_01jc4f5a'] }),
+  include,
 });
 
 export const getInput = z.object({

@@ -1,20 +1,25 @@
-import { readPage, type Page, type PageQuery } from '../../core/page.ts';
+import { readPage, startBefore, type Page, type PageQuery } from '../../core/page.ts';
 import { notFound } from '../../core/problem.ts';
 import { toInstant } from '../../core/shapes.ts';
 import type { Db } from '../../db/client.ts';
 import { LIST } from './rules.ts';
 import * as store from './store.ts';
-import type { TrainingFilters, TrainingRow } from './store.ts';
+import type { ScoredRow, TrainingFilters, TrainingRow } from './store.ts';
 
 // The list of evaluations is a list of trainings.
 export { trainingExample, trainingPage } from './schema.ts';
+export { findEvaluation, type EvaluationRow } from './evaluation-store.ts';
 export { listEvaluatedTrainings, type EvaluatedTrainingRow } from './store.ts';
-export { toTraining } from './view.ts';
+export { toEvaluation, toTraining } from './view.ts';
 
 /** What a list is asked for. */
 export interface TrainingQuery extends TrainingFilters, PageQuery {
   /** A date-time with an offset. */
   readonly since?: string | undefined;
+  /** A date-time with an offset. */
+  readonly until?: string | undefined;
+  /** `evaluation`, or nothing. */
+  readonly include?: string | undefined;
 }
 
 /**
@@ -25,11 +30,18 @@ export async function listTrainings(
   db: Db,
   teamId: string,
   query: TrainingQuery,
-): Promise<Page<TrainingRow>> {
-  const { cursor, limit, since: given, ...filters } = query;
-  const since = given === undefined ? null : toInstant(given);
+): Promise<Page<ScoredRow>> {
+  const { cursor, limit, since: from, until: to, include, ...filters } = query;
+  const since = from === undefined ? null : toInstant(from);
+  const until = to === undefined ? null : toInstant(to);
+  const withEvaluations = include === 'evaluation';
   return readPage(LIST, { cursor, limit }, (slice) =>
-    store.listTrainings(db, teamId, { ...slice, since }, filters),
+    store.listTrainings(
+      db,
+      teamId,
+      { ...startBefore(until, slice), since, withEvaluations },
+      filters,
+    ),
   );
 }
 

@@ -1,8 +1,9 @@
 import { PAGE_LIMIT_MAX, type MeasuredRow, type PageSlice } from '../../core/page.ts';
 import { statement, statementsByFilters, type Db } from '../../db/client.ts';
 import { BY_CREATION, isAfter, newestFirst, positionValues } from '../../db/keyset.ts';
-import { thatFit } from '../../db/page-size.ts';
+import { thatFit, type PageText } from '../../db/page-size.ts';
 import { columnsOf, listed, type RowOf } from '../../db/rows.ts';
+import { withEvaluations, type EvaluationRow } from './evaluation-store.ts';
 
 const DETAILS = columnsOf('Training', 'team_id', 'id', 'json_bytes');
 /** The columns of a `TrainingRow`. */
@@ -11,6 +12,11 @@ export const COLUMNS = ['id', ...DETAILS] as const;
 /** A training. */
 export interface TrainingRow extends RowOf<'Training', (typeof COLUMNS)[number]> {
   readonly external_ref: Record<string, unknown> | null;
+}
+
+/** A training of a list, with its evaluation if the list was asked for it. */
+export interface ScoredRow extends TrainingRow {
+  readonly evaluation?: EvaluationRow | null;
 }
 
 // Rows that were stored before they were measured have to be read.
@@ -131,21 +137,47 @@ function pageText({ table, order, where }: Source): string {
    )`;
 }
 
-const listOf = statementsByFilters(FILTERS, (named) => {
+const listOf = statementsByFilters(FILTERS, (named) =>
+  statement<TrainingRow & MeasuredRow>(
+    ['trainings.list', ...named].join('.'),
+    listText(named, alone),
+    { isSearch: isSearch(named) },
+  ),
+);
+
+const listWithEvaluationsOf = statementsByFilters(FILTERS, (named) =>
+  statement<ScoredRow & MeasuredRow>(
+    ['trainings.listWithEvaluations', ...named].join('.'),
+    listText(named, withEvaluations),
+    { isSearch: isSearch(named) },
+  ),
+);
+
+/** What a page reads beside its trainings. */
+type Include = (page: PageText) => PageText;
+
+function alone(page: PageText): PageText {
+  return page;
+}
+
+/** A status may be rare among a person's trainings. */
+function isSearch(named: readonly string[]): boolean {
+  return named.includes('user_id') && named.includes('status');
+}
+
+function listText(named: readonly string[], include: Include): string {
   const equalities = named.map((each, place) => ` and ${each} = $${place + 6}`).join('');
   const isOfOnePerson = named.includes('user_id') || named.includes('assignment_id');
-  return statement<TrainingRow & MeasuredRow>(
-    ['trainings.list', ...named].join('.'),
-    isOfOnePerson ? ofOnePersonText(named, equalities) : ofAllText(equalities),
-    // A status may be rare among a person's trainings.
-    { isSearch: named.includes('user_id') && named.includes('status') },
-  );
-});
+  return isOfOnePerson
+    ? thatFit(include(ofOnePerson(named, equalities)))
+    : `${pageText({ table: 'training', order: BY_CREATION, where: equalities })}
+   ${thatFit(include(atPositions('created_at')))}`;
+}
 
-/** SQL: the trainings at the positions of `page`, with the time of the position as `name`. */
-function atPositionsText(name: 'created_at' | 'stored_at'): string {
+/** The trainings at the positions of `page`, with the time of the position as `name`. */
+function atPositions(name: 'created_at' | 'stored_at'): PageText {
   const time = name === 'created_at' ? '' : `p.at as ${name}, `;
-  return thatFit({
+  return {
     columns: `${name === 'created_at' ? '' : `${name}, `}${listed(COLUMNS)}`,
     rows: `select ${time}p.id, ${listed(DETAILS, 't.')}, ${BYTES}
        from (
@@ -160,18 +192,12 @@ function atPositionsText(name: 'created_at' | 'stored_at'): string {
          limit 1
        ) t`,
     order: [name, 'id'],
-  });
+  };
 }
 
-/** SQL: the page over all active members. */
-function ofAllText(equalities: string): string {
-  return `${pageText({ table: 'training', order: BY_CREATION, where: equalities })}
-   ${atPositionsText('created_at')}`;
-}
-
-/** SQL: the page of one person, or of one assignment, which is of one person. All or none shows. */
-function ofOnePersonText(named: readonly string[], equalities: string): string {
-  return thatFit({
+/** The page of one person, or of one assignment, which is of one person. All or none shows. */
+function ofOnePerson(named: readonly string[], equalities: string): PageText {
+  return {
     columns: listed(COLUMNS),
     rows: `select *
        from (
@@ -185,13 +211,15 @@ function ofOnePersonText(named: readonly string[], equalities: string): string {
        ) near
        ${newestFirst(BY_CREATION, '$2')}`,
     order: BY_CREATION,
-  });
+  };
 }
 
 /** The part of a list that one page shows. */
 export interface Slice extends PageSlice {
   /** ISO, inclusive; null means from the beginning. */
   readonly since: string | null;
+  /** Whether each training comes with its evaluation; null without one. */
+  readonly withEvaluations?: boolean;
 }
 
 /**
@@ -203,9 +231,9 @@ export function listTrainings(
   teamId: string,
   slice: Slice,
   filters: TrainingFilters,
-): Promise<(TrainingRow & MeasuredRow)[]> {
+): Promise<(ScoredRow & MeasuredRow)[]> {
   const { limit, after, since } = slice;
-  const { list, values } = listOf(filters);
+  const { list, values } = slice.withEvaluations ? listWithEvaluationsOf(filters) : listOf(filters);
   return db.query(list, [teamId, limit, ...positionValues(after), since, ...values]);
 }
 
@@ -228,14 +256,22 @@ export function findTraining(
 }
 
 /** A training and the time when its evaluation was stored here. */
-export interface EvaluatedTrainingRow extends TrainingRow {
+export interface EvaluatedTrainingRow extends ScoredRow {
   readonly stored_at: string;
 }
 
+const evaluatedText = (include: Include): string =>
+  `${pageText({ table: 'evaluation', order: EVALUATIONS, where: '' })}
+   ${thatFit(include(atPositions('stored_at')))}`;
+
 const LIST_EVALUATED = statement<EvaluatedTrainingRow & MeasuredRow>(
   'trainings.listEvaluated',
-  `${pageText({ table: 'evaluation', order: EVALUATIONS, where: '' })}
-   ${atPositionsText('stored_at')}`,
+  evaluatedText(alone),
+);
+
+const LIST_WITH_EVALUATIONS = statement<EvaluatedTrainingRow & MeasuredRow>(
+  'trainings.listEvaluatedWithEvaluations',
+  evaluatedText(withEvaluations),
 );
 
 /**
@@ -248,5 +284,6 @@ export function listEvaluatedTrainings(
   slice: Slice,
 ): Promise<(EvaluatedTrainingRow & MeasuredRow)[]> {
   const { limit, after, since } = slice;
-  return db.query(LIST_EVALUATED, [teamId, limit, ...positionValues(after), since]);
+  const list = slice.withEvaluations ? LIST_WITH_EVALUATIONS : LIST_EVALUATED;
+  return db.query(list, [teamId, limit, ...positionValues(after), since]);
 }

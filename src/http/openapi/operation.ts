@@ -29,15 +29,19 @@ export function describeOperation(
   shared: SharedComponents,
   publicUrl: string,
 ): oas31.OperationObject {
-  const { scope, deprecated } = endpoint;
+  const { scope, includes, deprecated } = endpoint;
   const needed = scope === null ? 'Needs no scope.' : `Needs the scope \`${scope}\`.`;
+  const alsoNeeded = Object.entries(includes)
+    .filter(([, other]) => other !== scope)
+    .map(([name, other]) => ` With \`include=${name}\` also \`${other}\`.`)
+    .join('');
   const ending = deprecated
     ? `\n\nDeprecated from ${deprecated.since} on. May be gone from ${deprecated.sunset} on.`
     : '';
   return {
     operationId: operationIdOf(endpoint),
     summary: endpoint.summary,
-    description: `${endpoint.description}\n\n${needed}${ending}`,
+    description: `${endpoint.description}\n\n${needed}${alsoNeeded}${ending}`,
     ...(deprecated ? { deprecated: true } : {}),
     tags: [endpoint.tag],
     security: [{ ApiKey: [] }],

@@ -1,0 +1,157 @@
+/** Lists of assignments with filters. */
+import { PAGE_LIMIT_MAX, type PageSlice, type SearchResult } from '../../core/page.ts';
+import { statement, statementsByFilters, type Db } from '../../db/client.ts';
+import { isAfter, newestFirst, positionValues, type Keyset } from '../../db/keyset.ts';
+import { listed } from '../../db/rows.ts';
+import type { FoundRow } from '../../db/search.ts';
+import { EXTERNAL_ID_MAX_CHARACTERS, STATUSES } from './rules.ts';
+import { ASSIGNMENT_COLUMNS, COLUMNS, type AssignmentRow } from './store.ts';
+
+/** An assignment with the time of its place in the list. */
+export interface FoundAssignment extends AssignmentRow {
+  readonly at: string;
+}
+
+/** All given filters must match. */
+export interface AssignmentFilters {
+  readonly status?: string | undefined;
+  readonly member_id?: string | undefined;
+  /** A calendar date, exclusive. */
+  readonly due_before?: string | undefined;
+  readonly external_ref_id?: string | undefined;
+  /** ISO, inclusive. The list is then in the order of the last change. */
+  readonly updated_since?: string | undefined;
+}
+
+type Filter = keyof AssignmentFilters;
+
+const FILTERS = [
+  'status',
+  'member_id',
+  'due_before',
+  'external_ref_id',
+  'updated_since',
+] as const satisfies readonly Filter[];
+
+/** How many assignments of a range a search reads before it returns a page. */
+const READ_MAX = 10_000;
+
+const CHANGED_AT = 'coalesce(updated_at, created_at)';
+const EXTERNAL_ID = "external_ref ->> 'id'";
+
+const CONDITIONS: Readonly<Record<Filter, (value: string) => string>> = {
+  status: (value) => `status = ${value}`,
+  member_id: (value) => `member_id = ${value}`,
+  due_before: (value) => `due_date < ${value}::date`,
+  // The second condition is that of the index.
+  external_ref_id: (value) => `${EXTERNAL_ID} = ${value}
+             and length(${EXTERNAL_ID}) <= ${EXTERNAL_ID_MAX_CHARACTERS}`,
+  updated_since: (value) => `${CHANGED_AT} >= ${value}::timestamptz`,
+};
+
+/** What an index serves as one range, in the order of the list. Of several, the first is taken. */
+const RANGES: readonly (readonly Filter[])[] = [
+  ['updated_since'],
+  ['external_ref_id'],
+  ['member_id', 'status'],
+  ['member_id'],
+  [],
+];
+
+/**
+ * SQL: reads a range by its index, and leaves out what the other filters do not let through. If
+ * that leaves less than a page of `READ_MAX` rows, it says how far it has read.
+ */
+function searchText(named: readonly Filter[]): string {
+  const valueOf = (name: Filter): string => `$${named.indexOf(name) + 5}`;
+  const conditionOf = (name: Filter): string => CONDITIONS[name](valueOf(name));
+  const range = RANGES.find((one) => one.every((name) => named.includes(name))) ?? [];
+  const rest = named.filter((name) => !range.includes(name)).map(conditionOf);
+  const most = rest.length > 0 ? READ_MAX : PAGE_LIMIT_MAX + 1;
+  const at = named.includes('updated_since') ? CHANGED_AT : 'created_at';
+  const conditions = range.map(conditionOf);
+  const rows = (columns: string): string =>
+    // The index has the statuses of a member one after the other.
+    range.join() === 'member_id'
+      ? `select one.*
+       from (values ${STATUSES.map((status) => `('${status}')`).join(', ')}) each (kind)
+       cross join lateral (
+         ${rangeText({ columns, at, conditions: [...conditions, 'status = each.kind'], most })}
+       ) one
+       ${newestFirst(['one.at', 'one.id'], most)}`
+      : rangeText({ columns, at, conditions, most });
+  return `with page as materialized (
+     select *
+     from (
+       ${rows(listed(COLUMNS))}
+     ) near
+     ${rest.length > 0 ? `where ${rest.join(' and ')}` : ''}
+     ${newestFirst(PLACE, '$2')}
+   ), last as materialized (
+     select at, id
+     from (
+       ${rows('id')}
+     ) near
+     where (select count(*) from page) < $2
+     ${newestFirst(PLACE)}
+     offset ${READ_MAX - 1}
+     limit 1
+   )
+   select ${ASSIGNMENT_COLUMNS}, a.at, last.at as reached_at, last.id as reached_id
+   from (values (1)) one
+   left join last on true
+   left join (
+     page a
+     join (
+       select id, user_id, email
+       from member
+       where team_id = $1 and id = any (array(select member_id from page))
+       offset 0
+     ) m on m.id = a.member_id
+   ) on true
+   ${newestFirst(['a.at', 'a.id'])}`;
+}
+
+const PLACE: Keyset = ['at', 'id'];
+
+/** SQL: the first rows of a range after the position, with the time of their place as `at`. */
+function rangeText(range: {
+  readonly columns: string;
+  readonly at: string;
+  readonly conditions: readonly string[];
+  readonly most: number;
+}): string {
+  const { columns, at, conditions, most } = range;
+  return `select ${at} as at, ${columns}
+         from assignment
+         where ${['team_id = $1', isAfter([at, 'id'], ['$3', '$4']), ...conditions].join(`
+           and `)}
+         ${newestFirst([at, 'id'], most)}`;
+}
+
+const listOf = statementsByFilters(FILTERS, (named) =>
+  statement<FoundRow<FoundAssignment>>(
+    ['assignments.search', ...named].join('.'),
+    searchText(named),
+    { isSearch: true },
+  ),
+);
+
+/**
+ * Assignments of any status, newest first, after `after`. It can find fewer than the limit although
+ * more follow: then it says how far it has read.
+ */
+export async function searchAssignments(
+  db: Db,
+  teamId: string,
+  { limit, after }: PageSlice,
+  filters: AssignmentFilters,
+): Promise<SearchResult<FoundAssignment>> {
+  const { list, values } = listOf(filters);
+  const rows = await db.query(list, [teamId, limit, ...positionValues(after), ...values]);
+  const { reached_at: at = null, reached_id: id = null } = rows[0] ?? {};
+  return {
+    rows: rows.filter((row): row is FoundRow<FoundAssignment> & FoundAssignment => row.id !== null),
+    reached: at === null || id === null ? null : { at, id },
+  };
+}
