@@ -42,7 +42,10 @@ export const members = {
     output: memberPage,
     outputName: 'MemberPage',
     privacy: 'redact',
-    errors: ['privacy_restricted'],
+    errors: {
+      privacy_restricted:
+        '`email` searches for an address, which the team does not show: `member_detail_enabled` is off.',
+    },
     example: { output: { data: [example], next_cursor: null } },
   }).query(async ({ ctx, input }) => {
     const page = await service.listMembers(ctx.db, ctx.team.id, ctx.privacy, input);
