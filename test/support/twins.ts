@@ -415,8 +415,9 @@ function twinRows(side: Side): Rows {
     };
   });
   return {
-    event: deliveries.map(({ event_id, created_at }) => ({
+    event: deliveries.map(({ event_id, created_at }, index) => ({
       id: event_id,
+      place: side === 'a' ? index + 1 : 100 - index,
       type: 'training.completed',
       data: { of: side },
       created_at,
