@@ -13,7 +13,7 @@ export interface UnplacedEvent {
 export const IS_UNPLACED = 'place is null and fanned_out_at is not null';
 
 /** The first number of the advisory locks; the second one is made from the team. */
-const PLACES_LOCK_CLASS = 0x706c63;
+export const PLACES_LOCK_CLASS = 0x706c63;
 
 const HAS_UNPLACED = statement<object>(
   'places.hasUnplaced',
