@@ -449,6 +449,7 @@ function twinRows(side: Side): Rows {
         since: at(1, side),
         until: at(19, side),
         event_type: side === 'a' ? 'training.completed' : 'member.joined',
+        status: side === 'a' ? 'gave_up' : 'retrying',
         total: side === 'a' ? 7 : 9,
         has_more: false,
         sent: side === 'a' ? 1 : 2,

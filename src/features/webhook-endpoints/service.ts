@@ -79,6 +79,17 @@ export async function createEndpoint(
   });
 }
 
+/** Returns one endpoint. Throws `not_found`. */
+export async function getEndpoint(
+  db: Db,
+  teamId: string,
+  endpointId: string,
+): Promise<EndpointRow> {
+  const row = await store.findEndpoint(db, teamId, endpointId);
+  if (!row) throw notFound();
+  return row;
+}
+
 /** A field that is undefined stays as it is, null clears it. */
 export interface EndpointChange {
   readonly url?: string | undefined;
@@ -228,12 +239,6 @@ export function listExamples(
     type,
     data: JSON.stringify(exampleData(privacy, type, teamId), null, 2),
   }));
-}
-
-async function getEndpoint(db: Db, teamId: string, endpointId: string): Promise<EndpointRow> {
-  const row = await store.findEndpoint(db, teamId, endpointId);
-  if (!row) throw notFound();
-  return row;
 }
 
 /** Returns the host, the only part of a URL that audit entries show. */
