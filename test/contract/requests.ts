@@ -108,7 +108,8 @@ export function seedForEveryEndpoint(
 
 /**
  * Adds a delivery `whd_<team>` that gave up for each team's webhook endpoint `whe_<team>`, a resend
- * `whr_<team>` that is done, and a logged request of its key `full`, because seed files of tests have none.
+ * `whr_<team>` that is done, and a logged request of its key `full`, because seed files of tests
+ * have none.
  */
 export async function addDeliveries(db: Database): Promise<void> {
   await db.pool.query(

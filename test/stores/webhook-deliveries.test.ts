@@ -206,7 +206,7 @@ describe('what a resend starts with', () => {
     expect(await countsOf('whe_1')).toEqual([['whe_1', 2]]);
   });
 
-  test('is those of one status, among so many that failed, and whether there are more', async () => {
+  test('is those of one status, among so many, and whether there are more', async () => {
     await set('whd_1', `status = 'retrying', next_try_at = now()`);
     const count = async (fields: Partial<typeof WANTED>) => {
       const wanted = { ...WANTED, endpointId: 'whe_1', ...fields };

@@ -16,7 +16,8 @@ const PROGRESS = selectionOf('WebhookResend', [
 
 /**
  * A bulk resend and its progress. `until` null: until the resend began; `event_type` null: of every
- * type; `status` null: of both that a failed delivery can have. The position is the last delivery that was queued again.
+ * type; `status` null: of both that a failed delivery can have. The position is the last delivery
+ * that was looked at.
  */
 export interface ResendRow extends RowOf<'WebhookResend', (typeof FIELDS)[number]> {
   readonly state: (typeof RESEND_STATES)[number];
@@ -91,8 +92,8 @@ interface FailedRow {
 // Each of these is two statements: for failed deliveries of any type, and for those of one. One
 // statement for both would have one plan, which suits neither.
 
-// No index has the status of failed deliveries, because every attempt would have to update it. So it
-// is looked for among those that the count may read.
+// No index has the status of failed deliveries, because every attempt would have to update it. So
+// it is looked for among those that the count may read.
 const countFailedText = (isOfType: string): string => `
    select w.id as endpoint_id, least(counted.failed, $6::int - 1) as failed,
      counted.looked_at >= $6 as has_more
@@ -306,9 +307,9 @@ const QUEUE_BATCH = {
 };
 
 /**
- * Looks at the next failed deliveries, `limit` at most, and makes those due that are wanted. Returns
- * how many these were, and the position of the last one that was looked at; null: there was none.
- * Needs `lockEndpoint`.
+ * Looks at the next failed deliveries, `limit` at most, and makes those due that are wanted.
+ * Returns how many these were, and the position of the last one that was looked at; null: there was
+ * none. Needs `lockEndpoint`.
  */
 export async function queueBatch(
   tx: Tx,

@@ -10,6 +10,8 @@ import type { DeliveryRow } from './store.ts';
 
 export { removalJob } from './jobs.ts';
 
+const LIST = 'endpoint_deliveries';
+
 /** Lists an endpoint's last deliveries, newest first. Throws `not_found`. */
 export async function listDeliveries(
   db: Db,
@@ -42,10 +44,8 @@ export async function listPage(
 ): Promise<Page<AdminDeliveryRow>> {
   const { status, event_type } = query;
   if (event_type !== undefined) requireEventType(event_type);
-  const page = await listAnyDeliveries(db, teamId, {
-    ...query,
-    status: status === undefined ? undefined : requireListStatus(status),
-  });
+  const known = status === undefined ? undefined : requireListStatus(status);
+  const page = await listAnyDeliveries(db, teamId, { ...query, status: known }, LIST);
   // Only an endpoint of the team has deliveries.
   if (page.rows.length === 0 && !(await store.hasEndpoint(db, teamId, query.endpoint_id)))
     throw notFound();
