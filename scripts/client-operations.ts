@@ -4,6 +4,14 @@ import type { oas31 } from 'zod-openapi';
 
 type Operation = oas31.OperationObject;
 
+/** Stands for the type of an event, which is that of webhooks: a union by `type`. */
+const EVENT = 'an event';
+const EVENT_SCHEMA: oas31.SchemaObject = {
+  type: 'string',
+  enum: [EVENT],
+  description: 'Something that happened in the team. Narrow it by `type`.',
+};
+
 /** Returns the text of src/client/operations.ts. */
 export async function clientOperations(document: oas31.OpenAPIObject): Promise<string> {
   const nodes = await openapiTS(JSON.stringify(reduce(document)), {
@@ -14,10 +22,13 @@ export async function clientOperations(document: oas31.OpenAPIObject): Promise<s
     ['components', 'operations'].includes((node as { name?: { text?: string } }).name?.text ?? ''),
   );
   // A union of known values and `string` is `string` to TypeScript, and editors show nothing.
-  const types = astToString(wanted).replaceAll(/(?<=[")]) \| \(?string\b(?: \| null\))?/g, (text) =>
-    text.includes('null') ? ' | (string & {}) | null' : ' | (string & {})',
-  );
+  const types = astToString(wanted)
+    .replaceAll(`"${EVENT}"`, 'WebhookEvent')
+    .replaceAll(/(?<=[")]) \| \(?string\b(?: \| null\))?/g, (text) =>
+      text.includes('null') ? ' | (string & {}) | null' : ' | (string & {})',
+    );
   return `// Written by \`npm ci\` and \`npm run openapi\` from openapi.v1.json. Do not edit.
+import type { WebhookEvent } from './webhook-delivery.ts';
 
 ${types}
 /** Method and path of each operation, by the name that the client gives it. */
@@ -47,7 +58,7 @@ function reduce(document: oas31.OpenAPIObject): oas31.OpenAPIObject {
         ),
       ]),
     ),
-    components: { schemas: { ...Object.fromEntries(described), Event: schemas['Event'] ?? {} } },
+    components: { schemas: { ...Object.fromEntries(described), Event: EVENT_SCHEMA } },
   };
 }
 

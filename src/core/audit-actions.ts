@@ -145,6 +145,7 @@ export const AUDIT_ACTIONS = {
       since: z.string(),
       until: z.string().nullable(),
       event_type: z.string().nullable(),
+      status: z.string().nullable(),
       total: z.int(),
     },
   }),

@@ -130,6 +130,11 @@ export interface LoopState {
     /** The numbers of the workers that were alive at the last tick. */
     workers: ReadonlySet<number>;
   };
+  /**
+   * Whether more events wait for their places than the last batch took. Written by places.ts; read
+   * by rounds.ts.
+   */
+  hasMoreUnplaced: boolean;
   /** When new deliveries were last looked for. Written and read by fan-out.ts. */
   fannedOutAtMs: number;
   /**
@@ -193,6 +198,7 @@ export function newLoop(options: DispatcherOptions, startRounds: (loop: Loop) =>
         activated: new Set(),
         workers: new Set(),
       },
+      hasMoreUnplaced: false,
       fannedOutAtMs: -Infinity,
       fanOutNext: 'oldest',
       deliveriesPerEvent: 1,

@@ -13,6 +13,7 @@ import { claim } from './claims.ts';
 import { fanOut, mayFanOut } from './fan-out.ts';
 import { analyzeGrown } from './growth-store.ts';
 import type { Loop } from './loop.ts';
+import { placeEvents } from './places.ts';
 import { hasSearch, noticeWorkers, search, searchAll } from './search.ts';
 import { WAITING_STATUSES, waitsAs } from './waiting-store.ts';
 
@@ -36,9 +37,10 @@ export function startRounds(loop: Loop): void {
 }
 
 function hasWork(loop: Loop): boolean {
-  const { mode, wanted } = loop.state;
+  const { mode, wanted, hasMoreUnplaced } = loop.state;
   if (mode !== 'running') return false;
   if (wanted.tick || wanted.release || loop.queues.canClaim()) return true;
+  if (hasMoreUnplaced) return true;
   return mayFanOut(loop) || hasSearch(loop);
 }
 
@@ -82,6 +84,7 @@ async function round(loop: Loop, isTick: boolean, release: boolean): Promise<voi
   if (mayFanOut(loop)) accept(loop, await fanOut(loop));
   await search(loop, isTick);
   for (const status of WAITING_STATUSES) await claim(loop, status);
+  if (isTick || loop.state.hasMoreUnplaced) await placeEvents(loop);
 }
 
 /**

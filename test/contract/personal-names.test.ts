@@ -121,6 +121,16 @@ const NOT_PERSONAL_HERE: readonly {
     reason: 'settings and resends of the endpoint',
   },
   {
+    operation: /^v1\.events\.list$/,
+    path: /^next_after$/,
+    reason: 'the id of an event',
+  },
+  {
+    operation: /^(v1|admin)\.\w+\.\w*[Rr]esend\w*$/,
+    path: /^(data\[\]\.)?(total|sent|state|status|has_more|reached_at)$/,
+    reason: 'the progress of a resend',
+  },
+  {
     operation: /^event /,
     path: /^team_id$/,
     reason: 'the team',

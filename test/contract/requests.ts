@@ -38,6 +38,7 @@ export const EXISTING_IDS: Readonly<Record<string, (team: string) => string>> = 
   case_id: (team) => `cas_${team}`,
   endpoint_id: (team) => `whe_${team}`,
   delivery_id: (team) => `whd_${team}`,
+  resend_id: (team) => `whr_${team}`,
   request_id: (team) => requestIdOf(`team_${team}`),
 };
 
@@ -107,8 +108,9 @@ export function seedForEveryEndpoint(
 }
 
 /**
- * Adds a delivery `whd_<team>` that gave up for each team's webhook endpoint `whe_<team>`, and a
- * logged request of its key `full`, because seed files of tests have none.
+ * Adds a delivery `whd_<team>` that gave up for each team's webhook endpoint `whe_<team>`, a resend
+ * `whr_<team>` that is done, and a logged request of its key `full`, because seed files of tests
+ * have none.
  */
 export async function addDeliveries(db: Database): Promise<void> {
   await db.pool.query(
@@ -125,6 +127,14 @@ export async function addDeliveries(db: Database): Promise<void> {
      select e.team_id, replace(e.team_id, 'team_', 'whd_'), replace(e.team_id, 'team_', 'whe_'),
        e.id, e.type, 'gave_up', 8, now()
      from e`,
+  );
+  await db.pool.query(
+    `insert into webhook_resend
+       (team_id, id, endpoint_id, state, since, total, has_more, created_at, finished_at)
+     select team_id, replace(team_id, 'team_', 'whr_'), id, 'done', now(), 0, false, now(), now()
+     from webhook_endpoint
+     where id = replace(team_id, 'team_', 'whe_')
+     on conflict do nothing`,
   );
   const at = timeOfRequest(requestIdOf('')) ?? new Date();
   await db.pool.query(

@@ -53,11 +53,11 @@ test('if a worker is killed during a batch, another one queues each delivery onc
     `select from webhook_delivery where team_id = 'team_a' and id = 'g00690' for update`,
   );
   const victim = await startWorker();
-  await untilWaiting(api, 1, '%with picked as%');
+  await untilWaiting(api, 1, '%with scanned as%');
   expect(await get(id)).toMatchObject({ state: 'running', sent: 500 });
   await victim.kill('SIGKILL');
   await release();
-  await untilNoneWaits(api, '%with picked as%');
+  await untilNoneWaits(api, '%with scanned as%');
   expect(await get(id)).toMatchObject({ state: 'running', sent: 500 });
 
   await startWorker();

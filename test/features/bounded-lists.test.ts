@@ -313,13 +313,15 @@ describe.each<Mode>(['generic', 'custom'])('with a %s plan', (mode) => {
 
   // Once with deliveries that have all failed since Postgres last looked.
   test.each([
-    ['2020-01-01', null],
-    ['2020-01-01', 'assignment.created'],
-    ['2900-01-01', null],
-    ['2900-01-01', 'assignment.created'],
-  ])('the count of a resend since %s of type %s reads no more than it says', async (...what) => {
-    const [since, eventType] = what;
-    const wanted = { endpointId: 'whe_1', since, until: null, eventType };
+    ['2020-01-01', null, null],
+    ['2020-01-01', 'assignment.created', null],
+    ['2020-01-01', null, 'retrying'],
+    ['2020-01-01', 'assignment.created', 'retrying'],
+    ['2900-01-01', null, null],
+    ['2900-01-01', 'assignment.created', null],
+  ])('the count of a resend since %s of type %s and status %s is bounded', async (...what) => {
+    const [since, eventType, status] = what;
+    const wanted = { endpointId: 'whe_1', since, until: null, eventType, status };
     const counted = { ...wanted, at: new Date('2999-01-01'), countMax: 1_000 };
     await client.query('begin');
     await client.query('set local session_replication_role = replica');

@@ -35,6 +35,7 @@ describe('GET /webhook-endpoints', () => {
     const asked = [
       ['GET', '/webhook-endpoints'],
       ['POST', '/webhook-endpoints'],
+      ['GET', '/webhook-endpoints/x'],
       ['PATCH', '/webhook-endpoints/x'],
       ['DELETE', '/webhook-endpoints/x'],
     ] as const;
@@ -45,6 +46,22 @@ describe('GET /webhook-endpoints', () => {
         body: { required_scope: 'webhooks:manage' },
       });
     }
+  });
+});
+
+describe('GET /webhook-endpoints/{endpoint_id}', () => {
+  test('200: shows the endpoint as the list does, without its secret', async () => {
+    const id = await newEndpoint({ description: 'One' });
+    const { status, body } = await call('GET', `/webhook-endpoints/${id}`);
+    expect({ status, body }).toMatchObject({ status: 200, body: { id, description: 'One' } });
+    expect(body).not.toHaveProperty('secret');
+    const list = (await call('GET', '/webhook-endpoints')).body.data as { id: string }[];
+    expect(list.find((one) => one.id === id)).toEqual(body);
+  });
+
+  test('404: of another team, or unknown', async () => {
+    for (const id of ['whe_b', 'whe_none'])
+      expect(await call('GET', `/webhook-endpoints/${id}`)).toMatchObject({ status: 404 });
   });
 });
 

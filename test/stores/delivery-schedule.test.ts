@@ -61,6 +61,7 @@ async function startDelivery() {
         since: START.toISOString(),
         until: null,
         event_type: null,
+        status: null,
         total: 1,
         has_more: false,
         sent: 0,

@@ -59,6 +59,7 @@ const RESEND = {
   since: SINCE,
   until: null as string | null,
   event_type: null,
+  status: null as string | null,
   total: 3,
   has_more: false,
   sent: 0,
@@ -149,6 +150,7 @@ const WANTED = {
   since: SINCE,
   until: null,
   eventType: null,
+  status: null as string | null,
   at: AT,
   countMax: 10,
 };
@@ -161,7 +163,10 @@ test('the start of a resend locks its endpoints, in their order', async () => {
 
 describe('what a resend starts with', () => {
   const countsOf = async (endpointId: string | null, until: string | null = null) => [
-    ...(await resends.countFailed(twins.db, 'team_a', { ...WANTED, endpointId, until })),
+    ...Array.from(
+      await resends.countFailed(twins.db, 'team_a', { ...WANTED, endpointId, until }),
+      ([id, { failed }]) => [id, failed] as const,
+    ),
   ];
   const facts = async () =>
     (await inTransaction((tx) => resends.readStartFacts(tx, 'team_a', 'whe_1')))[0];
@@ -199,6 +204,19 @@ describe('what a resend starts with', () => {
     expect(await countsOf('whe_1')).toEqual([['whe_1', 3]]);
     await set('whd_2', state);
     expect(await countsOf('whe_1')).toEqual([['whe_1', 2]]);
+  });
+
+  test('is those of one status, among so many, and whether there are more', async () => {
+    await set('whd_1', `status = 'retrying', next_try_at = now()`);
+    const count = async (fields: Partial<typeof WANTED>) => {
+      const wanted = { ...WANTED, endpointId: 'whe_1', ...fields };
+      return (await resends.countFailed(twins.db, 'team_a', wanted)).get('whe_1');
+    };
+    expect(await count({})).toEqual({ failed: 3, hasMore: false });
+    expect(await count({ status: 'gave_up' })).toEqual({ failed: 2, hasMore: false });
+    expect(await count({ status: 'retrying', countMax: 3 })).toEqual({ failed: 1, hasMore: false });
+    expect(await count({ countMax: 2 })).toEqual({ failed: 2, hasMore: true });
+    expect(await count({ status: 'gave_up', countMax: 1 })).toEqual({ failed: 1, hasMore: true });
   });
 
   test('is not what came at the end of the time or later', async () => {
@@ -448,6 +466,17 @@ describe('a resend', () => {
       resends.queueBatch(tx, 'team_a', { resend: RESEND, limit: 2, now: AT }),
     );
     expect(locked).toEqual(['team_a whd_1', 'team_a whd_2']);
+  });
+
+  test('of one status queues no others, and moves behind those that it has looked at', async () => {
+    await set('whd_1', `status = 'retrying', next_try_at = '2026-11-20T12:00:00Z'`);
+    const { webhook_delivery = [] } = await twins.changes(async () => {
+      const { count, last } = await queue({ status: 'gave_up' }, 2);
+      expect({ count, id: last?.id }).toEqual({ count: 1, id: 'whd_2' });
+    });
+    expect(new Set(webhook_delivery.map((line) => line.replace(/:.*/, '')))).toEqual(
+      new Set(['team_a whd_2']),
+    );
   });
 
   test('takes deliveries of one moment by their ids', async () => {

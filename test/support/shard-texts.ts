@@ -11,6 +11,7 @@ const TOLD_TEAMS: ReadonlySet<string> = new Set([
   'webhooks.forgetEvents',
   'webhooks.takeOldestEvents',
   'webhooks.takeNewestEvents',
+  'places.take',
 ]);
 
 /** Shards are asked others instead. */
@@ -18,6 +19,8 @@ const ONLY_ON_PLAIN: ReadonlySet<string> = new Set(['webhooks.keepFailed']);
 
 /** What reads a shard's own tables. */
 export const READS_SHARD: ReadonlySet<string> = new Set([
+  'places.findTeams',
+  'places.hasUnplaced',
   'webhooks.findActivated',
   'webhooks.findDead',
   'webhooks.findNewlyDue',

@@ -422,8 +422,9 @@ function twinRows(side: Side): Rows {
     };
   });
   return {
-    event: deliveries.map(({ event_id, created_at }) => ({
+    event: deliveries.map(({ event_id, created_at }, index) => ({
       id: event_id,
+      place: side === 'a' ? index + 1 : 100 - index,
       type: 'training.completed',
       data: { of: side },
       created_at,
@@ -455,6 +456,7 @@ function twinRows(side: Side): Rows {
         since: at(1, side),
         until: at(19, side),
         event_type: side === 'a' ? 'training.completed' : 'member.joined',
+        status: side === 'a' ? 'gave_up' : 'retrying',
         total: side === 'a' ? 7 : 9,
         has_more: false,
         sent: side === 'a' ? 1 : 2,

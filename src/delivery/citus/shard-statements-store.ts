@@ -2,6 +2,7 @@
 import { statement, type Statement } from '../../db/client.ts';
 import { CLAIMS, FORGET_EVENTS, IS_FORGOTTEN, RELEASE_CLAIMS } from '../claim-store.ts';
 import { TAKE_EVENTS } from '../fan-out-store.ts';
+import { IS_UNPLACED, TAKE_UNPLACED } from '../places-store.ts';
 import { ATTEMPTS_KEPT, KEEP_FAILED } from '../result-store.ts';
 
 export interface TeamRow {
@@ -47,6 +48,20 @@ export const HINTS: ReadonlyMap<Statement<unknown>, Statement<TeamRow>> = new Ma
   [
     TAKE_EVENTS.newest,
     statement<TeamRow>('webhooks.findTeamsOfNewestEvents', findWaitingTeamsText('desc')),
+  ],
+  [
+    TAKE_UNPLACED,
+    statement<TeamRow>(
+      'places.findTeams',
+      `select distinct team_id
+       from (
+         select team_id
+         from event
+         where ${IS_UNPLACED}
+         order by created_at
+         limit $1
+       ) unplaced`,
+    ),
   ],
 ]);
 

@@ -2,6 +2,7 @@
 import type { Shard } from '../../db/citus/shards.ts';
 import { statement } from '../../db/client.ts';
 import type { Database } from '../../db/connections/database.ts';
+import { IS_UNPLACED } from '../places-store.ts';
 import { askShards } from './shard-database.ts';
 import { WAITING } from '../waiting-store.ts';
 
@@ -10,7 +11,7 @@ export interface ShardWork {
   readonly shard: string;
   /** Events without deliveries, or requested attempts. */
   readonly has_new: boolean;
-  /** Due deliveries, or claimed ones, whose workers may have died. */
+  /** Due deliveries, claimed ones, whose workers may have died, or events without a place. */
   readonly has_more: boolean;
 }
 
@@ -33,6 +34,10 @@ const FIND = statement<Omit<ShardWork, 'shard'>>(
      ) or exists (
        select
        from event_in_hand
+     ) or exists (
+       select
+       from event
+       where ${IS_UNPLACED}
      ) or exists (
        select
        from webhook_delivery

@@ -34,7 +34,9 @@ export const events = {
       'The events of the team, newest first, whether or not an endpoint subscribes to them. ' +
       'They are kept for 30 days. A personal field is shown only if the privacy switches ' +
       'allowed it when the event happened, and allow it now. To follow the list, ask with ' +
-      '`since` a minute before the newest event that you have, and skip the ids that you know. ' +
+      '`order=asc`, and pass the `next_after` of each response as `after` of the next call: no ' +
+      'event is skipped. A page can hold fewer entries than `limit`, or none, while ' +
+      '`next_cursor` leads on. ' +
       'This operation is an addition of this service to the specification of the API.',
     input: listInput,
     output: eventPage,
@@ -43,6 +45,7 @@ export const events = {
     example: { output: { data: [example], next_cursor: null } },
   }).query(async ({ ctx, input }) => {
     const page = await service.listEvents(ctx.db, ctx.team.id, input);
-    return pageResponse(page, (row) => toEvent(ctx.team.id, row));
+    const shown = pageResponse(page, (row) => toEvent(ctx.team.id, row));
+    return page.nextAfter === undefined ? shown : { ...shown, next_after: page.nextAfter };
   }),
 };

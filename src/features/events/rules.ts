@@ -11,9 +11,85 @@
  *  * An unknown type is an error of the field `type`: an empty list would hide a misspelling.
  *  * An event may become visible a moment after the time it has, when its transaction commits. A
  *    reader that polls with `since` lets the ranges overlap.
+ *  * `order=asc` never skips an event, whenever it commits. Its order is that of `place`, which a
+ *    worker gives each event within a second after its commit (delivery/places.ts):
+ *      1. Places of one team are given by one transaction at a time, under a lock of the team.
+ *      2. They lie behind the last place of the team, which is read after the lock was taken, and
+ *         the lock is released after the commit.
+ *      3. So whoever sees a place sees all places before it, and none will be given there any more.
+ *      4. The commit is on disk before anybody sees it: no crash takes back what a reader has seen.
+ *    It holds for any number of processes, since nothing depends on their clocks. On Citus all rows
+ *    of a team are in one shard, and the lock is taken there. After a dump was restored or a shard
+ *    moved, places are what they were. They begin with the time in microseconds, so that those of
+ *    deleted events are not given again.
+ *    What is not promised: after a failover to a standby that has lost commits, as with everything
+ *    else; and without a worker the list stands still, and goes on with the next one.
+ *    Rejected: ids of transactions (`pg_snapshot_xmin`). They begin again in a restored dump, each
+ *    node of Citus has its own, and any long transaction of the server would stop the list. A lag
+ *    that no transaction exceeds: Postgres does not limit the time of a transaction of several
+ *    statements. A number at the INSERT: all changes of a team would wait for each other.
+ *  * `after` is an event of the team that is kept, or the error of its field says to start over:
+ *    what followed a deleted event may be deleted, too. That the event is of another team cannot be
+ *    told from that. Nothing follows an event that has no place yet.
+ *  * `next_after` is the last event that was looked at, which a filter by type may have left out.
+ *    `cursor` leads through the pages of one reading, and does not end with its event.
+ *  * `since` is refused with `order=asc`: the order is not that of the times.
  */
 import { EVENT_TYPES, isEventType } from '../../core/events.ts';
-import { invalidField } from '../../core/problem.ts';
+import { invalidField, type ProblemError } from '../../core/problem.ts';
+
+/** The orders of the list. Without: the newest first, by the times of the events. */
+export const ORDERS = ['asc', 'desc'] as const;
+
+/** What a call has to say about the order. */
+export interface WantedOrder {
+  readonly order?: string | undefined;
+  readonly after?: string | undefined;
+  readonly since?: string | undefined;
+}
+
+/**
+ * Whether the events are read in the order of their places. Throws `validation_error` (field
+ * `order`, `after` or `since`).
+ */
+export function isInOrder({ order = 'desc', after, since }: WantedOrder): boolean {
+  if (order === 'asc') {
+    if (since === undefined) return true;
+    throw invalidField('since', 'Not with order=asc: begin with `after`, or with the oldest.');
+  }
+  if (order !== 'desc') throw invalidField('order', `One of: ${ORDERS.join(', ')}.`);
+  if (after === undefined) return false;
+  throw invalidField('after', 'Only with order=asc.');
+}
+
+/** Where a page in the order of the places has ended: an event and its place. */
+export interface Place {
+  readonly place: string;
+  readonly id: string;
+}
+
+const PLACE_FORM = /^(\d{1,18})\.(.+)$/s;
+
+/** The position of a place in a cursor. */
+export function formatPlace({ place, id }: Place): string {
+  return `${place}.${id}`;
+}
+
+/** Reads it. Throws `validation_error` (field `cursor`). */
+export function parsePlace(position: string): Place {
+  const [, place, id] = PLACE_FORM.exec(position) ?? [];
+  if (place && id) return { place, id };
+  throw invalidField('cursor', 'This list did not issue the cursor.', 'invalid_cursor');
+}
+
+/** The error for an `after` that is no event of the team, or no longer. */
+export function startOver(): ProblemError {
+  return invalidField(
+    'after',
+    'No event has this id. Events are deleted after 30 days. Start over without `after`.',
+    'unknown_event',
+  );
+}
 
 /** Throws `validation_error` (field `type`) for a type that no event can have. */
 export function requireEventType(type: string): void {

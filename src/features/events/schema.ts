@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { EVENT_TYPES, withholdEventData } from '../../core/events.ts';
 import { pageOf, pageQuery } from '../../core/page.ts';
 import { personalParts } from '../../core/private-fields.ts';
-import { dateTime, dateTimeInput, knownText, nameInput } from '../../core/shapes.ts';
+import { dateTime, dateTimeInput, id, knownText, nameInput } from '../../core/shapes.ts';
+import { ORDERS } from './rules.ts';
 
 /** An event as a webhook delivers it. */
 export const event = z
@@ -23,7 +24,19 @@ export const event = z
   })
   .meta({ description: 'Something that happened in the team.' });
 
-export const eventPage = pageOf(event);
+export const eventPage = pageOf(event)
+  .extend({
+    next_after: z
+      .string()
+      .nullable()
+      .optional()
+      .meta({
+        description:
+          'Only with `order=asc`: what to remember, and to pass as `after` next time. Null ' +
+          'before the first event of the team.',
+      }),
+  })
+  .meta({ description: 'A page of events.' });
 
 const types = EVENT_TYPES.map((type) => `\`${type}\``).join(', ');
 
@@ -35,10 +48,26 @@ export const listInput = z.object({
       description: `Only events of this type, one of: ${types}.`,
       examples: ['assignment.created'],
     }),
+  order: knownText(ORDERS, nameInput)
+    .optional()
+    .meta({
+      description:
+        '`desc`, the default: the newest first, by `created_at`. `asc`: in the order in which ' +
+        'events became visible, which skips none, however late it was committed. An event is in ' +
+        'it within a second or two.',
+      examples: ['asc'],
+    }),
+  after: id.optional().meta({
+    description:
+      'Only with `order=asc`: the events behind this one. Pass the `next_after` of the last ' +
+      'response, or the id of any event. Without: from the oldest event that is kept. If the ' +
+      'event is deleted, the error has the field `after`: start over without it.',
+    examples: ['evt_01jc4f6k2m8q'],
+  }),
   since: dateTimeInput.optional().meta({
     description:
       'Only events that happened at or after this moment; a date-time with an offset. Encode ' +
-      'the `+` of an offset as `%2B`.',
+      'the `+` of an offset as `%2B`. Not with `order=asc`.',
     examples: ['2026-11-01T00:00:00Z'],
   }),
 });

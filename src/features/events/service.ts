@@ -1,4 +1,4 @@
-import { readPage, type Page, type PageQuery } from '../../core/page.ts';
+import { readPage, readPageBy, type Page, type PageQuery } from '../../core/page.ts';
 import { toInstant } from '../../core/shapes.ts';
 import type { Db } from '../../db/client.ts';
 import * as rules from './rules.ts';
@@ -6,17 +6,46 @@ import * as store from './store.ts';
 import type { EventFilters, EventRow } from './store.ts';
 
 const LIST = 'events';
+const LIST_IN_ORDER = 'events_in_order';
+
+/** Which events, and in which order. */
+export interface EventQuery extends EventFilters, PageQuery, rules.WantedOrder {}
+
+/** `nextAfter`: the event to go on after; only in the order of the places. */
+export interface EventPage extends Page<EventRow> {
+  readonly nextAfter?: string | null;
+}
 
 /**
- * Lists the team's events, newest first. `since` is ISO in any time zone. Throws
- * `validation_error` (field `type` or `cursor`).
+ * Lists the team's events, newest first, or in the order of their places. `since` is ISO in any
+ * time zone. Throws `validation_error` (field `type`, `order`, `after`, `since` or `cursor`).
  */
-export async function listEvents(
-  db: Db,
-  teamId: string,
-  { cursor, limit, type, since }: EventFilters & PageQuery,
-): Promise<Page<EventRow>> {
+export async function listEvents(db: Db, teamId: string, query: EventQuery): Promise<EventPage> {
+  const { cursor, limit, type, since } = query;
   if (type !== undefined) rules.requireEventType(type);
+  if (rules.isInOrder(query)) return listInOrder(db, teamId, query);
   const filters = { type, since: since && toInstant(since) };
   return readPage(LIST, { cursor, limit }, (slice) => store.listEvents(db, teamId, slice, filters));
+}
+
+async function listInOrder(db: Db, teamId: string, query: EventQuery): Promise<EventPage> {
+  const { cursor, limit, type, after } = query;
+  let seen = after ?? null;
+  const { rows, nextCursor } = await readPageBy(
+    (row: store.PlacedRow) => ({ at: row.created_at, id: rules.formatPlace(row) }),
+    LIST_IN_ORDER,
+    { cursor, limit },
+    async ({ limit, after: position }) => {
+      const from = position && rules.parsePlace(position.id);
+      const start = { limit, place: from?.place ?? null, after: from ? undefined : after };
+      const found = await store.listInOrder(db, teamId, start, { type });
+      if (!found) throw rules.startOver();
+      const { rows, last, hasMore } = found;
+      seen = last?.id ?? from?.id ?? seen;
+      const reached = last && hasMore ? { at: last.created_at, id: rules.formatPlace(last) } : null;
+      return { rows, reached };
+    },
+  );
+  const isFull = nextCursor !== null && rows.length === limit;
+  return { rows, nextCursor, nextAfter: (isFull && rows.at(-1)?.id) || seen };
 }

@@ -46,3 +46,155 @@ export function listEvents(
   const { list, values } = listOf(filters);
   return db.query(list, [teamId, limit, ...positionValues(after), since ?? null, ...values]);
 }
+
+/** How many events a search by type reads before it returns a page. */
+const READ_MAX = 10_000;
+
+/** An event with its place, in digits. */
+export interface PlacedRow extends EventRow {
+  readonly place: string;
+}
+
+/** The last event that a search has read. */
+interface Last {
+  readonly id: string;
+  readonly place: string;
+  readonly created_at: string;
+}
+
+type Nullable<Row> = { readonly [Column in keyof Row]: Row[Column] | null };
+
+/** Nothing but nulls: the start exists, and there is nothing behind it. */
+type FoundRow = Nullable<PlacedRow> & {
+  readonly last_id: string | null;
+  readonly last_place: string | null;
+  readonly last_at: string | null;
+  readonly has_more: boolean | null;
+};
+
+const PLACED = listed([...SHOWN, 'place']);
+const OF_FOUND = listed([...SHOWN, 'place'], 'found.');
+
+/** SQL: the place behind which to read. No row: there is no such event. */
+const START = {
+  event: `select place
+     from event
+     where team_id = $1 and id = $3`,
+  place: 'select coalesce($3::bigint, 0) as place',
+} as const;
+
+/** SQL: a range of the index of places. */
+const rangeText = (condition: string, limit: number): string => `select ${PLACED}
+           from event
+           where team_id = $1 and place > start.place${condition}
+           order by place
+           limit ${limit}`;
+
+// `place` is null for an event that has none yet; nothing is greater than that.
+const allText = (start: string): string => `
+   with start as (
+     ${start}
+   )
+   select ${OF_FOUND}, null as last_id, null::bigint as last_place, null::timestamptz as last_at,
+     null::boolean as has_more
+   from start
+   left join lateral (
+     select *
+     from (
+           ${rangeText('', PAGE_LIMIT_MAX + 1)}
+     ) range
+     order by place
+     limit $2
+   ) found on true
+   order by found.place`;
+
+// What lies behind the end of a page is not read. The end of the range is read only if the page is
+// not full.
+const searchText = (start: string): string => `
+   with start as materialized (
+     ${start}
+   ), found as materialized (
+     select near.*
+     from start
+     cross join lateral (
+       select *
+       from (
+           ${rangeText('', READ_MAX)}
+       ) range
+       where type = $4
+       order by place
+       limit ${PAGE_LIMIT_MAX + 1}
+     ) near
+   ), last as materialized (
+     select range.*
+     from start
+     cross join lateral (
+       select id as last_id, place as last_place, created_at as last_at,
+         count(*) over () = ${READ_MAX} as has_more
+       from (
+           ${rangeText('\n             and (select count(*) from found) < $2', READ_MAX)}
+       ) range
+       order by place desc
+       limit 1
+     ) range
+   )
+   select ${OF_FOUND}, last.last_id, last.last_place, last.last_at, last.has_more
+   from start
+   left join last on true
+   left join lateral (
+     select *
+     from found
+     order by place
+     limit $2
+   ) found on true
+   order by found.place`;
+
+const listsFrom = (start: keyof typeof START) =>
+  statementsByFilters(['type'], (named) =>
+    statement<FoundRow>(
+      ['events.inOrder', start, ...named].join('.'),
+      (named.length > 0 ? searchText : allText)(START[start]),
+      { isSearch: named.length > 0 },
+    ),
+  );
+const IN_ORDER = { event: listsFrom('event'), place: listsFrom('place') };
+
+/** Where to begin: behind the event `after`, or behind a place; null: with the first. */
+export interface Start {
+  readonly limit: number;
+  readonly after: string | undefined;
+  readonly place: string | null;
+}
+
+/** A part of the list in the order of the places. */
+export interface EventsInOrder {
+  readonly rows: PlacedRow[];
+  /** The last event that was read, whether it is wanted or not; null if there was none. */
+  readonly last: Last | null;
+  /** Whether the search has ended before the list. */
+  readonly hasMore: boolean;
+}
+
+/**
+ * Lists events in the order of their places. One type can have fewer than the limit although more
+ * follow. Returns null if there is no event `after`.
+ */
+export async function listInOrder(
+  db: Db,
+  teamId: string,
+  { limit, after, place }: Start,
+  { type }: Pick<EventFilters, 'type'>,
+): Promise<EventsInOrder | null> {
+  const { list, values } = IN_ORDER[after === undefined ? 'place' : 'event']({ type });
+  const found = await db.query(list, [teamId, limit, after ?? place, ...values]);
+  const [first] = found;
+  if (!first) return null;
+  const rows = found.filter((row): row is FoundRow & PlacedRow => row.id !== null);
+  const { last_id: id, last_place, last_at, has_more } = first;
+  const end = rows.at(-1);
+  const last =
+    id !== null && last_place !== null && last_at !== null
+      ? { id, place: last_place, created_at: last_at }
+      : end;
+  return { rows, last: last ?? null, hasMore: has_more === true };
+}

@@ -12,21 +12,16 @@ import {
   healthList,
   listDeliveriesInput,
   listResendsInput,
-  resend,
   resendCount,
   resendIdInput,
   resendList,
   startedResends,
   startResendInput,
 } from './admin-schema.ts';
+import { webhookResend } from './schema.ts';
 import * as service from './admin-service.ts';
-import {
-  toAdminDelivery,
-  toAdminDeliveryDetail,
-  toBacklog,
-  toHealth,
-  toResend,
-} from './admin-view.ts';
+import { toAdminDelivery, toAdminDeliveryDetail, toBacklog, toHealth } from './admin-view.ts';
+import { toResend } from './view.ts';
 import * as resends from './resend-service.ts';
 
 /** Deliveries in the app, for the team's admins. */
@@ -92,18 +87,22 @@ export const adminDeliveries = {
     return { data: rows.map(toResend) };
   }),
 
-  getResend: appProcedure({ access: 'admins', input: resendIdInput, output: resend }).query(
+  getResend: appProcedure({ access: 'admins', input: resendIdInput, output: webhookResend }).query(
     async ({ ctx, input }) =>
       toResend(await resends.getResend(ctx.db, ctx.team.id, input.resend_id)),
   ),
 
-  cancelResend: appProcedure({ access: 'admins', input: resendIdInput, output: resend }).mutation(
-    async ({ ctx, input }) =>
-      toResend(await resends.cancelResend(ctx.db, changeContextOf(ctx), input.resend_id)),
+  cancelResend: appProcedure({
+    access: 'admins',
+    input: resendIdInput,
+    output: webhookResend,
+  }).mutation(async ({ ctx, input }) =>
+    toResend(await resends.cancelResend(ctx.db, changeContextOf(ctx), input.resend_id)),
   ),
 };
 
 function resendOf(input: z.output<typeof startResendInput>): resends.WantedResend {
   const { endpoint_id: endpointId = null, since, until = null } = input;
-  return { endpointId, since, until, eventType: input.event_type ?? null };
+  const status = input.status === undefined || input.status === 'failed' ? null : input.status;
+  return { endpointId, since, until, eventType: input.event_type ?? null, status };
 }

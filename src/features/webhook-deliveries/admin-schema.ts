@@ -4,8 +4,8 @@ import { pageOf, pageQuery } from '../../core/page.ts';
 import { personalParts } from '../../core/private-fields.ts';
 import { dateTime, dateTimeInput, id, nameInput } from '../../core/shapes.ts';
 import { DELIVERY_STATUSES } from '../../core/delivery-status.ts';
-import { COUNTED_MAX, RECENT } from './rules.ts';
-import { webhookDelivery } from './schema.ts';
+import { COUNTED_MAX, RECENT, RESEND_STATUSES } from './rules.ts';
+import { webhookDelivery, webhookResend } from './schema.ts';
 
 /** A delivery as the team's admins see it in the app. */
 export const adminDelivery = webhookDelivery.extend({
@@ -116,33 +116,6 @@ export const backlog = z.object({
   }),
 });
 
-/** A bulk resend as the app shows it. */
-export const resend = z.object({
-  id: z.string(),
-  endpoint_id: z.string(),
-  state: z.string().meta({ description: '`running`, `done` or `cancelled`.' }),
-  since: dateTime,
-  until: dateTime.nullable().meta({ description: 'null: until the resend began.' }),
-  event_type: z
-    .string()
-    .nullable()
-    .meta({ description: 'The type of the events; null for every type.' }),
-  total: z
-    .int()
-    .meta({ description: 'How many failed deliveries there were at the start, 10,000 at most.' }),
-  has_more: z.boolean().meta({
-    description: 'Whether there were more. Another resend since `reached_at` takes them.',
-  }),
-  sent: z
-    .int()
-    .meta({ description: 'How many have been queued again. Some may have succeeded meanwhile.' }),
-  reached_at: dateTime
-    .nullable()
-    .meta({ description: 'When the last delivery that was queued again had been created.' }),
-  created_at: dateTime,
-  finished_at: dateTime.nullable(),
-});
-
 export const startResendInput = z.strictObject({
   endpoint_id: id.optional().meta({
     description: 'Without it: every active endpoint that has no resend in progress.',
@@ -154,6 +127,10 @@ export const startResendInput = z.strictObject({
     description: 'Deliveries that were created before this moment. Without it: until now.',
   }),
   event_type: nameInput.optional().meta({ description: 'Only deliveries of this type of event.' }),
+  status: z
+    .enum(RESEND_STATUSES)
+    .optional()
+    .meta({ description: 'Only failed deliveries with this status. `failed`: all of them.' }),
 });
 /** What a resend would send. */
 export const resendCount = z.object({
@@ -163,10 +140,12 @@ export const resendCount = z.object({
   has_more: z.boolean().meta({ description: 'Whether there are more.' }),
 });
 export const startedResends = z.object({
-  data: z.array(resend).meta({ description: 'One for each endpoint that has failed deliveries.' }),
+  data: z
+    .array(webhookResend)
+    .meta({ description: 'One for each endpoint that has failed deliveries.' }),
 });
 export const resendList = z.object({
-  data: z.array(resend).meta({ description: 'The last 50 resends, newest first.' }),
+  data: z.array(webhookResend).meta({ description: 'The last 50 resends, newest first.' }),
 });
 export const listResendsInput = z.strictObject({});
 export const resendIdInput = z.strictObject({ resend_id: id });

@@ -25,15 +25,16 @@ const LIST = 'admin_deliveries';
 /**
  * Lists deliveries of all endpoints, newest first. A page of a status or a type can hold fewer
  * than its limit, or none, although `next_cursor` leads to others. Throws `validation_error` for a
- * cursor of another list.
+ * cursor of another list than `list`.
  */
 export async function listDeliveries(
   db: Db,
   teamId: string,
   query: DeliveryFilters & PageQuery,
+  list = LIST,
 ): Promise<Page<AdminDeliveryRow>> {
   const { cursor, limit, ...filters } = query;
-  return readPage(LIST, { cursor, limit }, (slice) =>
+  return readPage(list, { cursor, limit }, (slice) =>
     store.listDeliveries(db, teamId, slice, toInstants(filters)),
   );
 }

@@ -4,11 +4,9 @@ import type {
   adminDeliveryDetail,
   backlog,
   endpointHealth,
-  resend,
 } from './admin-schema.ts';
 import type { AdminDeliveryRow, AttemptRow, DeliveryDetailRow } from './admin-store.ts';
 import type { Backlog, Health } from './health-store.ts';
-import type { ResendRow } from './resend-store.ts';
 import { toDelivery } from './view.ts';
 
 /** A delivery as the list shows it. */
@@ -55,10 +53,4 @@ export function toBacklog({ first, again, hasMore }: Backlog): z.input<typeof ba
     again: again.map(({ withinS, count }) => ({ within_s: withinS, count })),
     has_more: hasMore,
   };
-}
-
-/** A bulk resend as the app shows it. */
-export function toResend(row: ResendRow): z.input<typeof resend> {
-  const { position_at, position_id: _notShown, ...shown } = row;
-  return { ...shown, reached_at: position_at };
 }

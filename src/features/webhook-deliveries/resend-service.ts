@@ -10,13 +10,14 @@
  * something to cancel, and a receiver that fails again does not get all of them.
  */
 import { newId } from '../../core/ids.ts';
-import { invalidField, ProblemError, unknownId } from '../../core/problem.ts';
+import { invalidField, notFound, ProblemError, unknownId } from '../../core/problem.ts';
 import { toInstant } from '../../core/shapes.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Db } from '../../db/client.ts';
 import { record, type ChangeContext } from '../../db/outbox.ts';
+import { requireEventType, requireResendStatus } from './rules.ts';
 import * as store from './resend-store.ts';
-import type { ResendRow, StartFacts, Wanted } from './resend-store.ts';
+import type { Counted, ResendRow, StartFacts, Wanted } from './resend-store.ts';
 
 /** The job that resends one batch; its payload is `ResendJob`. */
 export const RESEND_DELIVERIES = 'resend_deliveries';
@@ -46,6 +47,8 @@ export interface WantedResend {
   readonly until: string | null;
   /** null: of every type. */
   readonly eventType: string | null;
+  /** null: of both statuses that a failed delivery can have. */
+  readonly status: string | null;
 }
 
 /**
@@ -72,17 +75,48 @@ export async function startResends(
     const rows = startable.map((start) => newResend(start, what));
     await store.insertResends(tx, teamId, rows);
     for (const row of rows) {
-      const { id: resendId, endpoint_id: endpointId, since, until, event_type, total } = row;
+      const { id: resendId, endpoint_id: endpointId, since, until, event_type } = row;
+      const { status, total } = row;
       record(tx, context, {
         audit: {
           action: 'webhook_endpoint.resend_started',
           targetId: endpointId,
-          details: { resend_id: resendId, since, until, event_type, total },
+          details: { resend_id: resendId, since, until, event_type, status, total },
         },
         jobs: row.state === 'done' ? [] : [jobOf({ teamId, endpointId, resendId })],
       });
     }
     return rows;
+  });
+}
+
+/** Which failed deliveries of one endpoint to send again. */
+export interface EndpointResend extends Omit<WantedResend, 'endpointId' | 'status'> {
+  readonly endpointId: string;
+  /** `failed`: both statuses. */
+  readonly status: string;
+}
+
+/**
+ * Does the same for one endpoint, which the path of a call names. Throws also `validation_error`
+ * (field `event_type` or `status`).
+ */
+export async function startResend(
+  db: Db,
+  context: ChangeContext,
+  wanted: EndpointResend,
+): Promise<ResendRow> {
+  if (wanted.eventType !== null) requireEventType(wanted.eventType);
+  const status = requireResendStatus(wanted.status);
+  const [row] = await unnamed(startResends(db, context, { ...wanted, status }));
+  if (!row) throw new Error('a resend of one endpoint was left out');
+  return row;
+}
+
+/** The error for an id that a path names has no field. */
+export function unnamed<T>(result: Promise<T>): Promise<T> {
+  return result.catch((error: unknown) => {
+    throw error instanceof ProblemError && error.code === 'not_found' ? notFound() : error;
   });
 }
 
@@ -96,19 +130,23 @@ function requireStart([facts]: readonly StartFacts[]): void {
     });
 }
 
-interface CountedFacts extends StartFacts {
-  readonly failed: number;
-}
+type CountedFacts = StartFacts & Counted;
 
 function withCounts(
   facts: readonly StartFacts[],
-  counts: ReadonlyMap<string, number>,
+  counts: ReadonlyMap<string, Counted>,
 ): readonly CountedFacts[] {
-  return facts.map((each) => ({ ...each, failed: counts.get(each.endpoint_id) ?? 0 }));
+  const none = { failed: 0, hasMore: false };
+  return facts.map((each) => ({ ...each, ...(counts.get(each.endpoint_id) ?? none) }));
 }
 
-function hasWork({ status, is_running, failed }: CountedFacts): boolean {
-  return status === 'active' && !is_running && failed > 0;
+function hasWork(counted: CountedFacts): boolean {
+  return counted.status === 'active' && !counted.is_running && !isEmpty(counted);
+}
+
+/** Of one status, nothing may be counted although some follow. */
+function isEmpty({ failed, hasMore }: Counted): boolean {
+  return failed === 0 && !hasMore;
 }
 
 /**
@@ -125,21 +163,23 @@ export async function countResend(
   const found = withCounts(facts, counted);
   const isAll = wanted.endpointId === null;
   if (!isAll && found.length === 0) throw unknownId('endpoint_id');
-  const counts = (isAll ? found.filter(hasWork) : found).map(({ failed }) => failed);
+  const counts = isAll ? found.filter(hasWork) : found;
   return {
-    total: counts.reduce((sum, failed) => sum + Math.min(failed, TOTAL_MAX), 0),
-    hasMore: counts.some((failed) => failed > TOTAL_MAX),
+    total: counts.reduce((sum, { failed }) => sum + failed, 0),
+    hasMore: counts.some(({ hasMore }) => hasMore),
   };
 }
 
-function whatOf({ endpointId, since, until, eventType }: WantedResend, at: Date): Wanted {
+function whatOf(wanted: WantedResend, at: Date): Wanted {
+  const { endpointId, since, until, eventType, status } = wanted;
   return {
     endpointId,
     since: toInstant(since),
     until: until === null ? null : toInstant(until),
     eventType,
+    status,
     at,
-    countMax: TOTAL_MAX + 1,
+    countMax: TOTAL_MAX,
   };
 }
 
@@ -149,25 +189,25 @@ export function listResends(db: Db, teamId: string): Promise<ResendRow[]> {
 }
 
 /** A resend of `failed` deliveries. Without any, it is done at once. */
-function newResend(
-  { endpoint_id, failed }: CountedFacts,
-  { since, until, eventType, at }: Wanted,
-): ResendRow {
-  const isEmpty = failed === 0;
+function newResend(counted: CountedFacts, wanted: Wanted): ResendRow {
+  const { endpoint_id, failed, hasMore } = counted;
+  const { since, until, eventType, status, at } = wanted;
+  const isDone = isEmpty(counted);
   return {
     id: newId('webhookResend'),
     endpoint_id,
-    state: isEmpty ? 'done' : 'running',
+    state: isDone ? 'done' : 'running',
     since,
     until,
     event_type: eventType,
-    total: Math.min(failed, TOTAL_MAX),
-    has_more: failed > TOTAL_MAX,
+    status,
+    total: failed,
+    has_more: hasMore,
     sent: 0,
     position_at: null,
     position_id: null,
     created_at: at.toISOString(),
-    finished_at: isEmpty ? at.toISOString() : null,
+    finished_at: isDone ? at.toISOString() : null,
   };
 }
 
@@ -224,7 +264,7 @@ export async function resendBatch(db: Db, clock: Clock, job: ResendJob): Promise
     const limit = Math.min(BATCH, TOTAL_MAX - resend.sent);
     const { count, last } = await store.queueBatch(tx, teamId, { resend, limit, now });
     const sent = resend.sent + count;
-    const isDone = count === 0 || sent >= TOTAL_MAX;
+    const isDone = last === null || sent >= TOTAL_MAX;
     await store.updateResend(tx, teamId, {
       ...resend,
       sent,

@@ -16,7 +16,8 @@ const PROGRESS = selectionOf('WebhookResend', [
 
 /**
  * A bulk resend and its progress. `until` null: until the resend began; `event_type` null: of every
- * type. The position is the last delivery that was queued again.
+ * type; `status` null: of both that a failed delivery can have. The position is the last delivery
+ * that was looked at.
  */
 export interface ResendRow extends RowOf<'WebhookResend', (typeof FIELDS)[number]> {
   readonly state: (typeof RESEND_STATES)[number];
@@ -84,27 +85,33 @@ export function readStartFacts(
 interface FailedRow {
   readonly endpoint_id: string;
   readonly failed: number;
+  /** Whether there were more failed deliveries than it has looked at. */
+  readonly has_more: boolean;
 }
 
 // Each of these is two statements: for failed deliveries of any type, and for those of one. One
 // statement for both would have one plan, which suits neither.
 
+// No index has the status of failed deliveries, because every attempt would have to update it. So
+// it is looked for among those that the count may read.
 const countFailedText = (isOfType: string): string => `
-   select w.id as endpoint_id,
-     (
-       select count(*)::int
-       from (
-         select
-         from webhook_delivery
-         where team_id = $1 and endpoint_id = w.id and ${HAS_FAILED}
-           and created_at >= $3 and created_at <= $4
-           and created_at < coalesce($5::timestamptz, 'infinity')
-           ${isOfType}
-         order by created_at, id
-         limit $6
-       ) found
-     ) as failed
+   select w.id as endpoint_id, least(counted.failed, $6::int - 1) as failed,
+     counted.looked_at >= $6 as has_more
    from webhook_endpoint w
+   cross join lateral (
+     select count(*)::int as looked_at,
+       (count(*) filter (where found.status = coalesce($7, found.status)))::int as failed
+     from (
+       select status
+       from webhook_delivery
+       where team_id = $1 and endpoint_id = w.id and ${HAS_FAILED}
+         and created_at >= $3 and created_at <= $4
+         and created_at < coalesce($5::timestamptz, 'infinity')
+         ${isOfType}
+       order by created_at, id
+       limit $6
+     ) found
+   ) counted
    where w.team_id = $1 and w.id = coalesce($2, w.id)
    order by w.id`;
 
@@ -112,7 +119,7 @@ const COUNT_FAILED = {
   any: statement<FailedRow>('webhooks.resend.countFailed', countFailedText('')),
   one: statement<FailedRow>(
     'webhooks.resend.countFailedOfType',
-    countFailedText('and event_type = $7'),
+    countFailedText('and event_type = $8'),
   ),
 };
 
@@ -123,24 +130,34 @@ export interface Wanted {
   readonly since: string;
   readonly until: string | null;
   readonly eventType: string | null;
+  /** null: of both statuses that a failed delivery can have. */
+  readonly status: string | null;
   readonly at: Date;
   readonly countMax: number;
 }
 
+/** How many failed deliveries an endpoint has, of those that were looked at. */
+export interface Counted {
+  readonly failed: number;
+  readonly hasMore: boolean;
+}
+
 /**
- * Counts the failed deliveries of each endpoint, up to `countMax`, and reads no more than these.
- * Those of 50 endpoints take a second, so hold no lock meanwhile.
+ * Counts the failed deliveries of each endpoint. It looks at `countMax` of them and one more, which
+ * tells whether there are more. Those of 50 endpoints take a second, so hold no lock meanwhile.
  */
 export async function countFailed(
   db: Db,
   teamId: string,
-  { endpointId, since, until, eventType, at, countMax }: Wanted,
-): Promise<ReadonlyMap<string, number>> {
-  const values = [teamId, endpointId, since, at, until, countMax];
+  { endpointId, since, until, eventType, status, at, countMax }: Wanted,
+): Promise<ReadonlyMap<string, Counted>> {
+  const values = [teamId, endpointId, since, at, until, countMax + 1, status];
   const rows = await (eventType === null
     ? db.query(COUNT_FAILED.any, values)
     : db.query(COUNT_FAILED.one, [...values, eventType]));
-  return new Map(rows.map(({ endpoint_id, failed }) => [endpoint_id, failed]));
+  return new Map(
+    rows.map(({ endpoint_id, failed, has_more: hasMore }) => [endpoint_id, { failed, hasMore }]),
+  );
 }
 
 /** Inserts resends that have sent nothing yet. */
@@ -250,10 +267,10 @@ export async function countDue(
 // matter how often a delivery is marked. One that a worker has claimed is attempted once more after
 // that attempt: its result leaves what was marked meanwhile. One that is urgent already stays as it
 // is. Rows that changed while the statement waited for their locks are left out, and others take
-// their places in `picked`.
+// their places in `scanned`.
 const queueText = (isOfType: string): string => `
-   with picked as materialized (
-     select created_at, id
+   with scanned as materialized (
+     select created_at, id, status
      from webhook_delivery
      where team_id = $1 and endpoint_id = $2 and ${HAS_FAILED}
        and (created_at, id) > (coalesce($3::timestamptz, '-infinity'), $4)
@@ -263,14 +280,18 @@ const queueText = (isOfType: string): string => `
      order by created_at, id
      limit $7
      for no key update
+   ), picked as materialized (
+     select id
+     from scanned
+     where status = coalesce($10, status)
    ), queued as (
      update webhook_delivery d
      set status = 'retrying', next_try_at = $8, resent = true
      from picked
      where d.team_id = $1 and d.id = picked.id and not d.urgent
    )
-   select (count(*) over ())::int as count, created_at as at, id
-   from picked
+   select (select count(*) from picked)::int as count, created_at as at, id
+   from scanned
    order by created_at desc, id desc
    limit 1`;
 
@@ -282,19 +303,21 @@ interface QueuedRow {
 
 const QUEUE_BATCH = {
   any: statement<QueuedRow>('webhooks.resend.queue', queueText('')),
-  one: statement<QueuedRow>('webhooks.resend.queueOfType', queueText('and event_type = $10')),
+  one: statement<QueuedRow>('webhooks.resend.queueOfType', queueText('and event_type = $11')),
 };
 
 /**
- * Makes the next failed deliveries due. Returns how many there were, and the position of the last
- * of them. Needs `lockEndpoint`.
+ * Looks at the next failed deliveries, `limit` at most, and makes those due that are wanted.
+ * Returns how many these were, and the position of the last one that was looked at; null: there was
+ * none. Needs `lockEndpoint`.
  */
 export async function queueBatch(
   tx: Tx,
   teamId: string,
   { resend, limit, now }: { resend: ResendRow; limit: number; now: Date },
 ): Promise<{ count: number; last: PagePosition | null }> {
-  const { endpoint_id, position_at, position_id, since, until, created_at, event_type } = resend;
+  const { endpoint_id, position_at, position_id, since, until, created_at } = resend;
+  const { event_type, status } = resend;
   const values = [
     teamId,
     endpoint_id,
@@ -305,6 +328,7 @@ export async function queueBatch(
     limit,
     now,
     until,
+    status,
   ];
   const [row] =
     event_type === null

@@ -6,7 +6,14 @@
  *    attempt succeeds. Several requests before it ends count as one.
  *  * The health of an endpoint is that of its last deliveries, not of a time: a receiver that gets
  *    one delivery a week has a success rate, too.
+ *  * The list of an endpoint's deliveries is the contract's while none of our parameters is given.
+ *    With one of them it is the list of the app, by pages, with the event of each delivery.
+ *  * A bulk resend of one status looks at the failed deliveries as they are when their batch comes.
+ *    Its `total` is counted among the first 10,000 failed ones, so that no count is unbounded.
+ *  * What a program may ask of deliveries is what an admin may in the app, by the same services.
  */
+import { DELIVERY_STATUSES, type DeliveryStatus } from '../../core/delivery-status.ts';
+import { EVENT_TYPES, isEventType } from '../../core/events.ts';
 import { invalidField } from '../../core/problem.ts';
 
 /** The states of a resend of many deliveries. */
@@ -23,6 +30,32 @@ export const BACKLOG_WITHIN_S = [0, 60, 300, 1_800, 7_200, 21_600, 43_200, 86_40
 
 /** How long ago a delivery was created that failed lately. */
 export const LATELY_MS = 24 * 60 * 60 * 1000;
+
+/** What a list of deliveries may be limited to: a status, or both of those that failed. */
+export const LIST_STATUSES = [...DELIVERY_STATUSES, 'failed'] as const;
+
+/** Throws `validation_error` (field `status`) for what is no status of a list. */
+export function requireListStatus(status: string): DeliveryStatus | 'failed' {
+  const known = LIST_STATUSES.find((one) => one === status);
+  if (known) return known;
+  throw invalidField('status', `Not a status. There are: ${LIST_STATUSES.join(', ')}.`);
+}
+
+/** Which failed deliveries a resend may be limited to. `failed`: all. */
+export const RESEND_STATUSES = ['failed', 'retrying', 'gave_up'] as const;
+
+/** Returns null for all. Throws `validation_error` (field `status`) for anything else. */
+export function requireResendStatus(status: string): 'retrying' | 'gave_up' | null {
+  if (status === 'retrying' || status === 'gave_up') return status;
+  if (status === 'failed') return null;
+  throw invalidField('status', `One of: ${RESEND_STATUSES.join(', ')}.`);
+}
+
+/** Throws `validation_error` (field `event_type`) for a type that no event can have. */
+export function requireEventType(type: string): void {
+  if (isEventType(type)) return;
+  throw invalidField('event_type', `Not an event type. There are: ${EVENT_TYPES.join(', ')}.`);
+}
 
 /**
  * Throws `validation_error` (field `delivery_id`) for a delivery that has succeeded, or whose first

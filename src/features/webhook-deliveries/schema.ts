@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { DELIVERY_STATUSES } from '../../core/delivery-status.ts';
 import { EVENT_TYPES } from '../../core/events.ts';
 import { pageQuery } from '../../core/page.ts';
-import { dateTime, id, knownText } from '../../core/shapes.ts';
+import { dateTime, dateTimeInput, id, knownText, nameInput } from '../../core/shapes.ts';
+import { LIST_STATUSES, RESEND_STATES, RESEND_STATUSES } from './rules.ts';
 
 /** One event on its way to one endpoint. */
 export const webhookDelivery = z
@@ -39,12 +40,73 @@ export const webhookDelivery = z
       description:
         'Why the last attempt got no answer, for instance `target_not_public`; null if it got one.',
     }),
+    event_id: z
+      .string()
+      .optional()
+      .meta({
+        description:
+          'The event, as `GET /events` shows it; the receiver gets it as `Svc-Event-Id`. Only in ' +
+          'a list with `status`, `event_type`, `since`, `until` or `cursor`.',
+      }),
   })
   .meta({ description: 'An event on its way to a webhook endpoint.' });
 
 export const webhookDeliveryList = z
-  .object({ data: z.array(webhookDelivery).meta({ description: 'The newest delivery first.' }) })
+  .object({
+    data: z.array(webhookDelivery).meta({ description: 'The newest delivery first.' }),
+    next_cursor: z
+      .string()
+      .nullable()
+      .optional()
+      .meta({
+        description:
+          'Only with `status`, `event_type`, `since`, `until` or `cursor`: pass it as `cursor` ' +
+          'for the page that follows; null on the last page. A page before the last one can hold ' +
+          'fewer entries than `limit`, or none.',
+      }),
+  })
   .meta({ description: 'Deliveries of a webhook endpoint.' });
+
+/** A bulk resend of the failed deliveries of one endpoint. */
+export const webhookResend = z
+  .object({
+    id: z.string().meta({ description: 'Id of the resend.' }),
+    endpoint_id: z.string().meta({ description: 'The webhook endpoint.' }),
+    state: knownText(RESEND_STATES).meta({
+      description:
+        '`running`; `done`, when all were queued again; `cancelled`. The outcome of each attempt ' +
+        'is in the list of deliveries.',
+    }),
+    since: dateTime.meta({ description: 'Deliveries that were queued at or after this moment.' }),
+    until: dateTime.nullable().meta({
+      description: 'Deliveries that were queued before this moment; null: until the resend began.',
+    }),
+    event_type: knownText(EVENT_TYPES)
+      .nullable()
+      .meta({ description: 'The type of the events; null for every type.' }),
+    status: knownText(RESEND_STATUSES.slice(1))
+      .nullable()
+      .meta({ description: 'The status of the deliveries; null for all that failed.' }),
+    total: z.int().min(0).meta({
+      description:
+        'How many of them there were at the start, among the first 10,000 that had failed.',
+    }),
+    has_more: z.boolean().meta({
+      description:
+        'Whether more than 10,000 had failed. A resend sends 10,000 at most; another one since ' +
+        '`reached_at` takes the others.',
+    }),
+    sent: z
+      .int()
+      .min(0)
+      .meta({ description: 'How many have been queued again. Some may have succeeded meanwhile.' }),
+    reached_at: dateTime.nullable().meta({
+      description: 'When the last delivery that it has come to had been queued; null before any.',
+    }),
+    created_at: dateTime.meta({ description: 'When the resend began.' }),
+    finished_at: dateTime.nullable().meta({ description: 'When it ended; null while it runs.' }),
+  })
+  .meta({ description: 'Failed deliveries of a webhook endpoint that are sent again.' });
 
 const endpointId = id.meta({
   description: 'Id of a webhook endpoint.',
@@ -52,5 +114,58 @@ const endpointId = id.meta({
 });
 const deliveryId = id.meta({ description: 'Id of a delivery.', examples: ['whd_01jc4fa7'] });
 
-export const deliveriesInput = z.object({ endpoint_id: endpointId, limit: pageQuery.limit });
+const ofType = knownText(EVENT_TYPES, nameInput).optional();
+
+export const deliveriesInput = z.object({
+  endpoint_id: endpointId,
+  ...pageQuery,
+  status: knownText(LIST_STATUSES, nameInput)
+    .optional()
+    .meta({
+      description: 'Only deliveries with this status. `failed`: `retrying` or `gave_up`.',
+      examples: ['failed'],
+    }),
+  event_type: ofType.meta({
+    description: 'Only deliveries of this type of event.',
+    examples: ['training.completed'],
+  }),
+  since: dateTimeInput.optional().meta({
+    description:
+      'Only deliveries that were queued at or after this moment; a date-time with an offset. ' +
+      'Encode the `+` of an offset as `%2B`.',
+    examples: ['2026-11-01T00:00:00Z'],
+  }),
+  until: dateTimeInput.optional().meta({
+    description: 'Only deliveries that were queued before this moment.',
+    examples: ['2026-11-02T00:00:00Z'],
+  }),
+});
 export const retryInput = z.strictObject({ delivery_id: deliveryId });
+
+export const resendInput = z.strictObject({
+  endpoint_id: endpointId,
+  since: dateTimeInput.meta({
+    description: 'Deliveries that were queued at or after this moment.',
+    examples: ['2026-11-01T00:00:00Z'],
+  }),
+  until: dateTimeInput.optional().meta({
+    description: 'Deliveries that were queued before this moment. Without it: until now.',
+    examples: ['2026-11-02T00:00:00Z'],
+  }),
+  event_type: ofType.meta({
+    description: 'Only deliveries of this type of event.',
+    examples: ['training.completed'],
+  }),
+  status: knownText(RESEND_STATUSES, nameInput)
+    .default('failed')
+    .meta({
+      description:
+        'Only deliveries that are still `retrying`, or that `gave_up`. `failed`: both of them.',
+      examples: ['gave_up'],
+    }),
+});
+
+const resendId = id.meta({ description: 'Id of a resend.', examples: ['whr_01jc4fb2'] });
+
+export const getResendInput = z.object({ resend_id: resendId });
+export const cancelResendInput = z.strictObject({ resend_id: resendId });

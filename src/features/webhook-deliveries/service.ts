@@ -1,11 +1,16 @@
+import type { Page, PageQuery } from '../../core/page.ts';
 import { notFound } from '../../core/problem.ts';
 import type { Db } from '../../db/client.ts';
 import { record, type ChangeContext } from '../../db/outbox.ts';
-import { requireRetryable } from './rules.ts';
+import { listDeliveries as listAnyDeliveries } from './admin-service.ts';
+import type { AdminDeliveryRow } from './admin-store.ts';
+import { requireEventType, requireListStatus, requireRetryable } from './rules.ts';
 import * as store from './store.ts';
 import type { DeliveryRow } from './store.ts';
 
 export { removalJob } from './jobs.ts';
+
+const LIST = 'endpoint_deliveries';
 
 /** Lists an endpoint's last deliveries, newest first. Throws `not_found`. */
 export async function listDeliveries(
@@ -17,6 +22,34 @@ export async function listDeliveries(
   const rows = await store.listDeliveries(db, teamId, endpointId, limit);
   if (!rows) throw notFound();
   return rows;
+}
+
+/** Which deliveries of an endpoint to list. */
+export interface EndpointDeliveries extends PageQuery {
+  readonly endpoint_id: string;
+  readonly status?: string | undefined;
+  readonly event_type?: string | undefined;
+  readonly since?: string | undefined;
+  readonly until?: string | undefined;
+}
+
+/**
+ * Lists an endpoint's deliveries by pages, newest first, as the app does. Throws `not_found`,
+ * `validation_error` (field `status`, `event_type` or `cursor`).
+ */
+export async function listPage(
+  db: Db,
+  teamId: string,
+  query: EndpointDeliveries,
+): Promise<Page<AdminDeliveryRow>> {
+  const { status, event_type } = query;
+  if (event_type !== undefined) requireEventType(event_type);
+  const known = status === undefined ? undefined : requireListStatus(status);
+  const page = await listAnyDeliveries(db, teamId, { ...query, status: known }, LIST);
+  // Only an endpoint of the team has deliveries.
+  if (page.rows.length === 0 && !(await store.hasEndpoint(db, teamId, query.endpoint_id)))
+    throw notFound();
+  return page;
 }
 
 /**

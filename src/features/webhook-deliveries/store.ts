@@ -51,6 +51,12 @@ export async function listDeliveries(
   return rows.length === 0 ? null : rows.filter((row): row is DeliveryRow => row.id !== null);
 }
 
+/** Whether the team has the endpoint. */
+export async function hasEndpoint(db: Db, teamId: string, endpointId: string): Promise<boolean> {
+  const where = { teamId, id: endpointId };
+  return (await db.prisma.webhookEndpoint.count({ where })) > 0;
+}
+
 const FIND_DELIVERY_FOR_UPDATE = statement<DeliveryRow>(
   'webhooks.findDeliveryForUpdate',
   `select ${COLUMNS}

@@ -3,6 +3,7 @@ import { changeContextOf, type Services } from '../../trpc/context.ts';
 import { endpoint, type Current } from '../../trpc/endpoint.ts';
 import {
   createInput,
+  getInput,
   listInput,
   removeInput,
   rotateSecretInput,
@@ -61,6 +62,24 @@ export const webhookEndpoints = {
     const rows = await service.listEndpoints(ctx.db, ctx.team.id);
     const now = ctx.services.clock.now();
     return { data: rows.map((row) => toEndpoint(row, now)) };
+  }),
+
+  getEndpoint: endpoint({
+    method: 'GET',
+    path: '/webhook-endpoints/{endpoint_id}',
+    scope: 'webhooks:manage',
+    tag: 'Webhooks',
+    summary: 'Get a webhook endpoint',
+    description:
+      'One endpoint of the team, without its secret. ' +
+      'This operation is an addition of this service to the specification of the API.',
+    input: getInput,
+    output: webhookEndpoint,
+    outputName: 'WebhookEndpoint',
+    example: { output: example },
+  }).query(async ({ ctx, input }) => {
+    const row = await service.getEndpoint(ctx.db, ctx.team.id, input.endpoint_id);
+    return toEndpoint(row, ctx.services.clock.now());
   }),
 
   createEndpoint: endpoint({

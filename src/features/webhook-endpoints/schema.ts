@@ -85,6 +85,7 @@ const description = z
   });
 
 export const listInput = z.object({});
+export const getInput = z.object(endpointId);
 export const createInput = z.strictObject({ url, events, description });
 export const updateInput = z.strictObject({
   ...endpointId,

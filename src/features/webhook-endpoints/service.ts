@@ -102,6 +102,17 @@ export async function lockEndpoint(
   return getEndpoint(tx, teamId, endpointId);
 }
 
+/** Returns one endpoint. Throws `not_found`. */
+export async function getEndpoint(
+  db: Db,
+  teamId: string,
+  endpointId: string,
+): Promise<EndpointRow> {
+  const row = await store.findEndpoint(db, teamId, endpointId);
+  if (!row) throw notFound();
+  return row;
+}
+
 /** A field that is undefined stays as it is, null clears it. */
 export interface EndpointChange {
   readonly url?: string | undefined;
@@ -249,12 +260,6 @@ export function listExamples(
   teamId: string,
 ): { readonly type: EventType; readonly data: Record<string, unknown> }[] {
   return SUBSCRIBABLE_EVENTS.map((type) => ({ type, data: exampleData(privacy, type, teamId) }));
-}
-
-async function getEndpoint(db: Db, teamId: string, endpointId: string): Promise<EndpointRow> {
-  const row = await store.findEndpoint(db, teamId, endpointId);
-  if (!row) throw notFound();
-  return row;
 }
 
 /** Returns the host, the only part of a URL that audit entries show. */

@@ -9,7 +9,7 @@ import { describeApi, describeTags, SECURITY_SCHEMES } from './info.ts';
 import { describeOperation, type SharedComponents } from './operation.ts';
 import { problem } from './problems.ts';
 import { closeObjects, mapValues, openObjects, tidySchema } from './schemas.ts';
-import { describeWebhooks } from './webhooks.ts';
+import { describeWebhooks, withDataByType } from './webhooks.ts';
 import { BASE_PATH } from '../api/exchange.ts';
 
 /** What is described. */
@@ -66,6 +66,9 @@ function describe(publicUrl: string, version: DescribedVersion): oas31.OpenAPIOb
   const shared: SharedComponents = { schemas: {}, examples: {} };
   const paths = describePaths(endpoints, generated.paths ?? {}, shared, publicUrl);
   const events = describeWebhooks();
+  const described = Object.fromEntries(
+    names.map((name) => [name, tidySchema(shapes[name] ?? {})] as const),
+  );
   return {
     openapi: '3.1.0',
     info: describeApi(`${publicUrl}/docs`),
@@ -75,7 +78,8 @@ function describe(publicUrl: string, version: DescribedVersion): oas31.OpenAPIOb
     webhooks: events.webhooks,
     components: {
       schemas: {
-        ...Object.fromEntries(names.map((name) => [name, tidySchema(shapes[name] ?? {})])),
+        ...described,
+        ...(described['Event'] && { Event: withDataByType(described['Event']) }),
         ...shared.schemas,
         ...events.schemas,
       },

@@ -101,6 +101,24 @@ export function listFields(names: readonly string[]): string {
   return new Intl.ListFormat('en-GB').format(names.map((name) => `\`${name}\``));
 }
 
+/**
+ * Adds to the schema of a listed event which fields `data` has, by type: those of webhooks. They
+ * are conditions, so the event stays one object to generators of clients, and other types are
+ * allowed. No field is required: an event may be older than the field.
+ */
+export function withDataByType(event: oas31.SchemaObject): oas31.SchemaObject {
+  const known = describeWebhooks().schemas;
+  const chain = EVENT_TYPES.reduceRight<oas31.SchemaObject | null>((others, type) => {
+    const data = known[componentOf(type)]?.properties?.['data'] as oas31.SchemaObject;
+    return {
+      if: { properties: { type: { const: type } }, required: ['type'] },
+      then: { properties: { data: { type: 'object', properties: data.properties ?? {} } } },
+      ...(others && { else: others }),
+    };
+  }, null);
+  return { ...event, ...chain };
+}
+
 function envelopeOf(type: EventType): z.ZodType {
   return z
     .object({

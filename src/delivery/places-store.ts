@@ -1,0 +1,83 @@
+import { statement, type Db, type Tx } from '../db/client.ts';
+import { columnsOf } from './columns.ts';
+
+/** An event without a place. */
+export interface UnplacedEvent {
+  readonly team_id: string;
+  readonly id: string;
+  /** Whether this transaction gives places to the team's events; if not, another one does. */
+  readonly is_own: boolean;
+}
+
+/** SQL: the index of these events holds no others. Who inserts an event does not write it. */
+export const IS_UNPLACED = 'place is null and fanned_out_at is not null';
+
+/** The first number of the advisory locks; the second one is made from the team. */
+export const PLACES_LOCK_CLASS = 0x706c63;
+
+const HAS_UNPLACED = statement<object>(
+  'places.hasUnplaced',
+  `select
+   from event
+   where ${IS_UNPLACED}
+   limit 1`,
+  { because: 'many teams' },
+);
+
+/** Whether an event waits for its place. */
+export async function hasUnplaced(db: Db): Promise<boolean> {
+  return (await db.query(HAS_UNPLACED, [])).length > 0;
+}
+
+// The lock is taken where the rows are, so it also holds while a shard of Citus moves.
+export const TAKE_UNPLACED = statement<UnplacedEvent>(
+  'places.take',
+  `select e.team_id, e.id,
+     pg_try_advisory_xact_lock(${PLACES_LOCK_CLASS}, hashtext(e.team_id)) as is_own
+   from (
+     select team_id, id, created_at
+     from event
+     where ${IS_UNPLACED}
+     order by created_at
+     limit $1
+     for no key update skip locked
+   ) e
+   order by e.created_at, e.id`,
+);
+
+/**
+ * Takes the oldest events without a place, and the lock of each of their teams, until the
+ * transaction ends. Waits for nobody.
+ */
+export function takeUnplaced(tx: Tx, limit: number): Promise<UnplacedEvent[]> {
+  return tx.query(TAKE_UNPLACED, [limit]);
+}
+
+const GIVE = statement(
+  'places.give',
+  `update event e
+   set place = greatest(last.place, (extract(epoch from now()) * 1000000)::bigint) + n.number
+   from unnest($1::text[], $2::text[], $3::int[]) as n (team_id, id, number)
+   cross join lateral (
+     select coalesce(max(place), 0) as place
+     from event
+     where team_id = n.team_id and place is not null
+   ) last
+   where e.team_id = n.team_id and e.id = n.id`,
+);
+
+/** An event and its number among those of its team that get a place now, from 1 on. */
+export interface NumberedEvent {
+  readonly teamId: string;
+  readonly id: string;
+  readonly number: number;
+}
+
+/**
+ * Gives each event the place behind the last one of its team. Needs the transaction that took them,
+ * and their teams' locks. This is a statement of its own because it must see what was committed
+ * before the lock was taken.
+ */
+export function givePlaces(tx: Tx, events: readonly NumberedEvent[]): void {
+  tx.send(GIVE, columnsOf(events, ['teamId', 'id', 'number']));
+}
