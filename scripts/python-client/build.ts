@@ -7,9 +7,10 @@ import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { oas31 } from 'zod-openapi';
 import { errorsModule } from './errors.ts';
+import { modelsModule } from './models.ts';
 import { operationsModule } from './operations.ts';
 import { literal } from './schema.ts';
-import { modelsModule, type Definitions } from './types.ts';
+import type { Definitions } from './types.ts';
 import { zip, type ZipFile } from './zip.ts';
 
 const root = join(import.meta.dirname, '../..');

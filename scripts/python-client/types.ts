@@ -1,15 +1,5 @@
-/** The models of the Python client: a TypedDict for each object of the document. */
-import type { oas31 } from 'zod-openapi';
-import {
-  docstring,
-  isIdentifier,
-  literal,
-  nameOfRef,
-  schemasOf,
-  toClassName,
-  type Schema,
-  type Schemas,
-} from './schema.ts';
+/** The types of Python: an annotation for each schema, and a TypedDict for each object. */
+import { docstring, isIdentifier, literal, nameOfRef, toClassName, type Schema } from './schema.ts';
 
 /** What callers send may be any sequence or mapping, and a datetime; what they get is JSON. */
 export type Direction = 'sent' | 'received';
@@ -74,7 +64,7 @@ function annotationOfType(schema: Schema, { name, direction, definitions }: Plac
 function literalOf(value: unknown): string {
   if (typeof value === 'boolean') return value ? 'True' : 'False';
   if (value === null) return 'None';
-  return literal(String(value));
+  return JSON.stringify(value);
 }
 
 /** Known texts beside any text stay visible in editors: type checkers do not merge them. */
@@ -111,15 +101,10 @@ function define(
     const annotation = required.includes(field) ? type : `NotRequired[${type}]`;
     return { field, annotation, about: of.description ?? '' };
   });
-  // A class cannot have a field that is no name in Python; this form can.
-  const isClass = fields.every(({ field }) => isIdentifier(field));
-  const text = isClass
-    ? `class ${name}(TypedDict):\n${description ? `${docstring([description], '    ')}\n` : ''}${fields
-        .map(
-          ({ field, annotation, about }) =>
-            `    ${field}: ${annotation}\n${about ? docstring([about], '    ') : ''}`,
-        )
-        .join('')}`
+  const about = description === '' ? '' : `${docstring([description], '    ')}\n`;
+  // A class cannot have a field that is no name in Python; the other form can.
+  const text = fields.every(({ field }) => isIdentifier(field))
+    ? `class ${name}(TypedDict):\n${about}${fields.map(fieldOfClass).join('')}`
     : `${name} = TypedDict(\n    ${literal(name)},\n    {\n${fields
         .map(({ field, annotation }) => `        ${literal(field)}: ${literal(annotation)},\n`)
         .join('')}    },\n)\n`;
@@ -128,64 +113,7 @@ function define(
   definitions.set(name, text);
 }
 
-/** Returns the text of models.py. `definitions` may hold more, as those of inline bodies. */
-export function modelsModule(document: oas31.OpenAPIObject, definitions: Definitions): string {
-  const schemas = schemasOf(document);
-  const sent = namesSent(document);
-  const aliases: string[] = [];
-  for (const [name, schema] of Object.entries(schemas)) {
-    const direction = sent.has(name) ? 'sent' : 'received';
-    const annotation = annotationOf(schema, { name, direction, definitions });
-    if (annotation !== name) aliases.push(`${name}: TypeAlias = ${literal(annotation)}\n`);
-  }
-  const events = eventNames(document, schemas);
-  const union = `WebhookEvent: TypeAlias = Union[\n${events.map((one) => `    ${one},\n`).join('')}]
-"""What a delivery holds. Its \`type\` says what \`data\` is. Later versions may add types."""
-`;
-  const body = [...definitions.values(), ...aliases, union].join('\n\n');
-  const moments = Object.values(MOMENTS).filter((one) => body.includes(`str | ${one}`));
-  const names = [...definitions.keys(), ...aliases.map((one) => one.split(':')[0] ?? '')];
-  return `"""The objects of the API: plain dicts, described for editors and type checkers.
-
-Texts with known values accept others, too: later versions may add values and fields.
-"""
-
-from __future__ import annotations
-
-from collections.abc import Mapping, Sequence
-${moments.length > 0 ? `from datetime import ${moments.toSorted().join(', ')}\n` : ''}from typing import Any, Literal, NotRequired, TypeAlias, TypedDict, Union
-
-__all__ = [
-${[...names, 'WebhookEvent']
-  .toSorted()
-  .map((name) => `    ${literal(name)},\n`)
-  .join('')}]
-
-
-${body}`;
-}
-
-/** The schemas of bodies that callers send, with those that they refer to. */
-function namesSent(document: oas31.OpenAPIObject): ReadonlySet<string> {
-  const refsIn = (value: unknown): string[] =>
-    [...JSON.stringify(value ?? null).matchAll(/#\/components\/schemas\/(\w+)/g)].map(
-      ([, name = '']) => name,
-    );
-  const operations = Object.values(document.paths ?? {}).flatMap((item) =>
-    Object.values(item as Record<string, oas31.OperationObject>),
-  );
-  const reach = (names: readonly string[]): Set<string> => {
-    const reached = new Set(names);
-    for (const name of reached)
-      for (const more of refsIn(schemasOf(document)[name])) reached.add(more);
-    return reached;
-  };
-  const sent = reach(operations.flatMap(({ requestBody }) => refsIn(requestBody)));
-  const received = reach(operations.flatMap(({ responses }) => refsIn(responses)));
-  return new Set([...sent].filter((name) => !received.has(name)));
-}
-
-function eventNames({ webhooks = {} }: oas31.OpenAPIObject, schemas: Schemas): string[] {
-  const found = JSON.stringify(webhooks).matchAll(/#\/components\/schemas\/(\w+Event)"/g);
-  return [...new Set([...found].map(([, name = '']) => name))].filter((name) => name in schemas);
+function fieldOfClass({ field, annotation, about }: Record<string, string>): string {
+  const text = about ? docstring([about], '    ') : '';
+  return `    ${field}: ${annotation}\n${text}`;
 }

@@ -88,8 +88,8 @@ def verify_webhook(
 
 
 def _signatures_of(headers: WebhookHeaders) -> Iterator[str]:
-    items = getattr(headers, "items", None)
-    pairs: Iterable[tuple[Any, Any]] = items() if callable(items) else cast(Any, headers)
+    given = cast(Any, headers)
+    pairs: Iterable[tuple[Any, Any]] = given.items() if hasattr(given, "items") else given
     for name, value in pairs:
         if _text(name).lower() != "svc-signature" or value is None:
             continue
