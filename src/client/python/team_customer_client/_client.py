@@ -42,7 +42,7 @@ class Client(Operations):
         super().__init__(Caller(self._setup))
 
     def __repr__(self) -> str:
-        return f"<Client of {self._setup.base_url}>"
+        return describe(self)
 
     def close(self) -> None:
         """Ends the idle connections. `with` does it, too. The client can still be used."""
@@ -58,6 +58,12 @@ class Client(Operations):
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def describe(client: Client | AsyncClient) -> str:
+    """Never with the key. Error reports describe a client that was refused its setup, too."""
+    setup = getattr(client, "_setup", None)
+    return f"<{type(client).__name__} of {setup.base_url if setup else 'nothing yet'}>"
 
 
 class AsyncClient(AsyncOperations):
@@ -90,7 +96,7 @@ class AsyncClient(AsyncOperations):
         super().__init__(AsyncCaller(self._setup))
 
     def __repr__(self) -> str:
-        return f"<AsyncClient of {self._setup.base_url}>"
+        return describe(self)
 
     async def close(self) -> None:
         """Ends the idle connections. `async with` does it, too. The client can still be used."""

@@ -60,9 +60,10 @@ class HttpTransport:
         connection = self._take(place) or self._open(place)
         try:
             response = _exchange(connection, request, deadline)
-        except BaseException:
+        except BaseException as error:
             connection.close()
-            raise
+            # The frames of http.client hold the headers, and error reports show their variables.
+            raise error.with_traceback(None)
         self._keep(place, connection)
         return response
 
@@ -72,6 +73,9 @@ class HttpTransport:
             idle, self._idle = self._idle, []
         for _, _, connection in idle:
             connection.close()
+
+    def __del__(self) -> None:
+        self.close()
 
     def _take(self, place: tuple[str, str]) -> HTTPConnection | None:
         self._forget_those_of_the_parent()
@@ -112,9 +116,11 @@ class HttpTransport:
         """After a fork, both processes would speak on the same connections."""
         if self._pid == os.getpid():
             return
+        # A thread that was not copied may hold the lock.
         self._lock = threading.Lock()
         self._pid = os.getpid()
-        self._idle = []
+        # This closes the copies of this process only.
+        self.close()
 
 
 def _exchange(connection: HTTPConnection, request: Request, deadline: float) -> Response:

@@ -7,14 +7,21 @@ import hmac
 import json
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from datetime import datetime
-from typing import Any, Literal, Union, cast
+from typing import Any, Literal, Protocol, Union, cast
 
 from ._errors import TeamCustomerError
 from .models import WebhookEvent
 
-WebhookHeaders = Union[Mapping[str, Any], Iterable[tuple[Any, Any]]]
+
+class HasItems(Protocol):
+    """A mapping, or headers of a framework."""
+
+    def items(self) -> Iterable[tuple[Any, Any]]: ...
+
+
+WebhookHeaders = Union[HasItems, Iterable[tuple[Any, Any]]]
 """Of any framework: a mapping in any spelling, or pairs of str or bytes, as ASGI has them."""
 
 WebhookVerificationReason = Literal[
