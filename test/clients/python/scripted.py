@@ -159,7 +159,7 @@ PARTS: dict[str, Callable[[], Any]] = {
     "then-page": then_page,
     "no host": lambda: Client(KEY, f"http://no-such-host.invalid{PATH}").me.get(),
     "lost": lambda: make("lost", max_retries=1).cases.create(
-        user_id="u", title="a title that is far too long to be sent at once" * 100_000
+        user_id="u", title="a title that is far too long to be sent at once" * 400_000
     ),
     "refused": lambda: Client(KEY, f"http://127.0.0.1:9{PATH}", max_retries=1).me.get(),
     "repr": lambda: [repr(make("x")), repr(AsyncClient(KEY, f"{URL}{PATH}"))],
