@@ -1,12 +1,14 @@
 /**
  * `npm run build:client`: builds the client package from `src/client` into `build/client`, with the
- * tarball that can be installed or published. Fails if it has outgrown its budget.
+ * tarball that can be installed or published, and the Python client into `build/python-client`,
+ * with its wheel. Fails if one of them has outgrown its budget.
  */
 import '../src/runtime/node-version.ts';
 import { execFile as execFileCallback } from 'node:child_process';
 import { cp, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { buildPythonClient } from './python-client/build.ts';
 
 const root = join(import.meta.dirname, '..');
 const TARGET = join(root, 'build/client');
@@ -68,3 +70,6 @@ const tarball = join(TARGET, filename);
 const { size } = await stat(tarball);
 if (size > TARBALL_MAX_BYTES) throw new Error(`${filename} has ${size} bytes`);
 console.log(`wrote ${tarball}, ${size} bytes`);
+
+const wheel = await buildPythonClient(join(root, 'build/python-client'));
+console.log(`wrote ${wheel}, ${(await stat(wheel)).size} bytes`);

@@ -92,6 +92,11 @@ export function navigationOf(site: Site): NavigationGroup[] {
           'Call the API from JavaScript and TypeScript, with types, paging and retries.',
         ),
         guide(
+          '/docs/python',
+          'Python library',
+          'Call the API from Python, with types, paging and retries, also by asyncio.',
+        ),
+        guide(
           '/docs/privacy',
           'Privacy switches',
           'What a team can hide, and how responses change.',

@@ -1,0 +1,150 @@
+"""When a call is repeated, and what becomes of it in the end. It sends nothing and does not wait.
+
+* Every call may be repeated, because a POST has one Idempotency-Key in all attempts.
+* Repeated are: no response, a 429, a 503, a 500 (once), and the 409 of a call that is still
+  running. `Retry-After` says how long to wait; without it the waits grow.
+* A DELETE whose first attempt had no known outcome, and whose next one is a 404, has worked.
+* A redirect, and an address where the API has never answered, are said at once: waiting would not
+  help against a wrong `base_url`.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import socket
+import ssl
+import time
+from collections.abc import Generator
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from typing import Any, Union
+
+from ._errors import ApiConnectionError, ApiError
+from ._facts import BASE_PATH
+from ._transport import Request, Response
+from .errors import error_of
+
+_FIRST_WAIT_S = 0.5
+_WAIT_MAX_S = 8.0
+
+
+@dataclass(frozen=True)
+class Wait:
+    """A step of a call: to wait."""
+
+    seconds: float
+
+
+Step = Union[Request, Wait]
+Steps = Generator[Step, Union[Response, Exception, None], Any]
+
+
+@dataclass
+class RetryRules:
+    """How often and how long the calls of a client are repeated."""
+
+    max_retries: int
+    retry_budget_s: float
+    has_answered: bool = False
+    """Whether the API has ever answered, so that `base_url` is known to be right."""
+
+
+def call_steps(request: Request, rules: RetryRules) -> Steps:
+    """Yields what to do next, takes what came of it, and returns the body of the success."""
+    is_uncertain = False
+    budget_s = rules.retry_budget_s
+    for attempt in range(rules.max_retries + 1):
+        came = yield request
+        if isinstance(came, Response):
+            body = _parse(came)
+            if 200 <= came.status < 300 and isinstance(body, dict):
+                rules.has_answered = True
+                return body
+            error = _error_of(request, came, body)
+            retry_after_s = _retry_after_s_of(came)
+        else:
+            error, retry_after_s = _no_response(request, came), None
+        if isinstance(error, ApiError):
+            rules.has_answered = True
+            if is_uncertain and request.method == "DELETE" and error.status == 404:
+                return {"ok": True}
+        elif _is_wrong_address(came, rules):
+            raise _with_hint(error, request) from error.__cause__
+        growing_s = min(_FIRST_WAIT_S * 2**attempt, _WAIT_MAX_S)
+        wait_s = growing_s / 2 if retry_after_s is None else retry_after_s
+        is_last = attempt == rules.max_retries or wait_s > budget_s
+        if is_last or not _is_worth_repeating(error, attempt, retry_after_s):
+            raise error
+        if not isinstance(error, ApiError) or error.status >= 500:
+            is_uncertain = True
+        budget_s -= wait_s
+        # Clients that were refused together must not come back together.
+        spread = growing_s / 2 if retry_after_s is None else growing_s / 4
+        yield Wait(wait_s + random.random() * spread)
+    raise AssertionError("the last attempt returns or raises")
+
+
+def _is_worth_repeating(error: Exception, attempt: int, retry_after_s: float | None) -> bool:
+    if not isinstance(error, ApiError):
+        return True
+    if error.status == 500:
+        return attempt == 0
+    if error.status == 409:
+        return retry_after_s is not None
+    return error.status in (429, 503)
+
+
+def _error_of(request: Request, came: Response, body: Any) -> ApiError | ApiConnectionError:
+    """A gateway before the API may respond with a page instead of a problem."""
+    if came.status >= 400 and isinstance(body, dict) and isinstance(body.get("code"), str):
+        return error_of({**body, "status": came.status})
+    return ApiConnectionError(
+        f"The response to {request.method} {_address(request)} is none of the API; "
+        f"its status is {came.status}."
+    )
+
+
+def _no_response(request: Request, came: Exception | None) -> ApiConnectionError:
+    error = ApiConnectionError(f"No response of {request.method} {_address(request)}: {came!r}")
+    error.__cause__ = came
+    return error
+
+
+def _is_wrong_address(came: Response | Exception | None, rules: RetryRules) -> bool:
+    if isinstance(came, ssl.SSLCertVerificationError):
+        return True
+    if isinstance(came, Response):
+        is_temporary = came.status >= 500 or came.status in (408, 429)
+        return 300 <= came.status < 400 or not (rules.has_answered or is_temporary)
+    return isinstance(came, socket.gaierror) and not rules.has_answered
+
+
+def _with_hint(error: Exception, request: Request) -> ApiConnectionError:
+    return ApiConnectionError(
+        f"{error} Is base_url right? It is the address of the service with {BASE_PATH} at its end."
+    )
+
+
+def _address(request: Request) -> str:
+    """Without the query: a filter may be about a person."""
+    return request.url.partition("?")[0]
+
+
+def _parse(came: Response) -> Any:
+    try:
+        return json.loads(came.body.decode("utf-8"))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _retry_after_s_of(came: Response) -> float | None:
+    """It is a number of seconds, or a date. None: there is none, or it is neither."""
+    text = came.headers.get("retry-after", "")
+    if re.fullmatch(r"[0-9]{1,9}", text):
+        return float(text)
+    try:
+        return max(parsedate_to_datetime(text).timestamp() - time.time(), 0.0)
+    except (ValueError, TypeError, OverflowError):
+        return None

@@ -1,0 +1,565 @@
+// Our Python client, as a customer gets it: the wheel, installed by pip into an environment of its
+// own, against the running service and against servers that fail.
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { buildPythonClient } from '../../scripts/python-client/build.ts';
+import { verifyWebhook, WebhookVerificationError } from '../../src/client/webhook-verification.ts';
+import { EVENT_TYPES } from '../../src/core/events.ts';
+import { deliveryHeaders, signingKeyOf } from '../../src/delivery/envelope.ts';
+import { createSender } from '../../src/delivery/sender.ts';
+import { BASE_PATH } from '../../src/http/api/exchange.ts';
+import { compileRoutes } from '../../src/http/api/routes.ts';
+import { eventExample } from '../../src/http/openapi/webhooks.ts';
+import { ENDPOINTS } from '../../src/routers/endpoints.ts';
+import { DEMO_TEAM_ID } from '../../src/seed/demo-team.ts';
+import { demoSeedFile } from '../../src/seed/demo.ts';
+import { startTestApi } from '../support/api.ts';
+import { LOSSES, startLossyProxy } from '../support/lossy-proxy.ts';
+import { findFreePort } from '../support/ports.ts';
+import { installPythonClient, SKIPPED, type PythonClient } from '../support/python.ts';
+import { makeSeed, makeTeam, userId } from '../support/seed.ts';
+import { until } from '../support/until.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const programs = join(root, 'test/clients/python');
+const run = promisify(execFile);
+const MINUTES = 60_000;
+
+describe.skipIf(SKIPPED !== '')(`the Python client${SKIPPED}`, { timeout: 5 * MINUTES }, () => {
+  let client: PythonClient;
+  beforeAll(async () => {
+    client = await installPythonClient();
+  }, 5 * MINUTES);
+
+  const runJson = async (
+    program: string,
+    options: Parameters<PythonClient['run']>[1] = {},
+  ): Promise<unknown> => JSON.parse(await client.run(join(programs, program), options));
+
+  describe('the wheel', () => {
+    it('is whole, needs no other package, and all its annotations resolve', async () => {
+      await run(client.python, ['-m', 'zipfile', '-t', client.wheel]);
+      if (client.installedBy !== 'pip') return;
+      const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
+      const seen = (await runJson('installed.py')) as { operations: string[]; methods: number };
+      expect(seen).toMatchObject({ version, requires: [], all: true });
+      expect(seen.methods).toBeGreaterThan(ENDPOINTS.length * 2);
+      const snake = (text: string) => text.replaceAll(/[A-Z]/g, (letter) => `_${letter}`);
+      const names = ENDPOINTS.map(({ name }) => snake(name).toLowerCase());
+      expect(seen.operations).toEqual(names.toSorted());
+    });
+
+    it('is the same, byte for byte, if it is built again', async () => {
+      const folder = await mkdtemp(join(tmpdir(), 'again-'));
+      onTestFinished(() => rm(folder, { recursive: true, force: true }));
+      const again = await readFile(await buildPythonClient(folder));
+      expect(again.equals(await readFile(client.wheel))).toBe(true);
+    });
+
+    it('is right for a type checker, and so are the programs that use it', async () => {
+      const folder = await mkdtemp(join(tmpdir(), 'pyright-'));
+      onTestFinished(() => rm(folder, { recursive: true, force: true }));
+      await writeFile(join(folder, 'package.json'), '{ "private": true }');
+      const install = ['install', '--no-audit', '--no-fund', '--ignore-scripts'];
+      await run('npm', [...install, 'pyright@1.1.400'], { cwd: folder });
+      const typed = join(client.unpacked, 'team_customer_client');
+      await cp(typed, join(folder, 'team_customer_client'), { recursive: true });
+      await cp(join(programs, 'every_operation.py'), join(folder, 'program.py'));
+      await writeFile(join(folder, 'readme.py'), (await samples()).join('\n'));
+      await writeFile(join(folder, 'refused.py'), REFUSED);
+      const config = { typeCheckingMode: 'standard', pythonVersion: '3.11', exclude: NOT_CHECKED };
+      const strict = { ...config, reportUnnecessaryTypeIgnoreComment: 'error' };
+      await writeFile(join(folder, 'pyrightconfig.json'), JSON.stringify(strict));
+      const pyright = join(folder, 'node_modules/pyright/index.js');
+      const complaint = await run(process.execPath, [pyright], { cwd: folder }).then(
+        () => '',
+        (error: unknown) => (error as { stdout: string }).stdout,
+      );
+      expect(complaint).toBe('');
+    });
+  });
+
+  describe('with the service', () => {
+    it.each(['sync', 'async'])('calls every operation (%s)', async (MODE) => {
+      const api = await startTestApi({ seed: demoSeedFile(), allowPrivateTargets: true });
+      const env = { API_URL: api.base, API_KEY: api.key(DEMO_TEAM_ID, 'demo'), MODE };
+      const requests = (await runJson('every_operation.py', { env })) as string[];
+      const matchRoute = compileRoutes(ENDPOINTS);
+      const called = requests.map((request) => {
+        const [method = '', path = ''] = request.split(' ');
+        const match = matchRoute(method, path.slice(BASE_PATH.length));
+        return match.kind === 'route' ? match.route.endpoint.name : request;
+      });
+      expect([...new Set(called)].toSorted()).toEqual(ENDPOINTS.map(({ name }) => name).toSorted());
+    });
+
+    it('runs the samples of its guide', async () => {
+      const api = await startTestApi({ seed: demoSeedFile() });
+      const text = (await samples()).join('\n').replaceAll('{{api_url}}', api.base);
+      const folder = await mkdtemp(join(tmpdir(), 'guide-'));
+      onTestFinished(() => rm(folder, { recursive: true, force: true }));
+      await writeFile(join(folder, 'guide.py'), `${text}\nclient.close()\n`);
+      const env = { API_KEY: api.key(DEMO_TEAM_ID, 'demo') };
+      const printed = await client.run(join(folder, 'guide.py'), { env });
+      expect(printed).toContain('mem_01jc4f3x member\n');
+      expect(printed).toContain('trn_');
+    });
+
+    it('acts once, whatever becomes of the first answer', async () => {
+      // The proxy cannot be shut between two calls of another process.
+      const losses = LOSSES.filter((loss) => loss !== 'refused');
+      const api = await startTestApi({
+        seed: makeSeed([
+          makeTeam('lost', {
+            cases: losses.map((_, n) => ({
+              id: `cas_${n}`,
+              user_id: userId('lost', 'member'),
+              title: 'A case',
+            })),
+          }),
+        ]),
+      });
+      const seen = await Promise.all(
+        losses.map(async (loss, n) => {
+          const proxy = await startLossyProxy(api.url);
+          // Of the four calls, every one but the first loses its first answer.
+          proxy.losses.push(null, loss, null, loss, null, loss, null);
+          const email = `${loss.replaceAll(' ', '-')}@once.test`;
+          const env = { API_URL: proxy.url + BASE_PATH, API_KEY: api.key('team_lost') };
+          const options = { env: { ...env, EMAIL: email, CASE_ID: `cas_${n}` } };
+          const came = await runJson('losses.py', options);
+          const posts = proxy.requests.filter(({ method }) => method === 'POST');
+          const keys = new Set(posts.map(({ key }) => key));
+          const { rowCount } = await api.db.pool.query('select from member where email = $1', [
+            email,
+          ]);
+          return [loss, came, posts.length, keys.size, rowCount];
+        }),
+      );
+      expect(seen).toEqual(
+        losses.map((loss) => {
+          const email = `${loss.replaceAll(' ', '-')}@once.test`;
+          return [loss, [email, 'Changed', { ok: true }], 2, 1, 1];
+        }),
+      );
+    });
+  });
+
+  describe('with a server that fails', () => {
+    let seen: Record<string, { result: unknown; seconds: number; leaks: boolean }>;
+    const requests: { part: string; key: unknown; socket: unknown }[] = [];
+    beforeAll(async () => {
+      const url = await listen((request, response) => {
+        const [, part = '', ...rest] = (request.url ?? '').split('/');
+        const key = request.headers['idempotency-key'];
+        requests.push({ part, key, socket: request.socket });
+        const n = requests.filter((one) => one.part === part).length;
+        void answer({ part, n, url: `/${rest.join('/')}`, request, response });
+      });
+      seen = (await runJson('scripted.py', { env: { API_URL: url } })) as typeof seen;
+    }, 2 * MINUTES);
+    const result = (part: string) => seen[part]?.result;
+    const seconds = (part: string) => seen[part]?.seconds ?? NaN;
+    const count = (part: string) => requests.filter((one) => one.part === part).length;
+
+    it.each(['retried', 'retried-async'])('repeats a POST with one key (%s)', (part) => {
+      expect(result(part)).toEqual({ id: 'mem_1' });
+      const keys = requests.filter((one) => one.part === part).map(({ key }) => key);
+      expect(keys).toHaveLength(4);
+      expect(new Set(keys).size).toBe(1);
+      expect(keys[0]).toMatch(/^[\w-]{36}$/);
+      // Two waits of a second, as `Retry-After` says, and one of at least a quarter.
+      expect(seconds(part)).toBeGreaterThan(2.25);
+    });
+
+    it('gives up at once if the wait would exceed its budget', () => {
+      expect(result('budget')).toMatch(/^UnavailableError: 503 unavailable: /);
+      expect(seconds('budget')).toBeLessThan(5);
+    });
+
+    it('reads all pages, each when it is needed', () => {
+      expect(result('pages')).toEqual(['a', 'b', 'c']);
+      expect(result('pages-async')).toEqual([2, 'a', 'b', 'c']);
+    });
+
+    it('ends an attempt after its time, however slowly the answer comes', () => {
+      for (const part of ['drip', 'silent']) {
+        expect(result(part)).toMatch(/^ApiConnectionError: No response of GET .*TimeoutError/);
+        expect(seconds(part)).toBeGreaterThan(0.9);
+        expect(seconds(part)).toBeLessThan(5);
+      }
+    });
+
+    it('keeps its connection, and shares none between threads or processes', () => {
+      expect(result('connections')).toEqual(Array(5).fill('team'));
+      const sockets = requests.filter(({ part }) => part === 'connections');
+      expect(new Set(sockets.map(({ socket }) => socket)).size).toBe(1);
+      expect(result('threads')).toEqual([160, ['team']]);
+      expect(result('forked')).toEqual([Array(5).fill('team'), 0]);
+    });
+
+    it('sends several at once with asyncio, and ends a wait that is cancelled', () => {
+      expect(result('together-async')).toEqual(Array(5).fill('team'));
+      // Each takes 400 ms.
+      expect(seconds('together-async')).toBeLessThan(1.9);
+      expect(result('cancelled')).toMatch(/^TimeoutError/);
+      expect(seconds('cancelled')).toBeLessThan(10);
+    });
+
+    it('names the fields and the request in an error, and keeps it when it travels', () => {
+      expect(result('invalid')).toBe(
+        'ValidationError: 422 validation_error: body.email: is no address; ' +
+          'body.role: is unknown (request r1)',
+      );
+      expect(result('pickled')).toEqual(['ValidationError', true]);
+      expect(result('unknown')).toEqual([true, 'brand_new', 409]);
+    });
+
+    it('says at once that an address is wrong', () => {
+      const hint = expect.stringContaining(
+        `Is base_url right? It is the address of the service with ${BASE_PATH} at its end.`,
+      );
+      for (const part of ['website', 'redirect', 'no host']) {
+        expect(result(part)).toEqual(hint);
+        expect(seconds(part)).toBeLessThan(5);
+      }
+      expect([count('website'), count('redirect')]).toEqual([1, 1]);
+      expect(result('no path')).toBe(
+        `ValueError: base_url lacks its path: it is https://team.example${BASE_PATH}`,
+      );
+      for (const part of ['no scheme', 'a query', 'a password', 'bad port'])
+        expect(result(part)).toMatch(/^ValueError: base_url /);
+      // A page of a gateway, once the API has answered, is trouble that passes.
+      expect(result('then-page')).toEqual({ tenant_id: 'team' });
+      expect(result('refused')).toMatch(/^ApiConnectionError: .*ConnectionRefusedError/);
+    });
+
+    it('refuses wrong input before anything is sent', () => {
+      expect(result('no key')).toBe('ValueError: api_key is missing');
+      expect(result('setting missing')).toBe('ValueError: api_key is missing');
+      expect(result('key with a line')).toMatch(/^ValueError: api_key has a space, a line break/);
+      expect(result('empty id')).toBe('ValueError: case_id is missing');
+      expect(result('dots')).toBe('ValueError: case_id is missing');
+      expect(result('id of None')).toBe('TypeError: case_id must be a str');
+      expect(result('no time zone')).toMatch(/^ValueError: since needs a time zone/);
+      expect(result('nan')).toMatch(/^ValueError: /);
+      expect(result('bad idempotency key')).toMatch(/^ValueError: idempotency_key /);
+      expect(result('no such field')).toMatch(/^TypeError: .*emial/);
+      expect(count('x')).toBe(0);
+    });
+
+    it('sends its input as path, query or body', () => {
+      const sent = result('inputs') as { method: string; url: string; body: string }[];
+      expect(sent.map(({ method, url, body }) => `${method} ${url} ${body}`)).toEqual([
+        `PATCH ${BASE_PATH}/assignments/a%2Fb%20%3F%C3%BC {"note":null}`,
+        `PATCH ${BASE_PATH}/assignments/a {}`,
+        `POST ${BASE_PATH}/webhook-endpoints/whe_1/test `,
+        `POST ${BASE_PATH}/webhook-endpoints/whe_1/test {"event_type":"member.joined"}`,
+        `DELETE ${BASE_PATH}/cases/cas_1 `,
+      ]);
+    });
+
+    it('shows the key in no text of its own', () => {
+      const text = JSON.stringify(Object.values(seen).map((one) => one.result));
+      expect(text).not.toContain('do_not_show_this');
+      expect(result('lost')).toMatch(/^ApiConnectionError: No response of POST/);
+      // With the variables of every frame, as services that collect errors show them. A client
+      // that is refused its setup was given the key by the caller just now.
+      const setup = [
+        'key with a line',
+        'no path',
+        'no scheme',
+        'a query',
+        'a password',
+        'bad port',
+      ];
+      const leaking = Object.entries(seen).filter(([, one]) => one.leaks);
+      expect(leaking.map(([part]) => part).filter((part) => !setup.includes(part))).toEqual([]);
+    });
+  });
+
+  it('repeats what the other client repeats', async () => {
+    const problem = (status: number, code: string, headers = {}) => [
+      status,
+      headers,
+      { status, code, title: code, request_id: 'r1' },
+    ];
+    const after = (seconds: string) => ({ 'retry-after': seconds });
+    const soon = new Date(Date.now() + 20_000).toUTCString();
+    const CASES: readonly (readonly [string, unknown, number])[] = [
+      ['429 for a minute', [problem(429, 'rate_limited', after('60')), [200, {}, {}]], 2],
+      ['429 until a date', [problem(429, 'rate_limited', after(soon)), [200, {}, {}]], 2],
+      ['429 for longer', [problem(429, 'rate_limited', after('61'))], 1],
+      ['429 with nonsense', [problem(429, 'rate_limited', after('soon'))], 5],
+      ['503 for longer', [problem(503, 'unavailable', after('61'))], 1],
+      ['two of 40 s', [problem(503, 'unavailable', after('40'))], 2],
+      ['a page, for longer', [[502, after('61'), '<html>']], 1],
+      ['409 without Retry-After', [problem(409, 'conflict')], 1],
+      ['409 of a running call', [problem(409, 'conflict', after('1'))], 5],
+      ['422', [problem(422, 'validation_error')], 1],
+      ['401', [problem(401, 'unauthorized')], 1],
+      ['500, once', [problem(500, 'internal')], 2],
+      ['503', [problem(503, 'unavailable')], 5],
+      ['a page', [[502, {}, '<html>']], 5],
+      ['half of a body', [[200, {}, '{"data":[']], 5],
+      ['no response', [null], 5],
+      ['a redirect', [[301, {}, '']], 1],
+    ];
+    const gone = problem(404, 'not_found');
+    const limited = problem(429, 'rate_limited', after('1'));
+    const deletes = [[null, gone], [null, limited, gone], [limited, gone], [gone]];
+    const input = JSON.stringify([
+      ...CASES.map(([, answers]) => ['POST', answers, 60]),
+      ...deletes.map((answers) => ['DELETE', answers, 60]),
+    ]);
+    const given = await client.run(join(programs, 'rules.py'), { input });
+    const came = JSON.parse(given) as [number, number[], unknown][];
+    const attempts = CASES.map(([name], index) => [name, came[index]?.[0]]);
+    expect(attempts).toEqual(CASES.map(([name, , expected]) => [name, expected]));
+    expect(came.slice(CASES.length).map(([, , result]) => result)).toEqual([
+      { ok: true },
+      { ok: true },
+      expect.stringContaining('not_found'),
+      expect.stringContaining('not_found'),
+    ]);
+    const [minute, date] = [came[0]?.[1][0] ?? NaN, came[1]?.[1][0] ?? NaN];
+    expect(minute).toBeGreaterThanOrEqual(60);
+    expect(minute).toBeLessThan(61);
+    expect(Math.abs(date - 19)).toBeLessThan(10);
+    const growing = came[CASES.findIndex(([name]) => name === '503')]?.[1] ?? [];
+    for (const [index, seconds] of growing.entries()) {
+      expect(seconds).toBeGreaterThanOrEqual(0.25 * 2 ** index);
+      expect(seconds).toBeLessThanOrEqual(0.5 * 2 ** index);
+    }
+    // The query of a call may be about a person.
+    expect(given).not.toContain('secret=1');
+  });
+
+  describe('receiving webhooks', () => {
+    const SECRET = 'whsec_YmVpc3BpZWxnZWhlaW1uaXMtMzItYnl0ZXMtbGFuZyE';
+
+    it('answers deliveries of our sender by the sample of its guide', async () => {
+      const port = await findFreePort();
+      const sample = (await samples()).find((one) => one.includes('BaseHTTPRequestHandler')) ?? '';
+      const folder = await mkdtemp(join(tmpdir(), 'receiver-'));
+      onTestFinished(() => rm(folder, { recursive: true, force: true }));
+      const serve = `from http.server import HTTPServer
+import os
+${sample}
+HTTPServer(("127.0.0.1", ${port}), Receiver).serve_forever()
+`;
+      await writeFile(join(folder, 'receiver.py'), serve);
+      const env = client.env({ WEBHOOK_SECRET: SECRET, PYTHONUNBUFFERED: '1' });
+      const receiver = spawn(client.python, [join(folder, 'receiver.py')], { env });
+      onTestFinished(() => void receiver.kill('SIGKILL'));
+      let printed = '';
+      receiver.stdout.on('data', (chunk: Buffer) => (printed += chunk.toString()));
+      const url = `http://127.0.0.1:${port}/hooks`;
+      await until(() => fetch(url).then(Boolean, () => false));
+      const sender = createSender({ allowPrivateTargets: true, timeoutMs: 10_000 });
+      onTestFinished(() => sender.close());
+      const send = async (
+        body: string,
+        { secrets = [SECRET], at = new Date(), sent = body } = {},
+      ) => {
+        const keys = secrets.map(signingKeyOf);
+        const headers = deliveryHeaders(body, { keys, eventId: 'evt_01', at });
+        return (await sender.send(url, headers, sent)).responseCode;
+      };
+      for (const type of EVENT_TYPES)
+        expect([type, await send(JSON.stringify(eventExample(type)))]).toEqual([type, 204]);
+      expect(printed).toBe('71\n');
+      const body = JSON.stringify(eventExample('evaluation.completed'));
+      expect(await send(body, { secrets: ['whsec_new', SECRET] })).toBe(204);
+      expect(await send(body, { secrets: ['whsec_forged'] })).toBe(400);
+      expect(await send(body, { sent: body.replace('71', '99') })).toBe(400);
+      expect(await send(body, { at: new Date(Date.now() - 310_000) })).toBe(400);
+    });
+
+    it('agrees with the verification of the other client about any delivery', async () => {
+      const now = Math.floor(Date.now() / 1000);
+      const body = JSON.stringify(eventExample('member.joined'));
+      const headersOf = (text: string, secret = SECRET, t = now) => {
+        const keys = [signingKeyOf(secret)];
+        const at = new Date(t * 1000);
+        return deliveryHeaders(text, { keys, eventId: 'evt_01', at })['svc-signature'] ?? '';
+      };
+      const genuine = headersOf(body);
+      const [, v1 = ''] = genuine.split('v1=');
+      const signature = fc.oneof(
+        fc.constant(genuine),
+        fc.constant(`${genuine},v1=${'0'.repeat(64)}`),
+        fc.constant(`t=${now}, v1=${'0'.repeat(64)}, v1=${v1},v0=x`),
+        fc.constantFrom(`t=0${now},v1=${v1}`, `t=${now},t=${now},v1=${v1}`, `v1=${v1}`, ''),
+        fc.constantFrom(`t=${now},v1=${v1.toUpperCase()}`, `t=${now},v1=${v1}0`, `t=${now}\n`),
+        fc.constantFrom(`t=${now}\u0661,v1=${v1}`, `t=\u0661,v1=${v1}`, `t=${now},v1=é`),
+        fc.integer({ min: -400, max: 400 }).map((age) => headersOf(body, SECRET, now + age)),
+        fc.string().map((text) => `t=${now},v1=${text}`),
+        fc.string().map((text) => `t=${text},v1=${v1}`),
+      );
+      const bodies = fc.constantFrom(body, `${body} `, '', body.replace('mem', 'mom'));
+      const odd = ['null', '[]', '{}', '{"id":', '\uFEFF{}', '{"id":"e","type":"x","data":[]}'];
+      const deliveries = [
+        { body, headers: [['Svc-Signature', genuine]], secret: SECRET, now },
+        ...odd.map((text) => ({
+          body: text,
+          headers: [['svc-signature', headersOf(text)]],
+          secret: SECRET,
+          now,
+        })),
+        ...fc
+          .sample(fc.tuple(signature, bodies, fc.constantFrom(SECRET, 'whsec_other')), 2_000)
+          .map(([value, text, secret]) => ({
+            body: text,
+            headers: [['svc-signature', value]],
+            secret,
+            now,
+          })),
+        { body, headers: [], secret: SECRET, now },
+        {
+          body,
+          headers: [
+            ['svc-signature', genuine],
+            ['Svc-Signature', genuine],
+          ],
+          secret: SECRET,
+          now,
+        },
+      ];
+      const expected = deliveries.map((one) => {
+        try {
+          const headers = one.headers as [string, string][];
+          verifyWebhook(one.body, headers, one.secret, { now: new Date(one.now * 1000) });
+          return 'accepted';
+        } catch (error) {
+          if (error instanceof WebhookVerificationError) return error.reason;
+          throw error;
+        }
+      });
+      expect(new Set(expected).size).toBe(7);
+      const input = JSON.stringify(
+        deliveries.map((one) => ({ ...one, body: Buffer.from(one.body).toString('base64') })),
+      );
+      expect(await runJson('verify.py', { input })).toEqual(expected);
+    });
+  });
+});
+
+/** The samples of the guide, which are one program. */
+async function samples(): Promise<string[]> {
+  const guide = await readFile(join(root, 'src/http/docs/guides/python.md'), 'utf8');
+  const found = [...guide.matchAll(/```python\n(.*?)```/gs)].map(([, sample = '']) => sample);
+  expect(found.length).toBeGreaterThan(4);
+  return found;
+}
+
+const NOT_CHECKED = ['node_modules'];
+
+/** What the types refuse: an ignored error that does not occur is an error, too. */
+const REFUSED = `from typing import assert_type
+from team_customer_client import Client
+from team_customer_client.models import Member, WebhookEvent
+
+def refused(client: Client, event: WebhookEvent) -> None:
+    client.members.create(emial="kim@example.com")  # pyright: ignore[reportCallIssue]
+    client.members.get()  # pyright: ignore[reportCallIssue]
+    client.members.create(email=None)  # pyright: ignore[reportArgumentType]
+    client.me.get()["team_name"]  # pyright: ignore[reportGeneralTypeIssues]
+    for member in client.members.list():
+        assert_type(member, Member)
+        member["email"]  # pyright: ignore[reportTypedDictNotRequiredAccess]
+    if event["type"] == "member.joined":
+        assert_type(event["data"]["member_id"], str)
+        event["data"]["endpoint_id"]  # pyright: ignore[reportGeneralTypeIssues]
+`;
+
+const servers = new Set<() => void>();
+afterAll(() => servers.forEach((stop) => stop()));
+
+async function listen(
+  handle: (request: IncomingMessage, response: ServerResponse) => void,
+): Promise<string> {
+  const server = createServer(handle).listen(0, '127.0.0.1');
+  servers.add(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  await once(server, 'listening');
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+interface Scripted {
+  readonly part: string;
+  /** How many requests the part has had, with this one. */
+  readonly n: number;
+  readonly url: string;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+}
+
+/** A server that does what the part of the address says. */
+async function answer({ part, n, url, request, response }: Scripted): Promise<void> {
+  // Before the body has come, so that sending it fails.
+  if (part === 'lost') return void request.socket.resetAndDestroy();
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  const json = (status: number, body: object, headers: Record<string, string> = {}): void => {
+    response.writeHead(status, { 'content-type': 'application/json', ...headers });
+    response.end(JSON.stringify(body));
+  };
+  const refuse = (status: number, code: string, more = {}, headers = {}): void =>
+    json(status, { status, code, title: code, request_id: 'r1', ...more }, headers);
+  const team = { tenant_id: 'team' };
+  const page = (): void => {
+    response.writeHead(200, { 'content-type': 'text/html' });
+    response.end('<html>');
+  };
+  if (part.startsWith('retried')) {
+    if (n === 1) return refuse(503, 'unavailable', {}, { 'retry-after': '1' });
+    if (n === 2) return refuse(429, 'rate_limited', {}, { 'retry-after': '1' });
+    if (n === 3) return void request.socket.resetAndDestroy();
+    return json(201, { id: 'mem_1' });
+  }
+  if (part === 'busy') return refuse(503, 'unavailable', {}, { 'retry-after': '30' });
+  if (part === 'slow') return void setTimeout(() => json(200, team), 400);
+  if (part === 'pages') return json(200, pageOf(url));
+  if (part === 'silent') return;
+  if (part === 'drip') {
+    response.writeHead(200, { 'content-type': 'application/json' });
+    const timer = setInterval(() => response.write(' '), 50);
+    return void response.once('close', () => clearInterval(timer));
+  }
+  if (part === 'invalid')
+    return refuse(422, 'validation_error', {
+      errors: [
+        { path: 'body.email', message: 'is no address', code: 'invalid' },
+        { path: 'body.role', message: 'is unknown', code: 'invalid' },
+      ],
+    });
+  if (part === 'unknown') return refuse(409, 'brand_new');
+  if (part === 'website') return page();
+  if (part === 'redirect') {
+    response.writeHead(301, { location: 'https://elsewhere.example/' });
+    return void response.end();
+  }
+  if (part === 'then-page' && n === 2) return page();
+  if (part === 'echo')
+    return json(200, { method: request.method, url, body: Buffer.concat(chunks).toString() });
+  json(200, team);
+}
+
+function pageOf(url: string): object {
+  const cursor = new URL(url, 'http://x').searchParams.get('cursor');
+  if (cursor === null) return { data: [{ id: 'a' }, { id: 'b' }], next_cursor: 'c1' };
+  if (cursor === 'c1') return { data: [], next_cursor: 'c2' };
+  return { data: [{ id: 'c' }], next_cursor: null };
+}

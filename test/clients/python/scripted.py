@@ -1,0 +1,192 @@
+"""What the client makes of a server that the test scripts. Prints what came of each part."""
+
+import asyncio
+import json
+import os
+import pickle
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+import team_customer_client as package
+from team_customer_client import ApiError, AsyncClient, Client
+
+URL = os.environ["API_URL"]
+KEY = "svck_live_do_not_show_this"
+PATH = "/api/public/v1"
+
+
+def make(part: str, **options: Any) -> Client:
+    return Client(KEY, f"{URL}/{part}{PATH}", **options)
+
+
+def outcome(call: Callable[[], Any]) -> Any:
+    """What a call came to, how long it took in seconds, and whether its error shows the key."""
+    started = time.monotonic()
+    leaks = False
+    try:
+        result: Any = call()
+    except Exception as error:
+        result = f"{type(error).__name__}: {error}"
+        report = traceback.TracebackException.from_exception(error, capture_locals=True)
+        leaks = KEY in "".join(report.format())
+    return {"result": result, "seconds": time.monotonic() - started, "leaks": leaks}
+
+
+def retried_async() -> Any:
+    async def main() -> Any:
+        async with AsyncClient(KEY, f"{URL}/retried-async{PATH}") as client:
+            return await client.members.create(email="kim@example.com")
+
+    return asyncio.run(main())
+
+
+def cancelled() -> Any:
+    async def main() -> Any:
+        async with AsyncClient(KEY, f"{URL}/busy{PATH}") as client:
+            await asyncio.wait_for(client.me.get(), 1.5)
+
+    return asyncio.run(main())
+
+
+def together_async() -> Any:
+    async def main() -> Any:
+        async with AsyncClient(KEY, f"{URL}/slow{PATH}") as client:
+            found = await asyncio.gather(*(client.me.get() for _ in range(5)))
+            return [one["tenant_id"] for one in found]
+
+    return asyncio.run(main())
+
+
+def pages() -> Any:
+    return [one["id"] for one in make("pages").members.list(limit=2)]
+
+
+def pages_async() -> Any:
+    async def main() -> Any:
+        async with AsyncClient(KEY, f"{URL}/pages{PATH}") as client:
+            page = await client.members.list(limit=2)
+            return [len(page.data)] + [one["id"] async for one in client.members.list(limit=2)]
+
+    return asyncio.run(main())
+
+
+def threads() -> Any:
+    client = make("threads")
+    found: list[str] = []
+
+    def run() -> None:
+        for _ in range(20):
+            found.append(client.me.get()["tenant_id"])
+
+    running = [threading.Thread(target=run) for _ in range(8)]
+    for one in running:
+        one.start()
+    for one in running:
+        one.join()
+    return [len(found), sorted(set(found))]
+
+
+def forked() -> Any:
+    """Parent and child go on, each with connections of its own."""
+    client = make("threads")
+    client.me.get()
+    child = os.fork()
+    if child == 0:
+        try:
+            same = all(client.me.get()["tenant_id"] == "team" for _ in range(5))
+            os._exit(0 if same else 1)
+        finally:
+            os._exit(2)
+    mine = [client.me.get()["tenant_id"] for _ in range(5)]
+    _, status = os.waitpid(child, 0)
+    return [mine, os.waitstatus_to_exitcode(status)]
+
+
+def one_connection() -> Any:
+    client = make("connections")
+    return [client.me.get()["tenant_id"] for _ in range(5)]
+
+
+def pickled() -> Any:
+    try:
+        make("invalid").members.create(email="x")
+    except ApiError as error:
+        again = pickle.loads(pickle.dumps(error))
+        return [type(again).__name__, str(again) == str(error)]
+    return None
+
+
+def unknown_code() -> Any:
+    try:
+        make("unknown").me.get()
+    except ApiError as error:
+        return [type(error) is ApiError, error.code, error.status]
+    return None
+
+
+def wrong(**options: Any) -> Callable[[], Any]:
+    return lambda: Client(**{"api_key": KEY, "base_url": f"https://team.example{PATH}", **options})
+
+
+def then_page() -> Any:
+    """Once the API has answered, a page is one of a gateway that is in trouble."""
+    client = make("then-page")
+    client.me.get()
+    return client.me.get()
+
+
+PARTS: dict[str, Callable[[], Any]] = {
+    "retried": lambda: make("retried").members.create(email="kim@example.com"),
+    "retried-async": retried_async,
+    "cancelled": cancelled,
+    "together-async": together_async,
+    "pages": pages,
+    "pages-async": pages_async,
+    "threads": threads,
+    "forked": forked,
+    "connections": one_connection,
+    "drip": lambda: make("drip", timeout_s=1, max_retries=0).me.get(),
+    "silent": lambda: make("silent", max_retries=0).me.get(timeout_s=1),
+    "invalid": lambda: make("invalid").members.create(email="x"),
+    "unknown": unknown_code,
+    "pickled": pickled,
+    "budget": lambda: make("busy", retry_budget_s=10).me.get(),
+    "website": lambda: make("website").me.get(),
+    "redirect": lambda: make("redirect").me.get(),
+    "then-page": then_page,
+    "no host": lambda: Client(KEY, f"http://no-such-host.invalid{PATH}").me.get(),
+    "lost": lambda: make("lost", max_retries=1).cases.create(
+        user_id="u", title="a title that is far too long to be sent at once" * 400_000
+    ),
+    "refused": lambda: Client(KEY, f"http://127.0.0.1:9{PATH}", max_retries=1).me.get(),
+    "repr": lambda: [repr(make("x")), repr(AsyncClient(KEY, f"{URL}{PATH}"))],
+    "no key": wrong(api_key=""),
+    "setting missing": wrong(api_key=None),
+    "key with a line": wrong(api_key=f"{KEY}\n"),
+    "no path": wrong(base_url="https://team.example/"),
+    "no scheme": wrong(base_url=f"team.example{PATH}"),
+    "a query": wrong(base_url=f"https://team.example{PATH}?x=1"),
+    "a password": wrong(base_url=f"https://me:{KEY}@team.example{PATH}"),
+    "bad port": wrong(base_url=f"https://team.example:x{PATH}"),
+    "empty id": lambda: make("x").cases.remove(case_id=""),
+    "dots": lambda: make("x").cases.remove(case_id=".."),
+    "id of None": lambda: make("x").cases.remove(case_id=None),  # type: ignore
+    "no time zone": lambda: make("x").trainings.list(since=__import__("datetime").datetime.now()),
+    "nan": lambda: make("x").cases.create(user_id="u", fields={"a": float("nan")}),
+    "bad idempotency key": lambda: make("x").cases.create(user_id="u", idempotency_key="a\nb"),
+    "no such field": lambda: make("x").members.create(emial="x"),  # type: ignore
+    "inputs": lambda: [
+        make("echo").assignments.update(assignment_id="a/b ?ü", note=None),
+        make("echo").assignments.update(assignment_id="a"),
+        make("echo").webhooks.test_endpoint(endpoint_id="whe_1"),
+        make("echo").webhooks.test_endpoint(endpoint_id="whe_1", event_type="member.joined"),
+        make("echo").cases.remove(case_id="cas_1"),
+    ],
+    "version": lambda: package.__version__,
+}
+
+parts = os.environ.get("PARTS", "").split(",") if os.environ.get("PARTS") else list(PARTS)
+print(json.dumps({name: outcome(PARTS[name]) for name in parts}))
