@@ -132,7 +132,7 @@ describe('a secret', () => {
 describe('the compressor', () => {
   const large = Buffer.from('{"a":1}'.repeat(20_000));
 
-  test('sends a body as it is while eight are in threads, and takes the next ones then', async () => {
+  test('sends a body as it is while eight are in threads, and then takes the next', async () => {
     const compress = createCompressor();
     const running = Array.from({ length: 8 }, () => compress(large, 'gzip'));
     expect(compress(large, 'gzip')).toBeNull();

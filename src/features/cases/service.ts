@@ -27,9 +27,7 @@ export async function getCase(db: Db, teamId: string, caseId: string): Promise<C
   return row;
 }
 
-/**
- * Reads the case and locks it until the transaction ends. Throws `not_found`, also for a private case.
- */
+/** Reads the case and locks it until the transaction ends. A private one is `not_found`, too. */
 export async function lockCase(
   tx: Tx,
   teamId: string,

@@ -44,7 +44,7 @@ export const members = {
     privacy: 'redact',
     errors: {
       privacy_restricted:
-        '`email` searches for an address, which the team does not show: `member_detail_enabled` is off.',
+        '`email` names an address, and the team shows none: `member_detail_enabled` is off.',
     },
     example: { output: { data: [example], next_cursor: null } },
   }).query(async ({ ctx, input }) => {
