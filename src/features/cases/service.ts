@@ -28,7 +28,8 @@ export async function getCase(db: Db, teamId: string, caseId: string): Promise<C
 }
 
 /**
- * Reads the case and locks it until the transaction ends. Throws `not_found`, also for a private case.
+ * Reads the case and locks it until the transaction ends. Throws `not_found`, also for a private
+ * one.
  */
 export async function lockCase(
   tx: Tx,

@@ -1,6 +1,6 @@
 /**
- * Compresses the bodies of reads for callers that accept it. What is decided here, by the figures in
- * README.md:
+ * Compresses the bodies of reads for callers that accept it. What is decided here, by the figures
+ * in README.md:
  *  * Bodies of 4 KB and more: a smaller one takes hardly fewer packets.
  *  * The lowest levels: the next ones cost twice the time for a tenth of the bytes.
  *  * Up to 32 KB at once, in less time than it takes to hand the body to a thread and back. Larger
