@@ -27,7 +27,10 @@ export async function getCase(db: Db, teamId: string, caseId: string): Promise<C
   return row;
 }
 
-/** Reads the case and locks it until the transaction ends. A private one is `not_found`, too. */
+/**
+ * Reads the case and locks it until the transaction ends. Throws `not_found`, also for a private
+ * one.
+ */
 export async function lockCase(
   tx: Tx,
   teamId: string,
