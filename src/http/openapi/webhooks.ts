@@ -111,9 +111,22 @@ export function withDataByType(event: oas31.SchemaObject): oas31.SchemaObject {
   const chain = EVENT_TYPES.reduceRight<oas31.SchemaObject | null>((others, type) => {
     const data = known[componentOf(type)]?.properties?.['data'] as oas31.SchemaObject;
     return {
-      if: { properties: { type: { const: type } }, required: ['type'] },
-      then: { properties: { data: { type: 'object', properties: data.properties ?? {} } } },
-      ...(others && { else: others }),
+      if: {
+        properties: { type: { const: type, description: `For \`${type}\`.` } },
+        unevaluatedProperties: true,
+      },
+      then: {
+        unevaluatedProperties: true,
+        properties: {
+          data: {
+            type: 'object',
+            properties: data.properties ?? {},
+            unevaluatedProperties: true,
+            description: EVENTS[type].trigger,
+          },
+        },
+      },
+      ...(others && { else: { unevaluatedProperties: true, ...others } }),
     };
   }, null);
   return { ...event, ...chain };
