@@ -6,7 +6,8 @@ type Operation = oas31.OperationObject;
 
 /** Returns the text of src/client/operations.ts. */
 export async function clientOperations(document: oas31.OpenAPIObject): Promise<string> {
-  const nodes = await openapiTS(JSON.stringify(reduce(document)), {
+  const reduced = reduce(document);
+  const nodes = await openapiTS(JSON.stringify(reduced), {
     // What has a default may be left out of a body. Of a response it is always there.
     defaultNonNullable: false,
   });
@@ -20,6 +21,7 @@ export async function clientOperations(document: oas31.OpenAPIObject): Promise<s
   return `// Written by \`npm ci\` and \`npm run openapi\` from openapi.v1.json. Do not edit.
 
 ${types}
+${modelsOf(reduced)}
 /** Method and path of each operation, by the name that the client gives it. */
 export const OPERATIONS = {
 ${tableOf(document)}} as const;
@@ -67,6 +69,16 @@ function reduceOperation({ operationId, summary, description, ...rest }: Operati
       }),
     ),
   };
+}
+
+/** `export type Training = components['schemas']['Training'];`, for each model. */
+function modelsOf({ components }: oas31.OpenAPIObject): string {
+  return Object.entries(components?.schemas ?? {})
+    .map(([name, { description = '' }]) => {
+      const about = description.split(/\n+/).map((line) => ` * ${line}\n`);
+      return `/**\n${about.join('')} */\nexport type ${name} = components['schemas']['${name}'];\n`;
+    })
+    .join('');
 }
 
 /** `members: { list: ['membersList', 'GET', '/users'] }`, each with what editors show of it. */

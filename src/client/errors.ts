@@ -13,16 +13,19 @@ export class ApiError extends Error {
   /** The HTTP status. */
   readonly status: number;
   readonly code: ProblemCode;
-  /** Name it when you contact support. */
+  /** Name it when you contact support. It is in the text of the error, too. */
   readonly requestId: string;
   readonly problem: Problem;
+  /** Of the response. */
+  readonly headers: Headers;
 
-  constructor(problem: Problem) {
-    super(`${problem.status} ${problem.code}: ${problem.detail ?? problem.title}`);
+  constructor(problem: Problem, headers: Headers = new Headers()) {
+    super(textOf(problem));
     this.status = problem.status;
     this.code = problem.code;
     this.requestId = problem.request_id;
     this.problem = problem;
+    this.headers = headers;
   }
 }
 
@@ -32,4 +35,30 @@ export class ApiError extends Error {
  */
 export class ConnectionError extends Error {
   override readonly name = 'ConnectionError';
+  /** Of a response that is none of the API; null without a response. */
+  readonly status: number | null;
+
+  constructor(message: string, options: { readonly cause?: unknown; readonly status?: number }) {
+    super(message, 'cause' in options ? { cause: options.cause } : undefined);
+    this.status = options.status ?? null;
+  }
+}
+
+/** A problem in one line, for people: `422 validation_error: body.email: … (request 0192…)`. */
+export function textOf(problem: Problem): string {
+  const { status, code, errors = [], more_errors, field, request_id } = problem;
+  const what = problem.detail ?? problem.title;
+  const faults = errors.map(({ path, message }) => `${path}: ${message}`);
+  if (more_errors) faults.push('…');
+  const only = field === undefined ? what : `${field}: ${what}`;
+  const text = faults.length > 0 ? faults.join('; ') : only;
+  return `${status} ${code}: ${text}${request_id ? ` (request ${request_id})` : ''}`;
+}
+
+/** `ECONNREFUSED`, or what the error says. */
+export function reasonOf(error: unknown): string {
+  const { name, message, cause } = error as Error;
+  if (name === 'TimeoutError') return 'no answer';
+  const { code, message: why } = (cause ?? {}) as { readonly code?: string; message?: string };
+  return code ?? why ?? message;
 }

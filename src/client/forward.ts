@@ -1,5 +1,6 @@
 /** Posts an event to a local receiver, with the headers of a webhook. */
 import { createHmac, randomBytes } from 'node:crypto';
+import { reasonOf } from './errors.ts';
 
 /** As the service waits for a receiver. */
 const TIMEOUT_MS = 10_000;
@@ -62,14 +63,6 @@ function signedHeaders(id: string, body: string, secret: string): Record<string,
     'webhook-timestamp': String(t),
     'webhook-signature': `v1,${standard}`,
   };
-}
-
-/** `ECONNREFUSED`, or what the error says. */
-export function reasonOf(error: unknown): string {
-  const { name, message, cause } = error as Error;
-  if (name === 'TimeoutError') return 'no answer';
-  const { code, message: why } = (cause ?? {}) as { readonly code?: string; message?: string };
-  return code ?? why ?? message;
 }
 
 /** The beginning of a text on lines of its own, without what a terminal would obey. */
