@@ -1,5 +1,5 @@
 /** How the command asks the API: one GET, whose answer is JSON, or an error to print. */
-import { reasonOf, textOf, type Problem } from './errors.ts';
+import { reasonOf, textOf, type ShownProblem } from './error-texts.ts';
 import { retryAfterSOf } from './retry-after.ts';
 
 const TIMEOUT_MS = 30_000;
@@ -63,7 +63,7 @@ export async function ask(
   return { body, date: new Date(response.headers.get('date') ?? Date.now()) };
 }
 
-function isProblem(body: Answer['body'] | null): body is Answer['body'] & Problem {
+function isProblem(body: Answer['body'] | null): body is Answer['body'] & ShownProblem {
   return typeof body?.['code'] === 'string' && typeof body['status'] === 'number';
 }
 

@@ -1,5 +1,6 @@
 /** What a call of the API can throw. */
 import type { components } from './operations.ts';
+import { textOf } from './error-texts.ts';
 
 /** The body of a refusal, as in RFC 9457. */
 export type Problem = components['schemas']['Problem'];
@@ -42,23 +43,4 @@ export class ConnectionError extends Error {
     super(message, 'cause' in options ? { cause: options.cause } : undefined);
     this.status = options.status ?? null;
   }
-}
-
-/** A problem in one line, for people: `422 validation_error: body.email: … (request 0192…)`. */
-export function textOf(problem: Problem): string {
-  const { status, code, errors = [], more_errors, field, request_id } = problem;
-  const what = problem.detail ?? problem.title;
-  const faults = errors.map(({ path, message }) => `${path}: ${message}`);
-  if (more_errors) faults.push('…');
-  const only = field === undefined ? what : `${field}: ${what}`;
-  const text = faults.length > 0 ? faults.join('; ') : only;
-  return `${status} ${code}: ${text}${request_id ? ` (request ${request_id})` : ''}`;
-}
-
-/** `ECONNREFUSED`, or what the error says. */
-export function reasonOf(error: unknown): string {
-  const { name, message, cause } = error as Error;
-  if (name === 'TimeoutError') return 'no answer';
-  const { code, message: why } = (cause ?? {}) as { readonly code?: string; message?: string };
-  return code ?? why ?? message;
 }

@@ -92,12 +92,13 @@ export async function* followEvents(
 }
 
 /** What another look may change. Only reads make it: the loop's own errors are the caller's. */
-class Outage {
+class Outage extends Error {
   readonly error: ApiError | ConnectionError;
   /** What the API asks for; null if it does not say. */
   readonly waitMs: number | null;
 
   constructor(error: ApiError | ConnectionError) {
+    super(error.message);
     this.error = error;
     const seconds = error instanceof ApiError ? retryAfterSOf(error) : null;
     this.waitMs = seconds === null ? null : Math.min(Math.max(seconds, 1), ASKED_WAIT_MAX_S) * 1000;

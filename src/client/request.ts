@@ -5,7 +5,8 @@
  *  * A DELETE whose first attempt had no known outcome, and whose next one is a 404, has worked.
  */
 import { API_PATH } from './base-url.ts';
-import { ApiError, ConnectionError, reasonOf, type Problem } from './errors.ts';
+import { reasonOf } from './error-texts.ts';
+import { ApiError, ConnectionError, type Problem } from './errors.ts';
 import { deprecationOf, type Hooks, type ResponseInfo } from './hooks.ts';
 import { isWorthRepeating, wait, waitMsOf, type RetryBudget } from './retries.ts';
 import { retryAfterSOf } from './retry-after.ts';

@@ -8,7 +8,8 @@
  *    starting.
  *  * All calls of a client share a budget: an outage must not multiply the load of the API by five.
  */
-import { ApiError, reasonOf, type ConnectionError } from './errors.ts';
+import { reasonOf } from './error-texts.ts';
+import { ApiError, type ConnectionError } from './errors.ts';
 
 const FIRST_WAIT_MS = 500;
 const WAIT_MAX_MS = 8_000;

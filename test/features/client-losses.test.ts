@@ -234,6 +234,8 @@ const optionsFor = (command: Options['command'], proxy: LossyProxy, path: string
   secret: SECRET,
   events: command === 'trigger' ? ['ping'] : [],
   since: new Date(Date.now() - 3_600_000),
+  replayMs: 0,
+  isJson: false,
 });
 
 const store = (id: string, teamId = 'team_heard', ageS = 60): Promise<unknown> =>
