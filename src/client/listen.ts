@@ -34,8 +34,8 @@ export function show(
 }
 
 /**
- * Forwards events until the signal. Returns whether the receiver accepted all of them. Throws an {@link ApiError} if the API
- * refuses to list them.
+ * Forwards events until the signal. Returns whether the receiver accepted all of them. Throws an
+ * {@link ApiError} if the API refuses to list them.
  */
 export async function listen(
   options: Options,

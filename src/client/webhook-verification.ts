@@ -40,4 +40,6 @@ export function verifyWebhookSync(
 }
 
 /** @deprecated It is called `verifyWebhookSync`; `verifyWebhook` is that of the client package. */
-export const verifyWebhook = verifyWebhookSync;
+export function verifyWebhook(...given: Parameters<typeof verifyWebhookSync>): WebhookEvent {
+  return verifyWebhookSync(...given);
+}
