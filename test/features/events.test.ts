@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { createClient, followEvents, type WebhookEvent } from '../../src/client/index.ts';
 import { EVENT_TYPES } from '../../src/core/events.ts';
 import { verifyWebhook } from '../../src/client/webhook-verification.ts';
 import { verifyDelivery } from '../../src/http/docs/examples/verify-standardwebhooks.js';
@@ -17,7 +18,7 @@ import { until } from '../support/until.ts';
 
 const COMMAND = fileURLToPath(new URL('../../src/client/command.ts', import.meta.url));
 const HOUR_MS = 3_600_000;
-const TEAMS = ['list', 'filter', 'switch', 'past', 'follow', 'replay', 'foreign'];
+const TEAMS = ['client', 'list', 'filter', 'switch', 'past', 'follow', 'replay', 'foreign'];
 
 let api: TestApi;
 let receiver: Receiver;
@@ -142,6 +143,37 @@ describe('GET /events', () => {
       status: 403,
       body: { required_scope: 'webhooks:manage' },
     });
+  });
+});
+
+describe('followEvents of the client', () => {
+  test('yields a past of several pages oldest first, and goes on at its place', async () => {
+    const ids = Array.from({ length: 450 }, (_, n) => `evt_${String(n).padStart(3, '0')}`);
+    await api.db.pool.query(
+      `insert into event (team_id, id, type, data, created_at)
+       select 'team_client', id, 'ping', '{}', now() - interval '1 hour' + n * interval '1 second'
+       from unnest($1::text[]) with ordinality as given (id, n)`,
+      [ids],
+    );
+    const client = createClient({ apiKey: api.key('team_client'), baseUrl: api.base });
+    const since = new Date(Date.now() - 2 * HOUR_MS);
+    let place: string | null = null;
+    const onPlace = (text: string): void => void (place = text);
+    const take = async (until: (event: WebhookEvent) => boolean) => {
+      const ended = new AbortController();
+      const seen: string[] = [];
+      const options = { since, place, onPlace, intervalMs: 50, signal: ended.signal };
+      for await (const event of followEvents(client, options)) {
+        seen.push(event.id);
+        if (until(event)) ended.abort();
+      }
+      return seen;
+    };
+    expect(await take(({ id }) => id === 'evt_299')).toEqual(ids.slice(0, 300));
+    await client.members.create({ email: 'new@client.test' });
+    const rest = await take(({ type }) => type === 'member.joined');
+    expect(rest.slice(0, -1)).toEqual(ids.slice(300));
+    expect(rest).toHaveLength(151);
   });
 });
 
