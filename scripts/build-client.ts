@@ -1,32 +1,37 @@
 /**
- * `npm run build:client`: builds the client package from `src/client` into `build/client`, with the
- * tarball that can be installed or published, and the Python client into `build/python-client`,
- * with its wheel. Fails if one of them has outgrown its budget.
+ * `npm run build:client`: builds the client package from `src/client` into `build/client`, or into
+ * the folder that is named, with the tarball that customers install, and the Python client into
+ * `build/python-client`, with its wheel. Fails if one of them has outgrown its budget.
  */
 import '../src/runtime/node-version.ts';
 import { execFile as execFileCallback } from 'node:child_process';
 import { cp, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { buildPythonClient } from './python-client/build.ts';
+import { PACKAGE_NAME, tarballOf } from '../src/client/package-name.ts';
 
 const root = join(import.meta.dirname, '..');
-const TARGET = join(root, 'build/client');
-const ENTRIES = ['../../src/client/index.ts', '../../src/client/admin-frame.ts'];
+const TARGET = resolve(process.argv[2] ?? join(root, 'build/client'));
+const SOURCE = join(root, 'src/client');
+/** Entries by what they may use: the library runs everywhere, the command on Node. */
+const ENTRIES = {
+  library: { types: [], files: ['index.ts', 'admin-frame.ts'] },
+  command: { types: ['node'], files: ['command.ts'] },
+};
 const TARBALL_MAX_BYTES = 100_000;
 
 const execFile = promisify(execFileCallback);
 
-/** Only what every runtime has: no types of Node. */
 const COMPILER_OPTIONS = {
   strict: true,
   declaration: true,
   target: 'es2022',
   lib: ['es2023', 'dom', 'dom.iterable', 'dom.asynciterable'],
   module: 'nodenext',
-  types: [],
   rewriteRelativeImportExtensions: true,
-  rootDir: '../../src/client',
+  rootDir: SOURCE,
+  typeRoots: [join(root, 'node_modules/@types')],
   outDir: 'dist',
 };
 
@@ -35,10 +40,13 @@ const { version, license } = JSON.parse(
 ) as Record<string, string>;
 
 const PACKAGE = {
-  name: 'team-customer-client',
+  name: PACKAGE_NAME,
   version,
-  description: 'Client of the Team Customer API, and verification of its webhooks.',
+  description:
+    'Client of the Team Customer API, verification of its webhooks, and a command for development.',
   license,
+  // Until the operator owns the scope: npm refuses to publish it.
+  private: true,
   type: 'module',
   sideEffects: false,
   engines: { node: '>=20.3' },
@@ -46,21 +54,35 @@ const PACKAGE = {
     '.': { types: './dist/index.d.ts', default: './dist/index.js' },
     './admin-frame': { types: './dist/admin-frame.d.ts', default: './dist/admin-frame.js' },
   },
+  // With one command only, `npx NAME` runs it, whatever it is called.
+  bin: { 'team-customer-api': './dist/command.js' },
   files: ['dist'],
 };
 
 await rm(TARGET, { recursive: true, force: true });
 await mkdir(TARGET, { recursive: true });
-await writeFile(
-  join(TARGET, 'tsconfig.json'),
-  JSON.stringify({ compilerOptions: COMPILER_OPTIONS, files: ENTRIES }),
-);
 const tsc = join(root, 'node_modules/typescript-native/bin/tsc');
-await execFile(process.execPath, [tsc, '-p', TARGET]);
+for (const [name, { types, files }] of Object.entries(ENTRIES)) {
+  const config = {
+    compilerOptions: { ...COMPILER_OPTIONS, types },
+    files: files.map((file) => join(SOURCE, file)),
+  };
+  await writeFile(join(TARGET, `${name}.json`), JSON.stringify(config));
+  await execFile(process.execPath, [tsc, '-p', join(TARGET, `${name}.json`)]);
+}
 await writeFile(join(TARGET, 'package.json'), `${JSON.stringify(PACKAGE, null, 2)}\n`);
 // The guide of the developer pages, which knows the address of its service.
 const guide = await readFile(join(root, 'src/http/docs/guides/client.md'), 'utf8');
-const readme = guide.replaceAll('{{api_url}}', 'https://api.example.com/api/public/v1');
+const facts: Readonly<Record<string, string>> = {
+  api_url: 'https://api.example.com/api/public/v1',
+  client_package: PACKAGE_NAME,
+  client_tarball: tarballOf(version ?? ''),
+};
+const readme = guide
+  .replaceAll(/\{\{(\w+)\}\}/g, (match, name: string) => facts[name] ?? match)
+  // The developer pages are on the same host as the API.
+  .replaceAll('](/docs/', '](https://api.example.com/docs/');
+if (readme.includes('{{')) throw new Error('The README has a fact that is not known.');
 await writeFile(join(TARGET, 'README.md'), `# ${PACKAGE.name}\n\n${readme}`);
 await cp(join(root, 'LICENSE'), join(TARGET, 'LICENSE'));
 
@@ -68,6 +90,7 @@ const { stdout } = await execFile('npm', ['pack', '--json', '--ignore-scripts'],
 const [{ filename }] = JSON.parse(stdout) as [{ filename: string }];
 const tarball = join(TARGET, filename);
 const { size } = await stat(tarball);
+if (filename !== tarballOf(version ?? '')) throw new Error(`npm calls the tarball ${filename}`);
 if (size > TARBALL_MAX_BYTES) throw new Error(`${filename} has ${size} bytes`);
 console.log(`wrote ${tarball}, ${size} bytes`);
 

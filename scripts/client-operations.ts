@@ -14,7 +14,8 @@ const EVENT_SCHEMA: oas31.SchemaObject = {
 
 /** Returns the text of src/client/operations.ts. */
 export async function clientOperations(document: oas31.OpenAPIObject): Promise<string> {
-  const nodes = await openapiTS(JSON.stringify(reduce(document)), {
+  const reduced = reduce(document);
+  const nodes = await openapiTS(JSON.stringify(reduced), {
     // What has a default may be left out of a body. Of a response it is always there.
     defaultNonNullable: false,
   });
@@ -31,6 +32,7 @@ export async function clientOperations(document: oas31.OpenAPIObject): Promise<s
 import type { WebhookEvent } from './webhook-delivery.ts';
 
 ${types}
+${modelsOf(reduced)}
 /** Method and path of each operation, by the name that the client gives it. */
 export const OPERATIONS = {
 ${tableOf(document)}} as const;
@@ -78,6 +80,16 @@ function reduceOperation({ operationId, summary, description, ...rest }: Operati
       }),
     ),
   };
+}
+
+/** `export type Training = components['schemas']['Training'];`, for each model. */
+function modelsOf({ components }: oas31.OpenAPIObject): string {
+  return Object.entries(components?.schemas ?? {})
+    .map(([name, { description = '' }]) => {
+      const about = description.split(/\n+/).map((line) => ` * ${line}\n`);
+      return `/**\n${about.join('')} */\nexport type ${name} = components['schemas']['${name}'];\n`;
+    })
+    .join('');
 }
 
 /** `members: { list: ['membersList', 'GET', '/users'] }`, each with what editors show of it. */

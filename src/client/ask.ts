@@ -1,11 +1,10 @@
 /** How the command asks the API: one GET, whose answer is JSON, or an error to print. */
-import { reasonOf } from './forward.ts';
+import { reasonOf, textOf, type ShownProblem } from './error-texts.ts';
 import { retryAfterSOf } from './retry-after.ts';
 
 const TIMEOUT_MS = 30_000;
 /** However long the API asks to wait, the command looks again after an hour. */
 const WAIT_MAX_S = 3600;
-const EXCERPT_MAX_CHARACTERS = 1000;
 
 /** The command cannot go on. Its message is for the terminal. */
 export class ApiError extends Error {
@@ -56,10 +55,16 @@ export async function ask(
   // The key goes to the address that was named, and to no other one.
   if (status >= 300 && status < 400)
     throw new ApiError(`The API is not at ${url}, which leads elsewhere (${status}).`);
-  if (body === null)
-    throw new Unavailable(`The response is none of the API; its status is ${status}`);
-  if (!ok) throw new ApiError(`The API refused: ${text.slice(0, EXCERPT_MAX_CHARACTERS)}`);
+  const noneOfIt = `The response of ${url} is none of the API; its status is ${status}`;
+  if (!ok && isProblem(body)) throw new ApiError(`The API refused: ${textOf(body)}`);
+  // A wrong address, which asking again does not change.
+  if (!ok) throw new ApiError(`${noneOfIt}. Is --api-url right?`);
+  if (body === null) throw new Unavailable(noneOfIt);
   return { body, date: new Date(response.headers.get('date') ?? Date.now()) };
+}
+
+function isProblem(body: Answer['body'] | null): body is Answer['body'] & ShownProblem {
+  return typeof body?.['code'] === 'string' && typeof body['status'] === 'number';
 }
 
 async function get(

@@ -1,7 +1,9 @@
 /** The operations of the API as functions. Their types and names come from the OpenAPI document. */
+import { requireBaseUrl } from './base-url.ts';
 import { OPERATIONS, type operations } from './operations.ts';
 import { toList, type List, type Page } from './paging.ts';
 import { send, type ClientOptions, type PreparedCall, type RequestOptions } from './request.ts';
+import { makeRetryBudget } from './retries.ts';
 
 type Table = typeof OPERATIONS;
 
@@ -51,14 +53,24 @@ type OutputOf<O> = O extends { readonly responses: infer R }
 type Input = Readonly<Record<string, unknown>>;
 type Row = readonly [id: string, method: string, path: string];
 
-/** Makes a client of one API key. It holds no connection, so it needs no end. */
-export function createClient(options: ClientOptions): Client {
-  const sender = { ...options, warned: new Set<string>() };
+/**
+ * Makes a client of one API key. It holds no connection, so it needs no end. Throws a `TypeError`
+ * for a `baseUrl` that is none.
+ */
+export function createClient(given: ClientOptions): Client {
+  const options = { ...given, baseUrl: requireBaseUrl(given.baseUrl) };
+  const budget = makeRetryBudget(options.retryBudget);
+  const session = { options, budget, announced: new Set<string>(), warned: new Set<string>() };
   const callerOf =
     ([, method, path]: Row) =>
-    (input: Input = {}, { signal, idempotencyKey }: RequestOptions = {}): Promise<unknown> => {
+    (input: Input = {}, requestOptions: RequestOptions = {}): Promise<unknown> => {
+      const { idempotencyKey } = requestOptions;
       const call = (more: Input): Promise<unknown> =>
-        send(prepare(options, method, path, { ...input, ...more }, idempotencyKey), sender, signal);
+        send(
+          prepare(options, method, path, { ...input, ...more }, idempotencyKey),
+          session,
+          requestOptions,
+        );
       if (method !== 'GET') return call({});
       // What is no list has no entries either, and its type does not offer them.
       const read = (more: Input) => call(more) as Promise<Page<unknown>>;
@@ -95,8 +107,8 @@ function prepare(
   const query = isRead ? new URLSearchParams([...rest].map(pairOf)).toString() : '';
   return {
     method,
-    route: path,
-    url: `${baseUrl.replace(/\/+$/, '')}${filled}${query === '' ? '' : `?${query}`}`,
+    operation: `${method} ${path}`,
+    url: `${baseUrl}${filled}${query === '' ? '' : `?${query}`}`,
     headers: {
       authorization: `Bearer ${apiKey}`,
       'accept-language': language,

@@ -3,36 +3,50 @@
  * The command for development: forwards a team's events to a local port, or sends an example. It
  * needs the public API and nothing else: no tunnel, no public address.
  */
-import { readOptions, USAGE, UsageError } from './command-options.ts';
+import { readOptions, USAGE, UsageError, type Options } from './command-options.ts';
 import { ApiError } from './ask.ts';
-import { makeSecret } from './forward.ts';
-import { listen } from './listen.ts';
+import { keepSecret, secretFile } from './kept-secret.ts';
+import { listen, type Terminal } from './listen.ts';
+import { hasColors, printable } from './output.ts';
 import { trigger } from './trigger.ts';
 
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
+const printError = (line: string): void => void process.stderr.write(`${line}\n`);
 
-async function main(): Promise<void> {
+/** Returns whether all went well. */
+async function main(): Promise<boolean> {
   const args = process.argv.slice(2);
-  if (args.length === 0 || args.includes('--help')) {
+  if (args.includes('--help')) {
     print(USAGE);
-    return;
+    return true;
   }
   const options = readOptions(args, process.env);
-  const secret = options.secret ?? makeSecret();
-  if (options.secret === null) print(`Signing with ${secret}`);
+  const note = options.isJson ? printError : print;
+  const secret = await requireSecret(options, note);
   const ended = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => ended.abort());
-  const terminal = { print, signal: ended.signal };
+  const isColored = hasColors(process.stdout.isTTY, process.env);
+  const terminal: Terminal = { print, note, isColored, signal: ended.signal };
   if (options.command === 'trigger') return trigger(options, secret, terminal);
-  print(`Forwarding events to ${options.forwardTo}`);
+  note(`Forwarding events to ${options.forwardTo}`);
   return listen(options, secret, terminal);
 }
 
+async function requireSecret(options: Options, note: (line: string) => void): Promise<string> {
+  if (options.secret !== null) return options.secret;
+  const kept = await keepSecret(secretFile(process.env));
+  if (kept.note !== null) printError(kept.note);
+  note(`Signing with ${kept.secret}`);
+  return kept.secret;
+}
+
+// Who reads the output has gone, such as `head`.
+process.stdout.on('error', () => process.exit(1));
 try {
-  await main();
+  if (!(await main())) process.exitCode = 1;
 } catch (error) {
   if (!(error instanceof UsageError) && !(error instanceof ApiError)) throw error;
-  process.stderr.write(`${error.message}\n`);
-  if (error instanceof UsageError) process.stderr.write(`\n${USAGE}\n`);
+  printError(printable(error.message));
+  if (error instanceof UsageError) printError(`\n${USAGE}`);
   process.exitCode = 1;
 }

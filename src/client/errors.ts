@@ -1,5 +1,6 @@
 /** What a call of the API can throw. */
 import type { components } from './operations.ts';
+import { textOf } from './error-texts.ts';
 
 /** The body of a refusal, as in RFC 9457. */
 export type Problem = components['schemas']['Problem'];
@@ -13,16 +14,19 @@ export class ApiError extends Error {
   /** The HTTP status. */
   readonly status: number;
   readonly code: ProblemCode;
-  /** Name it when you contact support. */
+  /** Name it when you contact support. It is in the text of the error, too. */
   readonly requestId: string;
   readonly problem: Problem;
+  /** Of the response. */
+  readonly headers: Headers;
 
-  constructor(problem: Problem) {
-    super(`${problem.status} ${problem.code}: ${problem.detail ?? problem.title}`);
+  constructor(problem: Problem, headers: Headers = new Headers()) {
+    super(textOf(problem));
     this.status = problem.status;
     this.code = problem.code;
     this.requestId = problem.request_id;
     this.problem = problem;
+    this.headers = headers;
   }
 }
 
@@ -32,4 +36,11 @@ export class ApiError extends Error {
  */
 export class ConnectionError extends Error {
   override readonly name = 'ConnectionError';
+  /** Of a response that is none of the API; null without a response. */
+  readonly status: number | null;
+
+  constructor(message: string, options: { readonly cause?: unknown; readonly status?: number }) {
+    super(message, 'cause' in options ? { cause: options.cause } : undefined);
+    this.status = options.status ?? null;
+  }
 }

@@ -1,5 +1,6 @@
 /** Posts an event to a local receiver, with the headers of a webhook. */
-import { createHmac, randomBytes } from 'node:crypto';
+import { createHmac } from 'node:crypto';
+import { reasonOf } from './error-texts.ts';
 
 /** As the service waits for a receiver. */
 const TIMEOUT_MS = 10_000;
@@ -13,37 +14,45 @@ export interface ApiEvent {
   readonly created_at: string;
 }
 
-/** Makes a secret in the form of the service's. */
-export function makeSecret(): string {
-  for (;;) {
-    const text = randomBytes(33).toString('base64');
-    if (!/[+/]/.test(text)) return `whsec_${text}`;
-  }
+/** What became of an event. */
+export interface Forwarded {
+  readonly event: ApiEvent;
+  /** null: there was no answer, or half of one. */
+  readonly status: number | null;
+  /** Why there was none, such as `ECONNREFUSED`; else null. */
+  readonly error: string | null;
+  readonly ms: number;
+  /** The beginning of what the receiver answered. */
+  readonly response: string;
 }
 
-/** Posts the event. Returns what came back, as lines for a terminal. */
-export async function forward(event: ApiEvent, url: string, secret: string): Promise<string> {
+/** Whether the service would count the delivery as done. */
+export function isAccepted({ status }: Forwarded): boolean {
+  return status !== null && status >= 200 && status < 300;
+}
+
+/** Posts the event, and waits for the answer. */
+export async function forward(event: ApiEvent, url: string, secret: string): Promise<Forwarded> {
   const body = JSON.stringify(event);
   const startedAt = performance.now();
-  const [status, answer] = await post(url, body, signedHeaders(event.id, body, secret));
-  const ms = Math.round(performance.now() - startedAt);
-  const what = `${event.created_at} ${event.type} ${event.id}`;
-  return `${what} -> ${status} in ${ms} ms${indented(answer)}`;
+  const answer = await post(url, body, signedHeaders(event.id, body, secret));
+  return { event, ...answer, ms: Math.round(performance.now() - startedAt) };
 }
 
 async function post(
   url: string,
   body: string,
   headers: Record<string, string>,
-): Promise<[status: string, answer: string]> {
+): Promise<Pick<Forwarded, 'status' | 'error' | 'response'>> {
   try {
     const signal = AbortSignal.timeout(TIMEOUT_MS);
     // Webhooks do not follow redirects either.
     const request = { method: 'POST', headers, body, redirect: 'manual', signal } as const;
     const response = await fetch(url, request);
-    return [String(response.status), await response.text()];
+    const text = (await response.text()).slice(0, EXCERPT_MAX_CHARACTERS);
+    return { status: response.status, error: null, response: text };
   } catch (error) {
-    return [reasonOf(error), ''];
+    return { status: null, error: reasonOf(error), response: '' };
   }
 }
 
@@ -62,21 +71,4 @@ function signedHeaders(id: string, body: string, secret: string): Record<string,
     'webhook-timestamp': String(t),
     'webhook-signature': `v1,${standard}`,
   };
-}
-
-/** `ECONNREFUSED`, or what the error says. */
-export function reasonOf(error: unknown): string {
-  const { name, message, cause } = error as Error;
-  if (name === 'TimeoutError') return 'no answer';
-  const { code, message: why } = (cause ?? {}) as { readonly code?: string; message?: string };
-  return code ?? why ?? message;
-}
-
-/** The beginning of a text on lines of its own, without what a terminal would obey. */
-function indented(text: string): string {
-  const shown = text
-    .slice(0, EXCERPT_MAX_CHARACTERS)
-    .replaceAll(/[^\P{Cc}\n]/gu, '')
-    .trim();
-  return shown === '' ? '' : `\n    ${shown.replaceAll('\n', '\n    ')}`;
 }

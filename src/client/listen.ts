@@ -5,8 +5,9 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { ask, Unavailable } from './ask.ts';
-import { forward, type ApiEvent } from './forward.ts';
 import type { Options } from './command-options.ts';
+import { forward, isAccepted, type ApiEvent, type Forwarded } from './forward.ts';
+import { toJson, toLine } from './output.ts';
 
 const WAIT_MS = 2_000;
 const WAIT_MAX_MS = 30_000;
@@ -14,39 +15,61 @@ const OVERLAP_MS = 60_000;
 
 /** What `listen` needs besides the options. */
 export interface Terminal {
+  /** A line about an event. */
   readonly print: (line: string) => void;
+  /** A line about the command itself. Default: `print`. */
+  readonly note?: (line: string) => void;
+  readonly isColored?: boolean;
   /** Ends the loop. */
   readonly signal: AbortSignal;
 }
 
-/** Forwards events until the signal. Throws an {@link ApiError} if the API refuses to list them. */
+/** Prints what became of an event. */
+export function show(
+  forwarded: Forwarded,
+  { isJson }: Pick<Options, 'isJson'>,
+  { print, isColored = false }: Terminal,
+): void {
+  print(isJson ? toJson(forwarded) : toLine(forwarded, isColored));
+}
+
+/**
+ * Forwards events until the signal. Returns whether the receiver accepted all of them. Throws an
+ * {@link ApiError} if the API refuses to list them.
+ */
 export async function listen(
   options: Options,
   secret: string,
-  { print, signal }: Terminal,
-): Promise<void> {
+  terminal: Terminal,
+): Promise<boolean> {
+  const { print, note = print, signal } = terminal;
+  let areAccepted = true;
   const position = { since: options.since, known: new Map<string, number>() };
   let waitMs = WAIT_MS;
   while (!signal.aborted) {
     try {
       if (position.since === null) {
-        position.since = (await readEvents(options, 'limit=1', signal)).date;
-        print(`Waiting for events since ${position.since.toISOString()}`);
+        const { date } = await readEvents(options, 'limit=1', signal);
+        position.since = new Date(date.getTime() - options.replayMs);
+        note(`Waiting for events since ${position.since.toISOString()}`);
       }
       for (const event of await readNew(options, position.since, position.known, signal)) {
-        if (signal.aborted) return;
-        print(await forward(event, options.forwardTo, secret));
+        if (signal.aborted) return areAccepted;
+        const forwarded = await forward(event, options.forwardTo, secret);
+        areAccepted &&= isAccepted(forwarded);
+        show(forwarded, options, terminal);
       }
       waitMs = WAIT_MS;
     } catch (error) {
-      if (signal.aborted) return;
+      if (signal.aborted) return areAccepted;
       if (!(error instanceof Unavailable)) throw error;
       waitMs = error.waitMs ?? Math.min(waitMs * 2, WAIT_MAX_MS);
-      print(`${error.message}; asking again in ${Math.round(waitMs / 1000)} s`);
+      note(`${error.message}; asking again in ${Math.round(waitMs / 1000)} s`);
     }
     // The signal ends the wait with an error, and the loop with its condition.
     await delay(waitMs, undefined, { signal }).catch(() => undefined);
   }
+  return areAccepted;
 }
 
 /**

@@ -1,22 +1,21 @@
 /**
  * One call of the API: it is repeated until there is a response that repeating would not change.
  *  * Every call may be repeated, because a POST carries one `Idempotency-Key` in all attempts.
- *  * Repeated are: no response, a 429, a 503, a 500 (once), and the 409 of a call that is still
- *    running. `Retry-After` says how long to wait; without it the waits grow.
+ *  * Which outcomes are repeated, and when, is in `retries.ts`.
  *  * A DELETE whose first attempt had no known outcome, and whose next one is a 404, has worked.
  */
+import { API_PATH } from './base-url.ts';
+import { reasonOf } from './error-texts.ts';
 import { ApiError, ConnectionError, type Problem } from './errors.ts';
+import { deprecationOf, type Hooks, type ResponseInfo } from './hooks.ts';
+import { isWorthRepeating, wait, waitMsOf, type RetryBudget } from './retries.ts';
 import { retryAfterSOf } from './retry-after.ts';
 
 const TIMEOUT_MS = 30_000;
 const RETRIES = 4;
-const FIRST_WAIT_MS = 500;
-const WAIT_MAX_MS = 8_000;
-/** A longer `Retry-After` is left to the caller, as that of the invitations of an hour. */
-const RETRY_AFTER_MAX_S = 60;
 
 /** How a client calls the API. */
-export interface ClientOptions {
+export interface ClientOptions extends Hooks {
   /** `svck_live_…`. Keep it out of browsers: who has it can do all that its scopes allow. */
   readonly apiKey: string;
   /** For instance `https://api.example.com/api/public/v1`. */
@@ -25,8 +24,19 @@ export interface ClientOptions {
   readonly language?: 'de' | 'en';
   /** How many times a call is repeated at most. Default: 4. */
   readonly maxRetries?: number;
+  /**
+   * How many repetitions all calls of the client have together while the API does not respond, or
+   * with 5xx. Ten successes give one back. Without any left, calls fail at their first error.
+   * Default: 100.
+   */
+  readonly retryBudget?: number;
   /** How long an attempt may take, in milliseconds. Default: 30,000. */
   readonly timeoutMs?: number;
+  /**
+   * How long a call may take in all, with its repetitions and waits, in milliseconds. A wait that
+   * would last longer is not begun: the error is thrown at once. Default: no limit.
+   */
+  readonly totalTimeoutMs?: number;
   /**
    * Told once of each parameter that the API does not know and has ignored. Default:
    * `console.warn`.
@@ -42,59 +52,78 @@ export interface RequestOptions {
   readonly signal?: AbortSignal;
   /** Of a POST. Default: a new UUID. Store it with the action to repeat it after a crash. */
   readonly idempotencyKey?: string;
+  /** As that of the client, which is called first, for this call alone. */
+  readonly onResponse?: (response: ResponseInfo) => void;
 }
 
 /** A call that is ready to be sent, any number of times. */
 export interface PreparedCall {
   readonly method: string;
-  /** The path with the names of its parameters. */
-  readonly route: string;
+  /** Method and path, with the names of its parameters. */
+  readonly operation: string;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   /** JSON; null without a body. */
   readonly body: string | null;
 }
 
-/** How a client calls, and what it has warned of. */
-export interface Sender extends ClientOptions {
+/** What the calls of a client share. */
+export interface Session {
+  readonly options: ClientOptions;
+  readonly budget: RetryBudget;
+  /** The operations whose end was told to `onDeprecation`. */
+  readonly announced: Set<string>;
+  /** What `warn` was told. */
   readonly warned: Set<string>;
 }
 
 interface Outcome {
-  /** The parsed body; null if there was no response. */
+  /** null without one. */
+  readonly response: Response | null;
+  /** The parsed body. */
   readonly body: unknown;
   /** null: it is a success. */
   readonly error: ApiError | ConnectionError | null;
-  /** In seconds; null if the API does not say. */
-  readonly retryAfterS: number | null;
 }
 
 /** Returns the body of the success. Throws an {@link ApiError} or {@link ConnectionError}. */
 export async function send(
   call: PreparedCall,
-  client: Sender,
-  signal: AbortSignal | undefined,
+  session: Session,
+  requestOptions: RequestOptions,
 ): Promise<unknown> {
-  const { maxRetries = RETRIES } = client;
+  const { options, budget } = session;
+  const { maxRetries = RETRIES, timeoutMs = TIMEOUT_MS, totalTimeoutMs = Infinity } = options;
+  const { signal } = requestOptions;
+  const endsAt = performance.now() + totalTimeoutMs;
   let isUncertain = false;
   for (let attempt = 0; ; attempt += 1) {
-    const outcome = await attemptOnce(call, client, signal);
-    const { error } = outcome;
-    if (error === null) return outcome.body;
+    const leftMs = Math.max(Math.ceil(endsAt - performance.now()), 1);
+    const outcome = await attemptOnce(call, options, Math.min(timeoutMs, leftMs), signal);
+    const { response, error } = outcome;
+    // Outside of the attempt: what a hook throws is no failure of the connection.
+    if (response !== null) tell(call, response, attempt, session, requestOptions);
+    if (error === null) {
+      budget.giveBack();
+      return outcome.body;
+    }
     if (isUncertain && call.method === 'DELETE' && isStatus(error, 404)) return { ok: true };
-    if (attempt >= maxRetries || !isWorthRepeating(outcome, attempt)) throw error;
+    const retryAfterS = response === null ? null : retryAfterSOf(response);
+    if (attempt >= maxRetries || !isWorthRepeating(error, retryAfterS, attempt)) throw error;
+    const waitMs = waitMsOf(retryAfterS, attempt);
+    if (performance.now() + waitMs >= endsAt || !budget.take(error)) throw error;
     isUncertain ||= !(error instanceof ApiError) || error.status >= 500;
-    await wait(waitMsOf(outcome, attempt), signal);
+    options.onRetry?.({ operation: call.operation, error, attempt: attempt + 2, waitMs });
+    await wait(waitMs, signal);
   }
 }
 
 async function attemptOnce(
-  call: PreparedCall,
-  client: Sender,
+  { url, method, headers, body }: PreparedCall,
+  { fetch = globalThis.fetch }: ClientOptions,
+  timeoutMs: number,
   signal: AbortSignal | undefined,
 ): Promise<Outcome> {
-  const { url, method, headers, body } = call;
-  const { timeoutMs = TIMEOUT_MS, fetch = globalThis.fetch } = client;
   const timeout = AbortSignal.timeout(timeoutMs);
   const signals = signal === undefined ? [timeout] : [timeout, signal];
   try {
@@ -105,70 +134,64 @@ async function attemptOnce(
     const request = new Request(url, { method, headers, body, redirect, signal: ended });
     const response = await fetch(request);
     const text = await response.text();
-    warnOfIgnored(response, call, client);
-    const retryAfterS = retryAfterSOf(response);
     const parsed = parse(text);
-    if (response.ok && parsed !== undefined) return { body: parsed, error: null, retryAfterS };
-    return { body: parsed, error: errorOf(response, parsed), retryAfterS };
+    if (response.ok && parsed !== undefined) return { response, body: parsed, error: null };
+    return { response, body: parsed, error: errorOf(method, url, response, parsed) };
   } catch (cause) {
     signal?.throwIfAborted();
-    const error = new ConnectionError(`No response of ${method} ${url}.`, { cause });
-    return { body: null, error, retryAfterS: null };
+    const error = new ConnectionError(`No response of ${method} ${url} (${reasonOf(cause)}).`, {
+      cause,
+    });
+    return { response: null, body: null, error };
   }
+}
+
+/** A gateway before the API may respond with a page instead of a problem. */
+function errorOf(
+  method: string,
+  url: string,
+  { status, headers }: Response,
+  body: unknown,
+): ApiError | ConnectionError {
+  const isProblem = typeof body === 'object' && body !== null && 'code' in body;
+  if (isProblem && status >= 400) return new ApiError(body as Problem, headers);
+  const hint = status < 500 ? ` Is the base URL right? Most end with ${API_PATH}.` : '';
+  return new ConnectionError(
+    `The response of ${method} ${url} is none of the API; its status is ${status}.${hint}`,
+    { status },
+  );
+}
+
+function tell(
+  { operation }: PreparedCall,
+  { status, headers }: Response,
+  attempt: number,
+  session: Session,
+  { onResponse }: RequestOptions,
+): void {
+  const { options, announced } = session;
+  const info = { operation, status, headers, attempt: attempt + 1 };
+  options.onResponse?.(info);
+  onResponse?.(info);
+  warnOfIgnored(operation, headers, session);
+  if (options.onDeprecation === undefined || announced.has(operation)) return;
+  const deprecation = deprecationOf(operation, headers);
+  if (deprecation === null) return;
+  announced.add(operation);
+  options.onDeprecation(deprecation);
 }
 
 /** The names are those that the program itself sends, so few. More are not remembered. */
 const WARNED_MAX = 1_000;
 
-function warnOfIgnored(
-  { headers }: Response,
-  { method, route }: PreparedCall,
-  { warned, warn = (message) => console.warn(message) }: Sender,
-): void {
+function warnOfIgnored(operation: string, headers: Headers, { options, warned }: Session): void {
+  const { warn = (message) => console.warn(message) } = options;
   for (const name of headers.get('svc-ignored-parameters')?.split(', ') ?? []) {
-    const message = `${method} ${route} does not know the parameter ${name} and ignores it.`;
+    const message = `${operation} does not know the parameter ${name} and ignores it.`;
     if (warned.has(message) || warned.size >= WARNED_MAX) continue;
     warned.add(message);
     warn(message);
   }
-}
-
-/** A gateway before the API may respond with a page instead of a problem. */
-function errorOf({ status }: Response, body: unknown): ApiError | ConnectionError {
-  const isProblem = typeof body === 'object' && body !== null && 'code' in body;
-  if (isProblem && status >= 400) return new ApiError(body as Problem);
-  return new ConnectionError(`The response is none of the API; its status is ${status}.`);
-}
-
-function isWorthRepeating({ error, retryAfterS }: Outcome, attempt: number): boolean {
-  if (retryAfterS !== null && retryAfterS > RETRY_AFTER_MAX_S) return false;
-  if (!(error instanceof ApiError)) return true;
-  if (error.status === 500) return attempt === 0;
-  if (error.status === 409) return retryAfterS !== null;
-  return error.status === 429 || error.status === 503;
-}
-
-/** Clients that were refused together must not come back together. */
-function waitMsOf({ retryAfterS }: Outcome, attempt: number): number {
-  const growing = Math.min(FIRST_WAIT_MS * 2 ** attempt, WAIT_MAX_MS);
-  const random = growing * (0.5 + Math.random() / 2);
-  return retryAfterS === null ? random : retryAfterS * 1000 + random / 4;
-}
-
-function wait(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const stop = (): void => {
-      clearTimeout(timer);
-      // oxlint-disable-next-line typescript/prefer-promise-reject-errors -- as fetch does
-      reject(signal?.reason);
-    };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', stop);
-      resolve();
-    }, ms);
-    if (signal?.aborted) stop();
-    else signal?.addEventListener('abort', stop, { once: true });
-  });
 }
 
 function isStatus(error: ApiError | ConnectionError, status: number): boolean {

@@ -1,6 +1,8 @@
 /**
- * For receivers of webhooks on Node: checks that a delivery is genuine and fresh, and returns its
- * event.
+ * For receivers of webhooks on Node that cannot wait: checks that a delivery is genuine and fresh,
+ * and returns its event. All others use `verifyWebhook` of the client package. This one has another
+ * name, because who takes one for the other would trust a promise: it is true before anything is
+ * verified.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import {
@@ -24,7 +26,7 @@ export * from './webhook-delivery.ts';
  * Throws a {@link WebhookVerificationError}. Throws a `TypeError` for a wrong call (a parsed body,
  * no secret); no delivery can cause that.
  */
-export function verifyWebhook(
+export function verifyWebhookSync(
   rawBody: string | Uint8Array,
   headers: WebhookHeaders,
   secret: string,
@@ -35,4 +37,9 @@ export function verifyWebhook(
   const isGenuine = candidates.some((hex) => timingSafeEqual(Buffer.from(hex, 'hex'), expected));
   if (!isGenuine) throw new WebhookVerificationError('signature_mismatch');
   return acceptDelivery(t, rawBody, options);
+}
+
+/** @deprecated It is called `verifyWebhookSync`; `verifyWebhook` is that of the client package. */
+export function verifyWebhook(...given: Parameters<typeof verifyWebhookSync>): WebhookEvent {
+  return verifyWebhookSync(...given);
 }

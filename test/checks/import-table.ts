@@ -114,7 +114,7 @@ export const TABLE: Readonly<Record<string, readonly Rule[] | 'everything'>> = {
     ...typesOf([trpc, ...behindDb('connections')]),
   ],
   'http/openapi': [core, routers, pipeline],
-  'http/docs': [core, pipeline, { room: 'http/openapi' }],
+  'http/docs': [core, pipeline, { room: 'http/openapi' }, { room: 'client' }],
   http: [
     core,
     pipeline,

@@ -64,7 +64,7 @@ async function runIn(
 
 describe('the package', { timeout: 10 * MINUTES }, () => {
   it('needs no other package, and holds nothing of the service', async () => {
-    const folder = join(project, 'node_modules/team-customer-client');
+    const folder = join(project, 'node_modules/@team-customer-api/client');
     const { dependencies } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'));
     expect(dependencies).toBeUndefined();
     expect((await stat(tarball)).size).toBeLessThan(100_000);
@@ -78,7 +78,7 @@ describe('the package', { timeout: 10 * MINUTES }, () => {
 
   it('types every operation, and refuses wrong calls', async () => {
     // The samples of the README are one program.
-    const readme = join(project, 'node_modules/team-customer-client/README.md');
+    const readme = join(project, 'node_modules/@team-customer-api/client/README.md');
     const samples = (await readFile(readme, 'utf8')).matchAll(/```ts\n(.*?)```/gs);
     const code = [...samples].map(([, sample]) => sample);
     expect(code.length).toBeGreaterThan(3);
@@ -157,7 +157,7 @@ describe('the package', { timeout: 10 * MINUTES }, () => {
       deliveryHeaders(body, { keys: [signingKeyOf(secret)], eventId: 'evt_01', at: new Date() });
     const script = await bundle(
       'browser',
-      `import { verifyWebhook } from 'team-customer-client';
+      `import { verifyWebhook } from '@team-customer-api/client';
        globalThis.verify = (body, headers) =>
          verifyWebhook(body, new Headers(headers), 'whsec_x').then(
            (event) => event.type,
@@ -182,19 +182,21 @@ describe('the package', { timeout: 10 * MINUTES }, () => {
   it('leaves out of a bundle what is not imported', async () => {
     const sizeOf = async (name: string, code: string): Promise<number> =>
       (await bundle(name, code)).length;
-    const from = `from 'team-customer-client';`;
+    const from = `from '@team-customer-api/client';`;
     const webhook = await sizeOf('webhook', `export { verifyWebhook } ${from}`);
     const whole = await sizeOf('whole', `export * ${from}`);
-    const none = await sizeOf('none', `import 'team-customer-client'; export const a = 1;`);
+    const calls = await sizeOf('calls', `export { createClient } ${from}`);
+    const none = await sizeOf('none', `import '@team-customer-api/client'; export const a = 1;`);
     expect(none).toBeLessThan(100);
     expect(webhook).toBeLessThan(4_000);
-    expect(whole).toBeLessThan(16_000);
-    console.log(`verifyWebhook: ${webhook} bytes, all: ${whole} bytes`);
+    expect(calls).toBeLessThan(13_000);
+    expect(whole).toBeLessThan(18_000);
+    console.log(`verifyWebhook: ${webhook}, createClient: ${calls}, all: ${whole} bytes`);
   });
 });
 
 const VERIFY = `import { env } from 'node:process';
-import { verifyWebhook } from 'team-customer-client';
+import { verifyWebhook } from '@team-customer-api/client';
 const results = [];
 for (const [body, headers] of JSON.parse(env.GIVEN))
   results.push(

@@ -1,7 +1,7 @@
 // A customer's program that uses every operation of the client package on the demo team. It prints
 // the requests that it made. Node, Deno and Bun run it as it is.
 import { env } from 'node:process';
-import { ApiError, createClient } from 'team-customer-client';
+import { ApiError, createClient } from '@team-customer-api/client';
 
 const requests: string[] = [];
 const client = createClient({

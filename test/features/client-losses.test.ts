@@ -137,7 +137,8 @@ describe('a call whose answers are all lost', { concurrent: true }, () => {
   const noResponse = { name: 'ConnectionError', message: expect.stringMatching(/^No response of/) };
   const noneOfTheApi = (code: number) => ({
     name: 'ConnectionError',
-    message: `The response is none of the API; its status is ${code}.`,
+    message: expect.stringContaining(`is none of the API; its status is ${code}.`),
+    status: code,
   });
   const EXPECTED: Readonly<Record<Loss, object>> = {
     refused: noResponse,
@@ -172,7 +173,7 @@ describe('a call whose answers are all lost', { concurrent: true }, () => {
     const apiKey = api.key('team_lost');
     const client = createClient({ apiKey, baseUrl: `${receiver.url}/moved`, maxRetries: 0 });
     await expect(client.members.create({ email: 'moved@lost.test' })).rejects.toMatchObject({
-      message: 'The response is none of the API; its status is 301.',
+      message: expect.stringContaining('is none of the API; its status is 301.'),
     });
   });
 });
@@ -192,7 +193,7 @@ describe('a redirect', () => {
     const baseUrl = `${receiver.url}/to/${code}`;
     const client = createClient({ apiKey, baseUrl, maxRetries: 0 });
     await expect(client.me.get()).rejects.toMatchObject({
-      message: `The response is none of the API; its status is ${code}.`,
+      message: expect.stringContaining(`is none of the API; its status is ${code}.`),
     });
     const headers = { authorization: `Bearer ${apiKey}` };
     const asked: unknown = await ask(`${baseUrl}/me`, { headers }).catch((error: unknown) => error);
@@ -233,6 +234,8 @@ const optionsFor = (command: Options['command'], proxy: LossyProxy, path: string
   secret: SECRET,
   events: command === 'trigger' ? ['ping'] : [],
   since: new Date(Date.now() - 3_600_000),
+  replayMs: 0,
+  isJson: false,
 });
 
 const store = (id: string, teamId = 'team_heard', ageS = 60): Promise<unknown> =>

@@ -1,8 +1,12 @@
 // The list of a team's events, and the command for development that follows it, as its own process.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { createClient, followEvents, type WebhookEvent } from '../../src/client/index.ts';
 import { EVENT_TYPES } from '../../src/core/events.ts';
 import { verifyWebhook } from '../../src/client/webhook-verification.ts';
 import { verifyDelivery } from '../../src/http/docs/examples/verify-standardwebhooks.js';
@@ -14,15 +18,19 @@ import { until } from '../support/until.ts';
 
 const COMMAND = fileURLToPath(new URL('../../src/client/command.ts', import.meta.url));
 const HOUR_MS = 3_600_000;
-const TEAMS = ['list', 'filter', 'switch', 'past', 'follow', 'foreign'];
+const TEAMS = ['client', 'list', 'filter', 'switch', 'past', 'follow', 'replay', 'foreign'];
 
 let api: TestApi;
 let receiver: Receiver;
+/** Where the command keeps its secret. */
+let config: string;
 beforeAll(async () => {
+  config = await mkdtemp(join(tmpdir(), 'config-'));
   receiver = await startReceiver();
   api = await startTestApi({
     seed: makeSeed(TEAMS.map((name) => makeFullTeam(name, { webhook_endpoints: [] }))),
   });
+  return () => rm(config, { recursive: true, force: true });
 });
 
 const agoIso = (ms: number): string => new Date(Date.now() - ms).toISOString();
@@ -138,18 +146,51 @@ describe('GET /events', () => {
   });
 });
 
+describe('followEvents of the client', () => {
+  test('yields a past of several pages oldest first, and goes on at its place', async () => {
+    const ids = Array.from({ length: 450 }, (_, n) => `evt_${String(n).padStart(3, '0')}`);
+    await api.db.pool.query(
+      `insert into event (team_id, id, type, data, created_at)
+       select 'team_client', id, 'ping', '{}', now() - interval '1 hour' + n * interval '1 second'
+       from unnest($1::text[]) with ordinality as given (id, n)`,
+      [ids],
+    );
+    const client = createClient({ apiKey: api.key('team_client'), baseUrl: api.base });
+    const since = new Date(Date.now() - 2 * HOUR_MS);
+    let place: string | null = null;
+    const onPlace = (text: string): void => void (place = text);
+    const take = async (until: (event: WebhookEvent) => boolean) => {
+      const ended = new AbortController();
+      const seen: string[] = [];
+      const options = { since, place, onPlace, intervalMs: 50, signal: ended.signal };
+      for await (const event of followEvents(client, options)) {
+        seen.push(event.id);
+        if (until(event)) ended.abort();
+      }
+      return seen;
+    };
+    expect(await take(({ id }) => id === 'evt_299')).toEqual(ids.slice(0, 300));
+    await client.members.create({ email: 'new@client.test' });
+    const rest = await take(({ type }) => type === 'member.joined');
+    expect(rest.slice(0, -1)).toEqual(ids.slice(300));
+    expect(rest).toHaveLength(151);
+  });
+});
+
 /** Starts the command as its own process. */
 function start(args: readonly string[], env: Record<string, string> = {}) {
   const child = spawn(process.execPath, [COMMAND, ...args], {
-    env: { PATH: process.env['PATH'], API_URL: api.base, ...env },
+    env: { PATH: process.env['PATH'], API_URL: api.base, XDG_CONFIG_HOME: config, ...env },
   });
   onTestFinished(() => void child.kill('SIGKILL'));
   let text = '';
+  let printed = '';
+  child.stdout.on('data', (chunk: Buffer) => (printed += chunk.toString()));
   for (const stream of [child.stdout, child.stderr])
     stream.on('data', (chunk: Buffer) => (text += chunk.toString()));
   // At "exit", what it wrote last may still be on its way.
   const exited = once(child, 'close').then(([code]) => code as number | null);
-  return { child, exited, output: () => text };
+  return { child, exited, output: () => text, stdout: () => printed };
 }
 
 describe('team-customer-api listen', () => {
@@ -173,7 +214,8 @@ describe('team-customer-api listen', () => {
     const requests = await receiver.arrived('/past', 3);
     await until(() => output().split(' -> 418 in ').length === 4);
     child.kill('SIGTERM');
-    expect(await exited).toBe(0);
+    // The receiver has refused them.
+    expect(await exited).toBe(1);
 
     expect(receiver.requestsTo('/past')).toHaveLength(3);
     const events = requests.map(({ body, headers }) => verifyWebhook(body, headers, SECRET));
@@ -183,6 +225,31 @@ describe('team-customer-api listen', () => {
       expect(verifyDelivery(body.toString(), headers, SECRET)).toEqual(events[index]);
     expect(output()).toMatch(/training\.completed evt_b -> 418 in \d+ ms\n {4}short\[2Jand stout/);
     expect(output()).not.toContain('\u001b');
+  });
+
+  test('--replay posts what happened since then, and --json prints it for programs', async () => {
+    await store('team_replay', 'evt_long_ago', 'ping', agoIso(2 * HOUR_MS));
+    await store('team_replay', 'evt_lately', 'ping', agoIso(HOUR_MS / 2));
+    const url = `${receiver.url}/replay`;
+    const args = ['listen', '--forward-to', url, '--replay', '1h', '--json', '--secret', SECRET];
+    // An address without the path of the API.
+    const env = { API_KEY: api.key('team_replay'), API_URL: api.url };
+    const { child, exited, output, stdout } = start(args, env);
+    await receiver.arrived('/replay');
+    await until(() => stdout().endsWith('\n'));
+    child.kill('SIGINT');
+    expect(await exited).toBe(0);
+    expect(receiver.requestsTo('/replay')).toHaveLength(1);
+    expect(JSON.parse(stdout())).toEqual({
+      id: 'evt_lately',
+      type: 'ping',
+      created_at: expect.any(String),
+      status: 200,
+      error: null,
+      ms: expect.any(Number),
+      response: 'ok',
+    });
+    expect(output()).toContain('Waiting for events since');
   });
 
   test('without --since posts only new events, with a secret that it shows', async () => {
@@ -204,6 +271,27 @@ describe('team-customer-api listen', () => {
     ['no key', ['listen', '--forward-to', 'http://localhost:9/'], 'needs an API key'],
     ['no address', ['listen', '--api-key', 'x'], '--forward-to is missing'],
     ['an unknown option', ['listen', '--all'], 'Usage'],
+    ['nothing', [], 'Usage'],
+    [
+      'a time that is none',
+      ['listen', '--api-key', 'x', '--forward-to', 'http://localhost:9/', '--replay', '1 hour'],
+      '--replay must be a time such as',
+    ],
+    [
+      'a longer past than is kept',
+      ['listen', '--api-key', 'x', '--forward-to', 'http://localhost:9/', '--replay', '31d'],
+      '--replay must be 30d at most',
+    ],
+    [
+      'two beginnings',
+      ['listen', '--api-key=x', '--forward-to=http://localhost:9/', '--replay=1h', '--since=2026'],
+      '--since and --replay exclude each other',
+    ],
+    [
+      'an address that is none',
+      ['trigger', 'ping', '--forward-to', 'http://localhost:9/', '--api-url', 'localhost:3000'],
+      '--api-url must be an http or https URL, not: localhost:3000',
+    ],
     ['an unknown command', ['serve'], 'Expected the command'],
     ['an unknown event', ['trigger', 'x', '--forward-to', 'http://localhost:9/'], 'No event x'],
   ])('ends with 1 and a reason for %s', async (_what, args, reason) => {
@@ -232,7 +320,59 @@ describe('team-customer-api trigger', () => {
 
   test('says that nothing listens there', async () => {
     const { exited, output } = start(['trigger', 'ping', '--forward-to', await nowhere()]);
-    expect(await exited).toBe(0);
+    expect(await exited).toBe(1);
     expect(output()).toContain('-> ECONNREFUSED');
+  });
+
+  test('ends with 1 if the receiver refuses it', async () => {
+    receiver.on('/refuses', status(500, 'no'));
+    const { exited } = start(['trigger', 'ping', '--forward-to', `${receiver.url}/refuses`]);
+    expect(await exited).toBe(1);
+  });
+
+  test('says at once that the API is elsewhere, with the address', async () => {
+    const elsewhere = `${receiver.url}/elsewhere`;
+    receiver.on('/elsewhere/openapi.v1.json', status(404, '<html>'));
+    const args = ['trigger', 'ping', '--forward-to', `${receiver.url}/trigger`];
+    const { exited, output } = start([...args, '--api-url', elsewhere]);
+    expect(await exited).toBe(1);
+    expect(output()).toContain(
+      `The response of ${elsewhere}/openapi.v1.json is none of the API; its status is 404. ` +
+        'Is --api-url right?',
+    );
+  });
+
+  test('signs with the same secret at every start, which only its user can read', async () => {
+    const home = await mkdtemp(join(tmpdir(), 'home-'));
+    onTestFinished(() => rm(home, { recursive: true, force: true }));
+    const url = `${receiver.url}/kept`;
+    const secretOf = async (env: Record<string, string>) => {
+      const { exited, output } = start(['trigger', 'ping', '--forward-to', url], env);
+      return [await exited, /whsec_\S+/.exec(output())?.[0], output()] as const;
+    };
+    const env = { XDG_CONFIG_HOME: home };
+    // Two first starts at once agree.
+    const [[, first], [, other]] = await Promise.all([secretOf(env), secretOf(env)]);
+    expect(other).toBe(first);
+    const folder = join(home, 'team-customer-api');
+    const file = join(folder, 'webhook-secret');
+    expect(await readdir(folder)).toEqual(['webhook-secret']);
+    expect((await stat(folder)).mode & 0o777).toBe(0o700);
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    expect((await readFile(file, 'utf8')).trim()).toBe(first);
+    await chmod(file, 0o644);
+    expect((await secretOf(env))[1]).toBe(first);
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    // One for a call, which is not kept.
+    expect((await secretOf({ ...env, WEBHOOK_SECRET: 'whsec_other' }))[1]).toBeUndefined();
+    expect((await secretOf(env))[1]).toBe(first);
+    await writeFile(file, 'a note');
+    const [code, , said] = await secretOf(env);
+    expect(code).toBe(1);
+    expect(said).toContain(`${file} holds no secret.`);
+    // No folder can be made there.
+    const [still, secret, told] = await secretOf({ XDG_CONFIG_HOME: file });
+    expect([still, secret?.slice(0, 6)]).toEqual([0, 'whsec_']);
+    expect(told).toContain('cannot be kept');
   });
 });

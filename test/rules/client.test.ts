@@ -123,6 +123,31 @@ describe('a call', () => {
     expect(sent).toHaveLength(1);
   });
 
+  it('names the fields at fault and the request in the text of the error', async () => {
+    const textOf = async (body: object) => {
+      const { client } = clientOf([json(422, { status: 422, code: 'c', title: 'T', ...body })]);
+      return ((await settle(client.members.create(INVITATION))) as Error).message;
+    };
+    const errors = [
+      { path: 'body.email', message: 'Not an address', code: 'invalid_format' },
+      { path: 'body.role', message: 'Unknown', code: 'invalid_value' },
+    ];
+    expect(await textOf({ errors, detail: 'Two faults', request_id: 'r7' })).toBe(
+      '422 c: body.email: Not an address; body.role: Unknown (request r7)',
+    );
+    expect(await textOf({ errors, more_errors: true })).toMatch(/: Unknown; …$/);
+    expect(await textOf({ field: 'user_id', detail: 'None', request_id: 'r8' })).toBe(
+      '422 c: user_id: None (request r8)',
+    );
+    expect(await textOf({ request_id: 'r9' })).toBe('422 c: T (request r9)');
+  });
+
+  it('has the headers of the response in its error', async () => {
+    const { client } = clientOf([problem(422, 'validation_error', { 'x-request-id': 'r1' })]);
+    const error = (await settle(client.me.get())) as ApiError;
+    expect(error.headers.get('x-request-id')).toBe('r1');
+  });
+
   it('throws what is no response of the API, and keeps the cause', async () => {
     const { client } = clientOf([HUNG_UP], { maxRetries: 0 });
     const error = await settle(client.me.get());
@@ -130,6 +155,143 @@ describe('a call', () => {
     expect(error).toMatchObject({ cause: HUNG_UP });
     const gateway = clientOf([page()], { maxRetries: 0 });
     expect(await settle(gateway.client.me.get())).toBeInstanceOf(ConnectionError);
+  });
+});
+
+describe('a wrong base URL', () => {
+  it.each([
+    '',
+    'api.example.com/api/public/v1',
+    'localhost:3000/api/public/v1',
+    'ftp://api.example.com',
+    'https://api.example.com/v1?a=1',
+    'https://api.example.com/v1#a',
+  ])('throws at once, with the URL: %s', (baseUrl) => {
+    expect(() => clientOf([], { baseUrl })).toThrow(TypeError);
+    expect(() => clientOf([], { baseUrl })).toThrow(`not: ${baseUrl}`);
+  });
+
+  it('shows no password', () => {
+    const make = () => clientOf([], { baseUrl: 'https://kim:secret@api.example.com/v1' });
+    expect(make).toThrow('baseUrl must not have a user or a password (api.example.com).');
+  });
+
+  it.each([
+    ['a page with 404', 404, 1],
+    ['a redirect', 301, 1],
+    ['a page with 200, once again', 200, 2],
+  ])('that gets %s says so, with the URL', async (_name, status, attempts) => {
+    const { client, sent } = clientOf([new Response('<html>', { status })]);
+    const error = await settle(client.me.get());
+    expect(error).toBeInstanceOf(ConnectionError);
+    expect(error).toMatchObject({
+      status,
+      message:
+        `The response of GET https://team.example/api/public/v1/me is none of the API; its ` +
+        `status is ${status}. Is the base URL right? Most end with /api/public/v1.`,
+    });
+    expect(sent).toHaveLength(attempts);
+  });
+
+  it('whose host does not exist says so after one more attempt', async () => {
+    const cause = Object.assign(new Error('getaddrinfo'), { code: 'ENOTFOUND' });
+    const { client, sent } = clientOf([new TypeError('fetch failed', { cause })]);
+    expect(await settle(client.me.get())).toMatchObject({
+      message: 'No response of GET https://team.example/api/public/v1/me (ENOTFOUND).',
+    });
+    expect(sent).toHaveLength(2);
+  });
+});
+
+describe('a hook', () => {
+  it('is told of each response, with its headers, and of each repetition', async () => {
+    const limited = problem(429, 'rate_limited', { 'retry-after': '3' });
+    const seen: unknown[] = [];
+    const { client } = clientOf([limited, json(200, {}, { 'x-request-id': 'r2' })], {
+      onRetry: ({ operation, error, attempt, waitMs }) =>
+        seen.push([operation, error.message, attempt, Math.floor(waitMs / 1000)]),
+      onResponse: ({ status, attempt }) => seen.push([status, attempt]),
+    });
+    const ids: unknown[] = [];
+    const onResponse = ({ headers }: { readonly headers: Headers }) =>
+      ids.push(headers.get('x-request-id'));
+    await settle(client.members.get({ member_id: 'mem_1' }, { onResponse }));
+    expect(seen).toEqual([
+      [429, 1],
+      ['GET /users/{member_id}', '429 rate_limited: rate_limited (request r1)', 2, 3],
+      [200, 2],
+    ]);
+    expect(ids).toEqual([null, 'r2']);
+  });
+
+  it('is told once of each operation that will end', async () => {
+    const ending = json(
+      200,
+      { data: [] },
+      {
+        deprecation: '@1798761600',
+        sunset: 'Sat, 01 Jan 2028 00:00:00 GMT',
+        link: '<https://api.example.com/docs>; rel="deprecation"; type="text/html"',
+      },
+    );
+    const seen: unknown[] = [];
+    const { client } = clientOf([ending], { onDeprecation: (one) => seen.push(one) });
+    await client.members.list();
+    await client.members.list();
+    await client.cases.list();
+    const dates = {
+      since: new Date('2027-01-01T00:00:00Z'),
+      sunset: new Date('2028-01-01T00:00:00Z'),
+      link: 'https://api.example.com/docs',
+    };
+    expect(seen).toEqual([
+      { operation: 'GET /users', ...dates },
+      { operation: 'GET /cases', ...dates },
+    ]);
+    const odd = clientOf([json(200, {}, { deprecation: 'true', sunset: 'soon' })], {
+      onDeprecation: (one) => seen.push(one),
+    });
+    await odd.client.me.get();
+    expect(seen[2]).toEqual({ operation: 'GET /me', since: null, sunset: null, link: null });
+  });
+
+  it('ends the call with its error, and no attempt follows', async () => {
+    const onResponse = () => {
+      throw new Error('of the hook');
+    };
+    const { client, sent } = clientOf([json(200, {})], { onResponse });
+    expect(await settle(client.me.get())).toEqual(new Error('of the hook'));
+    expect(sent).toHaveLength(1);
+  });
+});
+
+describe('a budget', () => {
+  it('of all calls ends their repetitions in an outage, and successes refill it', async () => {
+    const answers: Answer[] = [HUNG_UP];
+    const { client, sent } = clientOf(answers, { retryBudget: 6 });
+    for (let n = 0; n < 3; n += 1) await settle(client.me.get());
+    // 1 + 4, 1 + 2, 1
+    expect(sent).toHaveLength(9);
+    answers[0] = json(200, {});
+    for (let n = 0; n < 10; n += 1) await settle(client.me.get());
+    answers[0] = HUNG_UP;
+    await settle(client.me.get());
+    expect(sent).toHaveLength(21);
+  });
+
+  it('is not spent by a 429, which says when to come again', async () => {
+    const limited = problem(429, 'rate_limited', { 'retry-after': '1' });
+    const { client, sent } = clientOf([limited], { retryBudget: 0 });
+    await settle(client.me.get());
+    expect(sent).toHaveLength(5);
+  });
+
+  it('of time begins no wait that would last longer', async () => {
+    const limited = problem(429, 'rate_limited', { 'retry-after': '20' });
+    const { client, sent, waits } = clientOf([limited], { totalTimeoutMs: 50_000 });
+    expect(await settle(client.me.get())).toMatchObject({ code: 'rate_limited' });
+    expect(sent).toHaveLength(3);
+    expect(waits().reduce((sum, ms) => sum + ms, 0)).toBeLessThan(50_000);
   });
 });
 

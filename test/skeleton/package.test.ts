@@ -2,7 +2,8 @@
 // node_modules of another project, from plain JavaScript. The samples of /docs/webhooks run there
 // against deliveries that our own sender makes.
 import { execFile, spawnSync } from 'node:child_process';
-import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -15,14 +16,24 @@ import type { AttemptResult } from '../../src/delivery/attempt-result.ts';
 import { createSender } from '../../src/delivery/sender.ts';
 import { deliveryHeaders, signingKeyOf } from '../../src/delivery/envelope.ts';
 import { eventExample } from '../../src/http/openapi/webhooks.ts';
+import { COMMAND, PACKAGE_NAME, tarballOf } from '../../src/client/package-name.ts';
 import type { WebhookEvent } from '../../src/client/webhook-verification.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const samples = join(root, 'src/http/docs/examples');
 const run = promisify(execFile);
 
+/** The Node that runs the tests, and another one that this machine has. */
+const NODES: [version: string, path: string][] = [process.execPath, '/usr/bin/node']
+  .filter((path) => existsSync(path))
+  .map((path) => [spawnSync(path, ['--version'], { encoding: 'utf8' }).stdout.trim(), path]);
+
 const SECRET = 'whsec_YmVpc3BpZWxnZWhlaW1uaXMtMzItYnl0ZXMtbGFuZyE';
 const BODY = JSON.stringify(eventExample('evaluation.completed'));
+
+const pingOperation = {
+  post: { requestBody: { content: { 'application/json': { example: eventExample('ping') } } } },
+};
 
 type Receive = (
   request: IncomingMessage,
@@ -33,6 +44,8 @@ type Receive = (
 
 let project: string;
 let packed: string[];
+/** The unpacked client package. */
+let client: string;
 let receiveWebhook: Receive;
 
 beforeAll(async () => {
@@ -46,6 +59,7 @@ beforeAll(async () => {
   const folder = join(project, 'node_modules/team-customer-api');
   await mkdir(folder, { recursive: true });
   await run('tar', ['-xzf', join(project, tarball.filename), '-C', folder, '--strip-components=1']);
+  await unpackClient();
   await writeFile(join(project, 'package.json'), '{"name":"receiver","type":"module"}');
   await cp(samples, project, { recursive: true });
   const sample = (await import(
@@ -57,6 +71,16 @@ beforeAll(async () => {
 }, 120_000);
 
 afterAll(() => rm(project, { recursive: true, force: true }));
+
+/** The package of customers, which the samples import. */
+async function unpackClient(): Promise<void> {
+  const built = join(project, 'built');
+  await run(process.execPath, [join(root, 'scripts/build-client.ts'), built], { cwd: root });
+  const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
+  client = join(project, 'node_modules', PACKAGE_NAME);
+  await mkdir(client, { recursive: true });
+  await run('tar', ['-xzf', join(built, tarballOf(version)), '-C', client, '--strip-components=1']);
+}
 
 /** Runs the npm that runs the tests, or else the one of PATH. */
 async function npm(...args: string[]): Promise<string> {
@@ -130,10 +154,15 @@ describe('the package', () => {
       'README.md',
       ...[
         'ask',
+        'base-url',
         'command-options',
         'command',
+        'error-texts',
         'forward',
+        'kept-secret',
         'listen',
+        'output',
+        'package-name',
         'retry-after',
         'trigger',
         'webhook-delivery',
@@ -146,7 +175,20 @@ describe('the package', () => {
   it('has a command that runs where only the package is', async () => {
     const command = join(project, 'node_modules/team-customer-api/dist/command.js');
     const { stdout } = await run(process.execPath, [command, '--help'], { cwd: project });
-    expect(stdout).toContain('team-customer-api listen --forward-to');
+    expect(stdout).toContain(`${COMMAND} listen --forward-to`);
+  });
+
+  it('has a synchronous verification under a name of its own, and under the old one', async () => {
+    const script = `
+      const both = require('team-customer-api/webhook-verification');
+      const results = [both.verifyWebhook, both.verifyWebhookSync].map((verify) => {
+        try { return verify('{}', {}, 'whsec_x'); } catch (error) { return error.reason; }
+      });
+      process.stdout.write(results.join());`;
+    const { stdout } = await run(process.execPath, ['--input-type=commonjs', '-e', script], {
+      cwd: project,
+    });
+    expect(stdout).toBe('signature_missing,signature_missing');
   });
 
   it('runs nothing when it is installed', async () => {
@@ -222,6 +264,59 @@ describe('the package', () => {
     const { status, stdout } = spawnSync(process.execPath, tsc, { cwd: project, encoding: 'utf8' });
     expect(stdout).toBe('');
     expect(status).toBe(0);
+  });
+});
+
+describe('the client package', () => {
+  it('has the command, whose one name npx takes, and cannot be published by mistake', async () => {
+    const text = await readFile(join(client, 'package.json'), 'utf8');
+    const { bin, name, private: isPrivate } = JSON.parse(text);
+    expect(name).toBe(PACKAGE_NAME);
+    expect(isPrivate).toBe(true);
+    expect(Object.values(bin)).toEqual(['./dist/command.js']);
+  });
+
+  it('has a README without open ends', async () => {
+    const text = await readFile(join(client, 'README.md'), 'utf8');
+    expect(text).toContain(`# ${PACKAGE_NAME}`);
+    expect(text).not.toContain('{{');
+    expect(text).not.toContain('](/');
+  });
+
+  it.each(NODES)('runs its command with %s', async (_version, node) => {
+    const command = join(client, 'dist/command.js');
+    const env = { PATH: process.env['PATH'], XDG_CONFIG_HOME: join(project, 'config') };
+    const start = (...args: string[]) =>
+      new Promise<{ code: unknown; said: string }>((done) => {
+        execFile(node, [command, ...args], { cwd: project, env }, (error, stdout, stderr) =>
+          done({ code: error?.code ?? 0, said: stdout + stderr }),
+        );
+      });
+    const url = await listen((_request, response) => {
+      response.setHeader('content-type', 'application/json');
+      response.end(JSON.stringify({ webhooks: { ping: pingOperation } }));
+    });
+    const { url: receiver, kept } = await startSample();
+    const args = ['trigger', 'ping', '--forward-to', receiver, '--secret', SECRET];
+    const { code, said } = await start(...args, '--api-url', url);
+    expect(said).toMatch(/ ping evt_example_\d+ -> 204 in /);
+    expect(code).toBe(0);
+    expect(kept).toHaveLength(1);
+    expect((await start('--help')).code).toBe(0);
+    expect((await start()).code).toBe(1);
+  });
+
+  it('is called by one name in all texts, and never by one that anybody can register', async () => {
+    const texts = ['README.md', 'tsconfig.json', 'src/admin-ui/EMBEDDING.md'];
+    for (const folder of ['src/http/docs/examples', 'src/http/docs/guides', 'test/clients'])
+      texts.push(...(await readdir(join(root, folder))).map((name) => join(folder, name)));
+    for (const file of texts) {
+      const text = await readFile(join(root, file), 'utf8');
+      const names = text.match(/@team-customer-api\/[\w-]+/g) ?? [];
+      expect([file, ...names]).toEqual([file, ...names.map(() => PACKAGE_NAME)]);
+      const calls = text.match(/npx [^\n]*team-customer[^\n]*/g) ?? [];
+      expect([file, ...calls.filter((call) => !call.startsWith(COMMAND))]).toEqual([file]);
+    }
   });
 });
 

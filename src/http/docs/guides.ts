@@ -7,11 +7,16 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { EVENT_API_VERSION, PERSONAL_EVENT_FIELDS } from '../../core/events.ts';
+import { COMMAND, PACKAGE_NAME, tarballOf } from '../../client/package-name.ts';
 import { PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX } from '../../core/page.ts';
 import { listFields } from '../openapi/webhooks.ts';
 import type { Block } from './block.ts';
 import { makeDirectives } from './directives.ts';
 import type { Page, Site } from './page.ts';
+
+const { version } = JSON.parse(
+  readFileSync(join(import.meta.dirname, '../../../package.json'), 'utf8'),
+) as { readonly version: string };
 
 interface Guide {
   readonly path: string;
@@ -52,6 +57,9 @@ function readGuide(site: Site, file: string): Block[] {
 function factsOf({ apiUrl }: Site): Readonly<Record<string, string>> {
   return {
     api_url: apiUrl,
+    client_package: PACKAGE_NAME,
+    client_command: COMMAND,
+    client_tarball: tarballOf(version),
     page_limit_default: String(PAGE_LIMIT_DEFAULT),
     page_limit_max: String(PAGE_LIMIT_MAX),
     personal_fields: listFields(PERSONAL_EVENT_FIELDS),

@@ -1,7 +1,7 @@
 import { buffer } from 'node:stream/consumers';
-import { verifyWebhook } from 'team-customer-api/webhook-verification';
+import { verifyWebhook } from '@team-customer-api/client';
 
-/** @import { WebhookEvent } from 'team-customer-api/webhook-verification' */
+/** @import { WebhookEvent } from '@team-customer-api/client' */
 
 /**
  * Responds to one delivery. In Express, call it before anything parses the body.
@@ -14,7 +14,7 @@ import { verifyWebhook } from 'team-customer-api/webhook-verification';
 export async function receiveWebhook(request, response, secret, keep) {
   let event;
   try {
-    event = verifyWebhook(await buffer(request), request.headers, secret);
+    event = await verifyWebhook(await buffer(request), request.headers, secret);
   } catch (error) {
     response.writeHead(400).end(String(error));
     return;

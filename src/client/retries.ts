@@ -1,0 +1,88 @@
+/**
+ * When a call is repeated, and how long it waits before.
+ *  * Repeated are: no response, a 429, a 503, a 500 (once), the 409 of a call that is still
+ *    running, and the page of a gateway. `Retry-After` says how long to wait; without it the waits
+ *    grow.
+ *  * Not repeated is what a wrong base URL gives: a redirect, or a 4xx that is none of the API. A
+ *    page with 2xx and an unknown host are repeated once, because a gateway or a resolver may be
+ *    starting.
+ *  * All calls of a client share a budget: an outage must not multiply the load of the API by five.
+ */
+import { reasonOf } from './error-texts.ts';
+import { ApiError, type ConnectionError } from './errors.ts';
+
+const FIRST_WAIT_MS = 500;
+const WAIT_MAX_MS = 8_000;
+/** A longer `Retry-After` is left to the caller, as that of the invitations of an hour. */
+const RETRY_AFTER_MAX_S = 60;
+const BUDGET = 100;
+/** So many successes give one repetition back. */
+const SUCCESSES = 10;
+/** The client is told to come again, so these are no sign of an outage. */
+const ASKED_TO_COME_AGAIN = new Set([409, 429]);
+
+/** What a client may still repeat. It holds one number. */
+export interface RetryBudget {
+  /** Returns whether the repetition may be made, and takes it from the budget. */
+  take(error: ApiError | ConnectionError): boolean;
+  giveBack(): void;
+}
+
+export function makeRetryBudget(most: number = BUDGET): RetryBudget {
+  // In parts of a repetition, so that it is a whole number.
+  const full = most * SUCCESSES;
+  let left = full;
+  return {
+    take: (error) => {
+      if (error instanceof ApiError && ASKED_TO_COME_AGAIN.has(error.status)) return true;
+      if (left < SUCCESSES) return false;
+      left -= SUCCESSES;
+      return true;
+    },
+    giveBack: () => {
+      left = Math.min(left + 1, full);
+    },
+  };
+}
+
+/** `retryAfterS`: what the response says, in seconds; null if nothing. `attempt` begins at 0. */
+export function isWorthRepeating(
+  error: ApiError | ConnectionError,
+  retryAfterS: number | null,
+  attempt: number,
+): boolean {
+  if (retryAfterS !== null && retryAfterS > RETRY_AFTER_MAX_S) return false;
+  const { status } = error;
+  if (!(error instanceof ApiError)) {
+    if (status === null) return attempt === 0 || reasonOf(error.cause) !== 'ENOTFOUND';
+    if (status >= 200 && status < 300) return attempt === 0;
+    return status >= 500 || status === 429 || status === 408;
+  }
+  if (status === 500) return attempt === 0;
+  if (status === 409) return retryAfterS !== null;
+  return status === 429 || status === 503;
+}
+
+/** Clients that were refused together must not come back together. */
+export function waitMsOf(retryAfterS: number | null, attempt: number): number {
+  const growing = Math.min(FIRST_WAIT_MS * 2 ** attempt, WAIT_MAX_MS);
+  const random = growing * (0.5 + Math.random() / 2);
+  return retryAfterS === null ? random : retryAfterS * 1000 + random / 4;
+}
+
+/** Rejects with the reason of the signal. */
+export function wait(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const stop = (): void => {
+      clearTimeout(timer);
+      // oxlint-disable-next-line typescript/prefer-promise-reject-errors -- as fetch does
+      reject(signal?.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', stop);
+      resolve();
+    }, ms);
+    if (signal?.aborted) stop();
+    else signal?.addEventListener('abort', stop, { once: true });
+  });
+}

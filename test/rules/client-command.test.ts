@@ -1,0 +1,96 @@
+// What the command prints, and which options it takes.
+import { describe, expect, it } from 'vitest';
+import { API_PATH } from '../../src/client/base-url.ts';
+import { readOptions } from '../../src/client/command-options.ts';
+import { secretFile } from '../../src/client/kept-secret.ts';
+import { hasColors, toJson, toLine } from '../../src/client/output.ts';
+import { BASE_PATH } from '../../src/http/api/exchange.ts';
+
+const EVENT = { id: 'evt_1', type: 'ping', created_at: '2026-11-02T09:22:00.000Z' };
+const forwarded = (status: number | null, response = '') => ({
+  event: EVENT,
+  status,
+  error: status === null ? 'ECONNREFUSED' : null,
+  ms: 12,
+  response,
+});
+
+describe('a line', () => {
+  it('has the time, type, id, status and milliseconds', () => {
+    const line = '2026-11-02T09:22:00.000Z ping evt_1 -> 204 in 12 ms';
+    expect(toLine(forwarded(204), false)).toBe(line);
+    expect(toLine(forwarded(null), false)).toContain('-> ECONNREFUSED in');
+    expect(toLine(forwarded(500, 'a\nb'), false)).toMatch(/ ms\n {4}a\n {4}b$/);
+  });
+
+  it.each([
+    [204, 32],
+    [418, 33],
+    [500, 31],
+    [null, 31],
+  ])('shows %s in colour %s', (status, color) => {
+    const line = toLine(forwarded(status), true);
+    expect(line).toContain(`-> \u001b[${color}m${status ?? 'ECONNREFUSED'}\u001b[0m in`);
+  });
+
+  it('has nothing that a terminal obeys, whatever the API and the receiver say', () => {
+    const event = { id: '\u001b[2J', type: '\u0007ping', created_at: '\u001b]0;x' };
+    const line = toLine({ ...forwarded(200, '\u001b[31mred\u009b'), event }, false);
+    expect(line).toBe(']0;x ping [2J -> 200 in 12 ms\n    [31mred');
+  });
+
+  it('of JSON is one line', () => {
+    const text = toJson(forwarded(500, 'a\nb'));
+    expect(text).not.toContain('\n');
+    expect(JSON.parse(text)).toEqual({
+      ...EVENT,
+      status: 500,
+      error: null,
+      ms: 12,
+      response: 'a\nb',
+    });
+  });
+
+  it('has colours only on a terminal that wants them', () => {
+    expect(hasColors(true, {})).toBe(true);
+    expect(hasColors(false, {})).toBe(false);
+    expect(hasColors(true, { NO_COLOR: '1' })).toBe(false);
+    expect(hasColors(true, { TERM: 'dumb' })).toBe(false);
+  });
+});
+
+describe('--api-url', () => {
+  const apiUrlOf = (url: string) =>
+    readOptions(['trigger', 'ping', '--forward-to', 'http://localhost:9', '--api-url', url], {})
+      .apiUrl;
+
+  it.each([
+    ['https://api.example.com', 'https://api.example.com/api/public/v1'],
+    ['https://api.example.com/', 'https://api.example.com/api/public/v1'],
+    ['https://api.example.com/api/public/v1', 'https://api.example.com/api/public/v1'],
+    ['https://api.example.com/api/public/v1/', 'https://api.example.com/api/public/v1'],
+    ['https://example.com/team/v1', 'https://example.com/team/v1'],
+  ])('%s means %s', (given, meant) => {
+    expect(apiUrlOf(given)).toBe(meant);
+  });
+
+  it('has the path of the service', () => {
+    expect(API_PATH).toBe(BASE_PATH);
+  });
+});
+
+it.each([
+  ['1h', 3_600_000],
+  ['90s', 90_000],
+  ['30d', 2_592_000_000],
+])('--replay %s is %s ms', (text, ms) => {
+  const args = ['listen', '--api-key', 'k', '--forward-to', 'http://localhost:9'];
+  expect(readOptions([...args, '--replay', text], {}).replayMs).toBe(ms);
+});
+
+it('keeps the secret where the system keeps settings', () => {
+  const end = 'team-customer-api/webhook-secret';
+  expect(secretFile({ HOME: '/home/kim' }, 'linux')).toBe(`/home/kim/.config/${end}`);
+  expect(secretFile({ HOME: '/home/kim', XDG_CONFIG_HOME: '/c' }, 'linux')).toBe(`/c/${end}`);
+  expect(secretFile({ APPDATA: '/appdata' }, 'win32')).toBe(`/appdata/${end}`);
+});
