@@ -1,11 +1,12 @@
 /** How the REST pipeline responds, and what it records about a request. */
+import type { OutgoingHttpHeaders } from 'node:http';
 import Negotiator from 'negotiator';
 import type { AnsweredCall } from '../../core/answered-call.ts';
 import type { ProblemError } from '../../core/problem.ts';
 import type { RateState } from './authentication/rate-limits.ts';
 import { isBodySmall } from './request-body.ts';
 import { DOCUMENT_PATH, type RestExchange, type RestOptions } from './exchange.ts';
-import { chooseEncoding } from './compress.ts';
+import { chooseEncoding, type ContentEncoding } from './compress.ts';
 import { etagHeader, isKnown, tagOf } from './etag.ts';
 import type { ApiResponse } from './idempotency.ts';
 import { hasHungUp } from './hang-up.ts';
@@ -28,7 +29,9 @@ export function answer(exchange: RestExchange, { status, body, location }: ApiRe
   if (location !== null) exchange.response.setHeader('Location', location);
   // Kept as text, because few problems are logged, and a replayed refusal is only text.
   if (status >= 400) exchange.problemText = body;
-  send(exchange, status, status < 400 ? 'application/json' : 'application/problem+json', body);
+  send(exchange, status, status < 400 ? 'application/json' : 'application/problem+json', {
+    body,
+  });
 }
 
 /**
@@ -40,26 +43,27 @@ export async function answerRead(
   { isCompressible }: CompiledRoute,
   { status, body }: ApiResponse,
 ): Promise<void> {
-  const { request, response, options } = exchange;
+  const { request, options } = exchange;
   const tag = tagOf(body);
   const wanted = isCompressible
     ? chooseEncoding(request.headers['accept-encoding'], body.length)
     : null;
-  if (isCompressible) response.setHeader('Vary', 'Accept-Encoding');
+  // Not by `setHeader`: Node writes headers faster that it gets all at once.
+  const headersFor = (encoding: ContentEncoding | null) => ({
+    ETag: etagHeader(tag, encoding),
+    ...(isCompressible && { Vary: 'Accept-Encoding' }),
+  });
   if (isKnown(request.headers['if-none-match'], tag)) {
-    response.setHeader('ETag', etagHeader(tag, wanted));
-    sendNothing(exchange);
+    sendNothing(exchange, headersFor(wanted));
     return;
   }
   const compressed = wanted && (await options.compress(Buffer.from(body), wanted));
   if (compressed === null || wanted === null) {
-    response.setHeader('ETag', etagHeader(tag, null));
-    send(exchange, status, 'application/json', body);
+    send(exchange, status, 'application/json', { body, headers: headersFor(null) });
     return;
   }
-  response.setHeader('ETag', etagHeader(tag, wanted));
-  response.setHeader('Content-Encoding', wanted);
-  send(exchange, status, 'application/json', compressed);
+  const headers = { ...headersFor(wanted), 'Content-Encoding': wanted };
+  send(exchange, status, 'application/json', { body: compressed, headers });
 }
 
 /** The status in the log of a request whose caller has hung up, as nginx has it. */
@@ -92,7 +96,7 @@ function send(
   exchange: RestExchange,
   status: number,
   contentType: string,
-  body: string | Buffer,
+  { body, headers }: { readonly body: string | Buffer; readonly headers?: OutgoingHttpHeaders },
 ): void {
   const { response, request } = exchange;
   const length = Buffer.byteLength(body);
@@ -101,6 +105,7 @@ function send(
     'Content-Length': length,
     'Content-Language': exchange.language,
     'Cache-Control': 'no-store',
+    ...headers,
     ...commonHeaders(exchange),
   });
   // ASCII is the same in both encodings, and Latin-1 is copied without checking each character.
@@ -109,12 +114,13 @@ function send(
 }
 
 /** Sends 304 with the headers of the response that it stands for. */
-function sendNothing(exchange: RestExchange): void {
+function sendNothing(exchange: RestExchange, headers: OutgoingHttpHeaders): void {
   const { response, language } = exchange;
   response
     .writeHead(304, {
       'Content-Language': language,
       'Cache-Control': 'no-store',
+      ...headers,
       ...commonHeaders(exchange),
     })
     .end();
