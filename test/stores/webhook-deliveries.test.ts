@@ -162,12 +162,11 @@ test('the start of a resend locks its endpoints, in their order', async () => {
 });
 
 describe('what a resend starts with', () => {
-  const countsOf = async (endpointId: string | null, until: string | null = null) => [
-    ...Array.from(
-      await resends.countFailed(twins.db, 'team_a', { ...WANTED, endpointId, until }),
-      ([id, { failed }]) => [id, failed] as const,
-    ),
-  ];
+  const countsOf = async (endpointId: string | null, until: string | null = null) => {
+    const wanted = { ...WANTED, endpointId, until };
+    const counted = await resends.countFailed(twins.db, 'team_a', wanted);
+    return Array.from(counted, ([id, { failed }]) => [id, failed]);
+  };
   const facts = async () =>
     (await inTransaction((tx) => resends.readStartFacts(tx, 'team_a', 'whe_1')))[0];
 

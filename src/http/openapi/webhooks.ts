@@ -115,6 +115,7 @@ export function withDataByType(event: oas31.SchemaObject): oas31.SchemaObject {
         properties: { type: { const: type, description: `For \`${type}\`.` } },
         unevaluatedProperties: true,
       },
+      // oxlint-disable-next-line unicorn/no-thenable -- a keyword of JSON Schema, no promise
       then: {
         unevaluatedProperties: true,
         properties: {
