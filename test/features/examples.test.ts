@@ -41,11 +41,18 @@ async function send({ method, url, body }: { method: string; url: string; body: 
 describe('the examples of the documentation', () => {
   it('filter lists of the demo team in a way that leaves something', async () => {
     const lists = demoSite().reference.operations.filter(({ method }) => method === 'GET');
-    const filters = lists.flatMap(({ path, parameters }) =>
+    const filled = lists.map(({ path, parameters }) => ({
+      parameters,
+      path: parameters.reduce(
+        (text, { name, example }) => text.replace(`{${name}}`, String(example)),
+        path as string,
+      ),
+    }));
+    const filters = filled.flatMap(({ path, parameters }) =>
       parameters
         .filter(({ name, place }) => place === 'query' && !['cursor', 'limit'].includes(name))
-        // A date in an example cannot follow the calendar.
-        .filter(({ name }) => !/since$|^until$|_before$/.test(name))
+        // A date in an example cannot follow the calendar, and an order needs a worker.
+        .filter(({ name }) => !/since$|^until$|_before$|^order$|^after$/.test(name))
         .map(({ name, example }) => `${path}?${name}=${example}`),
     );
     expect(filters.length).toBeGreaterThan(2);
@@ -58,8 +65,11 @@ describe('the examples of the documentation', () => {
 
   it('work on the demo team, each operation with its own', async () => {
     const site = demoSite();
-    // No request of the log can be known beforehand.
-    const known = site.reference.operations.filter(({ path }) => path !== '/requests/{request_id}');
+    // No request of the log can be known beforehand, and no bulk resend. To make one, the endpoint
+    // must be active; that of the demo team is paused, so that nothing leaves this machine.
+    const known = site.reference.operations.filter(
+      ({ path }) => path !== '/requests/{request_id}' && !path.includes('resend'),
+    );
     const operations = known.toSorted(
       (a, b) =>
         ORDER.indexOf(a.method) - ORDER.indexOf(b.method) ||

@@ -308,8 +308,11 @@ describe('the client package', () => {
 
   it('is called by one name in all texts, and never by one that anybody can register', async () => {
     const texts = ['README.md', 'tsconfig.json', 'src/admin-ui/EMBEDDING.md'];
-    for (const folder of ['src/http/docs/examples', 'src/http/docs/guides', 'test/clients'])
-      texts.push(...(await readdir(join(root, folder))).map((name) => join(folder, name)));
+    for (const folder of ['src/http/docs/examples', 'src/http/docs/guides', 'test/clients']) {
+      const entries = await readdir(join(root, folder), { withFileTypes: true });
+      const files = entries.filter((entry) => entry.isFile());
+      texts.push(...files.map(({ name }) => join(folder, name)));
+    }
     for (const file of texts) {
       const text = await readFile(join(root, file), 'utf8');
       const names = text.match(/@team-customer-api\/[\w-]+/g) ?? [];

@@ -127,7 +127,7 @@ export const deliveriesInput = z.object({
     }),
   event_type: ofType.meta({
     description: 'Only deliveries of this type of event.',
-    examples: ['training.completed'],
+    examples: ['assignment.created'],
   }),
   since: dateTimeInput.optional().meta({
     description:

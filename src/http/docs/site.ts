@@ -40,6 +40,11 @@ export function createSite(options: SiteOptions): Site {
   };
 }
 
+/** The page is about one language. */
+function inLanguage(language: string, { page }: NavigationLink): NavigationLink {
+  return { page: { ...page, language } };
+}
+
 /** The navigation, with every page in it. */
 export function navigationOf(site: Site): NavigationGroup[] {
   const guide = (path: string, title: string, description: string): NavigationLink => {
@@ -91,10 +96,13 @@ export function navigationOf(site: Site): NavigationGroup[] {
           'Client library',
           'Call the API from JavaScript and TypeScript, with types, paging and retries.',
         ),
-        guide(
-          '/docs/python',
-          'Python library',
-          'Call the API from Python, with types, paging and retries, also by asyncio.',
+        inLanguage(
+          'python',
+          guide(
+            '/docs/python',
+            'Python library',
+            'Call the API from Python, with types, paging and retries, also by asyncio.',
+          ),
         ),
         guide(
           '/docs/privacy',

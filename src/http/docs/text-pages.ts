@@ -42,7 +42,7 @@ export function llmsIndex(site: Site, navigation: readonly NavigationGroup[]): s
 export function llmsFull(site: Site, pages: readonly Page[], language: string): string {
   const reader = { language, hasAllPages: true };
   return pages
-    .filter(({ isHistory }) => isHistory !== true)
+    .filter((page) => page.isHistory !== true && (page.language ?? language) === language)
     .map((page) => markdownPage(site, page, reader))
     .join('\n\n---\n\n');
 }
