@@ -149,6 +149,7 @@ describe.skipIf(skipped !== null)(`npm run migrate on Citus${because(skipped)}`,
     // For processes of the version before, on plain Postgres only.
     expect(await triggers(url)).toEqual([
       'api_key_directory',
+      'assignment_change',
       'crm_objection_set_connection',
       'evaluation_set_person',
     ]);

@@ -35,7 +35,7 @@ export function lockAssignments(
 const COMPLETE = statement(
   'assignments.complete',
   `update assignment
-   set status = 'done', completed_training_id = $3, updated_at = clock_timestamp()
+   set status = 'done', completed_training_id = $3, updated_at = statement_timestamp()
    where team_id = $1 and id = $2`,
 );
 

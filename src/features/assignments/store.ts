@@ -206,7 +206,7 @@ export const CHANGEABLE = ['status', 'note', 'due_date', 'external_ref'] as cons
 const UPDATE = statement(
   'assignments.update',
   `update assignment
-   set ${assigned(CHANGEABLE, 3)}, updated_at = clock_timestamp()
+   set ${assigned(CHANGEABLE, 3)}, updated_at = statement_timestamp()
    where team_id = $1 and id = $2`,
 );
 
@@ -253,7 +253,7 @@ export async function removeAssignment(
 const REVOKE_OPEN = statement(
   'assignments.revokeOpen',
   `update assignment
-   set status = 'revoked', updated_at = clock_timestamp()
+   set status = 'revoked', updated_at = statement_timestamp()
    where team_id = $1 and member_id = $2 and status = 'open'`,
 );
 

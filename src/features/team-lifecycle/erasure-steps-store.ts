@@ -29,7 +29,7 @@ function unlinkStep(): Step {
          for update skip locked
        ), changed as (
          update assignment
-         set completed_training_id = null, updated_at = clock_timestamp()
+         set completed_training_id = null, updated_at = statement_timestamp()
          where team_id = $1 and ctid = any (array(select ctid from picked))
        )
        select array[id] as position
