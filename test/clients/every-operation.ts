@@ -93,6 +93,11 @@ async function changeWebhooks(): Promise<void> {
   const ids: string[] = [];
   for await (const { id } of webhooks.listEndpoints()) ids.push(id);
   require(ids.includes(endpoint_id), 'listed');
+  require((await webhooks.getEndpoint({ endpoint_id })).status === 'active', 'read');
+  const since = '2026-01-01T00:00:00Z';
+  const { id: resend_id } = await webhooks.resendDeliveries({ endpoint_id, since });
+  require((await webhooks.getResend({ resend_id })).endpoint_id === endpoint_id, 'a resend');
+  require((await webhooks.cancelResend({ resend_id })).id === resend_id, 'no resend any more');
   const paused = await webhooks.updateEndpoint({ endpoint_id, status: 'disabled' });
   require(paused.status === 'disabled', 'paused');
   const rotated = await webhooks.rotateSecret({ endpoint_id, grace_s: 60 });

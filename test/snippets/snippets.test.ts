@@ -51,8 +51,9 @@ for (const { id, label, write } of LANGUAGES) {
         deprecation: null,
       });
       const operations = site.reference.operations
-        // No request of the log can be known beforehand.
-        .filter(({ path }) => path !== '/requests/{request_id}')
+        // No request of the log can be known beforehand, and no bulk resend; the endpoint of the
+        // demo team is paused, so that none can be made.
+        .filter(({ path }) => path !== '/requests/{request_id}' && !path.includes('resend'))
         .toSorted(
           (a, b) =>
             ORDER.indexOf(a.method) - ORDER.indexOf(b.method) ||

@@ -205,11 +205,6 @@ export function successHeaders(endpoint: DescribedEndpoint): oas31.HeadersObject
   return toRefs(names);
 }
 
-/** The headers of the 304 of a read. */
-export function unchangedHeaders(endpoint: DescribedEndpoint): oas31.HeadersObject {
-  return toRefs([...ALWAYS, ...namesOfDeprecation(endpoint), 'ETag']);
-}
-
 /** Whether a success tells the tag of what it shows. */
 function hasTag({ method, isConditional }: Endpoint): boolean {
   return method === 'GET' || (method === 'PATCH' && isConditional);

@@ -6,7 +6,6 @@ import {
   problemHeaders,
   requestHeaders,
   successHeaders,
-  unchangedHeaders,
   type DescribedEndpoint,
 } from './headers.ts';
 import { codesByStatus, describeCodes, problemExample, problemRef } from './problems.ts';
@@ -50,7 +49,6 @@ export function describeOperation(
     ...describeBody(endpoint, generated, shared),
     responses: {
       [endpoint.successStatus]: describeSuccess(endpoint),
-      ...(endpoint.method === 'GET' && { 304: describeUnchanged(endpoint) }),
       ...Object.fromEntries(
         [...codesByStatus(endpoint)].map(([status, codes]) => [
           status,
@@ -137,11 +135,6 @@ function describeSuccess(endpoint: DescribedEndpoint): oas31.ResponseObject {
       },
     },
   };
-}
-
-function describeUnchanged(endpoint: DescribedEndpoint): oas31.ResponseObject {
-  const description = 'The representation is still the one that `If-None-Match` names. No body.';
-  return { description, headers: unchangedHeaders(endpoint) };
 }
 
 function describeProblems(

@@ -168,6 +168,11 @@ def change_webhooks() -> None:
     endpoint_id = endpoint["id"]
     require((endpoint.get("secret") or "").startswith("whsec_"), "a secret")
     require(endpoint_id in [one["id"] for one in webhooks.list_endpoints()], "listed")
+    require(webhooks.get_endpoint(endpoint_id=endpoint_id)["status"] == "active", "read")
+    begin = datetime(2026, 1, 1, tzinfo=timezone.utc)
+    resend_id = webhooks.resend_deliveries(endpoint_id=endpoint_id, since=begin)["id"]
+    require(webhooks.get_resend(resend_id=resend_id)["endpoint_id"] == endpoint_id, "a resend")
+    require(webhooks.cancel_resend(resend_id=resend_id)["id"] == resend_id, "no resend any more")
     paused = webhooks.update_endpoint(endpoint_id=endpoint_id, status="disabled")
     require(paused["status"] == "disabled", "paused")
     rotated = webhooks.rotate_secret(endpoint_id=endpoint_id, grace_s=60)
