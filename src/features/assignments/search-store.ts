@@ -5,7 +5,7 @@ import { isAfter, newestFirst, positionValues, type Keyset } from '../../db/keys
 import { listed } from '../../db/rows.ts';
 import type { FoundRow } from '../../db/search.ts';
 import { EXTERNAL_ID_MAX_CHARACTERS, STATUSES } from './rules.ts';
-import { ASSIGNMENT_COLUMNS, COLUMNS, type AssignmentRow } from './store.ts';
+import { ASSIGNMENT_COLUMNS, COLUMNS, PAGE_WITH_MEMBERS, type AssignmentRow } from './store.ts';
 
 /** An assignment with the time of its place in the list. */
 export interface FoundAssignment extends AssignmentRow {
@@ -100,15 +100,7 @@ function searchText(named: readonly Filter[]): string {
    select ${ASSIGNMENT_COLUMNS}, a.at, last.at as reached_at, last.id as reached_id
    from (values (1)) one
    left join last on true
-   left join (
-     page a
-     join (
-       select id, user_id, email
-       from member
-       where team_id = $1 and id = any (array(select member_id from page))
-       offset 0
-     ) m on m.id = a.member_id
-   ) on true
+   left join (${PAGE_WITH_MEMBERS}) on true
    ${newestFirst(['a.at', 'a.id'])}`;
 }
 

@@ -18,8 +18,19 @@ export interface AssignmentRow extends RowOf<'Assignment', (typeof COLUMNS)[numb
 export const ASSIGNMENT_COLUMNS = `${listed(COLUMNS, 'a.')}, m.user_id as member_user_id,
      m.email as member_email`;
 
-// The page's recipients are looked up by their ids, each once: the index scan sorts out those that
-// come again. With a plain join the planner may read all members of the team.
+/**
+ * SQL: the assignments `a` of `page` with their recipients `m`. These are looked up by their ids,
+ * each once: the index scan sorts out those that come again. With a plain join the planner may read
+ * all members of the team.
+ */
+export const PAGE_WITH_MEMBERS = `page a
+   join (
+     select id, user_id, email
+     from member
+     where team_id = $1 and id = any (array(select member_id from page))
+     offset 0
+   ) m on m.id = a.member_id`;
+
 const LIST = statement<AssignmentRow>(
   'assignments.list',
   `with page as materialized (
@@ -30,13 +41,7 @@ const LIST = statement<AssignmentRow>(
      ${newestFirst(BY_CREATION, '$2')}
    )
    select ${ASSIGNMENT_COLUMNS}
-   from page a
-   join (
-     select id, user_id, email
-     from member
-     where team_id = $1 and id = any (array(select member_id from page))
-     offset 0
-   ) m on m.id = a.member_id
+   from ${PAGE_WITH_MEMBERS}
    ${newestFirst(['a.created_at', 'a.id'])}`,
 );
 
