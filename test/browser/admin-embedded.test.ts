@@ -313,6 +313,14 @@ describe.skipIf(SKIPPED !== '')(`the admin page in the host application${SKIPPED
     expect(await page.getByRole('alert').count()).toBe(0);
   });
 
+  it('opens at an address whose end is spoilt', async () => {
+    const { page } = await openByLink('/admin/keys');
+    await page.goto('about:blank');
+    await page.goto(`${api.url}/admin/keys#from-host=%`);
+    await page.getByRole('heading', { name: 'API keys' }).waitFor();
+    expect(page.url()).toBe(`${api.url}/admin/keys`);
+  });
+
   it('does not go round in circles when the token is refused', async () => {
     const { port } = host.address() as AddressInfo;
     const wrong = createHostApp({ ...person, serviceUrl: api.url, authSecret: 'another secret' });

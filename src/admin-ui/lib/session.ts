@@ -141,9 +141,9 @@ function missService(): void {
 }
 
 /** Whether a host application has just led here. The address says it until the page is loaded. */
-const CAME_FROM_HOST = /^#from-host=(.*)$/.exec(location.hash);
-if (CAME_FROM_HOST) {
-  rememberHost(decodeURIComponent(CAME_FROM_HOST[1] ?? ''));
+const CAME_FROM_HOST = new URLSearchParams(location.hash.slice(1)).get('from-host');
+if (CAME_FROM_HOST !== null) {
+  rememberHost(CAME_FROM_HOST);
   history.replaceState(null, '', location.pathname + location.search);
 }
 
@@ -155,7 +155,7 @@ if (CAME_FROM_HOST) {
 export async function startSession(): Promise<void> {
   await loadSession();
   const [place, other] = IS_FRAMED ? [] : placesOfSignIn();
-  if (state.kind !== 'none' || CAME_FROM_HOST || !place || other) return;
+  if (state.kind !== 'none' || CAME_FROM_HOST !== null || !place || other) return;
   if (await answers(place.origin)) location.replace(place.href);
   else change({ kind: 'host_down' });
 }

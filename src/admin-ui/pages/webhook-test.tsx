@@ -94,10 +94,11 @@ function Example({ type }: { readonly type: string }) {
           {({ data }) => (
             <CodeBlock
               label={t.webhooks.testExample}
-              text={data
-                .filter((one) => one.type === type)
-                .map((one) => JSON.stringify({ type, test: true, data: one.data }, null, 2))
-                .join('')}
+              text={JSON.stringify(
+                { type, test: true, data: data.find((one) => one.type === type)?.data },
+                null,
+                2,
+              )}
             />
           )}
         </Loaded>
