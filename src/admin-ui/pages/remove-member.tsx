@@ -2,9 +2,9 @@ import { useMutation, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { atLeast, useFormat } from '../i18n/format.ts';
 import { useTexts } from '../i18n/language.ts';
-import { api } from '../lib/api.ts';
+import { api, type RouterOutputs } from '../lib/api.ts';
 import { Confirm } from '../ui/confirm.tsx';
-import { Loaded } from '../ui/states.tsx';
+import { Loaded, type QueryLike } from '../ui/states.tsx';
 import { nameOf, type Member, type MemberTask } from './member-name.ts';
 
 /** Removes somebody who leaves, and shows what they have: rights, open assignments, keys. */
@@ -13,34 +13,35 @@ export function RemoveMember({ member, onDone, onClose }: MemberTask) {
   const remove = useMutation(
     api.v1.members.remove.mutationOptions({ onSuccess: () => onDone(t.members.removed) }),
   );
+  const leaver = useQuery({
+    ...api.admin.members.leaver.queryOptions({ member_id: member.id }),
+    // Who is gone cannot be asked about.
+    enabled: !remove.isPending,
+  });
   return (
     <Confirm
       title={t.members.removeTitle(nameOf(member))}
       hint={t.members.removeHint}
       action={t.members.remove}
-      mutation={remove}
+      // Nobody confirms before the dialog says what is lost, nor while it asks about the member.
+      mutation={{ isPending: remove.isPending || leaver.isFetching, error: remove.error }}
       onConfirm={() => remove.mutate({ member_id: member.id })}
       onClose={onClose}
     >
-      <Holdings member={member} isLeaving={remove.isPending} />
+      <Holdings member={member} leaver={leaver} />
     </Confirm>
   );
 }
 
 function Holdings({
   member: { id, rights },
-  isLeaving,
+  leaver,
 }: {
   readonly member: Member;
-  readonly isLeaving: boolean;
+  readonly leaver: QueryLike<RouterOutputs['admin']['members']['leaver']>;
 }) {
   const t = useTexts();
   const format = useFormat();
-  const leaver = useQuery({
-    ...api.admin.members.leaver.queryOptions({ member_id: id }),
-    // Who is gone cannot be asked about.
-    enabled: !isLeaving,
-  });
   const keys = useQuery(api.admin.apiKeys.list.queryOptions({ limit: 200 }));
   const own = (keys.data?.data ?? []).filter(
     ({ state, creator }) => state === 'active' && creator.member_id === id,
