@@ -1,18 +1,28 @@
 import { hash, randomBytes } from 'node:crypto';
+import type { Mode } from './sandbox.ts';
 
-const FORM = /^svck_live_([0-9A-Za-z]{8,32})_([0-9A-Za-z]{20,100})$/;
+/**
+ * The prefix of a test key begins with `t`, which is no hexadecimal digit, and that of a live key
+ * never does. Constraints of the database hold the prefix to the kind of its team, so a key whose
+ * word and prefix agree opens no team of the other kind.
+ */
+const TEST_MARK = 't';
+const LIVE = 'live_(?<live>(?!t)[0-9A-Za-z]{8,32})';
+const TEST = 'test_(?<test>t[0-9A-Za-z]{7,31})';
+const FORM = new RegExp(`^svck_(?:${LIVE}|${TEST})_(?<secret>[0-9A-Za-z]{20,100})$`);
 
 /** Makes a new key. Store only `prefix` and `secretHash`, and show `key` once. */
-export function makeApiKey(): { key: string; prefix: string; secretHash: Buffer } {
-  const prefix = randomBytes(8).toString('hex');
+export function makeApiKey(mode: Mode): { key: string; prefix: string; secretHash: Buffer } {
+  const prefix = (mode === 'test' ? TEST_MARK : '') + randomBytes(8).toString('hex');
   const secret = randomBytes(32).toString('hex');
-  return { key: `svck_live_${prefix}_${secret}`, prefix, secretHash: hashSecret(secret) };
+  return { key: `svck_${mode}_${prefix}_${secret}`, prefix, secretHash: hashSecret(secret) };
 }
 
 /** Returns the two parts of a key, or null if the text does not have the form of a key. */
 export function parseApiKey(text: string): { prefix: string; secret: string } | null {
-  const match = FORM.exec(text);
-  return match?.[1] && match[2] ? { prefix: match[1], secret: match[2] } : null;
+  const { live, test, secret } = FORM.exec(text)?.groups ?? {};
+  const prefix = live ?? test;
+  return prefix && secret ? { prefix, secret } : null;
 }
 
 /**

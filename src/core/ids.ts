@@ -22,6 +22,7 @@ const PREFIXES = {
   event: 'evt',
   job: 'job',
   auditEntry: 'aud',
+  sandboxMail: 'mail',
 } as const;
 
 export type IdKind = keyof typeof PREFIXES;

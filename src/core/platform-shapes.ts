@@ -3,6 +3,7 @@
  * the ids in REST requests, so the length of an id is limited here.
  */
 import { z } from 'zod';
+import { isSandbox, SANDBOX_END } from './sandbox.ts';
 import { id } from './shapes.ts';
 
 /**
@@ -21,8 +22,15 @@ const INT4_MAX = 2_147_483_647;
 /** An id that the host application made. */
 export const hostId = id.max(ID_MAX_CHARACTERS);
 
-/** The input that every procedure about one team has. */
-export const teamInput = { team_id: hostId };
+/**
+ * The input that every procedure about one team has. A sandbox is no team of the host application,
+ * which records nothing in it.
+ */
+export const teamInput = {
+  team_id: hostId.refine((text) => !isSandbox(text), {
+    error: `An id of a team does not end with ${SANDBOX_END}.`,
+  }),
+};
 
 /** A text of the host application. null and undefined: there is none. */
 export const hostText = z.string().max(TEXT_MAX_CHARACTERS).nullable().optional();

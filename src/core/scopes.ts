@@ -1,3 +1,5 @@
+import type { Mode } from './sandbox.ts';
+
 /** Every scope that an API key can have, and what it allows. The documentation keeps this order. */
 export const SCOPE_DESCRIPTIONS = {
   'users:read': 'Read members.',
@@ -11,8 +13,18 @@ export const SCOPE_DESCRIPTIONS = {
   'catalog:read': "Read the catalog within the team's effective policy.",
   'analytics:read': 'Read aggregated team analytics.',
   'webhooks:manage': 'Manage webhook endpoints, send tests, retry and list deliveries.',
+  'sandbox:write': 'Play events in the sandbox and reset it. Only test keys can have it.',
 } as const;
 
 export type Scope = keyof typeof SCOPE_DESCRIPTIONS;
 
-export const SCOPES = Object.keys(SCOPE_DESCRIPTIONS) as readonly Scope[];
+/** The scopes that a test key can have. */
+export const TEST_SCOPES = Object.keys(SCOPE_DESCRIPTIONS) as readonly Scope[];
+
+/** The scopes that a live key can have. */
+export const SCOPES: readonly Scope[] = TEST_SCOPES.filter((scope) => scope !== 'sandbox:write');
+
+/** The scopes that keys of this mode can have. */
+export function scopesOf(mode: Mode): readonly Scope[] {
+  return mode === 'test' ? TEST_SCOPES : SCOPES;
+}

@@ -39,8 +39,10 @@ export const TENANT_TABLES = {
   team_block: { entry_id: 'text' },
   catalog_release: { entry_id: 'text' },
   team_catalog_entry: { id: 'text' },
+  sandbox_mail: { id: 'text' },
   team_counter: { bucket: 'text' },
   spent_token: { id: 'text' },
+  sandbox: { id: 'text' },
 } as const satisfies Readonly<Record<string, Readonly<Record<string, KeyType>>>>;
 
 export type TenantTable = keyof typeof TENANT_TABLES;

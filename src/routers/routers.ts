@@ -19,6 +19,9 @@ import { platformMembers } from '../features/members/platform-router.ts';
 import { members } from '../features/members/router.ts';
 import { adminRequests } from '../features/requests/admin-router.ts';
 import { requests } from '../features/requests/router.ts';
+import { adminSandbox } from '../features/sandbox/admin-router.ts';
+import { platformSandbox } from '../features/sandbox/platform-router.ts';
+import { sandbox } from '../features/sandbox/router.ts';
 import { teamLifecycle } from '../features/team-lifecycle/router.ts';
 import { teamSettings } from '../features/team-settings/router.ts';
 import { platformTrainings } from '../features/trainings/platform-router.ts';
@@ -44,6 +47,7 @@ export const v1 = router({
   crm,
   webhooks: { ...webhookEndpoints, ...webhookDeliveries },
   events,
+  sandbox,
 });
 
 /** For the team's admins in the app. One line per feature. */
@@ -60,11 +64,12 @@ export const admin = router({
   requests: adminRequests,
   crm: adminCrm,
   alerts,
+  sandbox: adminSandbox,
 });
 
 /** For services of the host application. One line per feature. */
 export const platform = router({
-  teams: teamLifecycle,
+  teams: { ...teamLifecycle, ...platformSandbox },
   members: platformMembers,
   trainings: platformTrainings,
   evaluations: platformEvaluations,

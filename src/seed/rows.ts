@@ -3,6 +3,7 @@ import { makeApiKey } from '../core/api-key.ts';
 import { encrypt } from '../core/encryption.ts';
 import { EVENT_API_VERSION, EVENTS, SUBSCRIBABLE_EVENTS } from '../core/events.ts';
 import { makeWebhookSecret, newId } from '../core/ids.ts';
+import { modeOf } from '../core/sandbox.ts';
 import { SCOPES } from '../core/scopes.ts';
 import { toInstant } from '../core/shapes.ts';
 import { webhookSecretContext } from '../features/webhook-endpoints/rules.ts';
@@ -127,7 +128,7 @@ export function makeKeyRow(
   { team, now }: RowContext,
   input: SeedTeam['api_keys'][number],
 ): { row: SeedKey; key: string } {
-  const { key, prefix, secretHash } = makeApiKey();
+  const { key, prefix, secretHash } = makeApiKey(modeOf(team.id));
   const row = {
     team_id: team.id,
     id: newId('apiKey'),

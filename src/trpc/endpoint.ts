@@ -11,7 +11,7 @@ import type { Scope } from '../core/scopes.ts';
 import type { Tx } from '../db/client.ts';
 import { runCall, type CurrentState, type WithheldOutput } from './call.ts';
 import { runRepeatable, type Context } from './context.ts';
-import { refuseUnstorableJson, requireScope, requireTeam } from './guards.ts';
+import { refuseUnstorableJson, requireMode, requireScope, requireTeam } from './guards.ts';
 import { t } from './init.ts';
 import type { Meta, Operation, ProblemCauses } from './operation.ts';
 import { protect, showerFor, type Protection, type ProtectionOf } from './protection.ts';
@@ -21,6 +21,8 @@ export interface Declaration<I extends z.ZodType, O extends z.ZodType, P = undef
   readonly path: `/${string}`;
   /** null: any valid key will do. */
   readonly scope: Scope | null;
+  /** `test`: for a live key there is no such path. */
+  readonly mode?: 'test';
   readonly tag: string;
   readonly summary: string;
   readonly description: string;
@@ -167,13 +169,16 @@ function operationOf<I extends z.ZodType, O extends z.ZodType, P>(
   declaration: Declaration<I, O, P>,
   work: Work<I, O, P>,
 ): Operation {
-  const { method, path, scope, prepare } = declaration;
+  const { method, path, scope, mode = null, prepare } = declaration;
   const name = `${method} ${path}`;
   const { check, show } = protect({ ...declaration, name, isRead: method === 'GET' });
   const keep = keeperOf(declaration);
   const currentOf = currentReader(declaration);
   return {
-    guard: (ctx) => requireScope(ctx.actor, scope),
+    guard: (ctx) => {
+      requireMode(ctx.team.id, mode);
+      requireScope(ctx.actor, scope);
+    },
     parse: (ctx, rawInput) => {
       refuseUnstorableJson(rawInput);
       const input = declaration.input.parse(rawInput);
@@ -281,7 +286,7 @@ function metaOf(
   if (method === 'POST') errors.push('conflict', 'idempotency_mismatch');
   if (method !== 'GET') errors.push('bad_request');
   if (declaration.current !== undefined) errors.push('precondition_failed');
-  if (path.includes('{')) errors.push('not_found');
+  if (path.includes('{') || declaration.mode) errors.push('not_found');
   return {
     openapi: { method, path, summary, description, tags: [tag] },
     access: 'admins',
@@ -290,6 +295,7 @@ function metaOf(
       method,
       path,
       scope,
+      mode: declaration.mode ?? null,
       includes: declaration.includes ?? {},
       successStatus: declaration.successStatus ?? 200,
       errors: [...new Set(errors)],
@@ -308,12 +314,14 @@ function metaOf(
 function impliedCauses({
   method,
   path,
-}: Pick<Declaration<z.ZodType, z.ZodType>, 'method' | 'path'>): ProblemCauses {
+  mode,
+}: Pick<Declaration<z.ZodType, z.ZodType>, 'method' | 'path' | 'mode'>): ProblemCauses {
   const parameter = /\{(\w+)\}/.exec(path)?.[1];
   return {
     ...(method === 'POST' && {
       conflict: 'A call with the same `Idempotency-Key` is still running.',
     }),
+    ...(mode && { not_found: 'The key is a live one: only a sandbox has this.' }),
     ...(parameter !== undefined && {
       not_found: `The team has nothing with this \`${parameter}\`.`,
     }),

@@ -3,6 +3,7 @@ import { requireAccess, type Access } from '../core/access.ts';
 import type { Actor } from '../core/actor.ts';
 import { findJsonFault } from '../core/json.ts';
 import { insufficientScope, invalidInput, ProblemError } from '../core/problem.ts';
+import { isSandbox } from '../core/sandbox.ts';
 import type { Scope } from '../core/scopes.ts';
 import type { CallerContext, Context } from './context.ts';
 
@@ -23,6 +24,14 @@ export function requireTeam(ctx: CallerContext, access: Access): Context {
 export function requireActor({ actor }: CallerContext): Actor {
   if (actor) return actor;
   throw new ProblemError('unauthorized');
+}
+
+/** Throws `not_found` for an operation of sandboxes in a live team. null: one of every team. */
+export function requireMode(teamId: string, mode: 'test' | null): void {
+  if (mode === null || isSandbox(teamId)) return;
+  throw new ProblemError('not_found', {
+    detail: 'Only a sandbox has this. Call it with a test key (svck_test_…).',
+  });
 }
 
 /**

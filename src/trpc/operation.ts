@@ -14,7 +14,7 @@ import type { Context } from './context.ts';
  * perform. The REST pipeline reads the input after `guard` and checks idempotency after `parse`.
  */
 export interface Operation {
-  /** Throws `insufficient_scope`. */
+  /** Throws `insufficient_scope`, and `not_found` for the wrong mode. */
   readonly guard: (ctx: Context) => void;
   /** Throws a `ZodError`, and `privacy_restricted` where the declaration asks for it. */
   readonly parse: (ctx: Context, rawInput: unknown) => OperationCall;
@@ -29,6 +29,8 @@ export interface RestFacts {
   readonly path: `/${string}`;
   /** null: any valid key will do (GET /me). */
   readonly scope: Scope | null;
+  /** `test`: the operation is one of sandboxes alone. null: it is one of every team. */
+  readonly mode: 'test' | null;
   /** The scope that each value of the parameter `include` also needs. */
   readonly includes: Readonly<Record<string, Scope>>;
   readonly successStatus: 200 | 201 | 202;

@@ -91,15 +91,24 @@ describe('a stored secret is bound to its table, column, team and row, for good:
 
 describe('an API key', () => {
   it('has a prefix to find it by, and a secret of which only the hash is stored', () => {
-    const { key, prefix, secretHash } = makeApiKey();
+    const { key, prefix, secretHash } = makeApiKey('live');
     const parts = parseApiKey(key);
     expect(parts?.prefix).toBe(prefix);
     expect(hashSecret(parts?.secret ?? '')).toEqual(secretHash);
   });
 
+  it('of a sandbox has another word and another prefix', () => {
+    const { key, prefix } = makeApiKey('test');
+    expect(key).toMatch(/^svck_test_t[0-9a-f]{16}_[0-9a-f]{64}$/);
+    expect(parseApiKey(key)?.prefix).toBe(prefix);
+    expect(parseApiKey(key.replace('svck_test', 'svck_live'))).toBeNull();
+    const { key: live } = makeApiKey('live');
+    expect(parseApiKey(live.replace('svck_live', 'svck_test'))).toBeNull();
+  });
+
   it('has a secret of 256 random bits', () => {
-    expect(makeApiKey().key).toMatch(/^svck_live_[0-9a-f]{16}_[0-9a-f]{64}$/);
-    expect(makeApiKey().key).not.toBe(makeApiKey().key);
+    expect(makeApiKey('live').key).toMatch(/^svck_live_[0-9a-f]{16}_[0-9a-f]{64}$/);
+    expect(makeApiKey('live').key).not.toBe(makeApiKey('live').key);
   });
 
   it.each([
@@ -107,6 +116,9 @@ describe('an API key', () => {
     'svck_live_',
     'Bearer svck_live_0123456789abcdef_0123456789abcdef0123',
     'svck_test_0123456789abcdef_0123456789abcdef0123',
+    'svck_live_t123456789abcdef_0123456789abcdef0123',
+    'svck_test_t123456_0123456789abcdef0123',
+    'svck_both_t123456789abcdef_0123456789abcdef0123',
     'svck_live_short_0123456789abcdef0123',
     'svck_live_0123456789abcdef_tooshort',
     'svck_live_0123456789abcdef_0123456789abcdef0123 ',

@@ -63,6 +63,8 @@ export const GUARDS: Readonly<Record<Table, Guard>> = {
   alert_subscription: FREE,
   team_counter: FREE,
   spent_token: FREE,
+  sandbox: OF_TEAM,
+  sandbox_mail: FREE,
 };
 
 /** Statements that need no guard, by the beginning of their names, and why. */

@@ -1,5 +1,6 @@
 import type { ClientBase } from 'pg';
 import { DIMENSIONS } from '../../core/dimensions.ts';
+import type { Tx } from '../../db/client.ts';
 import { statement } from '../../db/statement.ts';
 
 /**
@@ -17,10 +18,15 @@ export async function rebuildRollups(
   client: Pick<ClientBase, 'query'>,
   teamId: string,
 ): Promise<void> {
-  for (const { text } of [DELETE_PEOPLE, DELETE_WEEKS, INSERT_PEOPLE, INSERT_WEEKS]) {
-    await client.query(text, [teamId]);
-  }
+  for (const { text } of rebuilding()) await client.query(text, [teamId]);
 }
+
+/** The same in a transaction of the service. Does not wait: see `Tx.send`. */
+export function sendRebuilding(tx: Tx, teamId: string): void {
+  for (const step of rebuilding()) tx.send(step, [teamId]);
+}
+
+const rebuilding = () => [DELETE_PEOPLE, DELETE_WEEKS, INSERT_PEOPLE, INSERT_WEEKS];
 
 const DELETE_PEOPLE = statement(
   'rollups.deletePeople',

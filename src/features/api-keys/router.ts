@@ -1,4 +1,5 @@
 import { pageResponse } from '../../core/page.ts';
+import { modeOf } from '../../core/sandbox.ts';
 import { toInstant } from '../../core/shapes.ts';
 import { changeContextOf, type Context } from '../../trpc/context.ts';
 import { appProcedure } from '../../trpc/procedures.ts';
@@ -38,7 +39,10 @@ export const apiKeys = {
     access: 'admins',
     input: schema.templatesInput,
     output: schema.templates,
-  }).query(({ ctx }) => toTemplates(ctx.language, service.TEMPLATES)),
+  }).query(({ ctx }) => {
+    const mode = modeOf(ctx.team.id);
+    return toTemplates(ctx.language, mode, service.templatesOf(mode));
+  }),
 
   create: appProcedure({
     access: 'schnittstellen',

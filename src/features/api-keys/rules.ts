@@ -22,6 +22,7 @@
  *    confirmation is a change.
  *  * Besides the two templates of the specification, the app offers one for each of three usual
  *    purposes: HR, BI and an LMS. They come first, since each allows less.
+ *  * In a sandbox a template with every scope comes first: nothing there can be harmed.
  *  * A key that is both revoked and expired has the state `revoked`. Both depend on the database's
  *    clock, as in authentication.
  *  * With a plan without the API, creation and rotation throw `api_disabled`. Listing and revoking
@@ -36,7 +37,8 @@ import type { Actor } from '../../core/actor.ts';
 import type { Localized } from '../../core/language.ts';
 import { hasApi } from '../../core/plans.ts';
 import { invalidField, ProblemError } from '../../core/problem.ts';
-import { SCOPES, type Scope } from '../../core/scopes.ts';
+import type { Mode } from '../../core/sandbox.ts';
+import { SCOPES, scopesOf, TEST_SCOPES, type Scope } from '../../core/scopes.ts';
 
 /** The maximum number of live keys per team. */
 export const LIVE_KEYS_MAX = 50;
@@ -54,8 +56,7 @@ export interface Template {
 
 const READ_SCOPES = SCOPES.filter((scope) => scope.endsWith(':read'));
 
-/** The sets of scopes that the app offers for a new key, those that allow least first. */
-export const TEMPLATES: readonly Template[] = [
+const TEMPLATES: readonly Template[] = [
   {
     id: 'members_only',
     name: { de: 'Personal: nur Mitglieder', en: 'HR: members only' },
@@ -103,9 +104,31 @@ export const TEMPLATES: readonly Template[] = [
   },
 ];
 
-/** Removes duplicates, and sorts the scopes in the order of `SCOPES`. */
+const EVERYTHING: Template = {
+  id: 'everything',
+  name: { de: 'Alles ausprobieren', en: 'Try everything' },
+  purpose: {
+    de: 'Sieht und ändert alles in der Sandbox und spielt dort Ereignisse.',
+    en: 'Sees and changes everything in the sandbox, and plays events there.',
+  },
+  scopes: TEST_SCOPES,
+};
+
+/** The sets of scopes that the app offers for a new key, those that allow least first. */
+export function templatesOf(mode: Mode): readonly Template[] {
+  return mode === 'test' ? [EVERYTHING, ...TEMPLATES] : TEMPLATES;
+}
+
+/** Removes duplicates, and sorts the scopes in the order of `TEST_SCOPES`. */
 export function inOrder(scopes: readonly Scope[]): Scope[] {
-  return SCOPES.filter((scope) => scopes.includes(scope));
+  return TEST_SCOPES.filter((scope) => scopes.includes(scope));
+}
+
+/** Throws `validation_error` (field `scopes`) for a scope that keys of this mode cannot have. */
+export function requireScopesOf(mode: Mode, scopes: readonly Scope[]): void {
+  const foreign = scopes.filter((scope) => !scopesOf(mode).includes(scope));
+  if (foreign.length > 0)
+    throw invalidField('scopes', `Only test keys can have ${foreign.join(', ')}.`);
 }
 
 /** Throws `api_disabled` for a plan without the API: authentication would refuse its keys. */

@@ -3,7 +3,7 @@ import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import { pageOf, pageQuery } from '../../core/page.ts';
 import { personal, secretField } from '../../core/private-fields.ts';
-import { SCOPES } from '../../core/scopes.ts';
+import { TEST_SCOPES } from '../../core/scopes.ts';
 import { dateTime, dateTimeInput, id, listOf } from '../../core/shapes.ts';
 
 const NAME_MAX = 100;
@@ -17,7 +17,9 @@ export const apiKey = z.object({
   id: z.string().meta({ description: 'The value for `key_id`, not the key itself.' }),
   name: z.string(),
   prefix: z.string().meta({
-    description: 'The public part of the key, `svck_live_<prefix>_…`, to recognize it by.',
+    description:
+      'The public part of the key, `svck_live_<prefix>_…`, to recognize it by. That of a ' +
+      'test key begins with `t`.',
   }),
   scopes: z.array(z.string()),
   creator: z.object({
@@ -109,7 +111,7 @@ export const createInput = z.strictObject({
     .min(1)
     .max(NAME_MAX)
     .meta({ description: 'Unique among all keys that the team has or had.' }),
-  scopes: listOf(z.enum(SCOPES), { min: 1, max: SCOPES_MAX }).meta({
+  scopes: listOf(z.enum(TEST_SCOPES), { min: 1, max: SCOPES_MAX }).meta({
     description: 'Fixed for the life of the key.',
   }),
   allowed_ips: listOf(network, { min: 1, max: ALLOWED_IPS_MAX })

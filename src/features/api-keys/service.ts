@@ -2,6 +2,7 @@ import { makeApiKey } from '../../core/api-key.ts';
 import { newId } from '../../core/ids.ts';
 import { readPage, type Page, type PageQuery } from '../../core/page.ts';
 import { unknownId } from '../../core/problem.ts';
+import { modeOf } from '../../core/sandbox.ts';
 import type { Scope } from '../../core/scopes.ts';
 import type { Db, Tx } from '../../db/client.ts';
 import { lockTeam } from '../../db/team-lock.ts';
@@ -12,7 +13,7 @@ import type { DatabaseTime, KeyRow } from './store.ts';
 
 const LIST = 'api_keys';
 
-export { requireCreator, TEMPLATES } from './rules.ts';
+export { requireCreator, templatesOf } from './rules.ts';
 
 /** Lists keys in any state, newest first. Throws `validation_error` for a foreign cursor. */
 export async function listKeys(
@@ -70,12 +71,13 @@ export interface IssuedKey {
 
 /**
  * Opens a transaction. Throws `api_disabled`, `forbidden` (the actor is no member),
- * `validation_error` (field `expires_at` or `name`).
+ * `validation_error` (field `expires_at`, `name` or `scopes`).
  */
 export async function createKey(db: Db, by: KeyChangeContext, wanted: NewKey): Promise<IssuedKey> {
   const { context, plan, now } = by;
   const { teamId, at } = context;
   rules.requirePlanWithApi(plan);
+  rules.requireScopesOf(modeOf(teamId), wanted.scopes);
   rules.requireFuture(wanted.expiresAt, at);
   return db.transaction(async (tx) => {
     lockTeam(tx, teamId);
@@ -202,7 +204,7 @@ async function issueKey(
   const { teamId, actor, at } = context;
   const { name, scopes, allowedIps, expiresAt } = wanted;
   const creatorId = rules.requireCreator(actor);
-  const { key, prefix, secretHash } = makeApiKey();
+  const { key, prefix, secretHash } = makeApiKey(modeOf(teamId));
   const id = newId('apiKey');
   await store.insertKey(tx, teamId, {
     id,

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { Language, Localized } from '../../core/language.ts';
-import { SCOPE_DESCRIPTIONS, type Scope } from '../../core/scopes.ts';
+import type { Mode } from '../../core/sandbox.ts';
+import { SCOPE_DESCRIPTIONS, scopesOf, type Scope } from '../../core/scopes.ts';
 import type { apiKey, createdApiKey, templates } from './schema.ts';
 import type { KeyRow } from './store.ts';
 
@@ -23,9 +24,10 @@ export function toCreatedApiKey(issued: {
   return { ...toApiKey(issued.row), key: issued.key };
 }
 
-/** The templates with their names in that language, and all scopes with their descriptions. */
+/** The templates with their names in that language, and the scopes of keys of this mode. */
 export function toTemplates(
   language: Language,
+  mode: Mode,
   offered: readonly {
     readonly id: string;
     readonly name: Localized;
@@ -40,9 +42,9 @@ export function toTemplates(
       purpose: purpose[language],
       scopes: [...scopes],
     })),
-    scopes: Object.entries(SCOPE_DESCRIPTIONS).map(([scope, description]) => ({
+    scopes: scopesOf(mode).map((scope) => ({
       scope,
-      description,
+      description: SCOPE_DESCRIPTIONS[scope],
     })),
   };
 }

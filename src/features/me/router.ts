@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { describePrivacy } from '../../core/privacy.ts';
+import { modeOf } from '../../core/sandbox.ts';
 import { endpoint } from '../../trpc/endpoint.ts';
 import { meOutput } from './schema.ts';
 
@@ -21,6 +22,7 @@ export const me = {
       output: {
         tenant_id: 'team_demo',
         kind: 'team',
+        mode: 'live',
         scopes: ['users:read', 'trainings:read'],
         rate_limit_per_min: 600,
         privacy: { member_detail_enabled: true },
@@ -29,6 +31,7 @@ export const me = {
   }).query(({ ctx }) => ({
     tenant_id: ctx.team.id,
     kind: ctx.team.plan,
+    mode: modeOf(ctx.team.id),
     scopes: ctx.actor.kind === 'api_key' ? [...ctx.actor.scopes] : [],
     rate_limit_per_min: ctx.team.rateLimitPerMinute,
     privacy: describePrivacy(ctx.privacy),

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { SCOPES } from '../../core/scopes.ts';
+import { MODES } from '../../core/sandbox.ts';
+import { TEST_SCOPES } from '../../core/scopes.ts';
 import { knownText } from '../../core/shapes.ts';
 
 /** The team, the scopes and the limits of a key. */
@@ -9,7 +10,8 @@ export const meOutput = z
     kind: knownText(['team', 'enterprise'])
       .nullable()
       .meta({ description: 'The plan of the team.' }),
-    scopes: z.array(knownText(SCOPES)).meta({ description: 'What the key may do.' }),
+    mode: knownText(MODES).meta({ description: '`test`: the key is of a sandbox.' }),
+    scopes: z.array(knownText(TEST_SCOPES)).meta({ description: 'What the key may do.' }),
     rate_limit_per_min: z
       .int()
       .nullable()

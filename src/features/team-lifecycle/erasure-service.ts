@@ -8,6 +8,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { notFound } from '../../core/problem.ts';
+import { sandboxIdOf } from '../../core/sandbox.ts';
 import type { Db } from '../../db/client.ts';
 import { record } from '../../db/outbox.ts';
 import { readChangeContext, type PlatformChangeContext } from '../../db/team-privacy.ts';
@@ -17,8 +18,8 @@ import { eraseJob } from './jobs.ts';
 import * as rules from './rules.ts';
 
 /**
- * Marks the team for its erasure and enqueues the job. A repeated call changes nothing. Opens a
- * transaction. Throws `not_found`, and `conflict` unless the team has ended.
+ * Marks the team and its sandbox for their erasure and enqueues the job. A repeated call changes
+ * nothing. Opens a transaction. Throws `not_found`, and `conflict` unless the team has ended.
  */
 export async function requestErasure(db: Db, context: PlatformChangeContext): Promise<void> {
   const { teamId, at } = context;
@@ -29,6 +30,7 @@ export async function requestErasure(db: Db, context: PlatformChangeContext): Pr
     rules.requireEnded(team.status);
     const current = await readChangeContext(tx, context);
     await store.markErasing(tx, teamId, at);
+    await store.markErasing(tx, sandboxIdOf(teamId), at);
     record(tx, current, {
       audit: { action: 'team.erasure_requested', targetId: teamId },
       jobs: [eraseJob()],

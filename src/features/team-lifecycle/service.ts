@@ -79,6 +79,7 @@ export async function updateTeam(
     if (changes.length === 0) return before;
     const row: store.TeamRow = { ...before, ...Object.fromEntries(changes) };
     await store.updateTeam(tx, row);
+    await store.updateSandbox(tx, row);
     record(tx, await readChangeContext(tx, context), {
       audit: {
         action: 'team.updated',

@@ -1,6 +1,7 @@
 import { SCHNITTSTELLEN } from '../../core/access.ts';
 import type { MemberStatus, Role } from '../../core/actor.ts';
 import type { Language } from '../../core/language.ts';
+import { sandboxIdOf } from '../../core/sandbox.ts';
 import type { PLANS } from '../../core/plans.ts';
 import { statement, type Tx } from '../../db/client.ts';
 import { listed, selectionOf, type RowOf } from '../../db/rows.ts';
@@ -106,6 +107,12 @@ export function findTeamForUpdate(tx: Tx, teamId: string): Promise<TeamRow | nul
 /** Writes all fields of a team. */
 export async function updateTeam(tx: Tx, team: TeamRow): Promise<void> {
   await tx.prisma.team.updateMany({ where: { id: team.id }, data: CHANGES.toData(team) });
+}
+
+/** The plan and the status of its sandbox, if it has one, are those of the team. */
+export async function updateSandbox(tx: Tx, { id, plan, status }: TeamRow): Promise<void> {
+  const where = { id: sandboxIdOf(id) };
+  await tx.prisma.team.updateMany({ where, data: { plan, status } });
 }
 
 /** A live member, of whom one is the owner. */

@@ -3,6 +3,7 @@ import type { OutgoingHttpHeaders } from 'node:http';
 import Negotiator from 'negotiator';
 import type { AnsweredCall } from '../../core/answered-call.ts';
 import type { ProblemError } from '../../core/problem.ts';
+import { isSandbox } from '../../core/sandbox.ts';
 import type { RateState } from './authentication/rate-limits.ts';
 import { isBodySmall } from './request-body.ts';
 import { DOCUMENT_PATH, type RestExchange, type RestOptions } from './exchange.ts';
@@ -164,8 +165,9 @@ function isTag(header: string | undefined, etag: string): boolean {
 }
 
 function commonHeaders(exchange: RestExchange): Record<string, string | number> {
-  const rate = exchange.authentication?.rate ?? unknownRate(exchange.options);
+  const { rate = unknownRate(exchange.options), tenant } = exchange.authentication ?? {};
   return {
+    ...(tenant && isSandbox(tenant.team.id) && { 'Svc-Mode': 'test' }),
     'X-Content-Type-Options': 'nosniff',
     'X-Request-Id': exchange.requestId,
     'RateLimit-Limit': rate.limit,

@@ -66,6 +66,19 @@ export async function authenticateCaller(
   return row;
 }
 
+const FIND_SANDBOX = statement<TeamRow>(
+  'http.findSandbox',
+  `select plan, status as team_status, language, rate_limit_per_min,
+     member_detail_enabled, leaderboard_enabled
+   from team
+   where id = $1 and erasing_since is null`,
+);
+
+/** The facts of a sandbox; null if there is none. */
+export function findSandboxFacts(db: Db, sandboxId: string): Promise<TeamRow | null> {
+  return db.queryFirst(FIND_SANDBOX, [sandboxId]);
+}
+
 /** The name of the team of a session. */
 export async function findTeamName(db: Db, teamId: string): Promise<string> {
   const where = { id: teamId };

@@ -1,11 +1,13 @@
 import type { Actor } from '../../core/actor.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Privacy } from '../../core/privacy.ts';
-import type { Queries } from '../../db/client.ts';
+import { ProblemError } from '../../core/problem.ts';
+import { isSandbox, SANDBOX_OWNER, sandboxIdOf } from '../../core/sandbox.ts';
+import type { Db, Queries } from '../../db/client.ts';
 import type { TeamFacts } from '../../trpc/context.ts';
 import type { RateLimits, RateState } from '../api/authentication/rate-limits.ts';
 import { teamFactsOf } from '../api/authentication/team-facts.ts';
-import { authenticateCaller, type MemberRow } from './caller-store.ts';
+import { authenticateCaller, findSandboxFacts, type MemberRow } from './caller-store.ts';
 import type { VerifiedToken } from './token.ts';
 
 /** The caller of the tRPC API, with the current facts from the database. */
@@ -46,7 +48,7 @@ export async function findCaller(
   },
 ): Promise<CallerAuthentication> {
   const { token, ip, calls, limits, clock } = request;
-  const identity = token?.identity ?? null;
+  const identity = identityOf(token);
   if (identity?.kind === 'platform') {
     const actor = { kind: 'platform', id: identity.service } as const;
     const caller = { actor, team: null, privacy: null, enabled: true };
@@ -62,6 +64,30 @@ export async function findCaller(
     caller: identity && row.member_id !== null ? toCaller(identity.teamId, row) : null,
     rate: { limit: row.bucket_limit, remaining: row.bucket_remaining, resetS: row.reset_s },
     counted: row.counted,
+  };
+}
+
+/** Nobody signs in to a sandbox: its members are played. Its admins come from the live team. */
+function identityOf(token: VerifiedToken | null): VerifiedToken['identity'] | null {
+  const identity = token?.identity ?? null;
+  return identity?.kind === 'user' && isSandbox(identity.teamId) ? null : identity;
+}
+
+/**
+ * The caller in the sandbox of their team: its owner, with the role and the rights that the caller
+ * has in the live team now. `db` is asked for the sandbox. Throws `not_found` if there is none.
+ */
+export async function enterSandbox(caller: Caller, db: (sandboxId: string) => Db): Promise<Caller> {
+  const { actor, team, enabled } = caller;
+  // A service of the host application has no team, and so no sandbox.
+  if (actor.kind !== 'user' || !team) return caller;
+  const sandboxId = sandboxIdOf(team.id);
+  const row = await findSandboxFacts(db(sandboxId), sandboxId);
+  if (!row) throw new ProblemError('not_found', { detail: 'The team has no sandbox.' });
+  return {
+    actor: { ...actor, id: SANDBOX_OWNER.memberId },
+    ...teamFactsOf(sandboxId, row),
+    enabled: enabled && row.team_status === 'active',
   };
 }
 

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { CATALOG_KINDS } from '../../core/catalog-kinds.ts';
 import { insufficientScope, PROBLEMS, ProblemError, type ProblemCode } from '../../core/problem.ts';
 import type { Endpoint } from '../../routers/endpoints.ts';
-import { SCOPES } from '../../core/scopes.ts';
+import { TEST_SCOPES } from '../../core/scopes.ts';
 import { knownText } from '../../core/shapes.ts';
 import { refTo } from './schemas.ts';
 import { stillRunning } from '../api/idempotency.ts';
@@ -70,7 +70,7 @@ export const problem = z
       description:
         'The id that is unknown or not visible. Only with `kombination_ungueltig`, and not always.',
     }),
-    required_scope: knownText(SCOPES)
+    required_scope: knownText(TEST_SCOPES)
       .optional()
       .meta({ description: 'The scope that the key lacks. Only with `insufficient_scope`.' }),
     retry_after: z

@@ -1,0 +1,34 @@
+/**
+ * A sandbox is a team of its own, beside the live team that it belongs to. Which team that is, is
+ * said by its id alone: nothing that could be written wrongly into a row says it again.
+ */
+
+/** `test`: of a sandbox. */
+export const MODES = ['live', 'test'] as const;
+export type Mode = (typeof MODES)[number];
+
+/** No team of the host application has an id with this end (`platform-shapes.ts`). */
+export const SANDBOX_END = ':sandbox';
+
+/** The sandbox of a live team has this id, so there is one at most. */
+export function sandboxIdOf(liveId: string): string {
+  return liveId + SANDBOX_END;
+}
+
+export function isSandbox(teamId: string): boolean {
+  return teamId.endsWith(SANDBOX_END);
+}
+
+export function modeOf(teamId: string): Mode {
+  return isSandbox(teamId) ? 'test' : 'live';
+}
+
+/**
+ * The first member of every sandbox. The live team's admins act as this member there, with the role
+ * and the rights that they have in the live team at that moment.
+ */
+export const SANDBOX_OWNER = {
+  memberId: 'mem_sandbox_owner',
+  userId: 'usr_sandbox_owner',
+  email: 'owner@sandbox.example',
+} as const;

@@ -1,0 +1,33 @@
+import { changeContextOf } from '../../trpc/context.ts';
+import { appProcedure } from '../../trpc/procedures.ts';
+import * as schema from './schema.ts';
+import * as service from './service.ts';
+import { toSandbox } from './view.ts';
+
+/** The team's sandbox. Called in the live team, and in the sandbox itself. */
+export const adminSandbox = {
+  get: appProcedure({
+    access: 'admins',
+    input: schema.nothing,
+    output: schema.maybeSandbox,
+  }).query(async ({ ctx }) => {
+    const found = await service.findSandbox(ctx.db, ctx.team.id);
+    return { sandbox: found && toSandbox(found) };
+  }),
+
+  create: appProcedure({
+    access: 'admins',
+    input: schema.createInput,
+    output: schema.sandbox,
+  }).mutation(async ({ ctx, input }) =>
+    toSandbox(await service.createSandbox(ctx.db, changeContextOf(ctx), input.scenario)),
+  ),
+
+  reset: appProcedure({
+    access: 'admins',
+    input: schema.resetInput,
+    output: schema.sandbox,
+  }).mutation(async ({ ctx, input }) =>
+    toSandbox(await service.resetSandbox(ctx.db, changeContextOf(ctx), input.scenario)),
+  ),
+};

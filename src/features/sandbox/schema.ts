@@ -1,0 +1,42 @@
+import { z } from 'zod';
+import { teamInput } from '../../core/platform-shapes.ts';
+import { dateTime, knownText } from '../../core/shapes.ts';
+import { SCENARIOS } from './rules.ts';
+
+const scenario = z.enum(SCENARIOS).meta({
+  description:
+    '`typical`: a team of twelve with 60 trainings in twelve weeks. `large`: 10,000 trainings. ' +
+    '`empty`: only an owner and a catalog.',
+});
+
+/** A sandbox as its team sees it. */
+export const sandbox = z
+  .object({
+    tenant_id: z.string().meta({ description: 'The id of the sandbox as a team.' }),
+    scenario: knownText(SCENARIOS).meta({ description: 'What the last reset filled it with.' }),
+    created_at: dateTime.meta({ description: 'When it was created.' }),
+    reset_at: dateTime.meta({ description: 'When its scenario was brought back last.' }),
+    speed: z.int().meta({
+      description: 'The retry schedule of its webhook endpoints runs so many times as fast.',
+    }),
+    suspended_until: dateTime
+      .nullable()
+      .meta({ description: 'Until then its team is suspended, because that is being played.' }),
+    receivers_fail_until: dateTime.nullable().meta({
+      description: 'Until then its webhook endpoints fail, because that is being played.',
+    }),
+  })
+  .meta({ description: 'A team to rehearse on.' });
+
+export const nothing = z.object({});
+/** Left out: the scenario that it has. */
+export const resetInput = z.strictObject({ scenario: scenario.optional() });
+export const createInput = z.strictObject({ scenario: scenario.default('typical') });
+
+export const platformCreateInput = z.strictObject({
+  ...teamInput,
+  scenario: scenario.default('typical'),
+});
+
+/** `sandbox`: null if there is none. */
+export const maybeSandbox = z.object({ sandbox: sandbox.nullable() });

@@ -1,0 +1,362 @@
+import { SCHNITTSTELLEN } from '../../core/access.ts';
+import type { Role, MemberStatus } from '../../core/actor.ts';
+import { SANDBOX_OWNER } from '../../core/sandbox.ts';
+import { statement, type Db, type Statement, type Tx } from '../../db/client.ts';
+import { selectionOf, type RowOf } from '../../db/rows.ts';
+import type { TenantTable } from '../../db/tenant-tables.ts';
+import type { Scenario } from './rules.ts';
+import type { Content } from './scenario.ts';
+
+const SANDBOX = selectionOf('Sandbox', [
+  'team_id',
+  'scenario',
+  'created_at',
+  'reset_at',
+  'speed',
+  'suspended_until',
+  'receivers_fail_until',
+]);
+
+/** What a sandbox has beside a team. */
+export type SandboxRow = RowOf<
+  'Sandbox',
+  | 'team_id'
+  | 'scenario'
+  | 'created_at'
+  | 'reset_at'
+  | 'speed'
+  | 'suspended_until'
+  | 'receivers_fail_until'
+>;
+
+/** The sandbox, or null. */
+export async function findSandbox(db: Db, sandboxId: string): Promise<SandboxRow | null> {
+  const found = await db.prisma.sandbox.findFirst({
+    where: { teamId: sandboxId },
+    select: SANDBOX.select,
+  });
+  return found && SANDBOX.toRow(found);
+}
+
+/** What a sandbox takes over from its live team. */
+export interface LiveTeam {
+  readonly name: string;
+  readonly plan: string;
+  readonly status: string;
+  readonly language: string;
+  readonly rate_limit_per_min: number;
+}
+
+const LOCK_LIVE = statement<LiveTeam>(
+  'sandbox.lockLiveTeam',
+  `select name, plan, status, language, rate_limit_per_min
+   from team
+   where id = $1 and erasing_since is null
+   for no key update`,
+);
+
+/** The live team, locked until the transaction ends; null if there is none. */
+export function lockLiveTeam(tx: Tx, liveId: string): Promise<LiveTeam | null> {
+  return tx.queryFirst(LOCK_LIVE, [liveId]);
+}
+
+/** A sandbox to create. */
+export interface NewSandbox {
+  readonly id: string;
+  readonly live: LiveTeam;
+  readonly seats: number;
+  readonly requestsPerMinute: number;
+  readonly scenario: Scenario;
+  readonly at: Date;
+}
+
+/** Inserts the team, its owner and what makes it a sandbox. The live team must be locked. */
+export async function insertSandbox(tx: Tx, sandbox: NewSandbox): Promise<void> {
+  const { id: teamId, live, seats, requestsPerMinute, scenario, at } = sandbox;
+  const { name, plan, status, language } = live;
+  await tx.prisma.team.createMany({
+    data: [
+      {
+        id: teamId,
+        name,
+        plan,
+        status,
+        seats,
+        language,
+        rateLimitPerMin: requestsPerMinute,
+        createdAt: at,
+      },
+    ],
+  });
+  await tx.prisma.sandbox.createMany({
+    data: [{ teamId, scenario, createdAt: at, resetAt: at }],
+  });
+  const { memberId, userId, email } = SANDBOX_OWNER;
+  await tx.prisma.person.createMany({ data: [{ teamId, id: userId }] });
+  await tx.prisma.member.createMany({
+    data: [
+      {
+        teamId,
+        id: memberId,
+        userId,
+        email,
+        role: 'owner' satisfies Role,
+        status: 'active' satisfies MemberStatus,
+        rights: [SCHNITTSTELLEN],
+        joinedAt: at,
+        createdAt: at,
+      },
+    ],
+  });
+}
+
+/** Keeps that the scenario was brought back. What was being played is over. */
+export async function markReset(
+  tx: Tx,
+  sandboxId: string,
+  { scenario, at }: { readonly scenario: Scenario; readonly at: Date },
+): Promise<void> {
+  await tx.prisma.sandbox.updateMany({
+    where: { teamId: sandboxId },
+    data: { scenario, resetAt: at, suspendedUntil: null, receiversFailUntil: null, warnedAt: null },
+  });
+}
+
+/** What a reset removes, children before parents. All but the owner of the members and people. */
+const REMOVED: readonly (readonly [table: TenantTable, left?: string])[] = [
+  ['crm_objection'],
+  ['crm_deal'],
+  ['crm_connection'],
+  ['analytics_person_week'],
+  ['analytics_person'],
+  ['training_case'],
+  ['evaluation'],
+  ['training'],
+  ['assignment'],
+  ['member_block'],
+  ['invitation_resend'],
+  ['sandbox_mail'],
+  ['member', SANDBOX_OWNER.memberId],
+  ['person', SANDBOX_OWNER.userId],
+  ['team_block'],
+  ['catalog_release'],
+  ['team_catalog_entry'],
+];
+
+const UNLINK = statement(
+  'sandbox.unlinkCompletions',
+  `update assignment
+   set completed_training_id = null
+   where team_id = $1 and completed_training_id is not null`,
+  { because: 'pipelined' },
+);
+
+const REMOVALS = REMOVED.map(([table, left]) =>
+  statement(
+    `sandbox.remove.${table}`,
+    `delete from ${table} where team_id = $1${left === undefined ? '' : ` and id <> '${left}'`}`,
+    { because: 'pipelined' },
+  ),
+);
+
+// In the order of `seed/remove-store.ts`. Whoever adds a row that needs one of these has committed,
+// or waits and then finds it gone.
+const LOCKS = (['crm_connection', 'training_case', 'member', 'person', 'assignment'] as const).map(
+  (table) =>
+    statement(
+      `sandbox.lock.${table}`,
+      `select count(*)
+       from (
+         select
+         from ${table}
+         where team_id = $1
+         order by id
+         for update
+       ) locked`,
+    ),
+);
+
+/** Removes what a scenario writes. Does not wait: see `Tx.send`. The team must be locked. */
+export function removeContent(tx: Tx, sandboxId: string): void {
+  for (const removal of [...LOCKS, UNLINK, ...REMOVALS]) tx.send(removal, [sandboxId]);
+}
+
+function insertionOf(table: TenantTable, columns: readonly string[]) {
+  const names = columns.join(', ');
+  return statement(
+    `sandbox.insert.${table}`,
+    `insert into ${table} (team_id, ${names})
+     select $1, ${names}
+     from json_populate_recordset(null::${table}, $2::json)`,
+  );
+}
+
+const MEMBER_COLUMNS = [
+  'id',
+  'user_id',
+  'email',
+  'role',
+  'status',
+  'rights',
+  'joined_at',
+  'created_at',
+  'invited_at',
+  'invitation_sent_at',
+  'ended_at',
+];
+const ASSIGNMENT_COLUMNS = [
+  'id',
+  'member_id',
+  'status',
+  'title',
+  'situation_id',
+  'personality_id',
+  'due_date',
+  'focus_dimension',
+  'completed_training_id',
+  'external_ref',
+  'created_at',
+];
+const TRAINING_COLUMNS = [
+  'id',
+  'user_id',
+  'status',
+  'source',
+  'assignment_id',
+  'created_at',
+  'finished_at',
+  'duration_s',
+  'situation_id',
+  'personality_id',
+  'industry_id',
+  'role_id',
+];
+const EVALUATION_COLUMNS = [
+  'training_id',
+  'user_id',
+  'saved_at',
+  'stored_at',
+  'total',
+  'spread',
+  'dimensions',
+  'tips',
+  'goal',
+  'methodology',
+  'strongest',
+  'biggest_lever',
+];
+const DEAL_COLUMNS = [
+  'id',
+  'connection_id',
+  'external_id',
+  'outcome',
+  'title',
+  'amount',
+  'currency',
+  'close_date',
+  'probability',
+  'lost_reason',
+  'owner_user_id',
+  'last_activity_at',
+  'synced_at',
+  'created_at',
+];
+const OBJECTION_COLUMNS = [
+  'id',
+  'deal_id',
+  'connection_id',
+  'category',
+  'text',
+  'lang',
+  'source',
+  'synced_at',
+  'created_at',
+];
+
+/** Parents before children. A training and the assignment that it completes point at each other. */
+const INSERTIONS = {
+  entries: insertionOf('team_catalog_entry', ['id', 'kind', 'name_de', 'name_en']),
+  blocks: insertionOf('team_block', ['entry_id']),
+  people: insertionOf('person', ['id']),
+  members: insertionOf('member', MEMBER_COLUMNS),
+  memberBlocks: insertionOf('member_block', ['member_id', 'entry_id']),
+  assignments: insertionOf('assignment', ASSIGNMENT_COLUMNS),
+  trainings: insertionOf('training', TRAINING_COLUMNS),
+  evaluations: insertionOf('evaluation', EVALUATION_COLUMNS),
+  cases: insertionOf('training_case', [
+    'id',
+    'user_id',
+    'title',
+    'fields',
+    'private',
+    'created_at',
+  ]),
+  connections: insertionOf('crm_connection', [
+    'id',
+    'provider',
+    'status',
+    'created_at',
+    'last_synced_at',
+  ]),
+  deals: insertionOf('crm_deal', DEAL_COLUMNS),
+  objections: insertionOf('crm_objection', OBJECTION_COLUMNS),
+} as const satisfies Record<keyof Content, unknown>;
+
+/** So many rows are made into text in one turn: a few milliseconds. */
+const BATCH = 1_000;
+
+/** Writes the rows of a scenario. */
+export async function insertContent(tx: Tx, sandboxId: string, content: Content): Promise<void> {
+  for (const name of Object.keys(INSERTIONS) as (keyof Content)[]) {
+    const part = content[name];
+    let batch: object[] = [];
+    const flush = async () => {
+      if (batch.length > 0) await tx.query(INSERTIONS[name], [sandboxId, JSON.stringify(batch)]);
+      batch = [];
+    };
+    for (const row of typeof part === 'function' ? part() : part) {
+      batch.push(row);
+      if (batch.length === BATCH) await flush();
+    }
+    await flush();
+    const statistics = STATISTICS[name];
+    if (statistics) await refresh(tx, statistics, sandboxId);
+  }
+}
+
+/**
+ * Tables that get thousands of rows. What refers to them looks each row up, with a plan that is
+ * made once: as long as Postgres takes such a table for an empty one, it may read all rows of the
+ * team each time. Without this a reset of 10,000 trainings took 13 s in an empty database.
+ */
+const STATISTICS: Partial<Record<keyof Content, Statistics>> = {
+  trainings: statisticsOf('training'),
+  evaluations: statisticsOf('evaluation'),
+};
+
+interface Statistics {
+  readonly areOld: Statement<object>;
+  readonly refresh: Statement<object>;
+}
+
+function statisticsOf(table: TenantTable): Statistics {
+  return {
+    areOld: statement(
+      `sandbox.hasOldStatistics.${table}`,
+      `select
+       from pg_class
+       where oid = 'public.${table}'::regclass
+         and reltuples < (
+           select count(*)
+           from ${table}
+           where team_id = $1
+         )`,
+    ),
+    refresh: statement(`sandbox.analyze.${table}`, `analyze (skip_locked) ${table}`),
+  };
+}
+
+async function refresh(tx: Tx, statistics: Statistics, sandboxId: string): Promise<void> {
+  if ((await tx.query(statistics.areOld, [sandboxId])).length === 0) return;
+  await tx.query(statistics.refresh, []);
+}

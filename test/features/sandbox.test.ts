@@ -1,0 +1,247 @@
+// A sandbox: a team of its own beside a live one, with keys that open nothing else.
+import { beforeAll, describe, expect, it } from 'vitest';
+import { ENDPOINTS } from '../../src/routers/endpoints.ts';
+import { startTestApi, type TestApi } from '../support/api.ts';
+import { appAs, appAsMember, appAsPlatform, codeOf, tokenOf } from '../support/app.ts';
+import { appInSandbox, openSandbox } from '../support/sandbox.ts';
+import { makeSeed, makeTeam, makeTraining } from '../support/seed.ts';
+
+let api: TestApi;
+/** Opens the sandbox of team_a, the team that has one. */
+let test: string;
+let live: string;
+
+beforeAll(async () => {
+  api = await startTestApi({
+    allowPrivateTargets: true,
+    seed: makeSeed([
+      makeTeam('a', { trainings: [makeTraining('a', 'trn_live')] }),
+      makeTeam('b'),
+      makeTeam('c'),
+    ]),
+  });
+  test = await openSandbox(api, 'a');
+  live = api.key('team_a');
+});
+
+const get = (key: string | null, path: string) => api.call(key, 'GET', path);
+const idsOf = ({ body }: { body: unknown }) =>
+  (body as { data: { id: string }[] }).data.map(({ id }) => id);
+
+describe('a test key', () => {
+  it('opens the sandbox and says so in every response', async () => {
+    const me = await get(test, '/me');
+    expect(me).toMatchObject({
+      status: 200,
+      body: { tenant_id: 'team_a:sandbox', mode: 'test', rate_limit_per_min: 300 },
+    });
+    expect(me.headers['svc-mode']).toBe('test');
+    expect((await get(test, '/nowhere')).headers['svc-mode']).toBe('test');
+    expect(await get(test, '/trainings/trn_live')).toMatchObject({ status: 404 });
+  });
+
+  it('sees what the scenario has, by ids that are fixed', async () => {
+    expect(idsOf(await get(test, '/trainings?limit=200'))).toHaveLength(60);
+    expect(idsOf(await get(test, '/assignments?status=done'))).toEqual(['asg_sandbox_done']);
+    expect(await get(test, '/trainings/trn_sandbox_001/evaluation')).toMatchObject({
+      status: 200,
+      body: { user_id: 'usr_sandbox_clara' },
+    });
+    expect((await get(test, '/users/mem_sandbox_lena')).body).toMatchObject({ status: 'invited' });
+    const sessions = 60 - 2;
+    expect((await get(test, '/analytics/team')).body).toMatchObject({
+      totals: { active_members: 11, scored: 48, sessions },
+      skill_gaps: ['closing', 'conversation_control'],
+    });
+  });
+
+  it('is refused everywhere with the word of the other kind', async () => {
+    const asLive = test.replace('svck_test_', 'svck_live_');
+    const asTest = live.replace('svck_live_', 'svck_test_');
+    for (const { method, path } of ENDPOINTS) {
+      const at = path.replace(/\{\w+\}/g, 'x');
+      for (const key of [asLive, asTest]) {
+        const { status, headers } = await api.call(key, method, at, { body: {} });
+        expect({ at, status, mode: headers['svc-mode'] }).toEqual({ at, status: 401 });
+      }
+    }
+  });
+
+  it('cannot be written into a live team, nor a live key into a sandbox', async () => {
+    const write = (of: string, prefix: string) =>
+      api.db.pool.query(
+        `insert into api_key
+           (team_id, id, name, prefix, secret_hash, scopes, created_by, created_at)
+         select team_id, 'key_x', 'x', $2, secret_hash, scopes, created_by, created_at
+         from api_key
+         where team_id = $1
+         limit 1`,
+        [of, prefix],
+      );
+    const refused = { constraint: 'api_key_mode_check' };
+    await expect(write('team_a', 't123456789')).rejects.toMatchObject(refused);
+    await expect(write('team_a:sandbox', '0123456789')).rejects.toMatchObject(refused);
+    const move = `update key_directory set team_id = $1 where team_id = $2`;
+    await expect(api.db.pool.query(move, ['team_a', 'team_a:sandbox'])).rejects.toMatchObject({
+      constraint: 'key_directory_mode_check',
+    });
+  });
+
+  it('can have the scope of sandboxes, and a live key cannot', async () => {
+    const scopes = ['sandbox:write'] as never;
+    const app = await appAsMember(api, 'a', 'owner');
+    const wanted = { name: 'sandbox', scopes };
+    expect(await codeOf(app.admin.apiKeys.create.mutate(wanted))).toBe('validation_error');
+    const inSandbox = await appInSandbox(api, 'a');
+    expect(await codeOf(inSandbox.admin.apiKeys.create.mutate(wanted))).toBe('ok');
+  });
+});
+
+describe('a live key', () => {
+  it('finds no path of a sandbox, whatever scopes it has', async () => {
+    for (const { method, path, mode } of ENDPOINTS) {
+      if (mode !== 'test') continue;
+      const at = path.replace(/\{\w+\}/g, 'x');
+      expect(await api.call(live, method, at)).toMatchObject({ status: 404 });
+      expect((await api.call(live, method, at)).headers['svc-mode']).toBeUndefined();
+    }
+  });
+
+  it('sees nothing of the sandbox beside it', async () => {
+    expect(idsOf(await get(live, '/trainings'))).toEqual(['trn_live']);
+    expect(await get(live, '/trainings/trn_sandbox_001')).toMatchObject({ status: 404 });
+  });
+});
+
+describe('a reset', () => {
+  it('brings the scenario back, and leaves keys, endpoints and the audit log', async () => {
+    const endpoint = await api.call(test, 'POST', '/webhook-endpoints', {
+      body: { url: 'http://127.0.0.1:9/hook', events: ['member.joined'] },
+    });
+    expect(endpoint.status).toBe(201);
+    await api.call(test, 'POST', '/users', { body: { email: 'new@sandbox.example' } });
+    await api.call(test, 'DELETE', '/assignments/asg_sandbox_open');
+    expect(await api.call(test, 'POST', '/sandbox/reset')).toMatchObject({
+      status: 200,
+      body: { scenario: 'typical' },
+    });
+    expect((await get(test, '/assignments/asg_sandbox_open')).status).toBe(200);
+    const people = (await get(test, '/users?limit=200')).body as { data: { email: string }[] };
+    expect(people.data.map(({ email }) => email)).not.toContain('new@sandbox.example');
+    expect(idsOf(await get(test, '/webhook-endpoints'))).toHaveLength(1);
+    const { rows } = await api.db.pool.query(
+      `select action from audit_log where team_id = 'team_a:sandbox' order by created_at`,
+    );
+    const actions = rows.map(({ action }) => action as string);
+    expect(actions).toEqual(expect.arrayContaining(['member.invited', 'sandbox.reset']));
+  });
+
+  it('of 10,000 trainings takes less than two seconds', async () => {
+    const key = await openSandbox(api, 'c', 'large');
+    const startedAt = performance.now();
+    const reset = await api.call(key, 'POST', '/sandbox/reset');
+    const tookMs = performance.now() - startedAt;
+    expect(reset).toMatchObject({ status: 200, body: { scenario: 'large' } });
+    console.info(`a reset of 10,000 trainings took ${Math.round(tookMs)} ms`);
+    expect((await get(key, '/trainings?limit=200')).body).toMatchObject({
+      next_cursor: expect.any(String),
+    });
+    const { rows } = await api.db.pool.query(
+      `select (select count(*)::int from training where team_id = 'team_c:sandbox') as trainings,
+         (select sum(scored)::int from analytics_person where team_id = 'team_c:sandbox') as scored,
+         (select count(*)::int from evaluation where team_id = 'team_c:sandbox') as evaluations`,
+    );
+    expect(rows[0]).toMatchObject({ trainings: 10_000, scored: rows[0]?.evaluations });
+    expect(tookMs).toBeLessThan(8_000);
+    expect(
+      await api.call(key, 'POST', '/sandbox/reset', { body: { scenario: 'empty' } }),
+    ).toMatchObject({ status: 200 });
+    expect(idsOf(await get(key, '/trainings'))).toEqual([]);
+  });
+
+  it.each([2, 4])('by %i callers at once leaves one scenario', async (callers) => {
+    const resets = Array.from({ length: callers }, () => api.call(test, 'POST', '/sandbox/reset'));
+    const writes = Array.from({ length: 8 }, (_, n) =>
+      api.call(test, 'POST', '/users', { body: { email: `r${callers}-${n}@sandbox.example` } }),
+    );
+    const statuses = (await Promise.all([...resets, ...writes])).map(({ status }) => status);
+    expect(statuses.slice(0, callers)).toEqual(resets.map(() => 200));
+    expect(statuses.filter((status) => status >= 500)).toEqual([]);
+    expect((await api.call(test, 'POST', '/sandbox/reset')).status).toBe(200);
+    expect(idsOf(await get(test, '/trainings?limit=200'))).toHaveLength(60);
+    expect(idsOf(await get(test, '/users?limit=200'))).toHaveLength(12);
+  });
+});
+
+describe('the sandbox of a team', () => {
+  it('is one, however often and by however many it is created', async () => {
+    const platform = await appAsPlatform(api);
+    const app = await appAsMember(api, 'b', 'owner');
+    expect(await app.admin.sandbox.get.query({})).toEqual({ sandbox: null });
+    const made = await Promise.all([
+      platform.platform.teams.createSandbox.mutate({ team_id: 'team_b' }),
+      app.admin.sandbox.create.mutate({}),
+      app.admin.sandbox.create.mutate({ scenario: 'empty' }),
+    ]);
+    expect(new Set(made.map(({ tenant_id }) => tenant_id))).toEqual(new Set(['team_b:sandbox']));
+    expect(new Set(made.map(({ scenario }) => scenario)).size).toBe(1);
+    expect((await app.admin.sandbox.get.query({})).sandbox).toEqual(made[0]);
+    // Called in the sandbox it is the sandbox itself, not one of its own.
+    const inSandbox = await appInSandbox(api, 'b');
+    expect(await inSandbox.admin.sandbox.create.mutate({})).toEqual(made[0]);
+  });
+
+  it('is opened by the admins of the live team, with their rights of now', async () => {
+    const admin = await appInSandbox(api, 'a', 'admin');
+    expect((await admin.admin.members.search.query({})).data).toHaveLength(12);
+    const wanted = { name: 'by the admin', scopes: ['users:read'] as never };
+    expect(await codeOf(admin.admin.apiKeys.create.mutate(wanted))).toBe('forbidden');
+    const owner = await appAsMember(api, 'a', 'owner');
+    const right = { member_id: 'mem_a_admin', right: 'schnittstellen' } as const;
+    await owner.admin.team.grantRight.mutate(right);
+    expect(await codeOf(admin.admin.apiKeys.create.mutate(wanted))).toBe('ok');
+    await owner.admin.team.withdrawRight.mutate(right);
+    const again = { ...wanted, name: 'once more' };
+    expect(await codeOf(admin.admin.apiKeys.create.mutate(again))).toBe('forbidden');
+    const member = await appInSandbox(api, 'a', 'member');
+    expect(await codeOf(member.admin.members.search.query({}))).toBe('forbidden');
+  });
+
+  it('is not found where there is none', async () => {
+    const api2 = await appInSandbox(api, 'c', 'admin');
+    expect(await codeOf(api2.admin.members.search.query({}))).toBe('ok');
+    const { rows } = await api.db.pool.query(`select id from team where id = 'team_d:sandbox'`);
+    expect(rows).toEqual([]);
+  });
+
+  it('lets none of its members sign in, and takes nothing from the host application', async () => {
+    const identity = {
+      kind: 'user',
+      userId: 'usr_sandbox_amira',
+      teamId: 'team_a:sandbox',
+    } as const;
+    const app = appAs(api, await tokenOf(identity));
+    expect(await codeOf(app.admin.members.search.query({}))).toBe('unauthorized');
+    const platform = await appAsPlatform(api);
+    const update = { team_id: 'team_a:sandbox', plan: 'enterprise' } as const;
+    expect(await codeOf(platform.platform.teams.update.mutate(update))).toBe('validation_error');
+  });
+
+  it('is closed, ends and is erased with the live team', async () => {
+    const platform = await appAsPlatform(api);
+    const key = await openSandbox(api, 'b');
+    const update = (status: 'active' | 'suspended' | 'ended') =>
+      platform.platform.teams.update.mutate({ team_id: 'team_b', status });
+    await update('suspended');
+    expect(await get(key, '/me')).toMatchObject({ status: 403, body: { code: 'api_disabled' } });
+    await update('active');
+    expect((await get(key, '/me')).status).toBe(200);
+    await update('ended');
+    await platform.platform.teams.erase.mutate({ team_id: 'team_b' });
+    const { rows } = await api.db.pool.query(
+      `select id from team where erasing_since is not null order by id`,
+    );
+    expect(rows).toEqual([{ id: 'team_b' }, { id: 'team_b:sandbox' }]);
+    expect(await get(key, '/me')).toMatchObject({ status: 403, body: { code: 'api_disabled' } });
+  });
+});
