@@ -8,7 +8,7 @@ import { DIMENSIONS } from '../core/dimensions.ts';
 import { SUBSCRIBABLE_EVENTS } from '../core/events.ts';
 import { LANGUAGES } from '../core/language.ts';
 import { PLANS } from '../core/plans.ts';
-import { SCOPES } from '../core/scopes.ts';
+import { TEST_SCOPES } from '../core/scopes.ts';
 import { dateInput, dateTimeInput as instant } from '../core/shapes.ts';
 import * as assignments from '../features/assignments/rules.ts';
 import * as connections from '../features/crm/connections/rules.ts';
@@ -64,7 +64,7 @@ const member = z.strictObject({
 
 const apiKey = z.strictObject({
   name: id,
-  scopes: z.union([z.literal('all'), z.array(z.enum(SCOPES))]).optional(),
+  scopes: z.union([z.literal('all'), z.array(z.enum(TEST_SCOPES))]).optional(),
   created_by: id.optional(),
   allowed_ips: z.array(network).min(1).nullish(),
   expires_at: instant.nullish(),

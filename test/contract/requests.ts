@@ -3,6 +3,7 @@
 import { hash } from 'node:crypto';
 import { it } from 'vitest';
 import { newRequestId } from '../../src/core/ids.ts';
+import { SANDBOX_END } from '../../src/core/sandbox.ts';
 import type { Database } from '../../src/db/connections/database.ts';
 import { slotOf, timeOfRequest } from '../../src/features/requests/rules.ts';
 import { ENDPOINTS, type Endpoint } from '../../src/routers/endpoints.ts';
@@ -91,9 +92,13 @@ export function existingId(name: string, team: string): string {
   return idOf(team);
 }
 
-/** Returns the name of the endpoint's own team, so that endpoints do not affect each other. */
-export function teamOf(endpoint: Endpoint): string {
-  return endpoint.name.replaceAll('.', '-').toLowerCase();
+/**
+ * Returns the name of the endpoint's own team, so that endpoints do not affect each other. An
+ * endpoint of sandboxes has a sandbox. `use` tells several of them apart.
+ */
+export function teamOf({ name, mode }: Endpoint, use = ''): string {
+  const team = name.replaceAll('.', '-').toLowerCase() + use;
+  return mode === 'test' ? team + SANDBOX_END : team;
 }
 
 /** Makes a seed file with a full team for each endpoint, and `others`. */

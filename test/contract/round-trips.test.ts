@@ -99,7 +99,7 @@ afterAll(async () => {
   await counter.stop();
 });
 
-const teamFor = (endpoint: Endpoint, use: string): string => `${teamOf(endpoint)}-${use}`;
+const teamFor = (endpoint: Endpoint, use: string): string => teamOf(endpoint, `-${use}`);
 
 async function countOne(
   endpoint: Endpoint,

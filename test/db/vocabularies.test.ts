@@ -8,6 +8,7 @@ import { LANGUAGES } from '../../src/core/language.ts';
 import { PLANS } from '../../src/core/plans.ts';
 import * as assignments from '../../src/features/assignments/rules.ts';
 import * as connections from '../../src/features/crm/connections/rules.ts';
+import { SCENARIOS } from '../../src/features/sandbox/rules.ts';
 import * as teams from '../../src/features/team-lifecycle/rules.ts';
 import { RESEND_STATES } from '../../src/features/webhook-deliveries/rules.ts';
 import * as endpoints from '../../src/features/webhook-endpoints/rules.ts';
@@ -21,6 +22,7 @@ const VOCABULARIES: Readonly<Record<string, readonly string[]>> = {
   'member language': LANGUAGES,
   'member role': ROLES,
   'member status': MEMBER_STATUSES,
+  'sandbox scenario': SCENARIOS,
   'team language': LANGUAGES,
   'team plan': PLANS,
   'team status': teams.STATUSES,
