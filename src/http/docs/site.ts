@@ -127,6 +127,28 @@ export function navigationOf(site: Site): NavigationGroup[] {
         { page: eventsPage(site) },
       ],
     },
+    {
+      title: 'Recipes',
+      entries: [
+        guide('/docs/nightly', 'Synchronize every night', 'A job that copies what has changed.'),
+        guide(
+          '/docs/low-score',
+          'Assign practice automatically',
+          'A receiver that assigns a practice after a conversation that went badly.',
+        ),
+        guide(
+          '/docs/joiners-and-leavers',
+          'Joiners and leavers',
+          'Invite and remove members from the list of an HR system or LMS.',
+        ),
+        guide(
+          '/docs/automation-tools',
+          'Zapier, Make and n8n',
+          'Verify webhooks in a tool without a server of your own.',
+        ),
+        guide('/docs/power-bi', 'Power BI and Excel', 'Read results page by page, or from a CSV.'),
+      ],
+    },
     { title: 'Reference', entries: referenceEntries(site) },
     {
       title: 'Releases',
