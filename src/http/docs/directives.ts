@@ -1,7 +1,7 @@
 /** The blocks that a guide can name. Each is made from the declarations or from a file. */
 import { extname } from 'node:path';
 import { SCOPE_DESCRIPTIONS } from '../../core/scopes.ts';
-import { block, codeBlock, type Block } from './block.ts';
+import { block, briefly, codeBlock, type Block } from './block.ts';
 import { html } from './html.ts';
 import type { Site } from './page.ts';
 import { readEvent } from './reference/events.ts';
@@ -23,10 +23,22 @@ const GRAMMARS: Readonly<Record<string, string>> = { '.sh': 'bash', '.pq': 'powe
 
 export type Directive = (argument: string) => Block;
 
-export function makeDirectives(site: Site): Readonly<Record<string, Directive>> {
+/**
+ * `showsAll`: for who reads all pages at once, the guide shows the requests and programs that other
+ * guides then need not repeat.
+ */
+export function makeDirectives(
+  site: Site,
+  { showsAll }: { readonly showsAll: boolean },
+): Readonly<Record<string, Directive>> {
+  const once = (one: Block, elsewhere: string): Block => (showsAll ? one : briefly(one, elsewhere));
   return {
     /** `{{request POST /users}}`: the call in every language. */
-    request: (name) => requestTabs(sampleRequest(findOperation(site, name), site)),
+    request: (name) => {
+      const operation = findOperation(site, name);
+      const elsewhere = `\`${name}\`: see _${operation.summary}_.`;
+      return once(requestTabs(sampleRequest(operation, site)), elsewhere);
+    },
     /** `{{response GET /me}}`: an example of its response. */
     response: (name) => {
       const { success } = findOperation(site, name);
@@ -41,7 +53,11 @@ export function makeDirectives(site: Site): Readonly<Record<string, Directive>> 
     /** A program that reads all pages of a list. */
     pages: () => sampleTabs(programSamples(READERS, site.apiUrl)),
     /** A program that receives webhooks. */
-    receiver: () => sampleTabs(programSamples(RECEIVERS, site.apiUrl)),
+    receiver: () =>
+      once(
+        sampleTabs(programSamples(RECEIVERS, site.apiUrl)),
+        'The receiver of the _Quickstart_ does it.',
+      ),
     /** `{{program nightly}}`: a program in the languages that it is written in. */
     program: (name) => sampleTabs(programSamples(findPrograms(name), site.apiUrl)),
     /** An HTTP request of our sender. */
@@ -133,6 +149,9 @@ function cards({ prefix }: Site): Block {
             </li> `,
         )}
       </ul>`,
-    CARDS.map(([path, title, text]) => `- [${title}](${path}): ${text}`).join('\n'),
+    ({ hasAllPages = false }) =>
+      hasAllPages
+        ? ''
+        : CARDS.map(([path, title, text]) => `- [${title}](${path}): ${text}`).join('\n'),
   );
 }
