@@ -6,7 +6,7 @@ import { PROBLEMS } from '../../src/core/problem.ts';
 import { SCOPES } from '../../src/core/scopes.ts';
 import { createSearch, type SearchEntry } from '../../src/http/docs/assets/search.js';
 import type { Search } from '../../src/http/docs/pages/search-page.ts';
-import { READERS, RECEIVERS } from '../../src/http/docs/samples/programs.ts';
+import { PROGRAMS, READERS, RECEIVERS } from '../../src/http/docs/samples/programs.ts';
 import { ENDPOINTS } from '../../src/routers/endpoints.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { crawl, plain, type CrawledPage } from '../support/docs.ts';
@@ -133,16 +133,20 @@ describe('the guides', () => {
   });
 
   it('show every program as its file has it', async () => {
-    const shown = plain(htmlOf('/docs/webhooks') + htmlOf('/docs/pagination'));
+    const recipes = ['nightly', 'low-score', 'joiners-and-leavers', 'automation-tools', 'power-bi'];
+    const guides = ['webhooks', 'pagination', ...recipes].map((name) => htmlOf(`/docs/${name}`));
+    const shown = plain(guides.join(''));
     const others = [
       'receive-webhook.js',
+      'results.pq',
       'send-delivery.sh',
       'verify-delivery.sh',
       'verify-standardwebhooks.js',
       'verify-stripe.js',
       'verify-svix.js',
     ];
-    for (const file of [...[...RECEIVERS, ...READERS].map((one) => one.file), ...others]) {
+    const programs = [...RECEIVERS, ...READERS, ...Object.values(PROGRAMS).flat()];
+    for (const file of [...programs.map((one) => one.file), ...others]) {
       const source = (await readFile(new URL(file, EXAMPLES), 'utf8')).trim();
       const here = source.replaceAll('https://api.example.com', api.url);
       expect(shown).toContain(here);

@@ -58,10 +58,15 @@ export function columns(parts: {
 
 /** Blocks that say what another page says: left out for who reads all pages at once. */
 export function repeated(blocks: readonly Block[]): Block[] {
-  return blocks.map((one) => ({
+  return blocks.map((one) => briefly(one, ''));
+}
+
+/** A block that is this Markdown for who reads all pages at once. */
+export function briefly(one: Block, brief: string): Block {
+  return {
     ...one,
-    markdown: (reader) => (reader.hasAllPages ? '' : joinMarkdown([one], reader)),
-  }));
+    markdown: (reader) => (reader.hasAllPages ? brief : joinMarkdown([one], reader)),
+  };
 }
 
 export function joinMarkdown(blocks: readonly Block[], reader: Reader): string {

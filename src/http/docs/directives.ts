@@ -1,21 +1,44 @@
 /** The blocks that a guide can name. Each is made from the declarations or from a file. */
+import { extname } from 'node:path';
 import { SCOPE_DESCRIPTIONS } from '../../core/scopes.ts';
-import { block, codeBlock, type Block } from './block.ts';
+import { block, briefly, codeBlock, type Block } from './block.ts';
 import { html } from './html.ts';
 import type { Site } from './page.ts';
 import { readEvent } from './reference/events.ts';
 import type { Operation } from './reference/operations.ts';
 import { jsonText } from './samples/literals.ts';
-import { programSamples, readExample, READERS, RECEIVERS } from './samples/programs.ts';
+import {
+  programSamples,
+  PROGRAMS,
+  readExample,
+  READERS,
+  RECEIVERS,
+  type Program,
+} from './samples/programs.ts';
 import { sampleRequest } from './samples/sample-request.ts';
 import { requestTabs, sampleTabs } from './samples/sample-tabs.ts';
 
+/** Those of files that are not JavaScript. Nothing of Power Query is coloured. */
+const GRAMMARS: Readonly<Record<string, string>> = { '.sh': 'bash', '.pq': 'powerquery' };
+
 export type Directive = (argument: string) => Block;
 
-export function makeDirectives(site: Site): Readonly<Record<string, Directive>> {
+/**
+ * `showsAll`: for who reads all pages at once, the guide shows the requests and programs that other
+ * guides then need not repeat.
+ */
+export function makeDirectives(
+  site: Site,
+  { showsAll }: { readonly showsAll: boolean },
+): Readonly<Record<string, Directive>> {
+  const once = (one: Block, elsewhere: string): Block => (showsAll ? one : briefly(one, elsewhere));
   return {
     /** `{{request POST /users}}`: the call in every language. */
-    request: (name) => requestTabs(sampleRequest(findOperation(site, name), site)),
+    request: (name) => {
+      const operation = findOperation(site, name);
+      const elsewhere = `\`${name}\`: see _${operation.summary}_.`;
+      return once(requestTabs(sampleRequest(operation, site)), elsewhere);
+    },
     /** `{{response GET /me}}`: an example of its response. */
     response: (name) => {
       const { success } = findOperation(site, name);
@@ -26,12 +49,17 @@ export function makeDirectives(site: Site): Readonly<Record<string, Directive>> 
     /** `{{event ping}}`: an example of a body. */
     event: (type) => codeBlock('Body', jsonText(readEvent(site, type).example), 'json'),
     /** `{{file send-delivery.sh}}`: a file of examples/. */
-    file: (name) =>
-      codeBlock(name, readExample(name), name.endsWith('.sh') ? 'bash' : 'javascript'),
+    file: (name) => codeBlock(name, readExample(name), GRAMMARS[extname(name)] ?? 'javascript'),
     /** A program that reads all pages of a list. */
     pages: () => sampleTabs(programSamples(READERS, site.apiUrl)),
     /** A program that receives webhooks. */
-    receiver: () => sampleTabs(programSamples(RECEIVERS, site.apiUrl)),
+    receiver: () =>
+      once(
+        sampleTabs(programSamples(RECEIVERS, site.apiUrl)),
+        'The receiver of the _Quickstart_ does it.',
+      ),
+    /** `{{program nightly}}`: a program in the languages that it is written in. */
+    program: (name) => sampleTabs(programSamples(findPrograms(name), site.apiUrl)),
     /** An HTTP request of our sender. */
     delivery: () => codeBlock('A delivery', deliveryText(site, 'evaluation.completed'), 'http'),
     scopes: () => site.markdown.block(scopeTable()),
@@ -45,6 +73,12 @@ function findOperation({ reference }: Site, name: string): Operation {
   const found = reference.operations.find((one) => one.method === method && one.path === path);
   if (found === undefined) throw new Error(`A guide names the unknown operation ${name}.`);
   return found;
+}
+
+function findPrograms(name: string): readonly Program[] {
+  const found = Object.entries(PROGRAMS).find(([known]) => known === name);
+  if (found === undefined) throw new Error(`A guide names the unknown program ${name}.`);
+  return found[1];
 }
 
 function findProblem({ reference }: Site, code: string): object {
@@ -115,6 +149,9 @@ function cards({ prefix }: Site): Block {
             </li> `,
         )}
       </ul>`,
-    CARDS.map(([path, title, text]) => `- [${title}](${path}): ${text}`).join('\n'),
+    ({ hasAllPages = false }) =>
+      hasAllPages
+        ? ''
+        : CARDS.map(([path, title, text]) => `- [${title}](${path}): ${text}`).join('\n'),
   );
 }

@@ -39,11 +39,14 @@ const FACT = /\{\{(\w+)\}\}/g;
 /** The argument may hold path parameters in braces. */
 const DIRECTIVE = /^\{\{(\w+) ?(.*)\}\}$/gm;
 
+/** It comes before all others that show requests. */
+const FIRST = 'quickstart.md';
+
 function readGuide(site: Site, file: string): Block[] {
   const source = readFileSync(join(import.meta.dirname, 'guides', file), 'utf8');
   const facts = factsOf(site);
   const text = source.replaceAll(FACT, (match, name: string) => facts[name] ?? match);
-  const directives = makeDirectives(site);
+  const directives = makeDirectives(site, { showsAll: file === FIRST });
   // `split` by an expression with two groups yields text, name, argument, text, name, …
   return text.split(DIRECTIVE).flatMap((part, index, parts) => {
     if (index % 3 === 0) return part.trim() === '' ? [] : [site.markdown.block(part.trim())];

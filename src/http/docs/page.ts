@@ -30,8 +30,8 @@ export interface Page {
   readonly description: string;
   /** Wide pages have code beside the text instead of a table of contents. */
   readonly isWide?: boolean;
-  /** Only for readers of samples in this language, where all pages are together. */
-  readonly language?: string;
+  /** Only for readers of samples in these languages, where all pages are together. */
+  readonly languages?: readonly string[];
   /** Whether it tells of earlier versions only. */
   readonly isHistory?: boolean;
   /** Makes the content below the title. */

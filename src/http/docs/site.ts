@@ -8,6 +8,7 @@ import type { NavigationEntry, NavigationGroup, NavigationLink, Page, Site } fro
 import { changelogPage } from './pages/changelog-page.ts';
 import { errorsPage } from './pages/errors-page.ts';
 import { versionsPage } from './pages/versions-page.ts';
+import { DEFAULT_LANGUAGE } from './samples/languages.ts';
 import { eventsPage } from './reference/events.ts';
 import { referenceIndex } from './reference/index-page.ts';
 import { objectNames, objectPage } from './reference/object-page.ts';
@@ -40,9 +41,9 @@ export function createSite(options: SiteOptions): Site {
   };
 }
 
-/** The page is about one language. */
-function inLanguage(language: string, { page }: NavigationLink): NavigationLink {
-  return { page: { ...page, language } };
+/** The page is about one language. Who reads no language in particular has the first library. */
+function inLanguages(languages: readonly string[], { page }: NavigationLink): NavigationLink {
+  return { page: { ...page, languages } };
 }
 
 /** The navigation, with every page in it. */
@@ -91,13 +92,16 @@ export function navigationOf(site: Site): NavigationGroup[] {
           'How many requests are allowed, and what a 429 says.',
         ),
         { page: errorsPage(site) },
-        guide(
-          '/docs/client',
-          'Client library',
-          'Call the API from JavaScript and TypeScript, with types, paging and retries.',
+        inLanguages(
+          [DEFAULT_LANGUAGE, 'javascript'],
+          guide(
+            '/docs/client',
+            'Client library',
+            'Call the API from JavaScript and TypeScript, with types, paging and retries.',
+          ),
         ),
-        inLanguage(
-          'python',
+        inLanguages(
+          ['python'],
           guide(
             '/docs/python',
             'Python library',
@@ -125,6 +129,28 @@ export function navigationOf(site: Site): NavigationGroup[] {
           'Receive, verify, handle duplicates and retries, test, send again.',
         ),
         { page: eventsPage(site) },
+      ],
+    },
+    {
+      title: 'Recipes',
+      entries: [
+        guide('/docs/nightly', 'Synchronize every night', 'A job that copies what has changed.'),
+        guide(
+          '/docs/low-score',
+          'Assign practice automatically',
+          'A receiver that assigns a practice after a conversation that went badly.',
+        ),
+        guide(
+          '/docs/joiners-and-leavers',
+          'Joiners and leavers',
+          'Invite and remove members from the list of an HR system or LMS.',
+        ),
+        guide(
+          '/docs/automation-tools',
+          'Zapier, Make and n8n',
+          'Verify webhooks in a tool without a server of your own.',
+        ),
+        guide('/docs/power-bi', 'Power BI and Excel', 'Read results page by page, or from a CSV.'),
       ],
     },
     { title: 'Reference', entries: referenceEntries(site) },

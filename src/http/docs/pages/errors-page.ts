@@ -53,12 +53,15 @@ function describeProblem(code: ProblemCode): Block {
         </h3>
         <div class="languages">${inLanguage(code, 'en')} ${inLanguage(code, 'de')}</div>
       </section> `,
-    markdown: [
-      `### ${code}`,
-      `Status ${status}, “${title.en}” (German: „${title.de}“).`,
-      `- Cause: ${cause.en}`,
-      `- What to do: ${remedy.en}`,
-    ].join('\n\n'),
+    markdown: ({ hasAllPages = false }) =>
+      hasAllPages
+        ? `- \`${code}\` (${status}): ${cause.en} ${remedy.en}`
+        : [
+            `### ${code}`,
+            `Status ${status}, “${title.en}” (German: „${title.de}“).`,
+            `- Cause: ${cause.en}`,
+            `- What to do: ${remedy.en}`,
+          ].join('\n\n'),
     headings: [{ level: 3, id: code, text: code }],
   };
 }

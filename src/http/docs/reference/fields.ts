@@ -35,8 +35,13 @@ export function fieldsOf(schema: Schema, marksRequired: boolean): Field[] {
 export function fieldList(site: Site, place: string, fields: readonly Field[]): Block {
   return block(
     () => html`<dl class="fields">${fields.map((field) => fieldHtml(site, place, field))}</dl>`,
-    fields.map((field) => fieldMarkdown(site, field, '')).join('\n'),
+    fieldsText(site, fields),
   );
+}
+
+/** The list as Markdown. `hasExamples`: with the examples of the fields. */
+export function fieldsText(site: Site, fields: readonly Field[], hasExamples = true): string {
+  return fields.map((field) => fieldMarkdown(site, field, { indent: '', hasExamples })).join('\n');
 }
 
 function fieldHtml(site: Site, place: string, field: Field): Html {
@@ -60,14 +65,19 @@ function fieldHtml(site: Site, place: string, field: Field): Html {
   </div>`;
 }
 
-function fieldMarkdown(site: Site, field: Field, indent: string): string {
+function fieldMarkdown(
+  site: Site,
+  field: Field,
+  { indent, hasExamples }: { readonly indent: string; readonly hasExamples: boolean },
+): string {
   const schema = resolve<Schema>(site.document, field.schema);
   const required = requirement(field)?.html.replaceAll(/<[^>]*>/g, '');
   const about = [typeText(field.schema), ...(required === undefined ? [] : [required])].join(', ');
-  const text = describe(schema, field).replaceAll(/\s+/g, ' ').trim();
+  const text = describe(schema, field, hasExamples).replaceAll(/\s+/g, ' ').trim();
   const line = `${indent}- \`${field.name}\` (${about})${text === '' ? '' : `: ${text}`}`;
   const children = childrenOf(field);
-  return [line, ...children.map((child) => fieldMarkdown(site, child, `${indent}  `))].join('\n');
+  const deeper = { indent: `${indent}  `, hasExamples };
+  return [line, ...children.map((child) => fieldMarkdown(site, child, deeper))].join('\n');
 }
 
 function requirement({ required }: Field): Html | null {
@@ -78,7 +88,7 @@ function requirement({ required }: Field): Html | null {
 }
 
 /** The description with what else the schema says: values, bounds, default, example. */
-function describe(schema: Schema, field: Field): string {
+function describe(schema: Schema, field: Field, hasExamples = true): string {
   const base = field.description ?? schema.description ?? '';
   const [example] = (schema.examples ?? []) as unknown[];
   const isShort = example !== undefined && JSON.stringify(example).length < 45;
@@ -89,7 +99,7 @@ function describe(schema: Schema, field: Field): string {
     schema.default === undefined || emptyArray(schema.default)
       ? null
       : `Default: \`${JSON.stringify(schema.default)}\`.`,
-    isShort && values === null
+    hasExamples && isShort && values === null
       ? `Example: \`${typeof example === 'string' ? example : JSON.stringify(example)}\`.`
       : null,
   ].filter((fact) => fact !== null);
@@ -111,9 +121,11 @@ function emptyArray(value: unknown): boolean {
   return Array.isArray(value) && value.length === 0;
 }
 
-/** Other bounds are in the descriptions. */
-function boundsOf({ minLength, maxLength }: Schema): string | null {
-  return maxLength === undefined ? null : `${minLength ?? 0} to ${maxLength} characters.`;
+/** Other bounds are in the descriptions, and the form of a date needs none. */
+function boundsOf({ minLength, maxLength, format }: Schema): string | null {
+  return maxLength === undefined || format?.startsWith('date')
+    ? null
+    : `${minLength ?? 0} to ${maxLength} characters.`;
 }
 
 /** The fields of an object, or of those in an array. None for objects with a page of their own. */

@@ -20,7 +20,7 @@ export function referenceIndex(site: Site): Page {
     title: 'API reference',
     description: 'All operations by resource, and all objects.',
     content: () => [
-      site.markdown.block(`${INTRODUCTION}\n\n\`\`\`\n${site.apiUrl}\n\`\`\``),
+      ...repeated([site.markdown.block(`${INTRODUCTION}\n\n\`\`\`\n${site.apiUrl}\n\`\`\``)]),
       ...tags.flatMap(({ name, description }) => [
         heading(2, name, slugOf(name)),
         site.markdown.block(description),

@@ -31,7 +31,7 @@ export function objectPage(site: Site, name: string): Page {
         intro: schema.description === undefined ? [] : [site.markdown.block(schema.description)],
         beside: [example(site, name, returning)],
         rest: [
-          heading(2, 'Fields', 'fields'),
+          ...repeated([heading(2, 'Fields', 'fields')]),
           fieldList(site, 'field', fieldsOf(schema, false)),
           ...repeated(usedBy(site, returning)),
         ],
