@@ -95,7 +95,7 @@ describe('If-Match', () => {
     const changed = await ask('PATCH', path, { body: a, ...ifMatch(seen) });
     expect(changed.status).toBe(200);
     expect(tagOf(changed)).not.toBe(seen);
-    // What a change answers is the version afterwards. A read of a webhook endpoint has another tag.
+    // It is that of the version afterwards; a read of a webhook endpoint has another one.
     const again = path.startsWith('/webhook') ? ask('PATCH', path, { body: {} }) : ask('GET', path);
     expect(tagOf(changed)).toBe(tagOf(await again));
     const before = await snapshot();

@@ -116,7 +116,7 @@ async function startSample(): Promise<{ url: string; kept: WebhookEvent[] }> {
 /** Makes one attempt as the worker makes it. */
 async function deliver(
   url: string,
-  { body = BODY, secret = SECRET, secrets = [secret], at = new Date() } = {},
+  { body = BODY, secrets = [SECRET], at = new Date() } = {},
 ): Promise<AttemptResult> {
   const sender = createSender({ allowPrivateTargets: true, timeoutMs: 5_000 });
   onTestFinished(() => sender.close());
@@ -339,7 +339,7 @@ describe('the sample receiver of /docs/webhooks', () => {
 
   it('refuses forged, changed and old deliveries, and keeps nothing of them', async () => {
     const { url, kept } = await startSample();
-    const forged = await deliver(url, { secret: 'whsec_other' });
+    const forged = await deliver(url, { secrets: ['whsec_other'] });
     const tampered = await deliver(url, { body: BODY.replace('71', '99') });
     const old = await deliver(url, { at: new Date(Date.now() - 310_000) });
     expect([forged, tampered, old].map((result) => result.responseCode)).toEqual([400, 400, 400]);
