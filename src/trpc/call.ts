@@ -17,11 +17,11 @@ export interface OperationCall {
   readonly current: CurrentState | null;
 }
 
-/** What a call is about to change or remove, as far as its version depends on it. */
+/** What a call is about to change or remove. */
 export interface CurrentState {
-  /** Reads it as the caller may see it, and locks it. Throws `not_found`. */
+  /** Reads it as a GET shows it to the caller, and locks it. Throws `not_found`. */
   readonly read: (tx: Tx) => Promise<unknown>;
-  /** The same of the output of a change. */
+  /** Leaves out of it what changes by itself. */
   readonly of: (output: unknown) => unknown;
 }
 

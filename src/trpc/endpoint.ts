@@ -88,7 +88,7 @@ export interface Current<I extends z.ZodType> {
     readonly ctx: Context;
     readonly input: z.output<I>;
   }) => Promise<unknown>;
-  /** Fields that change by themselves. The `ETag` does not depend on them. */
+  /** Fields that change by themselves. The `ETag` of a change does not depend on them. */
   readonly leavesOut?: readonly string[];
 }
 
@@ -254,7 +254,7 @@ function currentReader<I extends z.ZodType, O extends z.ZodType, P>({
   return (ctx, input) => ({
     read: async (tx) => {
       const output = checkOutput({ method, path, output: shape }, await read({ tx, ctx, input }));
-      return versioned(show(ctx.privacy, output));
+      return show(ctx.privacy, output);
     },
     of: versioned,
   });

@@ -175,6 +175,16 @@ describe('what does not exist', () => {
     expect(await response.text()).toContain('There is no such page');
   });
 
+  it.each(['/docs/nothing', '/docs/search?q=x'])('is no link of %s', async (path) => {
+    const page = await textOf(path);
+    const links = [...linksOf(page), ...(page.match(/<link [^>]*/g) ?? [])]
+      .map((link) => (/href="([^"]*)"/.exec(link)?.[1] ?? link).split('#')[0] ?? '')
+      .filter((link) => link.startsWith('/'));
+    expect(links.length).toBeGreaterThan(10);
+    for (const link of new Set(links))
+      expect(`${link} ${(await get(link)).status}`).toBe(`${link} 200`);
+  });
+
   it.each(['/docs/assets/%ff', '/docs/%', '/docs/assets/%E0%A4%A'])(
     'answers %s, which cannot be decoded, without a stack',
     async (path) => {

@@ -103,7 +103,9 @@ async function write(exchange: RestExchange, match: RouteMatch, tenant: Tenant):
 function runConditional(call: OperationCall, condition: Condition, db: Db): Promise<unknown> {
   const { current } = call;
   if (condition === null || current === null) return runCall(call, db);
-  const check = (state: unknown): void => requireMatch(condition, versionOf(state));
+  // Of a read, which shows all of it, or of a change.
+  const check = (state: unknown): void =>
+    requireMatch(condition, [versionOf(state), versionOf(current.of(state))]);
   return runIf(call, current, { db, check });
 }
 

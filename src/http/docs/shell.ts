@@ -40,8 +40,9 @@ export function renderPage(frame: Frame, page: Page): string {
     </html> `.html;
 }
 
-function head({ site, asset }: Frame, { title, description, path }: Page): Html {
+function head({ site, asset, pages }: Frame, page: Page): Html {
   const { prefix } = site;
+  const { title, description, path } = page;
   return html`<head>
     <meta charset="utf-8" />
     <meta name="viewport" content="width=device-width, initial-scale=1" />
@@ -49,7 +50,11 @@ function head({ site, asset }: Frame, { title, description, path }: Page): Html 
     <title>${title === PRODUCT ? title : `${title} – ${PRODUCT}`}</title>
     <meta name="description" content="${description}" />
     <link rel="icon" href="${asset('icon.svg')}" type="image/svg+xml" />
-    <link rel="alternate" href="${prefix}${path}.md" type="text/markdown" />
+    ${
+      pages.includes(page)
+        ? html`<link rel="alternate" href="${prefix}${path}.md" type="text/markdown" />`
+        : null
+    }
     <link rel="stylesheet" href="${asset('docs.css')}" />
     <script src="${asset('start.js')}"></script>
     <script type="module" src="${asset('docs.js')}"></script>
@@ -120,7 +125,7 @@ function tableOfContents({ headings }: Block): Html | null {
   </nav>`;
 }
 
-/** The pages before and after, and the page for programs. */
+/** The pages before and after, and the page for programs. Search and 404 have no such page. */
 function footer({ site: { prefix }, pages }: Frame, page: Page): Html {
   const position = pages.indexOf(page);
   const before = pages[position - 1];
@@ -136,7 +141,7 @@ function footer({ site: { prefix }, pages }: Frame, page: Page): Html {
       ${link(before, 'Previous', 'prev')} ${link(after, 'Next', 'next')}
     </nav>
     <p>
-      <a href="${prefix}${page.path}.md">This page as Markdown</a>
+      ${position < 0 ? null : html`<a href="${prefix}${page.path}.md">This page as Markdown</a>`}
       <a href="${prefix}${BASE_PATH}/openapi.v1.json">openapi.v1.json</a>
       <a href="${prefix}/llms.txt">llms.txt</a>
     </p>

@@ -54,7 +54,9 @@ const HEADERS = {
     example: '0193a1b2-7c4d-7e5f-8a6b-1c2d3e4f5a6b',
   },
   'RateLimit-Limit': {
-    description: 'Requests per minute: the tighter of the two limits of the key and of the team.',
+    description:
+      'Requests per minute: the tighter of the two limits of the key and of the team. Without a ' +
+      'valid key, the limit of the address.',
     required: true,
     schema: { type: 'integer', format: 'int32', minimum: 0 },
     example: 120,

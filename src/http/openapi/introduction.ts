@@ -126,7 +126,8 @@ const RATE_LIMITS = `
 A key may make 120 requests per minute. All keys of a team together may make as many as
 \`rate_limit_per_min\` in \`GET /me\`. Every response has the headers \`RateLimit-Limit\`,
 \`RateLimit-Remaining\` and \`RateLimit-Reset\` (in seconds). They describe the tighter of the two
-limits. Above a limit the response is 429 \`rate_limited\` with \`Retry-After\`.
+limits; without a valid key, that of the caller's address. Above a limit the response is 429
+\`rate_limited\` with \`Retry-After\`.
 
 A team may send 60 invitations per hour.
 `;
