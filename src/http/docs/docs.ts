@@ -53,24 +53,28 @@ export function docsRouter(options: DocsOptions): Router {
   router.get('/', (_request, response) => {
     response.redirect(302, `${new URL(options.publicUrl).pathname.replace(/\/+$/, '')}/docs`);
   });
-  router.get(PATHS, pageHeaders({ formAction: "'self'" }), async (request, response, next) => {
-    const { resources, searchResults, notFound } = contents();
-    const path = request.path.replace(/(?<=.)\/$/, '');
-    const resource = resources.get(path);
-    if (resource) {
-      const found = await resource(languageOf(request.query['language']));
-      // One answer has been counted before.
-      const extra = Math.floor(found.bytes / BYTES_PER_COST);
-      if (extra > 0) await options.slowDown(request, extra);
-      await sendResource(request, response, found);
-    } else if (path === '/docs/search') {
-      const { q } = request.query;
-      await options.slowDown(request, SEARCH_COST - 1);
-      const results = await searchResults(typeof q === 'string' ? q : '');
-      await sendResource(request, response, results);
-    } else if (/\/[\w-]+$/.test(path)) await sendResource(request, response, notFound(), 404);
-    else next();
-  });
+  router.get(
+    PATHS,
+    pageHeaders({ formAction: "'self'", hasFonts: true }),
+    async (request, response, next) => {
+      const { resources, searchResults, notFound } = contents();
+      const path = request.path.replace(/(?<=.)\/$/, '');
+      const resource = resources.get(path);
+      if (resource) {
+        const found = await resource(languageOf(request.query['language']));
+        // One answer has been counted before.
+        const extra = Math.floor(found.bytes / BYTES_PER_COST);
+        if (extra > 0) await options.slowDown(request, extra);
+        await sendResource(request, response, found);
+      } else if (path === '/docs/search') {
+        const { q } = request.query;
+        await options.slowDown(request, SEARCH_COST - 1);
+        const results = await searchResults(typeof q === 'string' ? q : '');
+        await sendResource(request, response, results);
+      } else if (/\/[\w-]+$/.test(path)) await sendResource(request, response, notFound(), 404);
+      else next();
+    },
+  );
   return router;
 }
 
