@@ -1,6 +1,6 @@
 // The developer pages in a real browser: what scripts do under the content security policy, the
 // keyboard, accessibility by axe, and small screens.
-import type { Browser } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { findFaults, launchBrowser, openPage, photograph, SKIPPED } from '../support/browser.ts';
@@ -69,6 +69,7 @@ describe.skipIf(SKIPPED !== '')(`developer pages in a browser${SKIPPED}`, () => 
     const { page } = await open();
     await page.goto(`${api.url}/docs/reference/trainings-list`);
     await page.getByLabel('API key').fill(api.key('team_acme'));
+    await page.getByText('Optional parameters').click();
     await page.getByLabel('limit').fill('0');
     await page.getByRole('button', { name: 'Send GET' }).click();
     await page.locator('.answer pre').waitFor();
@@ -136,6 +137,51 @@ describe.skipIf(SKIPPED !== '')(`developer pages in a browser${SKIPPED}`, () => 
     await page.getByRole('tab', { name: 'Go' }).click();
     await page.goto(`${api.url}/docs/webhooks`);
     expect(new Set(await shown())).toEqual(new Set(['go']));
+    expect(complaints).toEqual([]);
+  });
+
+  it('keeps the theme that the reader chose, and paints it from the first moment', async () => {
+    const { page, complaints } = await open({ colorScheme: 'light' });
+    const ground = () => page.evaluate('getComputedStyle(document.body).backgroundColor');
+    await page.goto(`${api.url}/docs`);
+    const light = await ground();
+    await page.getByRole('button', { name: 'Theme: as the system' }).click();
+    await page.getByRole('button', { name: 'Theme: light' }).click();
+    const dark = await ground();
+    expect(dark).not.toBe(light);
+    // Without the module: what start.js does alone is what is painted first.
+    await page.route('**/docs.js*', (route) => route.abort());
+    await page.goto(`${api.url}/docs/quickstart`);
+    expect(await ground()).toBe(dark);
+    await page.unroute('**/docs.js*');
+    await page.goto(`${api.url}/docs/errors`);
+    await page.getByRole('button', { name: 'Theme: dark' }).click();
+    expect(await ground()).toBe(light);
+    await page.emulateMedia({ colorScheme: 'dark' });
+    expect(await ground()).toBe(dark);
+    expect(complaints.filter((one) => !one.includes('ERR_FAILED'))).toEqual([]);
+  });
+
+  it('shows path, sample and “Try it” without scrolling', async () => {
+    const { page } = await open({ viewport: { width: 1280, height: 720 } });
+    for (const slug of ['trainings-list', 'assignments-create', 'webhooks-list-deliveries']) {
+      await page.goto(`${api.url}/docs/reference/${slug}`);
+      for (const place of ['.address code', '.address .try-link', '.samples pre:visible', '#try'])
+        expect(await bottomOf(page, place)).toBeLessThan(720);
+    }
+  });
+
+  it('moves nothing when its own font arrives', async () => {
+    const { page, complaints } = await open();
+    await page.addInitScript(`new PerformanceObserver((list) => {
+      for (const { value } of list.getEntries()) window.shift = (window.shift ?? 0) + value;
+    }).observe({ type: 'layout-shift', buffered: true });`);
+    for (const path of ['/docs', '/docs/reference/trainings-list']) {
+      await page.goto(api.url + path);
+      await page.evaluate('document.fonts.ready');
+      expect(await page.evaluate("document.fonts.check('16px Geist')")).toBe(true);
+      expect(await page.evaluate('window.shift ?? 0')).toBeLessThan(0.02);
+    }
     expect(complaints).toEqual([]);
   });
 
@@ -212,6 +258,11 @@ describe.skipIf(SKIPPED !== '')(`developer pages in a browser${SKIPPED}`, () => 
     expect(complaints).toEqual([]);
   });
 });
+
+async function bottomOf(page: Page, selector: string): Promise<number> {
+  const box = await page.locator(selector).first().boundingBox();
+  return box === null ? Infinity : box.y + box.height;
+}
 
 function languagesOf(samples: readonly unknown[]): string[] {
   return (samples as { dataset: { language: string } }[]).map(({ dataset }) => dataset.language);

@@ -32,7 +32,7 @@ export function linksOf(html: string): string[] {
 
 /** The addresses of what a browser loads with the page. */
 export function filesOf(html: string): string[] {
-  const tags = html.matchAll(/<(?:script|img|link rel="(?:stylesheet|icon)")[^>]*>/g);
+  const tags = html.matchAll(/<(?:script|img|link\s+rel="(?:stylesheet|icon|preload)")[^>]*>/g);
   return [...tags].map(([tag]) => /(?:src|href)="([^"]*)"/.exec(tag)?.[1] ?? tag);
 }
 

@@ -4,6 +4,7 @@ import { wrap, type Block, type Heading } from './block.ts';
 import { html, type Html } from './html.ts';
 import type { NavigationEntry, NavigationGroup, NavigationLink, Page, Site } from './page.ts';
 import { slugOf } from './slug.ts';
+import { WORDS, type Words } from './words.ts';
 
 export interface Frame {
   readonly site: Site;
@@ -14,24 +15,26 @@ export interface Frame {
   readonly asset: (name: string) => string;
 }
 
-const PRODUCT = 'Team Customer API';
-
 export function renderPage(frame: Frame, page: Page): string {
   const content = wrap(page.content(), (inner) => html`${inner}`);
   const toc = page.isWide ? null : tableOfContents(content);
   const layout = page.isWide ? 'wide' : toc === null ? 'narrow' : 'with-toc';
+  const words = WORDS.en;
   return html`<!doctype html>
     <html lang="en">
       ${head(frame, page)}
       <body>
-        <a class="skip" href="#content">Skip to content</a>
+        <a class="skip" href="#content">${words.skip}</a>
         ${bar(frame)}
         <div class="frame ${layout}">
-          <nav id="menu" popover aria-label="Documentation">
+          <nav id="menu" popover aria-label="${words.documentation}">
             ${frame.navigation.map((group) => navigationGroup(frame, group, page))}
           </nav>
           <main id="content" tabindex="-1">
-            <h1>${page.title}</h1>
+            <header>
+              ${placeOf(frame, page)}
+              <h1>${page.title}</h1>
+            </header>
             ${content.render()} ${footer(frame, page)}
           </main>
           ${toc}
@@ -42,14 +45,22 @@ export function renderPage(frame: Frame, page: Page): string {
 
 function head({ site, asset }: Frame, { title, description, path }: Page): Html {
   const { prefix } = site;
+  const { product } = WORDS.en;
   return html`<head>
     <meta charset="utf-8" />
     <meta name="viewport" content="width=device-width, initial-scale=1" />
     <meta name="color-scheme" content="light dark" />
-    <title>${title === PRODUCT ? title : `${title} – ${PRODUCT}`}</title>
+    <title>${title === product ? title : `${title} – ${product}`}</title>
     <meta name="description" content="${description}" />
     <link rel="icon" href="${asset('icon.svg')}" type="image/svg+xml" />
     <link rel="alternate" href="${prefix}${path}.md" type="text/markdown" />
+    <link
+      rel="preload"
+      href="${asset('geist.woff2')}"
+      as="font"
+      type="font/woff2"
+      crossorigin="anonymous"
+    />
     <link rel="stylesheet" href="${asset('docs.css')}" />
     <script src="${asset('start.js')}"></script>
     <script type="module" src="${asset('docs.js')}"></script>
@@ -57,21 +68,60 @@ function head({ site, asset }: Frame, { title, description, path }: Page): Html 
 }
 
 function bar({ site: { prefix } }: Frame): Html {
+  const words = WORDS.en;
   return html`<header class="bar">
-    <button type="button" class="menu-button" popovertarget="menu">Menu</button>
-    <a class="brand" href="${prefix}/docs">${PRODUCT}</a>
+    <button type="button" class="menu-button" popovertarget="menu">${words.menu}</button>
+    <a class="brand" href="${prefix}/docs"><span>${words.product}</span></a>
     <form class="search" role="search" action="${prefix}/docs/search">
-      <label class="hidden" for="search">Search the documentation</label>
+      <label class="hidden" for="search">${words.searchLabel}</label>
       <input
         id="search"
         type="search"
         name="q"
-        placeholder="Search"
+        placeholder="${words.search}"
         autocomplete="off"
         data-index="${prefix}/docs/search.json"
       />
+      <kbd aria-hidden="true">/</kbd>
     </form>
+    ${themeButton(words)}
   </header>`;
+}
+
+/** Chooses among the themes, one after the other. It is shown only with JavaScript. */
+function themeButton({ theme: { label, names } }: Words): Html {
+  return html`<button
+    type="button"
+    class="theme"
+    aria-label="${label}"
+    data-label="${label}"
+    data-system="${names.system}"
+    data-light="${names.light}"
+    data-dark="${names.dark}"
+  >
+    <svg class="is-system" viewBox="0 0 20 20" aria-hidden="true">
+      <path d="M3 4.5h14v9H3zM7.5 17h5M10 13.5V17" />
+    </svg>
+    <svg class="is-light" viewBox="0 0 20 20" aria-hidden="true">
+      <circle cx="10" cy="10" r="3.5" />
+      <path d="M10 1.5v2M10 16.5v2M1.5 10h2M16.5 10h2" />
+      <path d="M4 4l1.4 1.4M14.6 14.6 16 16M4 16l1.4-1.4M14.6 5.4 16 4" />
+    </svg>
+    <svg class="is-dark" viewBox="0 0 20 20" aria-hidden="true">
+      <path d="M16.5 12A7 7 0 0 1 8 3.5a7 7 0 1 0 8.5 8.5Z" />
+    </svg>
+  </button>`;
+}
+
+/** Says above the title to which part of the navigation the page belongs. */
+function placeOf({ navigation }: Frame, page: Page): Html | null {
+  for (const { title, entries } of navigation)
+    for (const entry of entries) {
+      const pages = 'pages' in entry ? entry.pages : [entry];
+      if (!pages.some((one) => one.page === page)) continue;
+      return html`<p class="place">${'pages' in entry ? `${title} / ${entry.label}` : title}</p>`;
+    }
+  return null;
 }
 
 function navigationGroup(frame: Frame, { title, entries }: NavigationGroup, current: Page): Html {
@@ -109,8 +159,8 @@ function navigationLink(site: Site, { page, label, method }: NavigationLink, cur
 function tableOfContents({ headings }: Block): Html | null {
   const listed = headings.filter(({ level }) => level === 2 || level === 3);
   if (listed.length < 3) return null;
-  return html`<nav class="toc" aria-label="On this page">
-    <h2>On this page</h2>
+  return html`<nav class="toc" aria-label="${WORDS.en.onThisPage}">
+    <h2>${WORDS.en.onThisPage}</h2>
     <ul>
       ${listed.map(
         ({ level, id, text }: Heading) =>
@@ -122,6 +172,7 @@ function tableOfContents({ headings }: Block): Html | null {
 
 /** The pages before and after, and the page for programs. */
 function footer({ site: { prefix }, pages }: Frame, page: Page): Html {
+  const words = WORDS.en;
   const position = pages.indexOf(page);
   const before = pages[position - 1];
   const after = pages[position + 1];
@@ -132,11 +183,11 @@ function footer({ site: { prefix }, pages }: Frame, page: Page): Html {
           ><span>${word}</span> ${one.title}</a
         >`;
   return html`<footer>
-    <nav class="neighbours" aria-label="Neighbouring pages">
-      ${link(before, 'Previous', 'prev')} ${link(after, 'Next', 'next')}
+    <nav class="neighbours" aria-label="${words.neighbours}">
+      ${link(before, words.previous, 'prev')} ${link(after, words.next, 'next')}
     </nav>
     <p>
-      <a href="${prefix}${page.path}.md">This page as Markdown</a>
+      <a href="${prefix}${page.path}.md">${words.asMarkdown}</a>
       <a href="${prefix}${BASE_PATH}/openapi.v1.json">openapi.v1.json</a>
       <a href="${prefix}/llms.txt">llms.txt</a>
     </p>

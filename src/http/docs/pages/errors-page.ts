@@ -7,6 +7,7 @@ import type { Language } from '../../../core/language.ts';
 import { block, heading, type Block } from '../block.ts';
 import { guidePage } from '../guides.ts';
 import { html, withCode, type Html } from '../html.ts';
+import { tableHtml } from '../markdown.ts';
 import type { Page, Site } from '../page.ts';
 
 export function errorsPage(site: Site): Page {
@@ -23,17 +24,25 @@ export function errorsPage(site: Site): Page {
 }
 
 function overview(codes: readonly ProblemCode[]): Block {
-  const items = codes.map(
-    (code) =>
-      html`<li>
-        <a href="#${code}"><span class="status">${PROBLEMS[code].status}</span> ${code}</a>
-      </li> `,
-  );
   return block(
     () =>
-      html`<ul class="names codes">
-        ${items}
-      </ul>`,
+      tableHtml(
+        html`<tr>
+          <th scope="col">Status</th>
+          <th scope="col">Code</th>
+          <th scope="col">Title</th>
+        </tr>`,
+        codes.map(
+          (code) =>
+            html`<tr>
+              <td class="status">${PROBLEMS[code].status}</td>
+              <td>
+                <a href="#${code}"><code>${code}</code></a>
+              </td>
+              <td>${PROBLEMS[code].title.en}</td>
+            </tr>`,
+        ),
+      ),
     '',
   );
 }

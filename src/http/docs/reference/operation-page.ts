@@ -22,15 +22,15 @@ export function operationPage(site: Site, operation: Operation): Page {
     content: () =>
       columns({
         intro: [address(operation), site.markdown.block(operation.description)],
-        beside: [...samples(site, operation), ...tryForm(site, operation)],
+        beside: [...samples(site, operation), ...tryForm(site, operation), ...answer(operation)],
         rest: [
           ...parameterList(site, operation, 'path', 'Path parameters'),
           ...parameterList(site, operation, 'query', 'Query parameters'),
           ...body(site, operation),
           ...repeated(parameterList(site, operation, 'header', 'Headers')),
           ...response(site, operation),
-          ...repeated(errors(site, operation.errors)),
         ],
+        below: repeated(errors(site, operation.errors)),
       }),
   };
 }
@@ -42,7 +42,9 @@ function address({ method, path, scope, isDeprecated }: Operation): Block {
   const ending = isDeprecated ? html` <strong class="deprecated">Deprecated.</strong>` : null;
   return block(
     () =>
-      html`<p class="address">${methodBadge(method)} <code>${path}</code></p>
+      html`<p class="address">
+          ${methodBadge(method)} <code>${path}</code> <a class="try-link" href="#try">Try it</a>
+        </p>
         <p class="scope">${needed}${ending}</p>`,
     [
       `\`${method} ${path}\``,
@@ -53,12 +55,11 @@ function address({ method, path, scope, isDeprecated }: Operation): Block {
 }
 
 function samples(site: Site, operation: Operation): Block[] {
-  const { success } = operation;
-  return [
-    heading(2, 'Request', 'request'),
-    requestTabs(sampleRequest(operation, site)),
-    ...repeated([codeBlock(`Response ${success.status}`, jsonText(success.example), 'json')]),
-  ];
+  return [heading(2, 'Request', 'request'), requestTabs(sampleRequest(operation, site))];
+}
+
+function answer({ success }: Operation): Block[] {
+  return repeated([codeBlock(`Response ${success.status}`, jsonText(success.example), 'json')]);
 }
 
 function parameterList(
