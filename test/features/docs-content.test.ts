@@ -124,12 +124,18 @@ describe('the guides', () => {
     for (const scope of SCOPES) expect(text).toContain(scope);
   });
 
-  it('show the whole changelog', async () => {
-    const text = plain(htmlOf('/docs/changelog'));
+  it('show what changed for customers, the API first, and nothing of other readers', async () => {
+    const page = htmlOf('/docs/changelog');
     const source = await readFile(new URL('../../CHANGELOG.md', import.meta.url), 'utf8');
-    const entries = [...source.matchAll(/^- (.*)$/gm)].map(([, line]) => line ?? '');
-    expect(entries.length).toBeGreaterThan(10);
-    for (const entry of entries) expect(text).toContain(entry.replaceAll('`', ''));
+    const sections = source.split(/^### /m).slice(1);
+    const entries = sections.map((section) => [...section.matchAll(/^- (.*)$/gm)]);
+    for (const [index, section] of sections.entries())
+      for (const [, entry = ''] of entries[index] ?? [])
+        expect(plain(page).includes(entry.replaceAll('`', ''))).toBe(
+          /^(?:API|Clients and documentation|Admin page and app): /.test(section),
+        );
+    expect(entries.flat().length).toBeGreaterThan(100);
+    expect(/<h3[^>]*>(.*?) </.exec(page)?.[1]).toBe('API: added');
   });
 
   it('show every program as its file has it', async () => {
