@@ -19,6 +19,8 @@ const KINDS = {
   object: '/docs/objects/evaluation',
   changelog: '/docs/changelog',
   search: '/docs/search?q=webhook',
+  german: '/docs/de/webhooks',
+  germanErrors: '/docs/de/errors',
 } as const;
 
 describe.skipIf(SKIPPED !== '')(`developer pages in a browser${SKIPPED}`, () => {
@@ -182,6 +184,33 @@ describe.skipIf(SKIPPED !== '')(`developer pages in a browser${SKIPPED}`, () => 
       expect(await page.evaluate("document.fonts.check('16px Geist')")).toBe(true);
       expect(await page.evaluate('window.shift ?? 0')).toBeLessThan(0.02);
     }
+    expect(complaints).toEqual([]);
+  });
+
+  it('changes to German and back, also while the key is held', async () => {
+    const { page, complaints } = await open();
+    await page.goto(`${api.url}/docs/quickstart`);
+    await page.getByRole('link', { name: 'Deutsch' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Schnellstart' }).waitFor();
+    expect(new URL(page.url()).pathname).toBe('/docs/de/quickstart');
+    await page.getByLabel('API-Schlüssel').fill('svck_live_mine');
+    await page.getByRole('link', { name: 'Authentifizierung' }).first().click();
+    await page.getByRole('heading', { level: 1, name: 'Authentifizierung' }).waitFor();
+    await page.getByRole('link', { name: 'English' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Authentication' }).waitFor();
+    expect(await page.evaluate('document.documentElement.lang')).toBe('en');
+    expect(await page.locator('pre:visible').first().innerText()).toContain('svck_live_mine');
+    // What is around the content works in the other language, too.
+    await page.getByRole('link', { name: 'Deutsch' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Authentifizierung' }).waitFor();
+    await page.getByRole('button', { name: 'Farben: wie das System' }).click();
+    await page.getByRole('button', { name: 'Farben: hell' }).waitFor();
+    await page.keyboard.press('/');
+    await page.keyboard.type('schlüssel');
+    await page.getByRole('listbox', { name: 'Treffer' }).getByRole('option').first().waitFor();
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    await page.waitForURL('**/docs/de/authentication#keys');
     expect(complaints).toEqual([]);
   });
 

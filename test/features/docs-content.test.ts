@@ -1,5 +1,5 @@
 // What the developer pages say, compared with the declarations that they are made from.
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { EVENT_TYPES, EVENTS } from '../../src/core/events.ts';
 import { PROBLEMS } from '../../src/core/problem.ts';
@@ -156,6 +156,42 @@ describe('the guides', () => {
   });
 });
 
+const GUIDES = new URL('../../src/http/docs/guides/', import.meta.url);
+
+// Who changes an English guide reads the German one, too.
+describe('the German guides', async () => {
+  const files = await readdir(new URL('de/', GUIDES));
+
+  it.each(files)('say in %s what the English text says: parts, code and terms', async (file) => {
+    const [english, german] = await Promise.all(
+      [file, `de/${file}`].map((name) => readFile(new URL(name, GUIDES), 'utf8')),
+    );
+    expect(outlineOf(german ?? '')).toEqual(outlineOf(english ?? ''));
+  });
+
+  it.each(files)('show in %s the same code, with the same ids of headings', (file) => {
+    const name = file.replace('.md', '');
+    const path = name === 'introduction' ? '' : `/${name}`;
+    const [english, german] = [htmlOf(`/docs${path}`), htmlOf(`/docs/de${path}`)];
+    for (const pattern of [/<pre.*?<\/pre>/gs, /<h[234] id="(?!menu-)[^"]*"/g, /<tr>/g])
+      expect([...german.matchAll(pattern)].map(([one]) => one)).toEqual(
+        [...english.matchAll(pattern)].map(([one]) => one),
+      );
+    expect(german).toContain('<html lang="de">');
+  });
+});
+
+/** What must be the same in every language, in the order of the text. */
+function outlineOf(markdown: string): unknown {
+  const text = markdown.replaceAll(/^```[\s\S]*?^```$/gm, '{{code}}');
+  const terms = [...text.matchAll(/`[^`\n]+`/g)].map(([term]) => term);
+  return {
+    parts: [...text.matchAll(/^(?:#+(?= )|\{\{.*\}\})/gm)].map(([part]) => part),
+    terms: new Set(terms),
+    operations: new Set(text.match(/\]\(\/docs\/reference[^)]*\)/g)),
+  };
+}
+
 describe('search', () => {
   let entries: SearchEntry[];
   let search: Search;
@@ -172,7 +208,8 @@ describe('search', () => {
     });
     expect(missing).toEqual([]);
     const found = new Set(entries.map(({ path }) => path.split('#')[0]));
-    expect([...pages.keys()].filter((path) => !found.has(path))).toEqual([]);
+    const missed = [...pages.keys()].filter((path) => !found.has(path));
+    expect(missed.filter((path) => !path.startsWith('/docs/de'))).toEqual([]);
   });
 
   // What people look for, as they write it, and where they should be led.
@@ -217,6 +254,21 @@ describe('search', () => {
     expect(search(' . ', 5)).toEqual([]);
     expect(search('xyzzyqq', 5)).toEqual([]);
     expect(search('webhook xyzzyqq', 1)[0]?.path).toBe('/docs/webhooks');
+  });
+
+  it('has German pages for German readers, and what is in English only', async () => {
+    const response = await fetch(`${api.url}/docs/de/search.json`);
+    const german = ((await response.json()) as { entries: SearchEntry[] }).entries;
+    const find = await createSearch(german);
+    const first = (query: string): string | undefined => find(query, 1)[0]?.path;
+    expect(first('schlüssel')).toBe('/docs/de/authentication#keys');
+    expect(first('signatur prüfen')).toMatch(/^\/docs\/de\/webhooks/);
+    expect(first('seat_limit_reached')).toBe('/docs/de/errors#seat_limit_reached');
+    expect(first('list members')).toBe('/docs/reference/members-list');
+    for (const { path } of german) expect(pages.has(path.split('#')[0] ?? '')).toBe(true);
+    const page = await (await fetch(`${api.url}/docs/de/search?q=fehler`)).text();
+    expect(page).toContain('<html lang="de">');
+    expect(page).toContain('href="/docs/de/errors"');
   });
 
   it('works without JavaScript, and shows the query as text', async () => {

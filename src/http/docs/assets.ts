@@ -21,6 +21,7 @@ const NAMES = [
   'docs.css',
   'start.js',
   'key.js',
+  'words.js',
   'theme.js',
   'contents.js',
   'minisearch.js',

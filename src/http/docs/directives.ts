@@ -1,4 +1,5 @@
 /** The blocks that a guide can name. Each is made from the declarations or from a file. */
+import type { Language } from '../../core/language.ts';
 import { SCOPE_DESCRIPTIONS } from '../../core/scopes.ts';
 import { block, codeBlock, type Block } from './block.ts';
 import { html } from './html.ts';
@@ -7,35 +8,37 @@ import { readEvent } from './reference/events.ts';
 import type { Operation } from './reference/operations.ts';
 import { jsonText } from './samples/literals.ts';
 import { programSamples, readExample, READERS, RECEIVERS } from './samples/programs.ts';
+import { GERMAN_SCOPES, WORDS } from './words.ts';
 import { sampleRequest } from './samples/sample-request.ts';
 import { requestTabs, sampleTabs } from './samples/sample-tabs.ts';
 
 export type Directive = (argument: string) => Block;
 
 export function makeDirectives(site: Site): Readonly<Record<string, Directive>> {
+  const words = WORDS[site.language];
   return {
     /** `{{request POST /users}}`: the call in every language. */
-    request: (name) => requestTabs(sampleRequest(findOperation(site, name), site)),
+    request: (name) => requestTabs(sampleRequest(findOperation(site, name), site), site.language),
     /** `{{response GET /me}}`: an example of its response. */
     response: (name) => {
       const { success } = findOperation(site, name);
-      return codeBlock(`Response ${success.status}`, jsonText(success.example), 'json');
+      return codeBlock(`${words.response} ${success.status}`, jsonText(success.example), 'json');
     },
     /** `{{problem not_found}}`: an example of an error. */
-    problem: (code) => codeBlock('Response', jsonText(findProblem(site, code)), 'json'),
+    problem: (code) => codeBlock(words.response, jsonText(findProblem(site, code)), 'json'),
     /** `{{event ping}}`: an example of a body. */
-    event: (type) => codeBlock('Body', jsonText(readEvent(site, type).example), 'json'),
+    event: (type) => codeBlock(words.body, jsonText(readEvent(site, type).example), 'json'),
     /** `{{file send-delivery.sh}}`: a file of examples/. */
     file: (name) =>
       codeBlock(name, readExample(name), name.endsWith('.sh') ? 'bash' : 'javascript'),
     /** A program that reads all pages of a list. */
-    pages: () => sampleTabs(programSamples(READERS, site.apiUrl)),
+    pages: () => sampleTabs(programSamples(READERS, site.apiUrl), site.language),
     /** A program that receives webhooks. */
-    receiver: () => sampleTabs(programSamples(RECEIVERS, site.apiUrl)),
+    receiver: () => sampleTabs(programSamples(RECEIVERS, site.apiUrl), site.language),
     /** An HTTP request of our sender. */
-    delivery: () => codeBlock('A delivery', deliveryText(site, 'evaluation.completed'), 'http'),
-    scopes: () => site.markdown.block(scopeTable()),
-    key: keyField,
+    delivery: () => codeBlock(words.delivery, deliveryText(site, 'evaluation.completed'), 'http'),
+    scopes: () => site.markdown.block(scopeTable(site)),
+    key: () => keyField(site),
     cards: () => cards(site),
   };
 }
@@ -66,19 +69,21 @@ function deliveryText(site: Site, type: string): string {
   ].join('\n');
 }
 
-function scopeTable(): string {
-  const rows = Object.entries(SCOPE_DESCRIPTIONS).map(
+function scopeTable({ language }: Site): string {
+  const { scope: scopeTitle, allows } = WORDS[language];
+  const rows = Object.entries(language === 'de' ? GERMAN_SCOPES : SCOPE_DESCRIPTIONS).map(
     ([scope, description]) => `| \`${scope}\` | ${description} |`,
   );
-  return ['| Scope | Allows |', '| --- | --- |', ...rows].join('\n');
+  return [`| ${scopeTitle} | ${allows} |`, '| --- | --- |', ...rows].join('\n');
 }
 
 /** Where the reader types the key that samples show. It is shown only with JavaScript. */
-function keyField(): Block {
+function keyField({ language }: Site): Block {
+  const { key } = WORDS[language];
   return block(
     () =>
       html`<form class="key-field" data-key-form>
-        <label for="your-key">Your API key</label>
+        <label for="your-key">${key.label}</label>
         <input
           id="your-key"
           type="password"
@@ -87,34 +92,40 @@ function keyField(): Block {
           placeholder="svck_live_…"
           data-key-input
         />
-        <p>
-          It goes into the samples on these pages. It stays in the memory of this tab: nothing is
-          stored.
-        </p>
+        <p>${key.text}</p>
       </form>`,
     '',
   );
 }
 
-const CARDS = [
-  ['/docs/quickstart', 'Quickstart', 'From a key to a verified webhook in five minutes.'],
-  ['/docs/webhooks', 'Webhooks', 'Receive events, verify them, handle duplicates and retries.'],
-  ['/docs/reference', 'API reference', 'Every operation, to try with your key.'],
-  ['/docs/errors', 'Errors', 'Every error code with its cause and what to do.'],
-] as const;
+const CARDS: Readonly<Record<Language, readonly (readonly [string, string, string])[]>> = {
+  en: [
+    ['/docs/quickstart', 'Quickstart', 'From a key to a verified webhook in five minutes.'],
+    ['/docs/webhooks', 'Webhooks', 'Receive events, verify them, handle duplicates and retries.'],
+    ['/docs/reference', 'API reference', 'Every operation, to try with your key.'],
+    ['/docs/errors', 'Errors', 'Every error code with its cause and what to do.'],
+  ],
+  de: [
+    ['/docs/quickstart', 'Schnellstart', 'In fünf Minuten vom Schlüssel zum geprüften Webhook.'],
+    ['/docs/webhooks', 'Webhooks', 'Ereignisse empfangen, prüfen, Duplikate behandeln.'],
+    ['/docs/reference', 'API-Referenz', 'Jede Operation, mit eigenem Schlüssel zum Ausprobieren.'],
+    ['/docs/errors', 'Fehler', 'Jeder Fehlercode mit Ursache und Abhilfe.'],
+  ],
+};
 
-function cards({ prefix }: Site): Block {
+function cards({ prefix, language, pathOf }: Site): Block {
+  const listed = CARDS[language];
   return block(
     () =>
       html`<ul class="cards">
-        ${CARDS.map(
+        ${listed.map(
           ([path, title, text]) =>
             html`<li>
-              <a href="${prefix}${path}"><strong>${title}</strong></a>
+              <a href="${prefix}${pathOf(path)}"><strong>${title}</strong></a>
               <p>${text}</p>
             </li> `,
         )}
       </ul>`,
-    CARDS.map(([path, title, text]) => `- [${title}](${path}): ${text}`).join('\n'),
+    listed.map(([path, title, text]) => `- [${title}](${path}): ${text}`).join('\n'),
   );
 }

@@ -12,18 +12,22 @@ export function markdownPage(site: Site, page: Page, reader: Reader): string {
   const text = `# ${page.title}\n\n${joinMarkdown(page.content(), reader)}\n`;
   return text.replaceAll(/\]\((\/[^)#\s]*)(#[^)\s]*)?\)/g, (_match, path: string, hash = '') => {
     const isPage = path.startsWith('/docs');
-    return `](${site.publicUrl}${path}${isPage ? '.md' : ''}${String(hash)})`;
+    return `](${site.publicUrl}${site.pathOf(path)}${isPage ? '.md' : ''}${String(hash)})`;
   });
 }
 
 /** An index of all pages in the form of llmstxt.org. */
-export function llmsIndex(site: Site, navigation: readonly NavigationGroup[]): string {
-  const sections = navigation.map((group) => {
-    const pages = [...new Set(pagesOf([group]))];
+export function llmsIndex(
+  site: Site,
+  navigation: readonly NavigationGroup[],
+  germanPages: readonly Page[],
+): string {
+  const groups = navigation.map((group) => [group.title, pagesOf([group])] as const);
+  const sections = [...groups, ['In German', germanPages] as const].map(([title, pages]) => {
     const lines = pages.map(
       ({ title, path, description }) => `- [${title}](${site.publicUrl}${path}.md): ${description}`,
     );
-    return `## ${group.title}\n\n${lines.join('\n')}`;
+    return `## ${title}\n\n${lines.join('\n')}`;
   });
   return [
     '# Team Customer API',

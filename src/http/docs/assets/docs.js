@@ -7,6 +7,7 @@ import { holdKey, keyInUse, onKey } from './key.js';
 import { start as startSoftNavigation } from './soft-navigation.js';
 import { start as startTheme } from './theme.js';
 import { prepareTry } from './try.js';
+import { words } from './words.js';
 
 /** Gives the samples of a page, or of a part that has been loaded later, their functions. */
 export function prepare(root) {
@@ -17,6 +18,8 @@ export function prepare(root) {
   showCurrent(root.querySelector('#menu'));
   watchContents(root);
   if (root.querySelector('form.try')) prepareTry(root);
+  for (const button of root.querySelectorAll('.theme')) startTheme(button);
+  for (const input of root.querySelectorAll('#search')) prepareSearch(input);
 }
 
 /** Scrolls to the page's entry. With `scrollIntoView`, Chrome's next press of Tab begins there. */
@@ -98,19 +101,19 @@ function addCopyButton(pre) {
   icon.append(svgElement('path', {}));
   button.append(icon);
   button.addEventListener('click', () => void copy(pre.textContent, button));
-  showState(button, 'Copy', COPY);
+  showState(button, words().copy, COPY);
   pre.after(button);
 }
 
 async function copy(text, button) {
   try {
     await navigator.clipboard.writeText(text);
-    showState(button, 'Copied', COPIED);
+    showState(button, words().copied, COPIED);
   } catch {
     // Only a page over https or on localhost may write to the clipboard.
-    showState(button, 'Not allowed', NOT_ALLOWED);
+    showState(button, words().notAllowed, NOT_ALLOWED);
   }
-  setTimeout(() => showState(button, 'Copy', COPY), 1500);
+  setTimeout(() => showState(button, words().copy, COPY), 1500);
 }
 
 function showState(button, name, path) {
@@ -151,22 +154,24 @@ onKey((key) => {
 
 // Search.
 
-const searchInput = document.getElementById('search');
-searchInput.addEventListener('focus', loadSearch, { once: true });
-if (document.activeElement === searchInput) loadSearch();
+function prepareSearch(input) {
+  input.addEventListener('focus', () => loadSearch(input), { once: true });
+  if (document.activeElement === input) loadSearch(input);
+}
+
 document.addEventListener('keydown', (event) => {
   const isTyping = event.target.closest('input, textarea, select, [contenteditable]');
   const isSlash = event.key === '/' && !isTyping;
   const isPalette = event.key === 'k' && (event.ctrlKey || event.metaKey);
   if (!isSlash && !isPalette) return;
   event.preventDefault();
-  searchInput.focus();
-  searchInput.select();
+  const input = document.getElementById('search');
+  input.focus();
+  input.select();
 });
 
-function loadSearch() {
-  void import('./search-box.js').then(({ start }) => start(searchInput));
+function loadSearch(input) {
+  void import('./search-box.js').then(({ start }) => start(input));
 }
 
-startTheme(document.querySelector('.theme'));
 prepare(document);

@@ -55,7 +55,10 @@ function address({ method, path, scope, isDeprecated }: Operation): Block {
 }
 
 function samples(site: Site, operation: Operation): Block[] {
-  return [heading(2, 'Request', 'request'), requestTabs(sampleRequest(operation, site))];
+  return [
+    heading(2, 'Request', 'request'),
+    requestTabs(sampleRequest(operation, site), site.language),
+  ];
 }
 
 function answer({ success }: Operation): Block[] {
