@@ -206,11 +206,11 @@ describe.skipIf(SKIPPED !== '')(`developer pages in a browser${SKIPPED}`, () => 
     await page.getByRole('button', { name: 'Farben: wie das System' }).click();
     await page.getByRole('button', { name: 'Farben: hell' }).waitFor();
     await page.keyboard.press('/');
-    await page.keyboard.type('schlüssel');
+    await page.keyboard.type('schlüssel wechseln');
     await page.getByRole('listbox', { name: 'Treffer' }).getByRole('option').first().waitFor();
     await page.keyboard.press('ArrowDown');
     await page.keyboard.press('Enter');
-    await page.waitForURL('**/docs/de/authentication#keys');
+    await page.waitForURL('**/docs/de/authentication#change-a-key');
     expect(complaints).toEqual([]);
   });
 

@@ -14,6 +14,26 @@ const PAGES: Readonly<Record<string, readonly [title: string, description: strin
     'Authentifizierung',
     'API-Schlüssel, Scopes und wie man Schlüssel wechselt.',
   ],
+  '/docs/pagination': [
+    'Seiten und Synchronisation',
+    'Alle Seiten lesen, Neues abfragen, nach einem Ausfall aufholen.',
+  ],
+  '/docs/idempotency': [
+    'Idempotenz und Wiederholungen',
+    'Was sich wiederholen lässt, und wie ein POST nur einmal wirkt.',
+  ],
+  '/docs/conditional-requests': [
+    'Bedingte Anfragen',
+    'Nur Neues lesen und nur ändern, was gelesen wurde.',
+  ],
+  '/docs/privacy': [
+    'Datenschutz-Schalter',
+    'Was ein Team verbergen kann, und wie Antworten sich dann ändern.',
+  ],
+  '/docs/versioning': [
+    'Versionen und ihr Ende',
+    'Was sich innerhalb von v1 ändern kann, und wie eine Version endet.',
+  ],
   '/docs/rate-limits': ['Limits', 'Wie viele Anfragen erlaubt sind und was ein 429 bedeutet.'],
   '/docs/errors': ['Fehler', 'Wie Fehler aussehen, und jeder Code mit Ursache und Abhilfe.'],
   '/docs/webhooks': [
@@ -26,6 +46,7 @@ const GROUPS: Readonly<Record<string, string>> = {
   Start: 'Start',
   Guides: 'Anleitungen',
   Webhooks: 'Webhooks',
+  Recipes: 'Rezepte (englisch)',
   Reference: 'Referenz (englisch)',
   Releases: 'Versionen (englisch)',
 };
