@@ -48,11 +48,14 @@ export function columns(parts: {
   readonly intro: readonly Block[];
   readonly beside: readonly Block[];
   readonly rest: readonly Block[];
+  /** As wide as both columns. */
+  readonly below?: readonly Block[];
 }): Block[] {
   return [
     wrap(parts.intro, (inner) => html`<div class="intro">${inner}</div>`),
     wrap(parts.beside, (inner) => html`<div class="beside">${inner}</div>`),
     wrap(parts.rest, (inner) => html`<div class="rest">${inner}</div>`),
+    ...(parts.below ? [wrap(parts.below, (inner) => html`<div class="below">${inner}</div>`)] : []),
   ];
 }
 

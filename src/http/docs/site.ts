@@ -1,8 +1,10 @@
 /** All pages, and the navigation that leads to them. */
 import type { oas31 } from 'zod-openapi';
 import type { Deprecation } from '../../core/deprecation.ts';
+import type { Language } from '../../core/language.ts';
 import { BASE_PATH } from '../api/exchange.ts';
-import { guidePage } from './guides.ts';
+import { germanPathOf } from './german.ts';
+import { guideFileOf, guidePage } from './guides.ts';
 import { createMarkdown } from './markdown.ts';
 import type { NavigationEntry, NavigationGroup, NavigationLink, Page, Site } from './page.ts';
 import { changelogPage } from './pages/changelog-page.ts';
@@ -25,11 +27,14 @@ export interface SiteOptions {
   readonly deprecation: Deprecation | null;
 }
 
-export function createSite(options: SiteOptions): Site {
+export function createSite(options: SiteOptions, language: Language = 'en'): Site {
   const { publicUrl, document } = options;
   const url = publicUrl.replace(/\/+$/, '');
   const prefix = new URL(url).pathname.replace(/\/+$/, '');
+  const pathOf = language === 'de' ? germanPathOf : (path: string) => path;
   return {
+    language,
+    pathOf,
     prefix,
     publicUrl: url,
     apiUrl: url + BASE_PATH,
@@ -37,7 +42,7 @@ export function createSite(options: SiteOptions): Site {
     deprecation: options.deprecation,
     document,
     reference: readReference(document),
-    markdown: createMarkdown(prefix),
+    markdown: createMarkdown((path) => prefix + pathOf(path)),
   };
 }
 
@@ -49,8 +54,7 @@ function inLanguages(languages: readonly string[], { page }: NavigationLink): Na
 /** The navigation, with every page in it. */
 export function navigationOf(site: Site): NavigationGroup[] {
   const guide = (path: string, title: string, description: string): NavigationLink => {
-    const file = `${path === '/docs' ? 'introduction' : path.replace('/docs/', '')}.md`;
-    return { page: guidePage(site, { path, title, description, file }) };
+    return { page: guidePage(site, { path, title, description, file: guideFileOf(path) }) };
   };
   return [
     {

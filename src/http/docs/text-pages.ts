@@ -19,21 +19,25 @@ function pageText(page: Page, reader: Reader): string {
   return `# ${page.title}\n\n${joinMarkdown(page.content(), reader)}\n`;
 }
 
-function toTwin({ publicUrl }: Site, link: string): string {
+function toTwin(site: Site, link: string): string {
   return link.replace(LINK, (_match, text: string, path: string, hash = '') => {
     const end = path.startsWith('/docs') ? '.md' : '';
-    return `[${text}](${publicUrl}${path}${end}${String(hash)})`;
+    return `[${text}](${site.publicUrl}${site.pathOf(path)}${end}${String(hash)})`;
   });
 }
 
 /** An index of all pages in the form of llmstxt.org. */
-export function llmsIndex(site: Site, navigation: readonly NavigationGroup[]): string {
-  const sections = navigation.map((group) => {
-    const pages = [...new Set(pagesOf([group]))];
+export function llmsIndex(
+  site: Site,
+  navigation: readonly NavigationGroup[],
+  germanPages: readonly Page[],
+): string {
+  const groups = navigation.map((group) => [group.title, pagesOf([group])] as const);
+  const sections = [...groups, ['In German', germanPages] as const].map(([title, pages]) => {
     const lines = pages.map(
       ({ title, path, description }) => `- [${title}](${site.publicUrl}${path}.md): ${description}`,
     );
-    return `## ${group.title}\n\n${lines.join('\n')}`;
+    return `## ${title}\n\n${lines.join('\n')}`;
   });
   return [
     '# Team Customer API',

@@ -16,15 +16,18 @@ export interface Field {
   readonly required: boolean | null;
   /** If it is not the description of the schema. */
   readonly description?: string;
+  /** Whether it is part of a body that the caller writes. */
+  readonly isWritten?: boolean;
 }
 
-/** The fields of an object. With `marksRequired` each says whether it must be sent. */
-export function fieldsOf(schema: Schema, marksRequired: boolean): Field[] {
+/** The fields of an object. Each of one that the caller writes says whether it must be sent. */
+export function fieldsOf(schema: Schema, isWritten: boolean): Field[] {
   const required = new Set(schema.required ?? []);
   return Object.entries(schema.properties ?? {}).map(([name, one]) => ({
     name,
     schema: one as Schema,
-    required: marksRequired || !required.has(name) ? required.has(name) : null,
+    required: isWritten || !required.has(name) ? required.has(name) : null,
+    isWritten,
   }));
 }
 
@@ -93,9 +96,12 @@ function describe(schema: Schema, field: Field, hasExamples = true): string {
   const [example] = (schema.examples ?? []) as unknown[];
   const isShort = example !== undefined && JSON.stringify(example).length < 45;
   const values = knownValues(schema, base);
+  // Bounds mean something to who writes a text: not to who reads it, and ids are copied.
+  const isOwnText = field.isWritten === true && !/(?:^|_)id$/.test(field.name);
+  const hasBounds = isOwnText && !base.includes(' characters');
   const facts = [
     values,
-    base.includes(' characters') || /(?:^|_)id$/.test(field.name) ? null : boundsOf(schema),
+    hasBounds ? boundsOf(schema) : null,
     schema.default === undefined || emptyArray(schema.default)
       ? null
       : `Default: \`${JSON.stringify(schema.default)}\`.`,
@@ -129,13 +135,13 @@ function boundsOf({ minLength, maxLength, format }: Schema): string | null {
 }
 
 /** The fields of an object, or of those in an array. None for objects with a page of their own. */
-function childrenOf({ schema: one, required }: Field): Field[] {
+function childrenOf({ schema: one, isWritten = false }: Field): Field[] {
   if (nameOfRef(one) !== null) return [];
   const schema = one as Schema;
   const items = schema.items as Schema | oas31.ReferenceObject | undefined;
   if (items !== undefined)
-    return nameOfRef(items) === null ? fieldsOf(items as Schema, required !== null) : [];
-  return fieldsOf(schema, required !== null);
+    return nameOfRef(items) === null ? fieldsOf(items as Schema, isWritten) : [];
+  return fieldsOf(schema, isWritten);
 }
 
 /** `string or null`, `array of Assignment`, with links to the pages of objects. */

@@ -31,7 +31,7 @@ export function operationPage(site: Site, operation: Operation): Page {
     content: () =>
       columns({
         intro: [address(operation), site.markdown.block(operation.description)],
-        beside: [...samples(site, operation), ...tryForm(site, operation)],
+        beside: [...samples(site, operation), ...tryForm(site, operation), ...answer(operation)],
         rest: [
           // The path names them.
           ...repeated(parameterList(site, operation, 'path', 'Path parameters')),
@@ -39,8 +39,8 @@ export function operationPage(site: Site, operation: Operation): Page {
           ...body(site, operation),
           ...repeated(parameterList(site, operation, 'header', 'Headers')),
           ...response(site, operation),
-          ...repeated(errors(site, operation.errors)),
         ],
+        below: repeated(errors(site, operation.errors)),
       }),
   };
 }
@@ -55,7 +55,9 @@ function address({ method, path, scope, isDeprecated }: Operation): Block {
   const end = isDeprecated ? ['**Deprecated.**'] : [];
   return block(
     () =>
-      html`<p class="address">${methodBadge(method)} <code>${path}</code></p>
+      html`<p class="address">
+          ${methodBadge(method)} <code>${path}</code> <a class="try-link" href="#try">Try it</a>
+        </p>
         <p class="scope">${needed}${ending}</p>`,
     ({ hasAllPages = false }) => [name, scopeText, ...end].join(hasAllPages ? ' ' : '\n\n'),
   );
@@ -63,14 +65,16 @@ function address({ method, path, scope, isDeprecated }: Operation): Block {
 
 /** Who reads all pages knows from the guides how to send a request, and sees only its body. */
 function samples(site: Site, operation: Operation): Block[] {
-  const { success } = operation;
   const request = sampleRequest(operation, site);
   const body = request.body === null ? '' : fence(jsonText(request.body), 'json');
   return [
     ...repeated([heading(2, 'Request', 'request')]),
-    briefly(requestTabs(request), body),
-    ...repeated([codeBlock(`Response ${success.status}`, jsonText(success.example), 'json')]),
+    briefly(requestTabs(request, site.language), body),
   ];
+}
+
+function answer({ success }: Operation): Block[] {
+  return repeated([codeBlock(`Response ${success.status}`, jsonText(success.example), 'json')]);
 }
 
 /** The same in each list that has pages. The guide about them tells it. */
