@@ -77,7 +77,7 @@ export const assignments = {
     },
     location: '/assignments/{id}',
     privacy: { echoes: ['member_user_id'] },
-    privateOf: ({ input }) => input.member_id,
+    privateOf: ({ input }) => [input.member_id],
     example: {
       body: {
         member_id: 'mem_01jc4f3x',

@@ -165,8 +165,9 @@ async function claim(
 function toRecord(call: IdempotentCall, response: KeptResponse): Omit<NewRecord, 'fingerprint'> {
   const { status, body, location, withheld } = response;
   const openBody = withheld && JSON.stringify(withheld.output);
+  const [subject, ...others] = withheld?.subjectIds ?? [];
   // The switches may have withheld all private fields already.
-  const isPrivate = withheld !== null && openBody !== body;
+  const isPrivate = withheld !== null && subject !== undefined && openBody !== body;
   const isSecret = isPrivate && withheld.kind === 'secret';
   return {
     status,
@@ -177,7 +178,8 @@ function toRecord(call: IdempotentCall, response: KeptResponse): Omit<NewRecord,
     location,
     open_body: isPrivate && openBody !== null ? Buffer.from(openBody) : null,
     key_id: isSecret ? call.keyId : null,
-    subject_id: isPrivate ? withheld.subjectId : null,
+    subject_id: isPrivate ? subject : null,
+    other_subject_ids: isPrivate && others.length > 0 ? others : null,
   };
 }
 
