@@ -58,11 +58,20 @@ const fault = {
   }),
 };
 
+/** What an entry of a batch can be refused for. */
+const ENTRY_CODES = [
+  'not_found',
+  'vorgabe_gesperrt',
+  'validation_error',
+  'kombination_ungueltig',
+] as const satisfies readonly ProblemCode[];
+
 /** Why one entry of a batch was refused. */
 export const entryProblem = z
   .object({
     ...fault,
     status: fault.status.meta({ description: 'The HTTP status that the entry alone would have.' }),
+    code: knownText(ENTRY_CODES).meta({ description: 'As that of a refused call.' }),
   })
   .meta({
     description:
@@ -110,7 +119,12 @@ export const problem = z
           '`conflict` only while a call with the same `Idempotency-Key` is still running.',
       }),
     entries: z
-      .array(z.object({ index: entryIndex, problem: entryProblem }))
+      .array(
+        z.object({
+          index: entryIndex,
+          problem: entryProblem.meta({ description: 'Why the entry was refused.' }),
+        }),
+      )
       .optional()
       .meta({ description: 'The entries that are wrong, and why. Only with `batch_refused`.' }),
   })

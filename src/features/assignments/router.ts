@@ -39,12 +39,16 @@ const example = {
   external_ref: { id: 'lms-4711', course: 'objections' },
 };
 
-const body = {
+const required = {
   member_id: 'mem_01jc4f3x',
   title: 'Practise objections',
   situation_id: 'sit_cold',
   personality_id: 'per_calm',
   industry_id: 'ind_saas',
+};
+
+const body = {
+  ...required,
   note: 'Before the review, please.',
   due_date: '2026-12-01',
   external_ref: { id: 'lms-4711', course: 'objections' },
@@ -134,13 +138,17 @@ export const assignments = {
     },
     example: {
       body: {
-        assignments: [body, { ...body, member_id: 'mem_unknown' }],
+        assignments: [required, { ...required, member_id: 'mem_unknown' }],
         all_or_none: false,
       },
       output: {
         created: 1,
         results: [
-          { index: 0, assignment: example, problem: null },
+          {
+            index: 0,
+            assignment: { ...example, note: null, due_date: null, external_ref: null },
+            problem: null,
+          },
           {
             index: 1,
             assignment: null,

@@ -10,9 +10,9 @@ import { errorsPage } from './pages/errors-page.ts';
 import { versionsPage } from './pages/versions-page.ts';
 import { eventsPage } from './reference/events.ts';
 import { referenceIndex } from './reference/index-page.ts';
-import { objectNames, objectPage } from './reference/object-page.ts';
+import { objectPage } from './reference/object-page.ts';
 import { operationPage } from './reference/operation-page.ts';
-import { readReference } from './reference/operations.ts';
+import { objectNames, readReference } from './reference/operations.ts';
 
 export interface SiteOptions {
   readonly publicUrl: string;

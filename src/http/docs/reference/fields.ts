@@ -3,7 +3,7 @@ import type { oas31 } from 'zod-openapi';
 import { block, type Block } from '../block.ts';
 import { html, type Html } from '../html.ts';
 import type { Site } from '../page.ts';
-import { nameOfRef, resolve } from './operations.ts';
+import { nameOfRef, objectNames, resolve } from './operations.ts';
 import { pathOfObject } from './paths.ts';
 
 type Schema = oas31.SchemaObject;
@@ -43,7 +43,7 @@ function fieldHtml(site: Site, place: string, field: Field): Html {
   const schema = resolve<Schema>(site.document, field.schema);
   const id = `${place}-${field.name}`;
   const text = describe(schema, field);
-  const children = childrenOf(field);
+  const children = childrenOf(site, field);
   return html`<div>
     <dt id="${id}">
       <code>${field.name}</code> <span class="type">${typeHtml(site, field.schema)}</span>
@@ -66,7 +66,7 @@ function fieldMarkdown(site: Site, field: Field, indent: string): string {
   const about = [typeText(field.schema), ...(required === undefined ? [] : [required])].join(', ');
   const text = describe(schema, field).replaceAll(/\s+/g, ' ').trim();
   const line = `${indent}- \`${field.name}\` (${about})${text === '' ? '' : `: ${text}`}`;
-  const children = childrenOf(field);
+  const children = childrenOf(site, field);
   return [line, ...children.map((child) => fieldMarkdown(site, child, `${indent}  `))].join('\n');
 }
 
@@ -117,22 +117,27 @@ function boundsOf({ minLength, maxLength }: Schema): string | null {
 }
 
 /** The fields of an object, or of those in an array. None for objects with a page of their own. */
-function childrenOf({ schema: one, required }: Field): Field[] {
-  if (nameOfRef(one) !== null) return [];
-  const schema = one as Schema;
-  const items = schema.items as Schema | oas31.ReferenceObject | undefined;
-  if (items !== undefined)
-    return nameOfRef(items) === null ? fieldsOf(items as Schema, required !== null) : [];
-  return fieldsOf(schema, required !== null);
+function childrenOf(site: Site, { schema: one, required }: Field): Field[] {
+  const { items, anyOf } = one as Schema;
+  const [object = one] = [items, ...(anyOf ?? [])].filter((part) => part !== undefined);
+  const name = nameOfRef(object);
+  if (name !== null && hasPage(site, name)) return [];
+  return fieldsOf(resolve<Schema>(site.document, object), required !== null);
+}
+
+/** Whether an object has a page of its own. Those that only callers send have none. */
+function hasPage({ reference }: Site, name: string): boolean {
+  return objectNames(reference).includes(name);
 }
 
 /** `string or null`, `array of Assignment`, with links to the pages of objects. */
 function typeHtml(site: Site, schema: Schema | oas31.ReferenceObject): Html {
   const name = nameOfRef(schema);
-  if (name !== null) return html`<a href="${site.prefix}${pathOfObject(name)}">${name}</a>`;
+  if (name !== null && hasPage(site, name))
+    return html`<a href="${site.prefix}${pathOfObject(name)}">${name}</a>`;
   const { items } = schema as Schema;
   const itemName = nameOfRef(items as object | undefined);
-  if (itemName !== null)
+  if (itemName !== null && hasPage(site, itemName))
     return html`array of <a href="${site.prefix}${pathOfObject(itemName)}">${itemName}</a>`;
   return html`${typeText(schema)}`;
 }
