@@ -43,6 +43,7 @@
  *    null.
  */
 import { invalidField, ProblemError } from '../../core/problem.ts';
+import type { AssignmentStatus } from '../../core/vocabularies.ts';
 
 /** The dimensions that an assignment combines, in the order in which problems are reported. */
 export const COMBINED = ['situation', 'personality', 'industry'] as const;
@@ -65,9 +66,7 @@ export interface CombinationFacts {
 export const BATCH_MAX = 100;
 
 /** The statuses of an assignment that a request can set. */
-export const SETTABLE = ['open', 'done'] as const;
-/** All statuses of an assignment. */
-export const STATUSES = [...SETTABLE, 'revoked'] as const;
+export const SETTABLE = ['open', 'done'] as const satisfies readonly AssignmentStatus[];
 
 /** Returns the status. Throws `validation_error` (field `status`) unless it can be set. */
 export function requireSettableStatus(status: string): (typeof SETTABLE)[number] {

@@ -15,14 +15,15 @@ import {
   listOf,
   nameInput,
 } from '../../core/shapes.ts';
-import { BATCH_MAX, EXTERNAL_REF_MAX_BYTES, SETTABLE, STATUSES } from './rules.ts';
+import { ASSIGNMENT_STATUSES } from '../../core/vocabularies.ts';
+import { BATCH_MAX, EXTERNAL_REF_MAX_BYTES, SETTABLE } from './rules.ts';
 
 const externalRef = freeObject.meta({ 'x-max-bytes': EXTERNAL_REF_MAX_BYTES });
 
 export const assignment = z
   .object({
     id: z.string().meta({ description: 'Id of the assignment.' }),
-    status: knownText(STATUSES).meta({
+    status: knownText(ASSIGNMENT_STATUSES).meta({
       description: '`open`, `done`, or `revoked` when its member was removed.',
     }),
     title: z
@@ -89,7 +90,7 @@ const reference = externalRef
 
 export const listInput = z.object({
   ...pageQuery,
-  status: knownText(STATUSES, nameInput.min(1))
+  status: knownText(ASSIGNMENT_STATUSES, nameInput.min(1))
     .optional()
     .meta({ description: 'Only assignments with this status.', examples: ['open'] }),
   member_id: id.optional().meta({

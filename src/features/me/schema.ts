@@ -1,14 +1,13 @@
 import { z } from 'zod';
 import { SCOPES } from '../../core/scopes.ts';
+import { API_PLANS } from '../../core/plans.ts';
 import { knownText } from '../../core/shapes.ts';
 
 /** The team, the scopes and the limits of a key. */
 export const meOutput = z
   .object({
     tenant_id: z.string().meta({ description: 'The team that the key belongs to.' }),
-    kind: knownText(['team', 'enterprise'])
-      .nullable()
-      .meta({ description: 'The plan of the team.' }),
+    kind: knownText(API_PLANS).nullable().meta({ description: 'The plan of the team.' }),
     scopes: z.array(knownText(SCOPES)).meta({ description: 'What the key may do.' }),
     rate_limit_per_min: z
       .int()
