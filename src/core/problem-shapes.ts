@@ -122,7 +122,7 @@ export const problem = z
       .array(
         z.object({
           index: entryIndex,
-          problem: entryProblem.meta({ description: 'Why the entry was refused.' }),
+          problem: entryProblem,
         }),
       )
       .optional()

@@ -532,15 +532,9 @@ describe.each(BODY_ENDPOINTS.filter((endpoint) => 'due_date' in endpoint.input.s
 describe.each(ENDPOINTS.filter((endpoint) => endpoint.method === 'POST'))(
   'the Idempotency-Key of $method $path',
   (endpoint) => {
-    it('has 1 to 100 characters and comes once', async () => {
+    it('has at most 100 characters and comes once', async () => {
       const body = endpoint.bodyName === null ? {} : { body: validBody(endpoint) };
-      for (const value of [
-        '',
-        'x'.repeat(101),
-        'x'.repeat(5000),
-        ['one', 'two'],
-        ['same', 'same'],
-      ]) {
+      for (const value of ['x'.repeat(101), 'x'.repeat(5000), ['one', 'two'], ['same', 'same']]) {
         expect(
           await send(endpoint, { ...body, headers: { 'idempotency-key': value } }),
           String(value),

@@ -86,7 +86,7 @@ async function readAll(key: string, path: string, query: string): Promise<void> 
   while (schema && next !== null) {
     const cursor = next === '' ? '' : `&cursor=${encodeURIComponent(next)}`;
     const answer = await api.call(key, 'GET', `${path}?${query}${cursor}`);
-    expect(answer.status, path).toBe(200);
+    expect([path, answer.status]).toEqual([path, 200]);
     look(schema, answer.body, path);
     next = (answer.body as { next_cursor?: string | null }).next_cursor ?? null;
   }

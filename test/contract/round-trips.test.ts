@@ -161,7 +161,7 @@ it.runIf(IS_FAST)('does not wait more often for a batch of 100 than for one of 1
   const endpoint = ENDPOINTS.find(({ name }) => name === 'assignments.createBatch');
   if (!endpoint) throw new Error('there is no batch');
   const { path, body } = validRequest(endpoint, teamFor(endpoint, 'plain'));
-  const [entry] = body?.['assignments'] as unknown[];
+  const [entry] = (body?.['assignments'] ?? []) as unknown[];
   const count = async (length: number) => {
     const before = counter.count();
     const answer = await call(api.key(`team_${teamFor(endpoint, 'plain')}`), 'POST', path, {

@@ -84,7 +84,7 @@ test('the removal of a member revokes what a batch is creating for them', async 
   expect(await statusesOf('listed')).toEqual(['revoked', 'revoked']);
 });
 
-test('a batch assigns nothing to a member who is being removed, and the rest to others', async () => {
+test('a batch assigns nothing to a member who is being removed, but to others', async () => {
   const before = (await statusesOf('stays')).length;
   const [removed, made] = await meet(
     () => remove('unlisted'),
