@@ -29,8 +29,8 @@ export interface CurrentState {
 export interface WithheldOutput {
   readonly kind: PrivateKind;
   readonly output: unknown;
-  /** The id of the member or webhook endpoint that the private fields belong to. */
-  readonly subjectId: string;
+  /** The ids of the members or webhook endpoints that the private fields belong to. */
+  readonly subjectIds: readonly string[];
 }
 
 /** Runs a call without idempotency. */

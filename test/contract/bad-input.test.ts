@@ -205,6 +205,9 @@ describe.each(BODY_ENDPOINTS)('the body of $method $path', (endpoint) => {
         // Free-form fields accept any object.
         if (typeof validBody(endpoint)[name] === 'object' && value.startsWith('{')) continue;
         if (name === 'fields' && value.startsWith('[')) continue;
+        if (typeof validBody(endpoint)[name] === 'boolean' && value === 'true') continue;
+        // Each entry has its own result.
+        if (name === 'assignments' && value.startsWith('[')) continue;
         // It is an integer, 0.
         if (name === 'grace_s' && value === '-0') continue;
         expect(await send(endpoint, { rawBody }), `${name}: ${value}`).toMatchObject({
@@ -533,15 +536,9 @@ describe.each(BODY_ENDPOINTS.filter((endpoint) => 'due_date' in endpoint.input.s
 describe.each(ENDPOINTS.filter((endpoint) => endpoint.method === 'POST'))(
   'the Idempotency-Key of $method $path',
   (endpoint) => {
-    it('has 1 to 100 characters and comes once', async () => {
+    it('has at most 100 characters and comes once', async () => {
       const body = endpoint.bodyName === null ? {} : { body: validBody(endpoint) };
-      for (const value of [
-        '',
-        'x'.repeat(101),
-        'x'.repeat(5000),
-        ['one', 'two'],
-        ['same', 'same'],
-      ]) {
+      for (const value of ['x'.repeat(101), 'x'.repeat(5000), ['one', 'two'], ['same', 'same']]) {
         expect(
           await send(endpoint, { ...body, headers: { 'idempotency-key': value } }),
           String(value),

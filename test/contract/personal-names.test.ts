@@ -68,6 +68,11 @@ const NOT_PERSONAL_HERE: readonly {
     reason: 'how many deliveries wait at an endpoint',
   },
   {
+    operation: /^v1\.assignments\.createBatch$/,
+    path: /^(created|results(\.(index|assignment|problem(\.\w+)*))?)$/,
+    reason: 'the frame of the results, and what is wrong with an entry of the caller',
+  },
+  {
     operation: /^v1\.analytics\.team$/,
     path: /^(totals(\.\w+)?|dimensions(\.\w+)?|skill_gaps|trend(\.score)?)$/,
     reason: 'figures of the whole team',

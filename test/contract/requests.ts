@@ -67,15 +67,22 @@ function requestWith(endpoint: Endpoint, idOf: (name: string) => string): Endpoi
   const path = fillPath(endpoint, idOf);
   const { body } = endpoint.example;
   if (typeof body !== 'object' || body === null) return { method: endpoint.method, path };
-  const values = Object.entries(body).map(([name, value]) => [
-    name,
-    name in EXISTING_IDS ? idOf(name) : (REPLACED_VALUES[name] ?? value),
-  ]);
-  return {
-    method: endpoint.method,
-    path,
-    body: Object.fromEntries(values) as Record<string, unknown>,
+  return { method: endpoint.method, path, body: withIds(body, idOf) };
+}
+
+/** Replaces the ids of an object, and of the objects in its lists. */
+function withIds(body: object, idOf: (name: string) => string): Record<string, unknown> {
+  const replace = (name: string, value: unknown): unknown => {
+    if (name in EXISTING_IDS) return idOf(name);
+    if (Array.isArray(value))
+      return value.map((one: unknown) =>
+        typeof one === 'object' && one !== null ? withIds(one, idOf) : one,
+      );
+    return REPLACED_VALUES[name] ?? value;
   };
+  return Object.fromEntries(
+    Object.entries(body).map(([name, value]) => [name, replace(name, value)]),
+  );
 }
 
 /** Returns the path with its parameters replaced by percent-encoded ids. */

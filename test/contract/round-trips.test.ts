@@ -157,6 +157,22 @@ describe.runIf(IS_FAST).each(ENDPOINTS)('$method $path', (endpoint) => {
   });
 });
 
+it.runIf(IS_FAST)('does not wait more often for a batch of 100 than for one of 1', async () => {
+  const endpoint = ENDPOINTS.find(({ name }) => name === 'assignments.createBatch');
+  if (!endpoint) throw new Error('there is no batch');
+  const { path, body } = validRequest(endpoint, teamFor(endpoint, 'plain'));
+  const [entry] = (body?.['assignments'] ?? []) as unknown[];
+  const count = async (length: number) => {
+    const before = counter.count();
+    const answer = await call(api.key(`team_${teamFor(endpoint, 'plain')}`), 'POST', path, {
+      body: { assignments: Array.from({ length }, () => entry) },
+    });
+    expect(answer.body).toMatchObject({ created: length });
+    return counter.count() - before;
+  };
+  expect([await count(1), await count(100)]).toEqual([3, 3]);
+});
+
 it('has no read of a known key that waits more than once', () => {
   const reads = ENDPOINTS.filter(({ method }) => method === 'GET');
   expect(reads.filter(({ name }) => (measured.get(name)?.plain ?? 0) > READ_MAX)).toEqual([]);

@@ -556,6 +556,7 @@ function twinRows(side: Side): Rows {
         encrypted: false,
         open_body: '\\x7b7d',
         subject_id,
+        other_subject_ids: subject_id === 'mem_5' ? ['mem_6', 'mem_8'] : null,
         created_at: '2026-11-18T11:00:00.000Z',
       })),
     ],

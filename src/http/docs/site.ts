@@ -13,9 +13,9 @@ import { versionsPage } from './pages/versions-page.ts';
 import { DEFAULT_LANGUAGE } from './samples/languages.ts';
 import { eventsPage } from './reference/events.ts';
 import { referenceIndex } from './reference/index-page.ts';
-import { objectNames, objectPage } from './reference/object-page.ts';
+import { objectPage } from './reference/object-page.ts';
 import { operationPage } from './reference/operation-page.ts';
-import { readReference } from './reference/operations.ts';
+import { objectNames, readReference } from './reference/operations.ts';
 
 export interface SiteOptions {
   readonly publicUrl: string;

@@ -21,9 +21,10 @@ export const PARAMETERS = {
     description:
       'Makes it safe to repeat the call: within 24 hours the same key with the same body returns ' +
       'the first response again without repeating the action. What may not be shown any more is ' +
-      'left out. Use a UUID, for instance.',
-    schema: { type: 'string', minLength: 1, maxLength: 100 },
-    example: '5f0c9a1e-3c53-4a0b-9d57-6f1f6c3f0a11',
+      'left out. Use a new UUID for each action, for instance. An empty one counts as none.',
+    // Postman and others fill the header in with the example, or with a placeholder without one,
+    // and would send it with every call as the same key. Only a default stops them.
+    schema: { type: 'string', maxLength: 100, default: '' },
   },
   IfNoneMatch: {
     name: 'If-None-Match',

@@ -3,7 +3,7 @@ import type { oas31 } from 'zod-openapi';
 import { block, type Block } from '../block.ts';
 import { html, type Html } from '../html.ts';
 import type { Site } from '../page.ts';
-import { nameOfRef, resolve } from './operations.ts';
+import { nameOfRef, objectNames, resolve } from './operations.ts';
 import { pathOfObject } from './paths.ts';
 
 type Schema = oas31.SchemaObject;
@@ -51,7 +51,7 @@ function fieldHtml(site: Site, place: string, field: Field): Html {
   const schema = resolve<Schema>(site.document, field.schema);
   const id = `${place}-${field.name}`;
   const text = describe(schema, field);
-  const children = childrenOf(field);
+  const children = childrenOf(site, field);
   return html`<div>
     <dt id="${id}">
       <code>${field.name}</code> <span class="type">${typeHtml(site, field.schema)}</span>
@@ -78,7 +78,7 @@ function fieldMarkdown(
   const about = [typeText(field.schema), ...(required === undefined ? [] : [required])].join(', ');
   const text = describe(schema, field, hasExamples).replaceAll(/\s+/g, ' ').trim();
   const line = `${indent}- \`${field.name}\` (${about})${text === '' ? '' : `: ${text}`}`;
-  const children = childrenOf(field);
+  const children = childrenOf(site, field);
   const deeper = { indent: `${indent}  `, hasExamples };
   return [line, ...children.map((child) => fieldMarkdown(site, child, deeper))].join('\n');
 }
@@ -135,22 +135,27 @@ function boundsOf({ minLength, maxLength, format }: Schema): string | null {
 }
 
 /** The fields of an object, or of those in an array. None for objects with a page of their own. */
-function childrenOf({ schema: one, isWritten = false }: Field): Field[] {
-  if (nameOfRef(one) !== null) return [];
-  const schema = one as Schema;
-  const items = schema.items as Schema | oas31.ReferenceObject | undefined;
-  if (items !== undefined)
-    return nameOfRef(items) === null ? fieldsOf(items as Schema, isWritten) : [];
-  return fieldsOf(schema, isWritten);
+function childrenOf(site: Site, { schema: one, isWritten = false }: Field): Field[] {
+  const { items, anyOf } = one as Schema;
+  const [object = one] = [items, ...(anyOf ?? [])].filter((part) => part !== undefined);
+  const name = nameOfRef(object);
+  if (name !== null && hasPage(site, name)) return [];
+  return fieldsOf(resolve<Schema>(site.document, object), isWritten);
+}
+
+/** Whether an object has a page of its own. Those that only callers send have none. */
+function hasPage({ reference }: Site, name: string): boolean {
+  return objectNames(reference).includes(name);
 }
 
 /** `string or null`, `array of Assignment`, with links to the pages of objects. */
 function typeHtml(site: Site, schema: Schema | oas31.ReferenceObject): Html {
   const name = nameOfRef(schema);
-  if (name !== null) return html`<a href="${site.prefix}${pathOfObject(name)}">${name}</a>`;
+  if (name !== null && hasPage(site, name))
+    return html`<a href="${site.prefix}${pathOfObject(name)}">${name}</a>`;
   const { items } = schema as Schema;
   const itemName = nameOfRef(items as object | undefined);
-  if (itemName !== null)
+  if (itemName !== null && hasPage(site, itemName))
     return html`array of <a href="${site.prefix}${pathOfObject(itemName)}">${itemName}</a>`;
   return html`${typeText(schema)}`;
 }

@@ -3,7 +3,7 @@ import { block, heading, repeated, type Block } from '../block.ts';
 import { html } from '../html.ts';
 import type { Page, Site } from '../page.ts';
 import { slugOf } from '../slug.ts';
-import { objectNames } from './object-page.ts';
+import { objectNames } from './operations.ts';
 import { operationList } from './operation-list.ts';
 import { pathOfObject, REFERENCE_PATH } from './paths.ts';
 
