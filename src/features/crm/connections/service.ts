@@ -54,13 +54,12 @@ export async function connect(
   const { provider, objectionMarker, baseUrl } = wanted;
   const storedCredentials = serializeCredentials(wanted.credentials);
   await requireSufficient(
-    { provider, storedCredentials, baseUrl, readsNotes: objectionMarker !== null },
+    { teamId, provider, storedCredentials, baseUrl, readsNotes: objectionMarker !== null, at },
     allowBaseUrl,
   );
   const id = newId('crmConnection');
   return db.transaction(async (tx) => {
-    if ((await store.countConnectionsLocked(tx, teamId)) >= CONNECTIONS_MAX)
-      throw invalidField('provider', `A team has at most ${CONNECTIONS_MAX} CRM connections.`);
+    requireRoom(teamId, await store.countConnectionsLocked(tx, teamId));
     const credentialsEncrypted = encrypt(
       storedCredentials,
       appSecret,
