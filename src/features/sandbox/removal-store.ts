@@ -55,13 +55,12 @@ const FIND_USE = statement<UseRow>(
   `select
      greatest(
        s.used_at,
-       least(
-         $2::timestamptz,
-         (
-           select (max(u.day) + 1)::timestamp at time zone 'UTC'
-           from api_key_usage u
-           where u.team_id = $1
-         )
+       (
+         select least($2::timestamptz, (u.day + 1)::timestamp at time zone 'UTC')
+         from api_key_usage u
+         where u.team_id = $1
+         order by u.day desc
+         limit 1
        ),
        ${lastChangeBy('user')},
        ${lastChangeBy('api_key')}

@@ -26,12 +26,12 @@ const IS_SANDBOX = `c.team_id like '%${SANDBOX_END}'`;
 
 /** Those of sandboxes apart: no live team waits for them. */
 const SCHEDULES = [
-  scheduling('crm.scheduleSyncs', {
+  scheduling('live', {
     which: `not ${IS_SANDBOX}`,
     limit: LIVE_MAX,
     queue: `(hashtext(due.key) & 2147483647) % ${QUEUES}`,
   }),
-  scheduling('crm.scheduleSandboxSyncs', {
+  scheduling('sandboxes', {
     which: IS_SANDBOX,
     limit: SANDBOXES_MAX,
     queue: `'sandboxes'`,
@@ -48,7 +48,7 @@ interface Scheduled {
 
 function scheduling(name: string, { which, limit, queue }: Scheduled) {
   return statement(
-    name,
+    `crm.scheduleSyncs.${name}`,
     `select (
        graphile_worker.add_job(
          identifier => '${SYNC_CONNECTION}',
