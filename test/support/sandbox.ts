@@ -1,4 +1,5 @@
 import type { TRPCClient } from '@trpc/client';
+import type { Pool } from 'pg';
 import type { Scenario } from '../../src/features/sandbox/rules.ts';
 import type { AppRouter } from '../../src/routers/routers.ts';
 import type { TestApi } from './api.ts';
@@ -34,4 +35,48 @@ export async function openSandbox(
   const { key } = await app.admin.apiKeys.create.mutate({ name: 'test', scopes: scopes as never });
   if (key === undefined) throw new Error('the key was not shown');
   return key;
+}
+
+/**
+ * Makes a team the sandbox `sandboxId`: with all its rows and jobs, and with keys that have become
+ * test keys (`asTestKey`).
+ */
+export async function makeSandbox(pool: Pool, teamId: string, sandboxId: string): Promise<void> {
+  const client = await pool.connect();
+  try {
+    await client.query('begin');
+    // The rows of all tables move together.
+    await client.query('set local session_replication_role = replica');
+    const { rows } = await client.query<{ name: string }>(
+      `select c.table_name as name
+       from information_schema.columns c
+       join information_schema.tables t using (table_schema, table_name)
+       where table_schema = 'public' and column_name = 'team_id' and table_type = 'BASE TABLE'`,
+    );
+    const values = [teamId, sandboxId];
+    await client.query('update team set id = $2 where id = $1', values);
+    for (const { name } of rows) {
+      const prefix = ['api_key', 'key_directory'].includes(name) ? `, prefix = 't' || prefix` : '';
+      await client.query(`update ${name} set team_id = $2${prefix} where team_id = $1`, values);
+    }
+    await client.query(
+      `update graphile_worker._private_jobs
+       set payload = (payload::jsonb || jsonb_build_object('teamId', $2::text))::json
+       where payload ->> 'teamId' = $1`,
+      values,
+    );
+    await client.query(
+      `insert into sandbox (team_id, scenario, created_at, reset_at, used_at, check_at)
+       values ($1, 'typical', now(), now(), now(), now())`,
+      [sandboxId],
+    );
+    await client.query('commit');
+  } finally {
+    client.release();
+  }
+}
+
+/** The key of a team that has become a sandbox. */
+export function asTestKey(liveKey: string): string {
+  return liveKey.replace('svck_live_', 'svck_test_t');
 }

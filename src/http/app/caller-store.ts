@@ -72,6 +72,7 @@ const FIND_SANDBOX = statement<TeamRow>(
      member_detail_enabled, leaderboard_enabled
    from team
    where id = $1 and erasing_since is null`,
+  { because: 'hot' },
 );
 
 /** The facts of a sandbox; null if there is none. */
