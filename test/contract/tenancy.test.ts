@@ -384,7 +384,8 @@ const NOTIFYING: Readonly<Record<string, string>> = {
   'wakeUps.notify': 'tells workers about many commits, outside every transaction',
   'jobs.move': 'a worker hands over many jobs at once',
   'jobs.add': 'a worker hands over many jobs at once',
-  'crm.scheduleSyncs': 'a worker schedules synchronizations each minute',
+  'crm.scheduleSyncs.live': 'a worker schedules synchronizations each minute',
+  'crm.scheduleSyncs.sandboxes': 'a worker schedules synchronizations each minute',
   'webhooks.pause': 'a worker pauses endpoints each minute',
   'webhooks.resend.addJob': 'a worker adds the job of its next batch',
 };

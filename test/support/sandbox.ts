@@ -41,7 +41,12 @@ export async function openSandbox(
  * Makes a team the sandbox `sandboxId`: with all its rows and jobs, and with keys that have become
  * test keys (`asTestKey`).
  */
-export async function makeSandbox(pool: Pool, teamId: string, sandboxId: string): Promise<void> {
+export async function makeSandbox(
+  pool: Pool,
+  teamId: string,
+  sandboxId: string,
+  at = new Date(),
+): Promise<void> {
   const client = await pool.connect();
   try {
     await client.query('begin');
@@ -67,8 +72,8 @@ export async function makeSandbox(pool: Pool, teamId: string, sandboxId: string)
     );
     await client.query(
       `insert into sandbox (team_id, scenario, created_at, reset_at, used_at, check_at)
-       values ($1, 'typical', now(), now(), now(), now())`,
-      [sandboxId],
+       values ($1, 'typical', $2, $2, $2, $2)`,
+      [sandboxId, at],
     );
     await client.query('commit');
   } finally {
