@@ -15,6 +15,11 @@ export function sandboxIdOf(liveId: string): string {
   return liveId + SANDBOX_END;
 }
 
+/** The live team of a sandbox. */
+export function liveIdOf(sandboxId: string): string {
+  return sandboxId.slice(0, -SANDBOX_END.length);
+}
+
 export function isSandbox(teamId: string): boolean {
   return teamId.endsWith(SANDBOX_END);
 }
@@ -31,4 +36,11 @@ export const SANDBOX_OWNER = {
   memberId: 'mem_sandbox_owner',
   userId: 'usr_sandbox_owner',
   email: 'owner@sandbox.example',
+} as const;
+
+/** What a person of a scenario is called, by their first name. */
+export const SANDBOX_PEOPLE = {
+  memberOf: (name: string): string => `mem_sandbox_${name}`,
+  userOf: (name: string): string => `usr_sandbox_${name}`,
+  emailOf: (name: string): string => `${name}@sandbox.example`,
 } as const;

@@ -14,6 +14,7 @@ const EXAMPLE = {
   speed: 1,
   suspended_until: null,
   receivers_fail_until: null,
+  removal_at: null,
 };
 
 /** What a test key can do beside everything that a live key can. */
@@ -52,7 +53,12 @@ export const sandbox = {
     isBodyOptional: true,
     example: { body: { scenario: 'typical' }, output: EXAMPLE },
   }).mutation(async ({ ctx, input }) =>
-    toSandbox(await service.resetSandbox(ctx.db, changeContextOf(ctx), input.scenario)),
+    toSandbox(
+      await service.resetSandbox(ctx.db, changeContextOf(ctx), {
+        scenario: input.scenario,
+        appSecret: ctx.services.secrets.current,
+      }),
+    ),
   ),
 
   mails: endpoint({

@@ -109,9 +109,9 @@ export async function updateTeam(tx: Tx, team: TeamRow): Promise<void> {
   await tx.prisma.team.updateMany({ where: { id: team.id }, data: CHANGES.toData(team) });
 }
 
-/** The plan and the status of its sandbox, if it has one, are those of the team. */
+/** The plan and the status of its sandbox, unless that is being erased, are those of the team. */
 export async function updateSandbox(tx: Tx, { id, plan, status }: TeamRow): Promise<void> {
-  const where = { id: sandboxIdOf(id) };
+  const where = { id: sandboxIdOf(id), erasingSince: null };
   await tx.prisma.team.updateMany({ where, data: { plan, status } });
 }
 
