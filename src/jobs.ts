@@ -10,6 +10,7 @@ import { ALERT_CRON, alertTasks } from './features/alerts/tasks.ts';
 import { CRM_CRON, crmTasks } from './features/crm/sync/tasks.ts';
 import { MEMBER_CRON, memberTasks } from './features/members/tasks.ts';
 import { RETENTION_CRON, retentionTasks } from './features/retention/tasks.ts';
+import { sandboxTasks } from './features/sandbox/tasks.ts';
 import { TEAM_CRON, teamTasks } from './features/team-lifecycle/tasks.ts';
 import { deliveryTasks } from './features/webhook-deliveries/tasks.ts';
 import { WEBHOOK_CRON, webhookTasks } from './features/webhook-endpoints/tasks.ts';
@@ -93,5 +94,6 @@ function tasksOf({
     ...deliveryTasks(db, systemClock),
     ...retentionTasks(db, systemClock),
     ...teamTasks(db),
+    ...sandboxTasks(db, systemClock),
   };
 }
