@@ -1,6 +1,6 @@
 /**
- * What is played for the webhook endpoints of a sandbox. A live team costs nothing here: its id says
- * that it is none (`core/sandbox.ts`).
+ * What is played for the webhook endpoints of a sandbox. A live team costs nothing here: its id
+ * says that it is none (`core/sandbox.ts`).
  */
 import type { AttemptResult } from './attempt-result.ts';
 import { NO_ANSWER } from './attempt-result.ts';

@@ -241,7 +241,7 @@ async function leave(stage: Stage, wanted: Wanted): Promise<Made> {
 
 async function failSync({ tx, host, clock }: Stage, wanted: Wanted): Promise<Made> {
   const id = wanted.connection_id;
-  const connectionId = await store.findConnection(tx, host.teamId, id);
+  const connectionId = await store.lockConnection(tx, host.teamId, id);
   if (connectionId === null)
     throw id === undefined ? nothing('CRM connection is active') : unknownId('connection_id');
   const reason = wanted.reason ?? plays.DEFAULTS.crmReason;

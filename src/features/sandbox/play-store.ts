@@ -116,18 +116,25 @@ export async function hasRoom(tx: Tx, teamId: string): Promise<boolean> {
   return row !== null && row.count < LIMITS.trainings;
 }
 
-/** The active connection that is wanted, or the oldest one. */
-export async function findConnection(
+const LOCK_CONNECTION = statement<{ id: string }>(
+  'sandbox.lockConnection',
+  `select id
+   from crm_connection
+   where team_id = $1
+     and status = 'active'
+     and ($2::text is null or id = $2)
+   order by created_at, id
+   limit 1
+   for no key update`,
+);
+
+/** Locks the active connection that is wanted, or the oldest one; null: there is none. */
+export async function lockConnection(
   tx: Tx,
   teamId: string,
   id: string | undefined,
 ): Promise<string | null> {
-  const found = await tx.prisma.crmConnection.findFirst({
-    where: { teamId, status: 'active', ...(id !== undefined && { id }) },
-    orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
-    select: { id: true },
-  });
-  return found && found.id;
+  return (await tx.queryFirst(LOCK_CONNECTION, [teamId, id ?? null]))?.id ?? null;
 }
 
 /** What the host application has set for a team; null: it is gone. */
