@@ -12,6 +12,7 @@ import { requireDirectAt } from '../src/db/connections/poolers.ts';
 import { holdSessionLock } from '../src/db/connections/session-lock.ts';
 import { requireAnnouncement, type Announcement } from '../src/features/announcements/rules.ts';
 import { announce, planAnnouncement } from '../src/features/announcements/service.ts';
+import { mailerOf } from '../src/features/sandbox/mail-service.ts';
 import { createLogger } from '../src/runtime/log.ts';
 import { createMailer } from '../src/runtime/mail.ts';
 import { messageOf } from '../src/runtime/process.ts';
@@ -94,7 +95,7 @@ async function sendMails(
       {
         db,
         clock: systemClock,
-        mailer: createMailer(config, logger),
+        mailer: mailerOf(db, systemClock, createMailer(config, logger)),
         publicUrl: config.publicUrl,
         onFailure: (teamId, error) =>
           logger.warn({ err: error, team: teamId }, 'the mail server refused a mail'),

@@ -10,6 +10,7 @@ import { ALERT_CRON, alertTasks } from './features/alerts/tasks.ts';
 import { CRM_CRON, crmTasks } from './features/crm/sync/tasks.ts';
 import { MEMBER_CRON, memberTasks } from './features/members/tasks.ts';
 import { RETENTION_CRON, retentionTasks } from './features/retention/tasks.ts';
+import { mailerOf } from './features/sandbox/mail-service.ts';
 import { sandboxTasks } from './features/sandbox/tasks.ts';
 import { TEAM_CRON, teamTasks } from './features/team-lifecycle/tasks.ts';
 import { deliveryTasks } from './features/webhook-deliveries/tasks.ts';
@@ -79,7 +80,7 @@ function tasksOf({
   const shared = {
     db,
     clock: systemClock,
-    mailer: createMailer(config, logger),
+    mailer: mailerOf(db, systemClock, createMailer(config, logger)),
     publicUrl: config.publicUrl,
   };
   return {

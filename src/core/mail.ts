@@ -15,5 +15,11 @@ export function subjectOf(text: string): string {
   return text.replaceAll(/[\s\p{Cc}]+/gu, ' ').replaceAll('=?', '= ?');
 }
 
+/**
+ * Sends a mail on behalf of a team. Nothing that is about a sandbox is sent: it is kept, to be read
+ * there. Rejects like a {@link Mailer}.
+ */
+export type TeamMailer = (teamId: string, mail: Mail) => Promise<void>;
+
 /** Sends a mail. Rejects if the mail server did not accept it, so that the job is retried. */
 export type Mailer = (mail: Mail) => Promise<void>;

@@ -52,6 +52,7 @@ const RETENTIONS = [
   'resends',
   'invitation_resends',
   'spent_tokens',
+  'sandbox_mails',
   'handovers',
   'audit',
 ];

@@ -90,7 +90,7 @@ async function work(
   job: Payload & { readonly teamId: string },
 ): Promise<unknown> {
   const clock = fixedClock(TWINS_NOW);
-  const mailer = async (mail: Mail): Promise<void> => void mails.push(mail);
+  const mailer = async (_team: string, mail: Mail): Promise<void> => void mails.push(mail);
   const connection = { teamId: job.teamId, connectionId: String(job['connectionId']) };
   if (task === 'erase the team') {
     await db.pool.query(`update team set status = 'ended', erasing_since = $2 where id = $1`, [

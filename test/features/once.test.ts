@@ -338,7 +338,7 @@ test('an announcement is mailed to each admin once', async () => {
       {
         db: api.db,
         clock,
-        mailer: async (mail) => void mails.push(mail),
+        mailer: async (_team, mail) => void mails.push(mail),
         publicUrl: api.url,
         onFailure: (_team, error) => expect.unreachable(String(error)),
       },
@@ -484,6 +484,7 @@ describe('a delivery', () => {
 const COUNTS_ONLY: Record<string, string> = {
   idempotency: 'see test/contract/idempotency.test.ts',
   handovers: 'see test/features/handovers.test.ts',
+  sandbox_mails: 'shown, and never decided by',
   usage: 'shown, and never decided by',
   audit: 'shown, and never decided by',
 };

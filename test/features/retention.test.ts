@@ -258,6 +258,7 @@ describe('the removal', () => {
       resends: 0,
       invitation_resends: 0,
       spent_tokens: 0,
+      sandbox_mails: 0,
       handovers: 0,
       audit: 0,
       counters: 0,

@@ -1,8 +1,15 @@
 // A sandbox: a team of its own beside a live one, with keys that open nothing else.
+import pino from 'pino';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/core/clock.ts';
+import { memberTasks } from '../../src/features/members/tasks.ts';
+import { mailerOf } from '../../src/features/sandbox/mail-service.ts';
 import { ENDPOINTS } from '../../src/routers/endpoints.ts';
+import { createMailer } from '../../src/runtime/mail.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { appAs, appAsMember, appAsPlatform, codeOf, tokenOf } from '../support/app.ts';
+import { runJobsOnce } from '../support/jobs.ts';
+import { startMailServer } from '../support/mail-server.ts';
 import { appInSandbox, openSandbox } from '../support/sandbox.ts';
 import { makeSeed, makeTeam, makeTraining } from '../support/seed.ts';
 
@@ -170,6 +177,35 @@ describe('a reset', () => {
     expect((await api.call(test, 'POST', '/sandbox/reset')).status).toBe(200);
     expect(idsOf(await get(test, '/trainings?limit=200'))).toHaveLength(60);
     expect(idsOf(await get(test, '/users?limit=200'))).toHaveLength(12);
+  });
+});
+
+describe('a mail', () => {
+  it('is kept and not sent, and goes with a reset', async () => {
+    const mail = await startMailServer();
+    const settings = { smtpUrl: mail.url, mailFrom: undefined, mailDir: 'unused' };
+    const send = createMailer(settings, pino({ level: 'silent' }));
+    const mailer = mailerOf(api.db, systemClock, send);
+    const shared = { db: api.db, clock: systemClock, mailer, publicUrl: api.url };
+    for (const [key, email] of [
+      [live, 'real@person.example'],
+      [test, 'played@person.example'],
+    ] as const)
+      expect((await api.call(key, 'POST', '/users', { body: { email } })).status).toBe(201);
+    await runJobsOnce(api, memberTasks(shared));
+    expect(mail.received.map(({ to }) => to)).toEqual(['real@person.example']);
+    const kept = await get(test, '/sandbox/mails');
+    expect(kept.body).toMatchObject({
+      data: [{ to: 'played@person.example', text: expect.stringContaining(api.url) }],
+      next_cursor: null,
+    });
+    const app = await appInSandbox(api, 'a');
+    expect(await app.admin.sandbox.mails.query({})).toEqual(kept.body);
+    await app.admin.team.privacy.set.mutate({ member_detail_enabled: false });
+    expect(await get(test, '/sandbox/mails')).toMatchObject({ status: 403 });
+    await app.admin.team.privacy.set.mutate({ member_detail_enabled: true });
+    await app.admin.sandbox.reset.mutate({});
+    expect((await get(test, '/sandbox/mails')).body).toMatchObject({ data: [] });
   });
 });
 

@@ -1,17 +1,16 @@
 // Alerts by mail, on the test's clock, by real jobs and to a real mail server. Each test has a team
 // of its own with an owner (German), an admin who reads English, and a member.
-import { Logger, runOnce } from 'graphile-worker';
 import pino from 'pino';
 import { beforeAll, beforeEach } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
-import { movePendingJobs } from '../../src/db/jobs/job-intake.ts';
 import { enqueueDigests } from '../../src/features/alerts/service.ts';
 import { alertTasks } from '../../src/features/alerts/tasks.ts';
+import { mailerOf } from '../../src/features/sandbox/mail-service.ts';
 import { createMailer } from '../../src/runtime/mail.ts';
 import { startTestApi, TEST_APP_SECRET, type TestApi } from './api.ts';
 import { appAs, tokenOf } from './app.ts';
+import { runJobsOnce } from './jobs.ts';
 import { startMailServer, type MailServer } from './mail-server.ts';
-import { openSturdyPool } from './pool.ts';
 import { makeSeed, makeTeam, memberId, userId } from './seed.ts';
 
 export const HOUR_MS = 3_600_000;
@@ -127,18 +126,12 @@ export const find = () => enqueueDigests(api.db, clock);
 /** Runs every waiting job as the worker does, and returns the mails that the team got. */
 export async function runJobs(): Promise<MailServer['received']> {
   const known = mail.received.length;
-  const mailer = createMailer(
-    { smtpUrl: mail.url, mailFrom: undefined, mailDir: 'unused' },
-    pino({ level: 'silent' }),
-  );
+  const settings = { smtpUrl: mail.url, mailFrom: undefined, mailDir: 'unused' };
+  const send = createMailer(settings, pino({ level: 'silent' }));
+  const mailer = mailerOf(api.db, clock, send);
   const publicUrl = api.url;
-  await movePendingJobs(api.db);
-  // graphile-worker's own pool is not sturdy.
-  const pgPool = openSturdyPool(api.databaseUrl, 10);
-  const logger = new Logger(() => () => undefined);
   const taskList = alertTasks({ db: api.db, clock, mailer, publicUrl, secrets });
-  await runOnce({ pgPool, taskList, noHandleSignals: true, logger });
-  await pgPool.end();
+  await runJobsOnce(api, taskList);
   return mail.received.slice(known).filter(({ to }) => to.endsWith(`@${teamName}.test`));
 }
 

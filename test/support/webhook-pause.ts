@@ -1,18 +1,17 @@
 // Webhook endpoints that fail until they are paused, on the test's clock. Each test has a team of
 // its own with an owner, two active admins (one reads English, everybody else German), an invited
 // and a former admin.
-import { Logger, runOnce } from 'graphile-worker';
 import pino from 'pino';
 import { beforeAll, beforeEach, expect } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
-import { movePendingJobs } from '../../src/db/jobs/job-intake.ts';
 import { pauseSilentEndpoints } from '../../src/features/webhook-endpoints/pause.ts';
 import { webhookTasks } from '../../src/features/webhook-endpoints/tasks.ts';
+import { mailerOf } from '../../src/features/sandbox/mail-service.ts';
 import { createMailer } from '../../src/runtime/mail.ts';
 import { startTestApi, type ApiResponse, type TestApi } from './api.ts';
 import { startDeliveries } from './deliveries.ts';
+import { runJobsOnce } from './jobs.ts';
 import { startMailServer, type MailServer } from './mail-server.ts';
-import { openSturdyPool } from './pool.ts';
 import { startReceiver, status, type Behaviour, type Receiver } from './receiver.ts';
 import { makeMember, makeSeed, makeTeam, type TeamSeed } from './seed.ts';
 import { until } from './until.ts';
@@ -161,10 +160,9 @@ export async function paused(behaviour?: Behaviour): Promise<Endpoint> {
 /** Runs every waiting job as the worker does, and returns the mails that the team got. */
 export async function runJobs(): Promise<MailServer['received']> {
   const before = mail.received.length;
-  const mailer = createMailer(
-    { smtpUrl: mail.url, mailFrom: undefined, mailDir: 'unused' },
-    pino({ level: 'silent' }),
-  );
+  const settings = { smtpUrl: mail.url, mailFrom: undefined, mailDir: 'unused' };
+  const send = createMailer(settings, pino({ level: 'silent' }));
+  const mailer = mailerOf(api.db, clock, send);
   const taskList = webhookTasks({
     db: api.db,
     clock,
@@ -172,12 +170,6 @@ export async function runJobs(): Promise<MailServer['received']> {
     publicUrl: 'https://api.test',
     pauseAfterS: THREE_DAYS_MS / 1000,
   });
-  // On Citus even the pause leaves its jobs to the workers' intake.
-  await movePendingJobs(api.db);
-  // graphile-worker's own pool is not sturdy.
-  const pgPool = openSturdyPool(api.databaseUrl, 10);
-  const logger = new Logger(() => () => undefined);
-  await runOnce({ pgPool, taskList, noHandleSignals: true, logger });
-  await pgPool.end();
+  await runJobsOnce(api, taskList);
   return mail.received.slice(before).filter(({ to }) => to.endsWith(`@${teamName}.test`));
 }

@@ -2,7 +2,7 @@ import type { CronItem, Task } from 'graphile-worker';
 import { z } from 'zod';
 import type { Clock } from '../../core/clock.ts';
 import type { AppSecrets } from '../../core/encryption.ts';
-import type { Mailer } from '../../core/mail.ts';
+import type { TeamMailer } from '../../core/mail.ts';
 import type { Db } from '../../db/client.ts';
 import { SEND_ALERT_MAIL } from './jobs.ts';
 import { enqueueDigests, findDigest } from './service.ts';
@@ -26,7 +26,7 @@ export function alertTasks({
 }: {
   readonly db: Db;
   readonly clock: Clock;
-  readonly mailer: Mailer;
+  readonly mailer: TeamMailer;
   readonly publicUrl: string;
   readonly secrets: AppSecrets;
 }): Record<string, Task> {
@@ -34,8 +34,9 @@ export function alertTasks({
     [FIND_ALERTS]: async (_payload, { abortSignal }) => enqueueDigests(db, clock, abortSignal),
     [SEND_ALERT_MAIL]: async (payload) => {
       const settings = { publicUrl, appSecret: secrets.current };
-      const mail = await findDigest(db, clock, mailPayload.parse(payload), settings);
-      if (mail) await mailer(mail);
+      const of = mailPayload.parse(payload);
+      const mail = await findDigest(db, clock, of, settings);
+      if (mail) await mailer(of.teamId, mail);
     },
   };
 }

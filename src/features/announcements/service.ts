@@ -1,5 +1,5 @@
 import type { Clock } from '../../core/clock.ts';
-import type { Mailer } from '../../core/mail.ts';
+import type { TeamMailer } from '../../core/mail.ts';
 import type { Db } from '../../db/client.ts';
 import { announcementId, type Announcement } from './rules.ts';
 import * as store from './store.ts';
@@ -38,7 +38,7 @@ export async function planAnnouncement(
 export interface AnnouncementDependencies {
   readonly db: Db;
   readonly clock: Clock;
-  readonly mailer: Mailer;
+  readonly mailer: TeamMailer;
   readonly publicUrl: string;
   /** Called for a mail that the server refused. It does not name the recipient. */
   readonly onFailure: (teamId: string, error: unknown) => void;
@@ -63,7 +63,7 @@ export async function announce(
     for (const recipient of page) {
       after = { teamId: recipient.team_id, memberId: recipient.member_id };
       try {
-        await mailer(toAnnouncementMail(recipient, announcement, publicUrl));
+        await mailer(recipient.team_id, toAnnouncementMail(recipient, announcement, publicUrl));
       } catch (error) {
         failed += 1;
         failedInARow += 1;

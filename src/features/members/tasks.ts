@@ -1,7 +1,7 @@
 import type { CronItem, Task } from 'graphile-worker';
 import { z } from 'zod';
 import type { Clock } from '../../core/clock.ts';
-import type { Mailer } from '../../core/mail.ts';
+import type { TeamMailer } from '../../core/mail.ts';
 import type { Db } from '../../db/client.ts';
 import { endExpiredInvitations, findInvitation, SEND_INVITATION } from './service.ts';
 import { toInvitationMail } from './view.ts';
@@ -15,7 +15,7 @@ export const END_INVITATIONS = 'end_invitations';
 export function memberTasks(dependencies: {
   readonly db: Db;
   readonly clock: Clock;
-  readonly mailer: Mailer;
+  readonly mailer: TeamMailer;
   readonly publicUrl: string;
 }): Record<string, Task> {
   const { db, clock, mailer, publicUrl } = dependencies;
@@ -23,7 +23,7 @@ export function memberTasks(dependencies: {
     [SEND_INVITATION]: async (payload) => {
       const { teamId, memberId } = payloadSchema.parse(payload);
       const invitation = await findInvitation(db, teamId, memberId);
-      if (invitation) await mailer(toInvitationMail(invitation, publicUrl));
+      if (invitation) await mailer(teamId, toInvitationMail(invitation, publicUrl));
     },
     [END_INVITATIONS]: async () => {
       await endExpiredInvitations(db, clock);

@@ -5,7 +5,7 @@
  *    as their deliveries wait. They may be millions and cost the removal nothing: it marks each of
  *    them once.
  *  * The usage of a key is kept for the 90 days that the app shows, an audit entry for 400 days.
- *  * A resend is deleted 30 days after its end.
+ *  * A resend is deleted 30 days after its end, a mail of a sandbox when it is 30 days old.
  *  * An idempotency record, and the record of an invitation that was mailed again, are kept for a
  *    day.
  *  * A spent token is remembered until it has expired, and for another hour: the clock that it is
@@ -114,6 +114,13 @@ export const RETENTIONS: readonly Retention[] = [
     table: 'handover',
     keepMs: DAY_MS,
     at: 'expires_at',
+    type: 'timestamptz',
+  },
+  {
+    name: 'sandbox_mails',
+    table: 'sandbox_mail',
+    keepMs: 30 * DAY_MS,
+    at: 'created_at',
     type: 'timestamptz',
   },
   {

@@ -1,10 +1,12 @@
+import { pageResponse } from '../../core/page.ts';
 import { changeContextOf } from '../../trpc/context.ts';
 import { appProcedure } from '../../trpc/procedures.ts';
 import * as schema from './schema.ts';
 import * as service from './service.ts';
 import { simulateInput, simulation, updateInput } from './play-schema.ts';
 import * as plays from './play-service.ts';
-import { toSandbox, toSimulation } from './view.ts';
+import { listMails } from './mail-service.ts';
+import { toMail, toSandbox, toSimulation } from './view.ts';
 
 /** The team's sandbox. Called in the live team, and in the sandbox itself. */
 export const adminSandbox = {
@@ -16,6 +18,16 @@ export const adminSandbox = {
     const found = await service.findSandbox(ctx.db, ctx.team.id);
     return { sandbox: found && toSandbox(found) };
   }),
+
+  /** Of a live team there are none: those were sent. */
+  mails: appProcedure({
+    access: 'admins',
+    input: schema.mailsInput,
+    output: schema.mailPage,
+    privacy: 'refuse',
+  }).query(async ({ ctx, input }) =>
+    pageResponse(await listMails(ctx.db, ctx.team.id, input), toMail),
+  ),
 
   create: appProcedure({
     access: 'admins',

@@ -1,10 +1,12 @@
+import { pageResponse } from '../../core/page.ts';
 import { changeContextOf } from '../../trpc/context.ts';
 import { endpoint } from '../../trpc/endpoint.ts';
 import { PLAYS_TABLE, simulateInput, simulation, updateInput } from './play-schema.ts';
 import * as plays from './play-service.ts';
 import * as schema from './schema.ts';
 import * as service from './service.ts';
-import { toSandbox, toSimulation } from './view.ts';
+import { listMails } from './mail-service.ts';
+import { toMail, toSandbox, toSimulation } from './view.ts';
 
 const EXAMPLE = {
   tenant_id: 'team_demo:sandbox',
@@ -115,4 +117,36 @@ export const sandbox = {
     const { clock } = ctx.services;
     return toSimulation(await plays.simulate(ctx.db, changeContextOf(ctx), clock, input));
   }),
+
+  mails: endpoint({
+    method: 'GET',
+    path: '/sandbox/mails',
+    scope: null,
+    mode: 'test',
+    tag: 'Sandbox',
+    summary: 'List the mails of the sandbox',
+    description:
+      'A sandbox sends no mail. What a live team would have sent, for instance an invitation, is ' +
+      'kept here for 30 days or until the next reset, newest first.',
+    input: schema.mailsInput,
+    output: schema.mailPage,
+    outputName: 'SandboxMailPage',
+    privacy: 'refuse',
+    example: {
+      output: {
+        data: [
+          {
+            id: 'mail_01jc4f5a',
+            to: 'kim@example.com',
+            subject: 'Demo hat dich eingeladen',
+            text: 'Hallo, …',
+            created_at: '2026-11-26T09:00:00.000Z',
+          },
+        ],
+        next_cursor: null,
+      },
+    },
+  }).query(async ({ ctx, input }) =>
+    pageResponse(await listMails(ctx.db, ctx.team.id, input), toMail),
+  ),
 };

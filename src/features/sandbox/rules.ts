@@ -11,6 +11,7 @@
  *  * Its plan and its status follow those of the live team. It ends and is erased with it.
  *  * It has seats and limits of its own (`LIMITS`), below those of a live team, and at most 20,000
  *    trainings: a stage, not a store.
+ *  * It sends no mail. What a live team would have sent is kept for 30 days, or until a reset.
  *  * The ids of a scenario are fixed, so that a guide and a test can name them. Its times are
  *    counted back from the reset.
  */

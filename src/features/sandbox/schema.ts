@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import { pageOf, pageQuery } from '../../core/page.ts';
 import { teamInput } from '../../core/platform-shapes.ts';
+import { restricted } from '../../core/private-fields.ts';
 import { dateTime, knownText } from '../../core/shapes.ts';
 import { SCENARIOS } from './rules.ts';
 
@@ -27,6 +29,20 @@ export const sandbox = z
     }),
   })
   .meta({ description: 'A team to rehearse on.' });
+
+/** A mail that a live team would have sent. */
+export const sandboxMail = z
+  .object({
+    id: z.string().meta({ description: 'Id of the mail.' }),
+    to: restricted(z.string().meta({ description: 'Who would have got it.' })),
+    subject: restricted(z.string().meta({ description: 'Its subject.' })),
+    text: restricted(z.string().meta({ description: 'Its text.' })),
+    created_at: dateTime.meta({ description: 'When it would have been sent.' }),
+  })
+  .meta({ description: 'A mail that a live team would have sent.' });
+
+export const mailPage = pageOf(sandboxMail);
+export const mailsInput = z.object(pageQuery);
 
 export const nothing = z.object({});
 /** Left out: the scenario that it has. */

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
-import type { sandbox } from './schema.ts';
+import type { MailRow } from './mail-store.ts';
 import type { simulation } from './play-schema.ts';
+import type { sandbox, sandboxMail } from './schema.ts';
 import type { SandboxRow } from './store.ts';
 
 /** A sandbox in the API. */
@@ -29,4 +30,15 @@ export function toSimulation(played: PlayedRow): z.input<typeof simulation> {
     evaluation_at: played.evaluationAt?.toISOString() ?? null,
     until: played.until?.toISOString() ?? null,
   };
+}
+
+/** A mail of a sandbox in the API. */
+export function toMail({
+  id,
+  recipient,
+  subject,
+  body,
+  created_at,
+}: MailRow): z.input<typeof sandboxMail> {
+  return { id, to: recipient, subject, text: body, created_at };
 }

@@ -1,7 +1,7 @@
 import type { CronItem, Task } from 'graphile-worker';
 import { z } from 'zod';
 import type { Clock } from '../../core/clock.ts';
-import type { Mailer } from '../../core/mail.ts';
+import type { TeamMailer } from '../../core/mail.ts';
 import type { Db } from '../../db/client.ts';
 import { SEND_PAUSE_MAIL } from './jobs.ts';
 import { findPauseMail } from './pause-mail.ts';
@@ -20,7 +20,7 @@ export const PAUSE_ENDPOINTS = 'pause_endpoints';
 export interface WebhookTaskDependencies {
   readonly db: Db;
   readonly clock: Clock;
-  readonly mailer: Mailer;
+  readonly mailer: TeamMailer;
   readonly publicUrl: string;
   readonly pauseAfterS: number;
 }
@@ -40,8 +40,9 @@ export function webhookTasks({
       await pauseSilentEndpoints(db, clock, pauseAfterS);
     },
     [SEND_PAUSE_MAIL]: async (payload) => {
-      const mail = await findPauseMail(db, pauseMailPayload.parse(payload), publicUrl);
-      if (mail) await mailer(mail);
+      const of = pauseMailPayload.parse(payload);
+      const mail = await findPauseMail(db, of, publicUrl);
+      if (mail) await mailer(of.teamId, mail);
     },
   };
 }
