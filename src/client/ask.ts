@@ -1,4 +1,4 @@
-/** How the command asks the API: one GET, whose answer is JSON, or an error to print. */
+/** How the command asks the API: one request, whose answer is JSON, or an error to print. */
 import { reasonOf, textOf, type ShownProblem } from './error-texts.ts';
 import { retryAfterSOf } from './retry-after.ts';
 
@@ -36,15 +36,26 @@ export async function ask(
   url: string,
   {
     headers = {},
+    post,
     timeoutMs = TIMEOUT_MS,
     signal,
   }: {
     readonly headers?: Readonly<Record<string, string>>;
+    /** What is posted as JSON. Without it, the request is a GET. */
+    readonly post?: object;
     readonly timeoutMs?: number;
     readonly signal?: AbortSignal;
   },
 ): Promise<Answer> {
-  const { response, text } = await get(url, headers, timeoutMs, signal);
+  const init: RequestInit =
+    post === undefined
+      ? { headers }
+      : {
+          method: 'POST',
+          headers: { ...headers, 'content-type': 'application/json' },
+          body: JSON.stringify(post),
+        };
+  const { response, text } = await exchange(url, init, timeoutMs, signal);
   const { ok, status } = response;
   const body = parse(text);
   if (status === 429 || status >= 500) {
@@ -67,9 +78,9 @@ function isProblem(body: Answer['body'] | null): body is Answer['body'] & ShownP
   return typeof body?.['code'] === 'string' && typeof body['status'] === 'number';
 }
 
-async function get(
+async function exchange(
   url: string,
-  headers: Readonly<Record<string, string>>,
+  init: RequestInit,
   timeoutMs: number,
   signal: AbortSignal | undefined,
 ): Promise<{ readonly response: Response; readonly text: string }> {
@@ -77,7 +88,7 @@ async function get(
   const signals = signal === undefined ? [timeout] : [timeout, signal];
   try {
     const response = await fetch(url, {
-      headers,
+      ...init,
       redirect: 'manual',
       signal: AbortSignal.any(signals),
     });

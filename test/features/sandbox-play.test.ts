@@ -2,6 +2,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
+import { readOptions } from '../../src/client/command-options.ts';
+import { play as playByCommand } from '../../src/client/play.ts';
 import { endSuspensionOnTime } from '../../src/features/sandbox/suspension-service.ts';
 import { scoreTraining, type ScorePayload } from '../../src/features/sandbox/play-service.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
@@ -442,5 +444,31 @@ describe('a call', () => {
     );
     expect(await app.admin.sandbox.update.mutate({ speed: 7 })).toMatchObject({ speed: 7 });
     await app.admin.sandbox.update.mutate({ speed: 1 });
+  });
+});
+
+describe('the command', () => {
+  const run = async (args: string[], apiKey: string): Promise<string[]> => {
+    const options = readOptions(['trigger', ...args], { API_KEY: apiKey, API_URL: api.url });
+    if (options.command !== 'play') throw new Error('it plays nothing');
+    const lines: string[] = [];
+    await playByCommand(options, {
+      print: (line) => lines.push(line),
+      signal: new AbortController().signal,
+    });
+    return lines;
+  };
+
+  it('plays with a test key', async () => {
+    const [text] = await run(['training_completed', '--score', '66', '--delay-s', '0'], key);
+    expect(text).toContain('training_completed -> training.completed, evaluation.completed');
+    expect((await events()).map(({ data }) => (data as Json)['score'])).toEqual([undefined, 66]);
+    const [json] = await run(['member_left', '--json'], key);
+    expect(JSON.parse(json ?? '')).toMatchObject({ member_id: 'mem_sandbox_jonas' });
+  });
+
+  it('shows what the API refuses', async () => {
+    await expect(run(['member_left', '--score', '6'], key)).rejects.toThrow('score');
+    await expect(run(['member_left'], `${key}x`)).rejects.toThrow('401 unauthorized');
   });
 });

@@ -163,6 +163,7 @@ describe('the package', () => {
         'listen',
         'output',
         'package-name',
+        'play',
         'retry-after',
         'trigger',
         'webhook-delivery',
