@@ -102,6 +102,8 @@ function prepare(
     rest.delete(name);
     return encodeURIComponent(value);
   });
+  // The API takes an empty key for none, so repeating the call could act twice.
+  if (idempotencyKey === '') throw new TypeError('idempotencyKey is empty.');
   const isRead = method === 'GET' || method === 'DELETE';
   const hasBody = method === 'PATCH' || (!isRead && rest.size > 0);
   const query = isRead ? new URLSearchParams([...rest].map(pairOf)).toString() : '';

@@ -1,10 +1,8 @@
 /**
- * Follows the events of a team by `GET /events`, oldest first, for programs that cannot receive
+ * Follows the events of a team by `GET /events?order=asc`, for programs that cannot receive
  * webhooks, and for what they have missed.
- *  * An event may become visible a moment after the time that it has. So each look begins a minute
- *    before the newest handled event, and known ids are skipped.
- *  * The list is newest first. Of a long past the first walk keeps one mark for each page, and the
- *    second one reads the pages again from the oldest, so memory holds one page of events.
+ *  * That order skips no event, however late it was committed. So the id of the last event is all
+ *    that there is to remember.
  *  * An event is handled when the loop asks for the next one. After a crash what was not handled
  *    comes again: each event comes at least once.
  */
@@ -18,13 +16,17 @@ const INTERVAL_MS = 2_000;
 const OUTAGE_WAIT_MAX_MS = 30_000;
 /** However long the API asks to wait. */
 const ASKED_WAIT_MAX_S = 3600;
-const OVERLAP_MS = 60_000;
 const PAGE_SIZE = 200;
-/** So many ids a place holds at most. In a busier minute, some events come again after a start. */
-const PLACE_MAX_IDS = 1000;
+/** The place before all events. */
+const OLDEST = 'oldest';
+/** An event that began before `since` may become visible so much later than one after it. */
+const LATE_MAX_MS = 60_000;
 
 export interface FollowOptions {
-  /** What `onPlace` was given last. null or missing: begin at `since`. */
+  /**
+   * What `onPlace` was given last, the id of an event, or `oldest`: all events that are kept. null
+   * or missing: begin at `since`.
+   */
   readonly place?: string | null;
   /** Without a `place`: from when on. Events are kept for 30 days. Default: now. */
   readonly since?: Date;
@@ -33,10 +35,16 @@ export interface FollowOptions {
   /** How long to wait between two looks, in milliseconds. Default: 2,000. */
   readonly intervalMs?: number;
   /**
-   * Called after each handled event with a text to store. Give it as `place` at the next start. The
-   * loop waits for it, and ends with its error.
+   * Called with a text to store: where the loop begins, and then after each handled event, or after
+   * others were passed. Give it as `place` at the next start. The loop waits for it, and ends with
+   * its error.
    */
   readonly onPlace?: (place: string) => void | Promise<void>;
+  /**
+   * Called if the event of `place` is no longer kept, as after 30 days: events may be missing. The
+   * loop goes on with the oldest event that is kept.
+   */
+  readonly onLostPlace?: () => void;
   /** Called when the API cannot answer. The loop asks again after `waitMs`. */
   readonly onOutage?: (outage: {
     readonly error: ApiError | ConnectionError;
@@ -55,95 +63,99 @@ export async function* followEvents(
   client: Client,
   options: FollowOptions = {},
 ): AsyncGenerator<WebhookEvent, void> {
-  const { intervalMs = INTERVAL_MS, onPlace, onOutage, signal } = options;
-  const known = new Map<string, number>();
+  const { intervalMs = INTERVAL_MS, since, onPlace, onLostPlace, onOutage, signal } = options;
   const read = readerOf(client, options);
-  let start = options.since?.getTime() ?? null;
-  let newest = -Infinity;
-  if (options.place) {
-    newest = readPlace(options.place, known);
-    start = newest - OVERLAP_MS;
-  }
+  const stored = options.place ? readPlace(options.place) : null;
+  const handled = stored?.handled ?? new Set();
+  let place = stored?.place;
+  let hasRead = false;
   let outages = 0;
+  const moveTo = async (next: string): Promise<void> => {
+    if (next === place) return;
+    place = next;
+    await onPlace?.(next);
+  };
   while (!signal?.aborted) {
     let waitMs = intervalMs;
     try {
-      start ??= await read.now();
-      const since = new Date(Math.max(start, newest - OVERLAP_MS)).toISOString();
-      for await (const event of readSince(read.page, since)) {
-        if (known.has(event.id)) continue;
-        yield event;
-        const at = Date.parse(event.created_at);
-        newest = Math.max(newest, at);
-        remember(known, event.id, at, newest);
-        await onPlace?.(writePlace(newest, known));
+      await moveTo(place ?? (await read.start()));
+      const page = await read.after(place ?? OLDEST);
+      for (const event of page.data) {
+        const isWanted = since === undefined || stored || Date.parse(event.created_at) >= +since;
+        if (isWanted && !handled.delete(event.id)) yield event;
+        await moveTo(event.id);
         if (signal?.aborted) return;
       }
+      await moveTo(page.next_after ?? place ?? OLDEST);
+      hasRead = true;
       outages = 0;
+      if (page.next_cursor) continue;
     } catch (thrown) {
       if (signal?.aborted) return;
-      if (!(thrown instanceof Outage)) throw thrown;
+      if (!(thrown instanceof ReadError)) throw thrown;
+      const { error } = thrown;
+      if (isLostPlace(error) && place !== OLDEST) {
+        // What followed it has been read, if this loop has read it.
+        if (!hasRead) onLostPlace?.();
+        await moveTo(OLDEST);
+        continue;
+      }
+      if (!isOutage(error)) throw error;
       outages += 1;
-      waitMs = thrown.waitMs ?? Math.min(INTERVAL_MS * 2 ** outages, OUTAGE_WAIT_MAX_MS);
-      onOutage?.({ error: thrown.error, waitMs });
+      waitMs = askedWaitMsOf(error) ?? Math.min(INTERVAL_MS * 2 ** outages, OUTAGE_WAIT_MAX_MS);
+      onOutage?.({ error, waitMs });
     }
     await wait(waitMs, signal).catch(() => undefined);
   }
 }
 
-/** What another look may change. Only reads make it: the loop's own errors are the caller's. */
-class Outage extends Error {
-  readonly error: ApiError | ConnectionError;
-  /** What the API asks for; null if it does not say. */
-  readonly waitMs: number | null;
+/** What a read has thrown. All other errors in the loop are the caller's. */
+class ReadError extends Error {
+  readonly error: unknown;
 
-  constructor(error: ApiError | ConnectionError) {
-    super(error.message);
+  constructor(error: unknown) {
+    super('A read failed.');
     this.error = error;
-    const seconds = error instanceof ApiError ? retryAfterSOf(error) : null;
-    this.waitMs = seconds === null ? null : Math.min(Math.max(seconds, 1), ASKED_WAIT_MAX_S) * 1000;
   }
 }
 
 interface EventPage {
   readonly data: readonly WebhookEvent[];
-  readonly next_cursor?: string | null;
+  readonly next_cursor: string | null;
+  readonly next_after?: string | null;
 }
-type ReadPage = (since: string, cursor: string | undefined) => Promise<EventPage>;
 
 function readerOf(
   client: Client,
-  { type, signal }: FollowOptions,
-): { readonly page: ReadPage; readonly now: () => Promise<number> } {
+  { type, since, signal }: FollowOptions,
+): {
+  readonly start: () => Promise<string>;
+  readonly after: (place: string) => Promise<EventPage>;
+} {
   const attempt = async <T>(read: () => Promise<T>): Promise<T> => {
     try {
       return await read();
     } catch (error) {
-      if (isOutage(error)) throw new Outage(error);
-      throw error;
+      throw new ReadError(error);
     }
   };
   const ofCall = signal === undefined ? {} : { signal };
   return {
-    page: (since, cursor) =>
+    /** The newest event before `since`, or of all. What is wanted is behind it. */
+    start: () =>
       attempt(async () => {
-        const more = {
-          ...(type !== undefined && { type }),
-          ...(cursor !== undefined && { cursor }),
-        };
-        const page = await client.events.list({ limit: PAGE_SIZE, since, ...more }, ofCall);
-        // The list has the form of webhooks, whose types are more exact.
-        return page as unknown as EventPage;
+        const before = since === undefined ? Infinity : since.getTime() - LATE_MAX_MS;
+        const limit = since === undefined ? 1 : PAGE_SIZE;
+        for await (const { id, created_at } of client.events.list({ limit }, ofCall))
+          if (Date.parse(created_at) < before) return id;
+        return OLDEST;
       }),
-    /** The time of the API: the clock of this machine may be wrong. */
-    now: () =>
+    after: (place) =>
       attempt(async () => {
-        let date = NaN;
-        const onResponse = ({ headers }: { readonly headers: Headers }): void => {
-          date = Date.parse(headers.get('date') ?? '');
-        };
-        await client.events.list({ limit: 1 }, { ...ofCall, onResponse });
-        return Number.isNaN(date) ? Date.now() : date;
+        const after = place === OLDEST ? {} : { after: place };
+        const query = { order: 'asc', limit: PAGE_SIZE, ...after, ...(type && { type }) };
+        // The list has the form of webhooks, whose types are more exact.
+        return (await client.events.list(query, ofCall)) as unknown as EventPage;
       }),
   };
 }
@@ -156,79 +168,26 @@ function isOutage(error: unknown): error is ApiError | ConnectionError {
   return status === null || status >= 500 || status === 429 || status === 408;
 }
 
-/** Where a page begins. */
-interface Mark {
-  readonly cursor: string | undefined;
-  readonly first: WebhookEvent;
+function isLostPlace(error: unknown): boolean {
+  return error instanceof ApiError && error.status === 422 && error.problem.field === 'after';
 }
 
-/** Yields the events since then, oldest first. */
-async function* readSince(read: ReadPage, since: string): AsyncGenerator<WebhookEvent, void> {
-  const marks: Mark[] = [];
-  let cursor: string | undefined;
-  let oldest: readonly WebhookEvent[] = [];
-  for (;;) {
-    const page = await read(since, cursor);
-    const [first] = page.data;
-    if (first !== undefined) {
-      marks.push({ cursor, first });
-      oldest = page.data;
-    }
-    if (!page.next_cursor) break;
-    cursor = page.next_cursor;
-  }
-  yield* oldest.toReversed();
-  for (let older = marks.pop(), mark = marks.pop(); mark && older; mark = marks.pop()) {
-    const events = await readBetween(read, since, mark, older);
-    yield* events.toReversed();
-    older = mark;
-  }
+/** null if the API does not say how long to wait. */
+function askedWaitMsOf(error: ApiError | ConnectionError): number | null {
+  const seconds = error instanceof ApiError ? retryAfterSOf(error) : null;
+  return seconds === null ? null : Math.min(Math.max(seconds, 1), ASKED_WAIT_MAX_S) * 1000;
 }
 
 /**
- * Reads the page of the mark again, up to the mark of the next older page. Events that have become
- * visible in between move the others to later pages, so the next cursor is followed. What is newer
- * than the first page comes at the next look.
+ * A place is the id of an event. Packages before `order=asc` stored the time of the newest handled
+ * event, and the ids of those of the minute before it. Reading on behind the first of these, the
+ * others come again, and are `handled`.
  */
-async function readBetween(
-  read: ReadPage,
-  since: string,
-  { cursor: start, first }: Mark,
-  { first: end }: Mark,
-): Promise<WebhookEvent[]> {
-  const found: WebhookEvent[] = [];
-  let hasBegun = start !== undefined;
-  for (let cursor = start; ;) {
-    const page = await read(since, cursor);
-    for (const event of page.data) {
-      if (event.id === end.id || event.created_at < end.created_at) return found;
-      hasBegun ||= event.id === first.id;
-      if (hasBegun) found.push(event);
-    }
-    if (!page.next_cursor) return found;
-    cursor = page.next_cursor;
-  }
-}
-
-/** Ids before the overlap are not asked for again. */
-function remember(known: Map<string, number>, id: string, at: number, newest: number): void {
-  known.set(id, at);
-  for (const [one, time] of known) {
-    if (time >= newest - OVERLAP_MS) break;
-    known.delete(one);
-  }
-}
-
-function writePlace(newest: number, known: ReadonlyMap<string, number>): string {
-  const ids = [...known.keys()].slice(-PLACE_MAX_IDS);
-  return [new Date(newest).toISOString(), ...ids].join(' ');
-}
-
-/** Adds the ids of the place to `known`. Returns the time of the newest handled event. */
-function readPlace(place: string, known: Map<string, number>): number {
-  const [time = '', ...ids] = place.split(' ');
-  const newest = /^\d{4}-\d\d-\d\dT/.test(time) ? Date.parse(time) : NaN;
-  if (Number.isNaN(newest)) throw new TypeError('place is none that onPlace was given.');
-  for (const id of ids) known.set(id, newest);
-  return newest;
+function readPlace(text: string): { readonly place: string; readonly handled: Set<string> } {
+  const [time = '', ...ids] = text.split(' ');
+  if (ids.length === 0 && !/^\d{4}-/.test(time)) return { place: time, handled: new Set() };
+  const [first, ...others] = ids;
+  if (!first || Number.isNaN(Date.parse(time)))
+    throw new TypeError('place is none that onPlace was given.');
+  return { place: first, handled: new Set(others) };
 }

@@ -1,17 +1,14 @@
 /**
  * Follows the events of a team and posts each of them to a local receiver. It asks the API every
- * two seconds. An event may become visible a moment after the time that it has, so each look begins
- * a minute before the newest known event, and known ids are skipped.
+ * two seconds.
  */
-import { setTimeout as delay } from 'node:timers/promises';
-import { ask, Unavailable } from './ask.ts';
+import { ApiError } from './ask.ts';
+import { createClient } from './client.ts';
 import type { Options } from './command-options.ts';
-import { forward, isAccepted, type ApiEvent, type Forwarded } from './forward.ts';
+import * as errors from './errors.ts';
+import { followEvents } from './follow-events.ts';
+import { forward, isAccepted, type Forwarded } from './forward.ts';
 import { toJson, toLine } from './output.ts';
-
-const WAIT_MS = 2_000;
-const WAIT_MAX_MS = 30_000;
-const OVERLAP_MS = 60_000;
 
 /** What `listen` needs besides the options. */
 export interface Terminal {
@@ -43,83 +40,37 @@ export async function listen(
   terminal: Terminal,
 ): Promise<boolean> {
   const { print, note = print, signal } = terminal;
+  const { events, replayMs } = options;
+  const since = options.since ?? (replayMs > 0 ? new Date(Date.now() - replayMs) : null);
+  const [only, ...others] = events;
+  let isWaiting = false;
   let areAccepted = true;
-  const position = { since: options.since, known: new Map<string, number>() };
-  let waitMs = WAIT_MS;
-  while (!signal.aborted) {
-    try {
-      if (position.since === null) {
-        const { date } = await readEvents(options, 'limit=1', signal);
-        position.since = new Date(date.getTime() - options.replayMs);
-        note(`Waiting for events since ${position.since.toISOString()}`);
-      }
-      for (const event of await readNew(options, position.since, position.known, signal)) {
-        if (signal.aborted) return areAccepted;
-        const forwarded = await forward(event, options.forwardTo, secret);
-        areAccepted &&= isAccepted(forwarded);
-        show(forwarded, options, terminal);
-      }
-      waitMs = WAIT_MS;
-    } catch (error) {
-      if (signal.aborted) return areAccepted;
-      if (!(error instanceof Unavailable)) throw error;
-      waitMs = error.waitMs ?? Math.min(waitMs * 2, WAIT_MAX_MS);
-      note(`${error.message}; asking again in ${Math.round(waitMs / 1000)} s`);
+  const noteWait = ({ error, waitMs }: { readonly error: Error; readonly waitMs: number }): void =>
+    note(`${error.message.replace(/\.$/, '')}; asking again in ${Math.ceil(waitMs / 1000)} s`);
+  const { apiKey, apiUrl: baseUrl } = options;
+  const client = createClient({ apiKey, baseUrl, onRetry: noteWait });
+  const followed = followEvents(client, {
+    signal,
+    ...(since !== null && { since }),
+    ...(only !== undefined && others.length === 0 && { type: only }),
+    onPlace: () => {
+      if (!isWaiting) note(`Waiting for events since ${since?.toISOString() ?? 'now'}`);
+      isWaiting = true;
+    },
+    onOutage: noteWait,
+  });
+  try {
+    for await (const event of followed) {
+      if (events.length > 0 && !events.includes(event.type)) continue;
+      const forwarded = await forward(event, options.forwardTo, secret);
+      areAccepted &&= isAccepted(forwarded);
+      show(forwarded, options, terminal);
     }
-    // The signal ends the wait with an error, and the loop with its condition.
-    await delay(waitMs, undefined, { signal }).catch(() => undefined);
+  } catch (error) {
+    if (error instanceof errors.ApiError) throw new ApiError(`The API refused: ${error.message}`);
+    if (error instanceof errors.ConnectionError)
+      throw new ApiError(`${error.message} Is --api-url right?`);
+    throw error;
   }
   return areAccepted;
-}
-
-/**
- * Returns the events since `since` that are not known yet, oldest first, and makes them known.
- * `known`: their ids, with their times in milliseconds.
- */
-async function readNew(
-  options: Options,
-  since: Date,
-  known: Map<string, number>,
-  signal: AbortSignal,
-): Promise<ApiEvent[]> {
-  const start = since.getTime();
-  const newest = [...known.values()].reduce((latest, at) => Math.max(latest, at), start);
-  const from = Math.max(start, newest - OVERLAP_MS);
-  const found: ApiEvent[] = [];
-  const query = new URLSearchParams({ limit: '200', since: new Date(from).toISOString() });
-  const [only, ...others] = options.events;
-  if (only !== undefined && others.length === 0) query.set('type', only);
-  for (let cursor: string | null = ''; cursor !== null;) {
-    if (cursor !== '') query.set('cursor', cursor);
-    const { page } = await readEvents(options, query.toString(), signal);
-    found.push(...page.data.filter(({ id }) => !known.has(id)));
-    cursor = page.next_cursor;
-  }
-  for (const { id, created_at } of found) known.set(id, Date.parse(created_at));
-  forget(known, newest - 2 * OVERLAP_MS);
-  const wanted = found.filter(
-    ({ type }) => options.events.length === 0 || options.events.includes(type),
-  );
-  return wanted.toReversed();
-}
-
-/** Ids before the overlap are not asked for again. */
-function forget(known: Map<string, number>, beforeMs: number): void {
-  for (const [id, at] of known) if (at < beforeMs) known.delete(id);
-}
-
-interface EventPage {
-  readonly data: readonly ApiEvent[];
-  readonly next_cursor: string | null;
-}
-
-async function readEvents(
-  { apiUrl, apiKey }: Options,
-  query: string,
-  signal: AbortSignal,
-): Promise<{ readonly page: EventPage; readonly date: Date }> {
-  const headers = { authorization: `Bearer ${apiKey}` };
-  const { body, date } = await ask(`${apiUrl}/events?${query}`, { headers, signal });
-  if (!Array.isArray(body['data'])) throw new Unavailable('The response is no list of events');
-  return { page: body as unknown as EventPage, date };
 }

@@ -1,19 +1,23 @@
 /** Plays something in a sandbox, with a test key. */
-import { ask } from './ask.ts';
+import { ApiError } from './ask.ts';
+import { createClient } from './client.ts';
 import type { PlayOptions } from './command-options.ts';
+import { ApiError as Refusal, ConnectionError } from './errors.ts';
 import type { Terminal } from './listen.ts';
+import type { SandboxSimulate } from './operations.ts';
 import { printable } from './output.ts';
 
 /** Prints what was played. Throws an {@link ApiError}: the API does not answer, or refuses. */
-export async function play(options: PlayOptions, { print, signal }: Terminal): Promise<void> {
+export async function play(options: PlayOptions, { print }: Terminal): Promise<void> {
   const { apiKey, apiUrl, isJson } = options;
-  const { body } = await ask(`${apiUrl}/sandbox/simulate`, {
-    headers: { authorization: `Bearer ${apiKey}` },
-    // The API checks what the play takes.
-    post: { play: options.play, ...options.fields },
-    signal,
+  const client = createClient({ apiKey, baseUrl: apiUrl });
+  // The API checks what the play takes.
+  const wanted = { play: options.play, ...options.fields } as SandboxSimulate;
+  const played = await client.sandbox.simulate(wanted).catch((error: unknown) => {
+    if (!(error instanceof Refusal) && !(error instanceof ConnectionError)) throw error;
+    throw new ApiError(error.message);
   });
-  print(isJson ? JSON.stringify(body) : printable(toText(body)));
+  print(isJson ? JSON.stringify(played) : printable(toText(played)));
 }
 
 /** The play with its events, and a line for whatever else has a value. */

@@ -29,7 +29,7 @@ export async function trigger(
   terminal: Terminal,
 ): Promise<boolean> {
   const [type = ''] = options.events;
-  const { body } = await ask(`${options.apiUrl}/openapi.v1.json`, { signal: terminal.signal });
+  const body = await ask(`${options.apiUrl}/openapi.v1.json`, { signal: terminal.signal });
   const { webhooks = {} } = body as OpenApi;
   const operation = Object.hasOwn(webhooks, type) ? webhooks[type]?.post : undefined;
   const example = operation?.requestBody?.content?.['application/json']?.example;

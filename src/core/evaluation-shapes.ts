@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { restricted } from './private-fields.ts';
 import type { Scope } from './scopes.ts';
 import { catalogId, knownText, nameInput } from './shapes.ts';
+import { GOALS } from './vocabularies.ts';
 
 /** The most tips that an evaluation may have. */
 export const TIPS_MAX = 5;
@@ -43,7 +44,7 @@ export const evaluation = z
         .meta({ description: `Up to ${TIPS_MAX}, the most important first.` }),
     ),
     goal: restricted(
-      knownText(['partial']).nullable().meta({ description: 'How far the goal was reached.' }),
+      knownText(GOALS).nullable().meta({ description: 'How far the goal was reached.' }),
     ),
     methodology: catalogId.meta({ description: 'Id of the methodology in the catalog.' }),
     strongest: restricted(z.string().nullable().meta({ description: 'What went best.' })),

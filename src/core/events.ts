@@ -3,9 +3,10 @@
  * receivers get, and the list of events that an endpoint can subscribe to derive from here.
  */
 import { z } from 'zod';
-import type { Actor, SystemActor } from './actor.ts';
+import { ROLES, type Actor, type SystemActor } from './actor.ts';
 import { isPersonal, personal } from './private-fields.ts';
 import { knownText } from './shapes.ts';
+import { ASSIGNMENT_STATUSES, CRM_PROVIDERS } from './vocabularies.ts';
 
 /** The version of the event format that new webhook endpoints get. Each endpoint keeps its own. */
 export const EVENT_API_VERSION = '2026-11';
@@ -79,7 +80,7 @@ const trainingId = text('The training session.', 'trn_01jc4f6b');
 
 const assignmentFields = {
   assignment_id: text('The assignment.', 'asg_01jc4f5a'),
-  status: oneOf(['open', 'done', 'revoked'], 'Where the assignment stands.', 'open'),
+  status: oneOf(ASSIGNMENT_STATUSES, 'Where the assignment stands.', 'open'),
   title: textOrNull('Title of the assignment; null without one.', 'Practise objections'),
   member_id: text('The membership of the recipient.', 'mem_01jc4f3x'),
   user_id: userId,
@@ -92,7 +93,7 @@ const assignmentFields = {
 
 const memberFields = {
   member_id: text('The membership.', 'mem_01jc4f3x'),
-  role: oneOf(['owner', 'admin', 'member'], 'What the person may do in the app.', 'member'),
+  role: oneOf(ROLES, 'What the person may do in the app.', 'member'),
   user_id: userId,
 };
 
@@ -158,7 +159,7 @@ export const EVENTS = {
     raisedBy: ANY_ACTOR,
     fields: {
       connection_id: text('The CRM connection.', 'crm_demo'),
-      provider: oneOf(['hubspot', 'pipedrive'], 'The CRM.', 'hubspot'),
+      provider: oneOf(CRM_PROVIDERS, 'The CRM.', 'hubspot'),
       reason: text('Why the attempt failed.', 'unauthorized'),
     },
   }),

@@ -235,6 +235,24 @@ export const PROBLEM_HELP = {
       en: 'Use ids from `GET /catalog`.',
     },
   },
+  batch_refused: {
+    cause: {
+      de:
+        'Mit `all_or_none` wurde nichts angelegt, weil Einträge falsch sind; `entries` nennt ' +
+        'jeden mit seinem Problem.',
+      en:
+        'With `all_or_none` nothing was created, because some entries are wrong. `entries` has ' +
+        'each of them with its problem.',
+    },
+    remedy: {
+      de:
+        'Die genannten Einträge berichtigen oder weglassen und mit neuem `Idempotency-Key` ' +
+        'senden. Ohne `all_or_none` werden die übrigen angelegt.',
+      en:
+        'Correct or leave out these entries and send the call with a new `Idempotency-Key`. ' +
+        'Without `all_or_none` the others are created.',
+    },
+  },
   rate_limited: {
     cause: {
       de:

@@ -21,6 +21,7 @@ const CATALOGUE = {
   validation_error: [422, 'Ungültige Eingabe', 'Validation error'],
   idempotency_mismatch: [422, 'Idempotency-Key schon anders verwendet', 'Idempotency key reused'],
   kombination_ungueltig: [422, 'Ungültige Kombination', 'Invalid combination'],
+  batch_refused: [422, 'Einträge abgelehnt', 'Batch refused'],
   rate_limited: [429, 'Zu viele Anfragen', 'Rate limited'],
   internal: [500, 'Interner Fehler', 'Internal error'],
   unavailable: [503, 'Vorübergehend nicht verfügbar', 'Temporarily unavailable'],
@@ -63,6 +64,12 @@ export interface RefusedValue {
   readonly reason: string;
 }
 
+/** An entry of a batch that was refused. `core/problem-shapes.ts` has the shape of its problem. */
+export interface RefusedEntry {
+  readonly index: number;
+  readonly problem: Readonly<Record<string, unknown>>;
+}
+
 interface Diagnostic {
   /** An explanation in English, for developers. Responses with status 500 or 503 have none. */
   readonly detail?: string;
@@ -90,6 +97,8 @@ interface ProblemFields {
   /** `retry_after`, in seconds, only while a call with the same Idempotency-Key is running. */
   conflict: Diagnostic & { readonly retry_after?: number };
   kombination_ungueltig: Diagnostic & { readonly dimension: string; readonly id?: string };
+  /** Of a batch that does all or nothing: the entries that are wrong. */
+  batch_refused: Diagnostic & { readonly entries: readonly RefusedEntry[] };
   rate_limited: Diagnostic & { readonly retry_after: number };
   internal: Record<never, never>;
   unavailable: Record<never, never>;

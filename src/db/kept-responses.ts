@@ -5,9 +5,9 @@ import { statement, type Tx } from './client.ts';
 const FORGET = statement(
   'db.forgetKeptDetails',
   `update idempotency_record
-   set body = open_body, encrypted = false, open_body = null, key_id = null, subject_id = null
-   where team_id = $1 and subject_id = any ($2)`,
-  { because: 'pipelined' },
+   set body = open_body, encrypted = false, open_body = null, key_id = null, subject_id = null,
+     other_subject_ids = null
+   where team_id = $1 and (subject_id = any ($2) or other_subject_ids && $2)`,
 );
 
 /**

@@ -30,6 +30,7 @@ export interface Connection {
 /** All connections of one sender. */
 export interface Connections {
   readonly attemptTimeoutMs: number;
+  readonly keepAliveMs: number;
   /** By origin and address. Written by routeTo and sweep. */
   readonly routes: Map<string, Route>;
   /** All clients, in use or idle. Written by connect and discard; read by closeConnections. */
@@ -37,15 +38,17 @@ export interface Connections {
   readonly sweeper: NodeJS.Timeout;
 }
 
-const KEEP_ALIVE_MS = 15_000;
+/** How long a connection is kept that no request uses. */
+export const KEEP_ALIVE_MS = 15_000;
 
 /** Returns an empty pool. The caller must end its attempts within `attemptTimeoutMs`. */
-export function newConnections(attemptTimeoutMs: number): Connections {
+export function newConnections(attemptTimeoutMs: number, keepAliveMs: number): Connections {
   const connections: Connections = {
     attemptTimeoutMs,
+    keepAliveMs,
     routes: new Map(),
     open: new Set(),
-    sweeper: setInterval(() => sweep(connections), KEEP_ALIVE_MS).unref(),
+    sweeper: setInterval(() => sweep(connections), keepAliveMs).unref(),
   };
   return connections;
 }
@@ -73,10 +76,10 @@ export function routeTo(
 }
 
 /** Adds a connection. It connects at its first request. */
-export function connect({ open }: Connections, route: Route): Connection {
+export function connect({ open, keepAliveMs }: Connections, route: Route): Connection {
   const client = new Client(route.origin, {
     pipelining: 1,
-    keepAliveTimeout: KEEP_ALIVE_MS,
+    keepAliveTimeout: keepAliveMs,
     // The attempt's own timer is exact. undici's timers count half seconds and may be early.
     headersTimeout: 0,
     bodyTimeout: 0,
@@ -111,12 +114,12 @@ export async function closeConnections({ open, sweeper }: Connections): Promise<
 }
 
 /**
- * Drops connections that were not used for KEEP_ALIVE_MS, and routes without connections. Requests
+ * Drops connections that were not used for `keepAliveMs`, and routes without connections. Requests
  * take the connection that was used last, so the unused ones age at the front.
  */
 function sweep(connections: Connections): void {
-  const { routes } = connections;
-  const oldestMs = performance.now() - KEEP_ALIVE_MS;
+  const { routes, keepAliveMs } = connections;
+  const oldestMs = performance.now() - keepAliveMs;
   for (const [key, { idle }] of routes) {
     const young = idle.findIndex(({ idleSinceMs }) => idleSinceMs >= oldestMs);
     const old = idle.splice(0, young < 0 ? idle.length : young);

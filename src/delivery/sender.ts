@@ -13,6 +13,7 @@ import {
   connect,
   discard,
   keep,
+  KEEP_ALIVE_MS,
   newConnections,
   routeTo,
   type Connection,
@@ -34,11 +35,13 @@ export interface Sender {
 export interface SenderOptions extends TargetOptions {
   /** For the whole attempt, from the lookup of the name to the last byte that is read. */
   readonly timeoutMs: number;
+  /** How long a connection is kept that no request uses. */
+  readonly keepAliveMs?: number;
 }
 
 /** Returns a sender without connections. The caller closes it. */
 export function createSender(options: SenderOptions): Sender {
-  const connections = newConnections(options.timeoutMs);
+  const connections = newConnections(options.timeoutMs, options.keepAliveMs ?? KEEP_ALIVE_MS);
   return {
     send: (url, headers, body) => send(options, connections, { url, headers, body }),
     close: () => closeConnections(connections),

@@ -1,6 +1,7 @@
 // Checks the rows of a seed file against each other and against the database. These checks cover
 // everything that the database would refuse later, so that the user reads a JSON path instead of a
 // constraint name.
+import { isSandbox, SANDBOX_OWNER } from '../core/sandbox.ts';
 import { collectFaults, type Fault, type Faults, type PathPart } from './fault.ts';
 import { checkGenerate } from './generate-plan.ts';
 import type { Known } from './known.ts';
@@ -23,6 +24,7 @@ export function checkSeed(seed: SeedFile, known: Known, options: { replace: bool
     }
     checkReleases(faults, path, team, catalogIds);
     checkMembers(faults, path, team, known);
+    checkSandbox(faults, path, team);
     checkKeys(faults, path, team);
     checkTrainings(faults, path, team);
     checkAssignments(faults, path, team);
@@ -100,6 +102,26 @@ function checkMembers(
     if (member.status === 'invited') faults.add([...at, 'status'], 'the owner must be active');
   });
   if (owners === 0) faults.add([...path, 'members'], 'one member must be the owner');
+}
+
+/** Its admins act as its owner, and a reset leaves only that member. */
+function checkSandbox(faults: Faults, path: readonly PathPart[], team: SeedTeam): void {
+  if (!isSandbox(team.id)) return;
+  const { memberId, userId } = SANDBOX_OWNER;
+  team.members.forEach(({ role, id, user_id }, index) => {
+    if (role === 'owner' && (id !== memberId || user_id !== userId))
+      faults.add(
+        [...path, 'members', index],
+        `the owner of a sandbox has the id ${memberId} and the user_id ${userId}`,
+      );
+  });
+  team.api_keys.forEach(({ created_by }, index) => {
+    if (created_by !== undefined && created_by !== memberId)
+      faults.add(
+        [...path, 'api_keys', index, 'created_by'],
+        'the keys of a sandbox are those of its owner',
+      );
+  });
 }
 
 /**

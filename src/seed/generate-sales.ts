@@ -1,11 +1,12 @@
 // Generates cases, CRM deals and their objections.
 import { jsonBytes } from '../core/json.ts';
+import type { DealOutcome } from '../core/vocabularies.ts';
 import { generatedId } from './generate-plan.ts';
 import type { Scene } from './generate-trainings.ts';
 import { createRandom, nextInt, pick, pickOrNull, STREAMS, type Random } from './random.ts';
 import type { SeedObjection, SeedRow } from './seed-rows.ts';
 import { createTimeline } from './timeline.ts';
-import { OBJECTION_CATEGORIES, STAGES, VOCABULARY } from './vocabulary.ts';
+import { GENERATED_CATEGORIES, STAGES, VOCABULARY } from './vocabulary.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -56,7 +57,7 @@ export function* dealRows(
       id: generatedId('obj', objectionCount++),
       deal_id: deal.id,
       connection_id: connectionId,
-      category: pick(random, OBJECTION_CATEGORIES),
+      category: pick(random, GENERATED_CATEGORIES),
       text: pick(random, VOCABULARY[language].objections),
       lang: language,
       created_at: deal.created_at,
@@ -72,7 +73,12 @@ function dealRow(
 ): SeedRow<'CrmDeal'> & { readonly id: string; readonly created_at: string } {
   const { index, connectionId, syncedMs } = deal;
   const words = VOCABULARY[language];
-  const outcome = pick(random, ['open', 'open', 'won', 'lost'] as const);
+  const outcome = pick(random, [
+    'open',
+    'open',
+    'won',
+    'lost',
+  ] as const satisfies readonly DealOutcome[]);
   const createdAt = new Date(syncedMs).toISOString();
   return {
     team_id: teamId,

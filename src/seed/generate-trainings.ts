@@ -2,6 +2,7 @@
 // person and status. So an assignment can find out who fulfils it, and whether, without generating
 // the whole training.
 import { DIMENSIONS } from '../core/dimensions.ts';
+import type { TrainingStatus } from '../core/vocabularies.ts';
 import type { Cast, Trainee } from './generate-people.ts';
 import { generatedId, type GeneratePlan } from './generate-plan.ts';
 import type { Row } from './insert.ts';
@@ -16,7 +17,7 @@ import {
 } from './random.ts';
 import type { SeedAssignment, SeedRow } from './seed-rows.ts';
 import { createTimeline } from './timeline.ts';
-import { GOALS, TRAINING_SOURCES, VOCABULARY } from './vocabulary.ts';
+import { GENERATED_GOALS, GENERATED_SOURCES, VOCABULARY } from './vocabulary.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -47,7 +48,7 @@ function trainingFor({ plan }: Scene, assignment: number): number | null {
 
 interface Start {
   readonly trainee: Trainee;
-  readonly status: 'scored' | 'completed' | 'aborted' | 'started';
+  readonly status: TrainingStatus;
   readonly random: Random;
 }
 
@@ -140,7 +141,7 @@ function trainingRow(
     id: generatedId('trn', at.index),
     user_id: start.trainee.userId,
     status: start.status,
-    source: pick(start.random, TRAINING_SOURCES),
+    source: pick(start.random, GENERATED_SOURCES),
     assignment_id: at.assignmentId,
     created_at: new Date(created).toISOString(),
     finished_at: isOpen ? null : new Date(created + durationS * 1000).toISOString(),
@@ -179,7 +180,7 @@ function evaluationRow(
     spread: Math.round(Math.sqrt(variance) * 10) / 10,
     dimensions: Object.fromEntries(DIMENSIONS.map((name, index) => [name, scores[index]])),
     tips: pickTips(scene, random, mean),
-    goal: pick(random, GOALS),
+    goal: pick(random, GENERATED_GOALS),
     methodology: pickOrNull(random, scene.cast.catalog.methodology),
     strongest: best,
     biggest_lever: worst,

@@ -3,8 +3,8 @@ import { makeApiKey } from '../core/api-key.ts';
 import { encrypt } from '../core/encryption.ts';
 import { EVENT_API_VERSION, EVENTS, SUBSCRIBABLE_EVENTS } from '../core/events.ts';
 import { makeWebhookSecret, newId } from '../core/ids.ts';
-import { modeOf } from '../core/sandbox.ts';
-import { SCOPES } from '../core/scopes.ts';
+import { isSandbox, modeOf } from '../core/sandbox.ts';
+import { scopesOf } from '../core/scopes.ts';
 import { toInstant } from '../core/shapes.ts';
 import { webhookSecretContext } from '../features/webhook-endpoints/rules.ts';
 import { DEFAULT_SEATS } from './check.ts';
@@ -86,6 +86,12 @@ export function teamRow(team: SeedTeam, now: string): SeedTeamRow & { id: string
   };
 }
 
+/** What makes a team a sandbox, as after a reset to no scenario. */
+export function sandboxRows(team: SeedTeam, now: string): Row[] {
+  if (!isSandbox(team.id)) return [];
+  return [{ team_id: team.id, scenario: 'empty', created_at: now, reset_at: now }];
+}
+
 /** Returns the current owner. check.ts makes sure that there is one. */
 export function ownerOf(team: SeedTeam): Member {
   const owner = team.members.find((member) => member.role === 'owner' && member.status !== 'ended');
@@ -135,7 +141,7 @@ export function makeKeyRow(
     name: input.name,
     prefix,
     secret_hash: bytes(secretHash),
-    scopes: input.scopes === 'all' ? SCOPES : [...new Set(input.scopes)],
+    scopes: input.scopes === 'all' ? scopesOf(modeOf(team.id)) : [...new Set(input.scopes)],
     created_by: input.created_by ?? ownerOf(team).id,
     allowed_ips: input.allowed_ips ?? null,
     created_at: now,

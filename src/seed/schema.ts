@@ -8,8 +8,9 @@ import { DIMENSIONS } from '../core/dimensions.ts';
 import { SUBSCRIBABLE_EVENTS } from '../core/events.ts';
 import { LANGUAGES } from '../core/language.ts';
 import { PLANS } from '../core/plans.ts';
-import { SCOPES } from '../core/scopes.ts';
+import { TEST_SCOPES } from '../core/scopes.ts';
 import { dateInput, dateTimeInput as instant } from '../core/shapes.ts';
+import { ASSIGNMENT_STATUSES } from '../core/vocabularies.ts';
 import * as assignments from '../features/assignments/rules.ts';
 import * as connections from '../features/crm/connections/rules.ts';
 import { PROVIDER_NAMES } from '../features/crm/providers/registry.ts';
@@ -64,7 +65,7 @@ const member = z.strictObject({
 
 const apiKey = z.strictObject({
   name: id,
-  scopes: z.union([z.literal('all'), z.array(z.enum(SCOPES))]).optional(),
+  scopes: z.union([z.literal('all'), z.array(z.enum(TEST_SCOPES))]).optional(),
   created_by: id.optional(),
   allowed_ips: z.array(network).min(1).nullish(),
   expires_at: instant.nullish(),
@@ -121,7 +122,7 @@ const assignment = z.strictObject({
   id: id.optional(),
   member_id: id.optional(),
   title: filled.refine(isTitle, { error: 'must not be longer than 120 characters' }).nullish(),
-  status: z.enum(assignments.STATUSES).optional(),
+  status: z.enum(ASSIGNMENT_STATUSES).optional(),
   situation_id: id.nullish(),
   personality_id: id.nullish(),
   industry_id: id.nullish(),

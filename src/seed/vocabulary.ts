@@ -1,6 +1,8 @@
 // The words of generated rows. They are short, because a million evaluations may contain them.
 
-type Words = readonly [string, ...string[]];
+import type { Goal, ObjectionCategory, TrainingSource } from '../core/vocabularies.ts';
+
+type Words<Word = string> = readonly [Word, ...Word[]];
 
 export const FIRST_NAMES: Words = [
   'anna',
@@ -66,10 +68,10 @@ export const LAST_NAMES: Words = [
 ];
 
 /** A word that is listed twice is picked twice as often. */
-export const GOALS: Words = ['reached', 'partial', 'partial', 'missed'];
-export const TRAINING_SOURCES: Words = ['app', 'app', 'app', 'api'];
+export const GENERATED_GOALS: Words<Goal> = ['reached', 'partial', 'partial', 'missed'];
+export const GENERATED_SOURCES: Words<TrainingSource> = ['app', 'app', 'app', 'api'];
 export const STAGES: Words = ['qualified', 'demo', 'proposal', 'negotiation'];
-export const OBJECTION_CATEGORIES: Words = [
+export const GENERATED_CATEGORIES: Words<ObjectionCategory> = [
   'price',
   'timing',
   'competitor',

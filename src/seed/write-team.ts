@@ -15,6 +15,7 @@ import {
   makeEndpointRow,
   makeKeyRow,
   memberRow,
+  sandboxRows,
   type RowContext,
 } from './rows.ts';
 
@@ -32,7 +33,8 @@ export interface TeamSecrets {
  * Needs a transaction.
  */
 export async function writeTeam(client: ClientBase, context: RowContext): Promise<TeamSecrets> {
-  const { team } = context;
+  const { team, now } = context;
+  await insertRows(client, 'sandbox', sandboxRows(team, now));
   await insertRows(
     client,
     'team_block',

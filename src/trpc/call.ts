@@ -17,11 +17,11 @@ export interface OperationCall {
   readonly current: CurrentState | null;
 }
 
-/** What a call is about to change or remove, as far as its version depends on it. */
+/** What a call is about to change or remove. */
 export interface CurrentState {
-  /** Reads it as the caller may see it, and locks it. Throws `not_found`. */
+  /** Reads it as a GET shows it to the caller, and locks it. Throws `not_found`. */
   readonly read: (tx: Tx) => Promise<unknown>;
-  /** The same of the output of a change. */
+  /** Leaves out of it what changes by itself. */
   readonly of: (output: unknown) => unknown;
 }
 
@@ -29,8 +29,8 @@ export interface CurrentState {
 export interface WithheldOutput {
   readonly kind: PrivateKind;
   readonly output: unknown;
-  /** The id of the member or webhook endpoint that the private fields belong to. */
-  readonly subjectId: string;
+  /** The ids of the members or webhook endpoints that the private fields belong to. */
+  readonly subjectIds: readonly string[];
 }
 
 /** Runs a call without idempotency. */

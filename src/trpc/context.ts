@@ -12,6 +12,7 @@ import type { Db } from '../db/client.ts';
 import type { ChangeContext } from '../db/outbox.ts';
 import type { PlatformChangeContext } from '../db/team-privacy.ts';
 import { runCall, type Once, type OperationCall } from './call.ts';
+import type { ProblemCauses } from './operation.ts';
 
 /** The current facts about the team of a request. */
 export interface TeamFacts {
@@ -53,10 +54,10 @@ export interface Context {
   /** null: the call has no `Idempotency-Key`, or the REST API sees to it itself. */
   readonly once: Once | null;
   /**
-   * Describes an error as a problem, for `data` of a tRPC error. Returns null in the REST API,
-   * which responds to errors itself.
+   * Describes an error as a problem: for `data` of a tRPC error, and for an entry of a batch.
+   * `causes`: what codes mean here, for the REST API.
    */
-  readonly describeError: (error: unknown) => ProblemShape | null;
+  readonly describeError: (error: unknown, causes?: ProblemCauses) => ProblemShape;
 }
 
 /** The context of a tRPC call before the procedure's access is checked. */

@@ -53,14 +53,14 @@ export interface Declaration<I extends z.ZodType, O extends z.ZodType, P = undef
   /** The `Location` of the created resource; `{id}` is replaced by the id of the output. */
   readonly location?: string;
   /**
-   * The id of the member or webhook endpoint that the output's private fields belong to
-   * (`core/private-fields.ts`). A POST whose output has such fields needs it: when the member or
-   * endpoint goes, the fields go from the response that is kept for a replay.
+   * The ids of the members or webhook endpoints that the output's private fields belong to
+   * (`core/private-fields.ts`). A POST whose output has such fields needs it: when one of them
+   * goes, the fields go from the response that is kept for a replay.
    */
   readonly privateOf?: (call: {
     readonly input: z.output<I>;
     readonly output: z.output<O>;
-  }) => string;
+  }) => readonly string[];
   /**
    * Network calls that the work needs, for instance DNS: they must not run in a transaction. Runs
    * after the input is parsed, but not for a replay. The work gets the result as `prepared`. Return
@@ -88,7 +88,7 @@ export interface Current<I extends z.ZodType> {
     readonly ctx: Context;
     readonly input: z.output<I>;
   }) => Promise<unknown>;
-  /** Fields that change by themselves. The `ETag` does not depend on them. */
+  /** Fields that change by themselves. The `ETag` of a change does not depend on them. */
   readonly leavesOut?: readonly string[];
 }
 
@@ -230,7 +230,7 @@ function keeperOf<I extends z.ZodType, O extends z.ZodType, P>(
   return (input, output) => ({
     kind,
     output: withhold(output),
-    subjectId: privateOf({ input, output: output as z.output<O> }),
+    subjectIds: privateOf({ input, output: output as z.output<O> }),
   });
 }
 
@@ -254,7 +254,7 @@ function currentReader<I extends z.ZodType, O extends z.ZodType, P>({
   return (ctx, input) => ({
     read: async (tx) => {
       const output = checkOutput({ method, path, output: shape }, await read({ tx, ctx, input }));
-      return versioned(show(ctx.privacy, output));
+      return show(ctx.privacy, output);
     },
     of: versioned,
   });

@@ -44,7 +44,7 @@ export function appProcedure<O extends z.ZodType, I extends z.ZodObject | z.ZodD
           withholdSecret && {
             kind: 'secret',
             output: withholdPersonal(withholdSecret(output)),
-            subjectId: teamContext.actor.id,
+            subjectIds: [teamContext.actor.id],
           },
       };
       const data = withholdSecret

@@ -135,11 +135,18 @@ describe.skipIf(SKIPPED !== '')(`the admin page: webhooks${SKIPPED}`, () => {
     await dialog.getByText('Nothing has failed in this time.').first().waitFor();
     await dialog.getByLabel('Time').selectOption({ label: 'Last 24 hours' });
     await dialog.getByText('2 deliveries failed in this time').waitFor();
+    // Both have given up, so none is being retried.
+    await dialog.getByLabel('State').selectOption('retrying');
+    await dialog.getByText('Nothing has failed in this time.').first().waitFor();
+    await dialog.getByLabel('State').selectOption('gave_up');
+    await dialog.getByText('2 deliveries failed in this time').waitFor();
     await photograph(page, 'resend');
     expect(await findFaults(page)).toEqual([]);
     await dialog.getByRole('button', { name: 'Send 2 again' }).click();
     // No job runs in this test, so the resend stays in progress.
     await page.getByText('0 of 2 queued').waitFor();
+    const [resend] = (await api.db.pool.query('select status from webhook_resend')).rows;
+    expect(resend).toEqual({ status: 'gave_up' });
     await page.getByRole('button', { name: 'Stop' }).click();
     await page.getByRole('cell', { name: /^Stopped/ }).waitFor();
     expect(complaints).toEqual([]);

@@ -1,6 +1,6 @@
 // The developer pages in a real browser: what scripts do under the content security policy, the
 // keyboard, accessibility by axe, and small screens.
-import type { Browser } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { findFaults, launchBrowser, openPage, photograph, SKIPPED } from '../support/browser.ts';
@@ -19,6 +19,8 @@ const KINDS = {
   object: '/docs/objects/evaluation',
   changelog: '/docs/changelog',
   search: '/docs/search?q=webhook',
+  german: '/docs/de/webhooks',
+  germanErrors: '/docs/de/errors',
 } as const;
 
 describe.skipIf(SKIPPED !== '')(`developer pages in a browser${SKIPPED}`, () => {
@@ -69,6 +71,7 @@ describe.skipIf(SKIPPED !== '')(`developer pages in a browser${SKIPPED}`, () => 
     const { page } = await open();
     await page.goto(`${api.url}/docs/reference/trainings-list`);
     await page.getByLabel('API key').fill(api.key('team_acme'));
+    await page.getByText('Optional parameters').click();
     await page.getByLabel('limit').fill('0');
     await page.getByRole('button', { name: 'Send GET' }).click();
     await page.locator('.answer pre').waitFor();
@@ -136,6 +139,78 @@ describe.skipIf(SKIPPED !== '')(`developer pages in a browser${SKIPPED}`, () => 
     await page.getByRole('tab', { name: 'Go' }).click();
     await page.goto(`${api.url}/docs/webhooks`);
     expect(new Set(await shown())).toEqual(new Set(['go']));
+    expect(complaints).toEqual([]);
+  });
+
+  it('keeps the theme that the reader chose, and paints it from the first moment', async () => {
+    const { page, complaints } = await open({ colorScheme: 'light' });
+    const ground = () => page.evaluate('getComputedStyle(document.body).backgroundColor');
+    await page.goto(`${api.url}/docs`);
+    const light = await ground();
+    await page.getByRole('button', { name: 'Theme: as the system' }).click();
+    await page.getByRole('button', { name: 'Theme: light' }).click();
+    const dark = await ground();
+    expect(dark).not.toBe(light);
+    // Without the module: what start.js does alone is what is painted first.
+    await page.route('**/docs.js*', (route) => route.abort());
+    await page.goto(`${api.url}/docs/quickstart`);
+    expect(await ground()).toBe(dark);
+    await page.unroute('**/docs.js*');
+    await page.goto(`${api.url}/docs/errors`);
+    await page.getByRole('button', { name: 'Theme: dark' }).click();
+    expect(await ground()).toBe(light);
+    await page.emulateMedia({ colorScheme: 'dark' });
+    expect(await ground()).toBe(dark);
+    expect(complaints.filter((one) => !one.includes('ERR_FAILED'))).toEqual([]);
+  });
+
+  it('shows path, sample and “Try it” without scrolling', async () => {
+    const { page } = await open({ viewport: { width: 1280, height: 720 } });
+    for (const slug of ['trainings-list', 'assignments-create', 'webhooks-list-deliveries']) {
+      await page.goto(`${api.url}/docs/reference/${slug}`);
+      for (const place of ['.address code', '.address .try-link', '.samples pre:visible', '#try'])
+        expect(await bottomOf(page, place)).toBeLessThan(720);
+    }
+  });
+
+  it('moves nothing when its own font arrives', async () => {
+    const { page, complaints } = await open();
+    await page.addInitScript(`new PerformanceObserver((list) => {
+      for (const { value } of list.getEntries()) window.shift = (window.shift ?? 0) + value;
+    }).observe({ type: 'layout-shift', buffered: true });`);
+    for (const path of ['/docs', '/docs/reference/trainings-list']) {
+      await page.goto(api.url + path);
+      await page.evaluate('document.fonts.ready');
+      expect(await page.evaluate("document.fonts.check('16px Geist')")).toBe(true);
+      expect(await page.evaluate('window.shift ?? 0')).toBeLessThan(0.02);
+    }
+    expect(complaints).toEqual([]);
+  });
+
+  it('changes to German and back, also while the key is held', async () => {
+    const { page, complaints } = await open();
+    await page.goto(`${api.url}/docs/quickstart`);
+    await page.getByRole('link', { name: 'Deutsch' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Schnellstart' }).waitFor();
+    expect(new URL(page.url()).pathname).toBe('/docs/de/quickstart');
+    await page.getByLabel('API-Schlüssel').fill('svck_live_mine');
+    await page.getByRole('link', { name: 'Authentifizierung' }).first().click();
+    await page.getByRole('heading', { level: 1, name: 'Authentifizierung' }).waitFor();
+    await page.getByRole('link', { name: 'English' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Authentication' }).waitFor();
+    expect(await page.evaluate('document.documentElement.lang')).toBe('en');
+    expect(await page.locator('pre:visible').first().innerText()).toContain('svck_live_mine');
+    // What is around the content works in the other language, too.
+    await page.getByRole('link', { name: 'Deutsch' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Authentifizierung' }).waitFor();
+    await page.getByRole('button', { name: 'Farben: wie das System' }).click();
+    await page.getByRole('button', { name: 'Farben: hell' }).waitFor();
+    await page.keyboard.press('/');
+    await page.keyboard.type('schlüssel wechseln');
+    await page.getByRole('listbox', { name: 'Treffer' }).getByRole('option').first().waitFor();
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    await page.waitForURL('**/docs/de/authentication#change-a-key');
     expect(complaints).toEqual([]);
   });
 
@@ -212,6 +287,11 @@ describe.skipIf(SKIPPED !== '')(`developer pages in a browser${SKIPPED}`, () => 
     expect(complaints).toEqual([]);
   });
 });
+
+async function bottomOf(page: Page, selector: string): Promise<number> {
+  const box = await page.locator(selector).first().boundingBox();
+  return box === null ? Infinity : box.y + box.height;
+}
 
 function languagesOf(samples: readonly unknown[]): string[] {
   return (samples as { dataset: { language: string } }[]).map(({ dataset }) => dataset.language);

@@ -37,7 +37,7 @@ describe.skipIf(skipped !== null)(`the nodes of a cluster${because(skipped)}`, (
     if (found === undefined) throw new Error(`no name of ${name} is at the wanted node`);
     return found;
   };
-  const freeTeam = (endpoint: Endpoint, use: string): string => `${teamOf(endpoint)}-${use}`;
+  const freeTeam = (endpoint: Endpoint, use: string): string => teamOf(endpoint, `-${use}`);
 
   beforeAll(async () => {
     cluster = await startCitus({ shards: 8 });

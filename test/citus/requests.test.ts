@@ -51,7 +51,7 @@ describe.skipIf(skipped !== null)(`requests of keys on Citus${because(skipped)}`
       cluster = await startCitus({ workers, shards: 8 });
       const url = await createDistributed(cluster, DATABASE);
       const teams = ENDPOINTS.flatMap((endpoint) =>
-        ['plain', 'keyed'].map((use) => makeFullTeam(`${teamOf(endpoint)}-${use}`)),
+        ['plain', 'keyed'].map((use) => makeFullTeam(teamOf(endpoint, `-${use}`))),
       );
       const database = { url, drop: () => Promise.resolve() };
       api = await startTestApi({ seed: makeSeed(teams), allowPrivateTargets: true, database });
@@ -104,7 +104,7 @@ describe.skipIf(skipped !== null)(`requests of keys on Citus${because(skipped)}`
       );
 
     async function costOf(endpoint: Endpoint, use: string, headers = {}): Promise<Cost> {
-      const team = `${teamOf(endpoint)}-${use}`;
+      const team = teamOf(endpoint, `-${use}`);
       const { method, path, body } = validRequest(endpoint, team);
       const call = () =>
         api.call(api.key(`team_${team}`), method, path, { ...(body && { body }), headers });
@@ -179,7 +179,7 @@ describe.skipIf(skipped !== null)(`requests of keys on Citus${because(skipped)}`
         if (!away || !create) throw new Error('no node or no endpoint');
         // Nothing has happened in these teams.
         const teams = ENDPOINTS.filter(({ method }) => method !== 'POST').map(
-          (endpoint) => `team_${teamOf(endpoint)}-keyed`,
+          (endpoint) => `team_${teamOf(endpoint, '-keyed')}`,
         );
         const ports = await portsOf(api.databaseUrl, teams);
         const own = teams.filter((team) => ports.get(team) === away.port);

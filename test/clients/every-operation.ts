@@ -68,7 +68,28 @@ async function changeAssignments(): Promise<void> {
   require(changed.status === 'done', 'done');
   require((await client.assignments.update({ assignment_id })).status === 'done', 'unchanged');
   require((await client.assignments.remove({ assignment_id })).ok, 'removed');
+  await createMany();
   require((await codeOf(client.assignments.get({ assignment_id }))) === 'not_found', 'gone');
+}
+
+async function createMany(): Promise<void> {
+  const right = {
+    member_id: 'mem_01jc4f3x',
+    title: 'Practise objections',
+    situation_id: 'sit_cold',
+    personality_id: 'per_calm',
+    industry_id: 'ind_saas',
+  };
+  const assignments = [right, { ...right, member_id: 'nobody' }];
+  const { created, results } = await client.assignments.createBatch({ assignments });
+  require(created === 1 && results[0]?.assignment?.status === 'open', 'one of two');
+  require(results[1]?.problem?.code === 'not_found', 'the reason of the other');
+  const all = client.assignments.createBatch({ assignments, all_or_none: true });
+  const [wrong] = await all.then(
+    () => [],
+    (error: unknown) => (error instanceof ApiError ? (error.problem.entries ?? []) : []),
+  );
+  require(wrong?.index === 1 && wrong.problem.field === 'member_id', 'all or none');
 }
 
 async function changeCases(): Promise<void> {

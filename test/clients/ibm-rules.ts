@@ -25,5 +25,6 @@ export const IBM_RULES_OFF: Readonly<Record<string, string>> = {
   'ibm-array-attributes': 'Only the service bounds lists: a client must not refuse longer ones.',
   'ibm-integer-attributes': 'Bounds are told where there are some; each integer has its format.',
   'ibm-avoid-inline-schemas': 'What occurs once is described where it occurs, for readers.',
+  'ibm-no-ambiguous-paths': 'Ids have a prefix: `/assignments/batch` is no id of an assignment.',
   'ibm-avoid-repeating-path-parameters': 'Each operation is complete, for tools that read one.',
 };

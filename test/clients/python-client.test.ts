@@ -26,6 +26,7 @@ import { startTestApi } from '../support/api.ts';
 import { LOSSES, startLossyProxy } from '../support/lossy-proxy.ts';
 import { findFreePort } from '../support/ports.ts';
 import { installPythonClient, SKIPPED, type PythonClient } from '../support/python.ts';
+import { readRecipe } from '../support/recipes.ts';
 import { makeSeed, makeTeam, userId } from '../support/seed.ts';
 import { until } from '../support/until.ts';
 
@@ -75,6 +76,8 @@ describe.skipIf(SKIPPED !== '')(`the Python client${SKIPPED}`, { timeout: 5 * MI
       await cp(typed, join(folder, 'team_customer_client'), { recursive: true });
       await cp(join(programs, 'every_operation.py'), join(folder, 'program.py'));
       await writeFile(join(folder, 'readme.py'), (await samples()).join('\n'));
+      for (const file of ['nightly.py', 'low_score.py', 'sync_members.py', 'export_csv.py'])
+        await writeFile(join(folder, file), await readRecipe(file));
       await writeFile(join(folder, 'refused.py'), REFUSED);
       const config = { typeCheckingMode: 'standard', pythonVersion: '3.11', exclude: NOT_CHECKED };
       const strict = { ...config, reportUnnecessaryTypeIgnoreComment: 'error' };

@@ -1,6 +1,7 @@
 // oxlint-disable vitest/valid-expect -- the second argument names the failing case of a loop
 // oxlint-disable vitest/no-standalone-expect -- `when` is `it`
 // Any invalid request gets the documented problem response, and nothing is written.
+import { SANDBOX_END } from '../../src/core/sandbox.ts';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { BASE_PATH } from '../../src/http/api/exchange.ts';
@@ -14,13 +15,16 @@ import { addDeliveries, fillPath, readState, validRequest, when } from './reques
 const MIB = 1024 * 1024;
 const SURROGATE = '\ud800';
 
+const TEAM = `a${SANDBOX_END}`;
+
 let api: TestApi;
 let key: string;
 let before: Record<string, string>;
 
 beforeAll(async () => {
-  api = await startTestApi({ seed: makeSeed([makeFullTeam('a')]), allowPrivateTargets: true });
-  key = api.key('team_a');
+  api = await startTestApi({ seed: makeSeed([makeFullTeam(TEAM)]), allowPrivateTargets: true });
+  // A sandbox has every operation.
+  key = api.key(`team_${TEAM}`);
   await addDeliveries(api.db);
 });
 
@@ -40,9 +44,9 @@ const QUERY_ENDPOINTS = ENDPOINTS.filter(
 );
 const PATH_ENDPOINTS = ENDPOINTS.filter((endpoint) => endpoint.pathParameters.length > 0);
 
-const pathOf = (endpoint: Endpoint): string => validRequest(endpoint, 'a').path;
+const pathOf = (endpoint: Endpoint): string => validRequest(endpoint, TEAM).path;
 const validBody = (endpoint: Endpoint): Record<string, unknown> =>
-  validRequest(endpoint, 'a').body ?? {};
+  validRequest(endpoint, TEAM).body ?? {};
 const queryOf = (endpoint: Endpoint): string[] =>
   Object.keys(endpoint.input.shape).filter((name) => !endpoint.pathParameters.includes(name));
 const send = (endpoint: Endpoint, options: CallOptions): Promise<ApiResponse> =>
@@ -201,6 +205,9 @@ describe.each(BODY_ENDPOINTS)('the body of $method $path', (endpoint) => {
         // Free-form fields accept any object.
         if (typeof validBody(endpoint)[name] === 'object' && value.startsWith('{')) continue;
         if (name === 'fields' && value.startsWith('[')) continue;
+        if (typeof validBody(endpoint)[name] === 'boolean' && value === 'true') continue;
+        // Each entry has its own result.
+        if (name === 'assignments' && value.startsWith('[')) continue;
         // It is an integer, 0.
         if (name === 'grace_s' && value === '-0') continue;
         expect(await send(endpoint, { rawBody }), `${name}: ${value}`).toMatchObject({
@@ -529,15 +536,9 @@ describe.each(BODY_ENDPOINTS.filter((endpoint) => 'due_date' in endpoint.input.s
 describe.each(ENDPOINTS.filter((endpoint) => endpoint.method === 'POST'))(
   'the Idempotency-Key of $method $path',
   (endpoint) => {
-    it('has 1 to 100 characters and comes once', async () => {
+    it('has at most 100 characters and comes once', async () => {
       const body = endpoint.bodyName === null ? {} : { body: validBody(endpoint) };
-      for (const value of [
-        '',
-        'x'.repeat(101),
-        'x'.repeat(5000),
-        ['one', 'two'],
-        ['same', 'same'],
-      ]) {
+      for (const value of ['x'.repeat(101), 'x'.repeat(5000), ['one', 'two'], ['same', 'same']]) {
         expect(
           await send(endpoint, { ...body, headers: { 'idempotency-key': value } }),
           String(value),

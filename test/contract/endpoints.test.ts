@@ -149,7 +149,10 @@ describe.each(ENDPOINTS)('$method $path', (endpoint) => {
       const { method, path } = validRequest(endpoint, team);
       const malformed = [
         { rawBody: '{"' },
-        { rawBody: 'x', headers: { 'content-type': 'text/plain', 'idempotency-key': '' } },
+        {
+          rawBody: 'x',
+          headers: { 'content-type': 'text/plain', 'idempotency-key': 'x'.repeat(101) },
+        },
       ];
       for (const content of takesBody ? malformed : [{}]) {
         expect(await api.call(key, method, `${path}?limit=x&cursor=%`, content)).toMatchObject(

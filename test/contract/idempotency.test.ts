@@ -1,6 +1,7 @@
 // oxlint-disable vitest/valid-expect -- the second argument names the failing case of a loop
 // What an Idempotency-Key is bound to, and for how long, for every POST: those that prepare
 // something before their transaction look for the record in another way. See endpoints.test.ts.
+import { SANDBOX_END } from '../../src/core/sandbox.ts';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
 import { removeOld } from '../../src/features/retention/service.ts';
@@ -21,8 +22,8 @@ import {
 const START = new Date('2026-11-02T09:00:00.000Z');
 const DAY_MS = 24 * 3_600_000;
 const POSTS = ENDPOINTS.filter(({ method }) => method === 'POST');
-/** A team whose records the tests write themselves. */
-const KEPT = 'kept';
+/** A team whose records the tests write themselves. A sandbox has every operation. */
+const KEPT = `kept${SANDBOX_END}`;
 
 const clock = fixedClock(START);
 let api: TestApi;

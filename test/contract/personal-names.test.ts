@@ -20,6 +20,7 @@ const NEVER_PERSONAL: Readonly<Record<string, string[]>> = {
   'when something was': words(`
     created_at day due_date earlier_secrets_until ended_at expires_at finished_at joined_at
     last_activity_at last_attempt_at last_success_at last_synced_at last_used_at next_sync_at
+    receivers_fail_until reset_at suspended_until
     next_try_at opened_at reached_at revoked_at since stored_at synced_at
     until close_date duration_ms duration_s
     response_ms`),
@@ -31,7 +32,8 @@ const NEVER_PERSONAL: Readonly<Record<string, string[]>> = {
     allowed_ips api_version events focus_dimension icon key lang leaderboard_enabled
     member_detail_enabled name objection_marker plan prefix privacy provider purpose
     rate_limit_per_min rights role scope scopes seats secret templates url used team_per_minute
-    key_per_minute kinds`),
+    key_per_minute kinds mode`),
+  'a sandbox, whose persons are invented': words('sandbox scenario speed'),
   'a text of the customer or of their CRM': words(`
     amount category currency description external_ref fields lost_reason note probability text
     title`),
@@ -64,6 +66,11 @@ const NOT_PERSONAL_HERE: readonly {
     operation: /^admin\.deliveries\.backlog$/,
     path: /^(first|again(\.(within_s|count))?)$/,
     reason: 'how many deliveries wait at an endpoint',
+  },
+  {
+    operation: /^v1\.assignments\.createBatch$/,
+    path: /^(created|results(\.(index|assignment|problem(\.\w+)*))?)$/,
+    reason: 'the frame of the results, and what is wrong with an entry of the caller',
   },
   {
     operation: /^v1\.analytics\.team$/,

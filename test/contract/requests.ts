@@ -3,6 +3,7 @@
 import { hash } from 'node:crypto';
 import { it } from 'vitest';
 import { newRequestId } from '../../src/core/ids.ts';
+import { SANDBOX_END } from '../../src/core/sandbox.ts';
 import type { Database } from '../../src/db/connections/database.ts';
 import { slotOf, timeOfRequest } from '../../src/features/requests/rules.ts';
 import { ENDPOINTS, type Endpoint } from '../../src/routers/endpoints.ts';
@@ -66,15 +67,22 @@ function requestWith(endpoint: Endpoint, idOf: (name: string) => string): Endpoi
   const path = fillPath(endpoint, idOf);
   const { body } = endpoint.example;
   if (typeof body !== 'object' || body === null) return { method: endpoint.method, path };
-  const values = Object.entries(body).map(([name, value]) => [
-    name,
-    name in EXISTING_IDS ? idOf(name) : (REPLACED_VALUES[name] ?? value),
-  ]);
-  return {
-    method: endpoint.method,
-    path,
-    body: Object.fromEntries(values) as Record<string, unknown>,
+  return { method: endpoint.method, path, body: withIds(body, idOf) };
+}
+
+/** Replaces the ids of an object, and of the objects in its lists. */
+function withIds(body: object, idOf: (name: string) => string): Record<string, unknown> {
+  const replace = (name: string, value: unknown): unknown => {
+    if (name in EXISTING_IDS) return idOf(name);
+    if (Array.isArray(value))
+      return value.map((one: unknown) =>
+        typeof one === 'object' && one !== null ? withIds(one, idOf) : one,
+      );
+    return REPLACED_VALUES[name] ?? value;
   };
+  return Object.fromEntries(
+    Object.entries(body).map(([name, value]) => [name, replace(name, value)]),
+  );
 }
 
 /** Returns the path with its parameters replaced by percent-encoded ids. */
@@ -91,9 +99,13 @@ export function existingId(name: string, team: string): string {
   return idOf(team);
 }
 
-/** Returns the name of the endpoint's own team, so that endpoints do not affect each other. */
-export function teamOf(endpoint: Endpoint): string {
-  return endpoint.name.replaceAll('.', '-').toLowerCase();
+/**
+ * Returns the name of the endpoint's own team, so that endpoints do not affect each other. An
+ * endpoint of sandboxes has a sandbox. `use` tells several of them apart.
+ */
+export function teamOf({ name, mode }: Endpoint, use = ''): string {
+  const team = name.replaceAll('.', '-').toLowerCase() + use;
+  return mode === 'test' ? team + SANDBOX_END : team;
 }
 
 /** Makes a seed file with a full team for each endpoint, and `others`. */

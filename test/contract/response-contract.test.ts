@@ -18,6 +18,7 @@ const ME = {
   kind: 'team',
   scopes: ['users:read'],
   rate_limit_per_min: 600,
+  mode: 'live',
   privacy: { member_detail_enabled: true },
 };
 const PROBLEM = {

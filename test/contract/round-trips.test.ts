@@ -99,7 +99,7 @@ afterAll(async () => {
   await counter.stop();
 });
 
-const teamFor = (endpoint: Endpoint, use: string): string => `${teamOf(endpoint)}-${use}`;
+const teamFor = (endpoint: Endpoint, use: string): string => teamOf(endpoint, `-${use}`);
 
 async function countOne(
   endpoint: Endpoint,
@@ -155,6 +155,22 @@ describe.runIf(IS_FAST).each(ENDPOINTS)('$method $path', (endpoint) => {
     measured.set(endpoint.name, roundTrips);
     expect(roundTrips, endpoint.name).toEqual(roundTripsOf(endpoint));
   });
+});
+
+it.runIf(IS_FAST)('does not wait more often for a batch of 100 than for one of 1', async () => {
+  const endpoint = ENDPOINTS.find(({ name }) => name === 'assignments.createBatch');
+  if (!endpoint) throw new Error('there is no batch');
+  const { path, body } = validRequest(endpoint, teamFor(endpoint, 'plain'));
+  const [entry] = (body?.['assignments'] ?? []) as unknown[];
+  const count = async (length: number) => {
+    const before = counter.count();
+    const answer = await call(api.key(`team_${teamFor(endpoint, 'plain')}`), 'POST', path, {
+      body: { assignments: Array.from({ length }, () => entry) },
+    });
+    expect(answer.body).toMatchObject({ created: length });
+    return counter.count() - before;
+  };
+  expect([await count(1), await count(100)]).toEqual([3, 3]);
 });
 
 it('has no read of a known key that waits more than once', () => {

@@ -26,7 +26,7 @@ const NEVER_NULL: Readonly<Record<string, string>> = {
   'members.findForResend email': ENDED,
   'members.findInvitation email': ENDED,
   'webhooks.findPauseMail email': ENDED,
-  'assignments.readRecipient email': ENDED,
+  'assignments.readRecipients email': ENDED,
   'announcements.list email': ENDED,
   'alerts.findRecipient email': ENDED,
   'crm.endSync is_due': 'the statement has just set it, to its parameter if to nothing else',

@@ -6,21 +6,23 @@ import { CATALOG_KINDS } from '../../src/core/catalog-kinds.ts';
 import { DELIVERY_STATUSES } from '../../src/core/delivery-status.ts';
 import { LANGUAGES } from '../../src/core/language.ts';
 import { PLANS } from '../../src/core/plans.ts';
-import * as assignments from '../../src/features/assignments/rules.ts';
+import { ASSIGNMENT_STATUSES } from '../../src/core/vocabularies.ts';
 import * as connections from '../../src/features/crm/connections/rules.ts';
+import { SCENARIOS } from '../../src/features/sandbox/rules.ts';
 import * as teams from '../../src/features/team-lifecycle/rules.ts';
 import { RESEND_STATES } from '../../src/features/webhook-deliveries/rules.ts';
 import * as endpoints from '../../src/features/webhook-endpoints/rules.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
 const VOCABULARIES: Readonly<Record<string, readonly string[]>> = {
-  'assignment status': assignments.STATUSES,
+  'assignment status': ASSIGNMENT_STATUSES,
   'audit_log actor_kind': ACTOR_KINDS,
   'catalog_entry kind': CATALOG_KINDS,
   'crm_connection status': connections.STATUSES,
   'member language': LANGUAGES,
   'member role': ROLES,
   'member status': MEMBER_STATUSES,
+  'sandbox scenario': SCENARIOS,
   'team language': LANGUAGES,
   'team plan': PLANS,
   'team status': teams.STATUSES,

@@ -1,12 +1,12 @@
 // What the developer pages say, compared with the declarations that they are made from.
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { EVENT_TYPES, EVENTS } from '../../src/core/events.ts';
 import { PROBLEMS } from '../../src/core/problem.ts';
 import { SCOPES } from '../../src/core/scopes.ts';
 import { createSearch, type SearchEntry } from '../../src/http/docs/assets/search.js';
 import type { Search } from '../../src/http/docs/pages/search-page.ts';
-import { READERS, RECEIVERS } from '../../src/http/docs/samples/programs.ts';
+import { PROGRAMS, READERS, RECEIVERS } from '../../src/http/docs/samples/programs.ts';
 import { ENDPOINTS } from '../../src/routers/endpoints.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { crawl, plain, type CrawledPage } from '../support/docs.ts';
@@ -124,31 +124,77 @@ describe('the guides', () => {
     for (const scope of SCOPES) expect(text).toContain(scope);
   });
 
-  it('show the whole changelog', async () => {
-    const text = plain(htmlOf('/docs/changelog'));
+  it('show what changed for customers, the API first, and nothing of other readers', async () => {
+    const page = htmlOf('/docs/changelog');
     const source = await readFile(new URL('../../CHANGELOG.md', import.meta.url), 'utf8');
-    const entries = [...source.matchAll(/^- (.*)$/gm)].map(([, line]) => line ?? '');
-    expect(entries.length).toBeGreaterThan(10);
-    for (const entry of entries) expect(text).toContain(entry.replaceAll('`', ''));
+    const sections = source.split(/^### /m).slice(1);
+    const entries = sections.map((section) => [...section.matchAll(/^- (.*)$/gm)]);
+    for (const [index, section] of sections.entries())
+      for (const [, entry = ''] of entries[index] ?? [])
+        expect(plain(page).includes(entry.replaceAll('`', ''))).toBe(
+          /^(?:API|Clients and documentation|Admin page and app): /.test(section),
+        );
+    expect(entries.flat().length).toBeGreaterThan(100);
+    expect(/<h3[^>]*>(.*?) </.exec(page)?.[1]).toBe('API: added');
   });
 
   it('show every program as its file has it', async () => {
-    const shown = plain(htmlOf('/docs/webhooks') + htmlOf('/docs/pagination'));
+    const recipes = ['nightly', 'low-score', 'joiners-and-leavers', 'automation-tools', 'power-bi'];
+    const guides = ['webhooks', 'pagination', ...recipes].map((name) => htmlOf(`/docs/${name}`));
+    const shown = plain(guides.join(''));
     const others = [
       'receive-webhook.js',
+      'results.pq',
       'send-delivery.sh',
       'verify-delivery.sh',
       'verify-standardwebhooks.js',
       'verify-stripe.js',
       'verify-svix.js',
     ];
-    for (const file of [...[...RECEIVERS, ...READERS].map((one) => one.file), ...others]) {
+    const programs = [...RECEIVERS, ...READERS, ...Object.values(PROGRAMS).flat()];
+    for (const file of [...programs.map((one) => one.file), ...others]) {
       const source = (await readFile(new URL(file, EXAMPLES), 'utf8')).trim();
       const here = source.replaceAll('https://api.example.com', api.url);
       expect(shown).toContain(here);
     }
   });
 });
+
+const GUIDES = new URL('../../src/http/docs/guides/', import.meta.url);
+
+// Who changes an English guide reads the German one, too.
+describe('the German guides', async () => {
+  const files = await readdir(new URL('de/', GUIDES));
+
+  it.each(files)('say in %s what the English text says: parts, code and terms', async (file) => {
+    const [english, german] = await Promise.all(
+      [file, `de/${file}`].map((name) => readFile(new URL(name, GUIDES), 'utf8')),
+    );
+    expect(outlineOf(german ?? '')).toEqual(outlineOf(english ?? ''));
+  });
+
+  it.each(files)('show in %s the same code, with the same ids of headings', (file) => {
+    const name = file.replace('.md', '');
+    const path = name === 'introduction' ? '' : `/${name}`;
+    const [english, german] = [htmlOf(`/docs${path}`), htmlOf(`/docs/de${path}`)];
+    for (const pattern of [/<pre.*?<\/pre>/gs, /<h[234] id="(?!menu-)[^"]*"/g, /<tr>/g])
+      expect([...german.matchAll(pattern)].map(([one]) => one)).toEqual(
+        [...english.matchAll(pattern)].map(([one]) => one),
+      );
+    expect(german).toContain('<html lang="de">');
+  });
+});
+
+/** What must be the same in every language, in the order of the text. */
+function outlineOf(markdown: string): unknown {
+  const text = markdown.replaceAll(/^```[\s\S]*?^```$/gm, '{{code}}');
+  const terms = (text.match(/`[^`]+`/g) ?? []).map((term) => term.replaceAll(/\s+/g, ' '));
+  return {
+    parts: [...text.matchAll(/^(?:#+(?= )|\{\{.*\}\})/gm)].map(([part]) => part),
+    terms: new Set(terms),
+    operations: new Set(text.match(/\]\(\/docs\/reference[^)]*\)/g)),
+  };
+}
 
 describe('search', () => {
   let entries: SearchEntry[];
@@ -166,7 +212,8 @@ describe('search', () => {
     });
     expect(missing).toEqual([]);
     const found = new Set(entries.map(({ path }) => path.split('#')[0]));
-    expect([...pages.keys()].filter((path) => !found.has(path))).toEqual([]);
+    const missed = [...pages.keys()].filter((path) => !found.has(path));
+    expect(missed.filter((path) => !path.startsWith('/docs/de'))).toEqual([]);
   });
 
   // What people look for, as they write it, and where they should be led.
@@ -211,6 +258,21 @@ describe('search', () => {
     expect(search(' . ', 5)).toEqual([]);
     expect(search('xyzzyqq', 5)).toEqual([]);
     expect(search('webhook xyzzyqq', 1)[0]?.path).toBe('/docs/webhooks');
+  });
+
+  it('has German pages for German readers, and what is in English only', async () => {
+    const response = await fetch(`${api.url}/docs/de/search.json`);
+    const german = ((await response.json()) as { entries: SearchEntry[] }).entries;
+    const find = await createSearch(german);
+    const first = (query: string): string | undefined => find(query, 1)[0]?.path;
+    expect(first('schlüssel wechseln')).toBe('/docs/de/authentication#change-a-key');
+    expect(first('signatur prüfen')).toMatch(/^\/docs\/de\/webhooks/);
+    expect(first('seat_limit_reached')).toBe('/docs/de/errors#seat_limit_reached');
+    expect(first('list members')).toBe('/docs/reference/members-list');
+    for (const { path } of german) expect(pages.has(path.split('#')[0] ?? '')).toBe(true);
+    const page = await (await fetch(`${api.url}/docs/de/search?q=fehler`)).text();
+    expect(page).toContain('<html lang="de">');
+    expect(page).toContain('href="/docs/de/errors"');
   });
 
   it('works without JavaScript, and shows the query as text', async () => {

@@ -7,10 +7,12 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { createClient, followEvents, type WebhookEvent } from '../../src/client/index.ts';
+import { systemClock } from '../../src/core/clock.ts';
 import { EVENT_TYPES } from '../../src/core/events.ts';
 import { verifyWebhook } from '../../src/client/webhook-verification.ts';
 import { verifyDelivery } from '../../src/http/docs/examples/verify-standardwebhooks.js';
 import { startTestApi, type TestApi } from '../support/api.ts';
+import { startDeliveries } from '../support/deliveries.ts';
 import { findFreePort } from '../support/ports.ts';
 import { startReceiver, status, type Receiver } from '../support/receiver.ts';
 import { makeFullTeam, makeSeed } from '../support/seed.ts';
@@ -30,6 +32,8 @@ beforeAll(async () => {
   api = await startTestApi({
     seed: makeSeed(TEAMS.map((name) => makeFullTeam(name, { webhook_endpoints: [] }))),
   });
+  // It gives events their places in the order that the client reads.
+  await startDeliveries(api, { clock: systemClock });
   return () => rm(config, { recursive: true, force: true });
 });
 
@@ -150,8 +154,9 @@ describe('followEvents of the client', () => {
   test('yields a past of several pages oldest first, and goes on at its place', async () => {
     const ids = Array.from({ length: 450 }, (_, n) => `evt_${String(n).padStart(3, '0')}`);
     await api.db.pool.query(
-      `insert into event (team_id, id, type, data, created_at)
-       select 'team_client', id, 'ping', '{}', now() - interval '1 hour' + n * interval '1 second'
+      `insert into event (team_id, id, type, data, created_at, fanned_out_at)
+       select 'team_client', id, 'ping', '{}', now() - interval '1 hour' + n * interval '1 second',
+         now()
        from unnest($1::text[]) with ordinality as given (id, n)`,
       [ids],
     );

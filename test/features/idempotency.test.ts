@@ -31,6 +31,18 @@ describe('Idempotency-Key', () => {
     expect([replayed(first), replayed(again)]).toEqual([false, true]);
   });
 
+  test('an empty key is none: each call acts, and a long one is refused', async () => {
+    for (const email of ['empty@a.test', 'empty2@a.test'])
+      expect(await post('', { email })).toMatchObject({ status: 201, body: { email } });
+    expect(await post('', { email: 'empty@a.test' })).toMatchObject({ status: 409 });
+    expect(await post('x'.repeat(101), { email: 'long@a.test' })).toMatchObject({
+      status: 422,
+      body: { field: 'Idempotency-Key', errors: [{ code: 'invalid_length' }] },
+    });
+    const { rows } = await api.db.pool.query(`select from idempotency_record where key = ''`);
+    expect(rows).toEqual([]);
+  });
+
   test('another body or operation is an idempotency_mismatch and changes nothing', async () => {
     await post('k2', { email: 'k2@a.test' });
     expect(await post('k2', { email: 'other@a.test' })).toMatchObject({

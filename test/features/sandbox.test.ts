@@ -196,7 +196,7 @@ describe('a mail', () => {
     expect(mail.received.map(({ to }) => to)).toEqual(['real@person.example']);
     const kept = await get(test, '/sandbox/mails');
     expect(kept.body).toMatchObject({
-      data: [{ to: 'played@person.example', text: expect.stringContaining(api.url) }],
+      data: [{ to: 'played@person.example', body: expect.stringContaining(api.url) }],
       next_cursor: null,
     });
     const app = await appInSandbox(api, 'a');
@@ -206,6 +206,21 @@ describe('a mail', () => {
     await app.admin.team.privacy.set.mutate({ member_detail_enabled: true });
     await app.admin.sandbox.reset.mutate({});
     expect((await get(test, '/sandbox/mails')).body).toMatchObject({ data: [] });
+  });
+});
+
+describe('while the details of members are hidden', () => {
+  it('no operation of a sandbox shows a person', async () => {
+    const app = await appInSandbox(api, 'a');
+    await api.call(test, 'POST', '/users', { body: { email: 'hidden@person.example' } });
+    await app.admin.team.privacy.set.mutate({ member_detail_enabled: false });
+    for (const { method, path, mode } of ENDPOINTS) {
+      if (mode !== 'test' || method !== 'GET') continue;
+      const { text } = await get(test, path.replace(/\{\w+\}/g, 'x'));
+      expect(text).not.toMatch(/@|usr_sandbox|mem_sandbox/);
+    }
+    await app.admin.team.privacy.set.mutate({ member_detail_enabled: true });
+    await app.admin.sandbox.reset.mutate({});
   });
 });
 

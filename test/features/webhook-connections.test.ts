@@ -12,6 +12,7 @@ import {
   loggedErrors,
   OK,
   ping,
+  pings,
   pingTo,
   pingToNew,
   receiver,
@@ -86,8 +87,7 @@ describe('a kept connection', () => {
     const own = await startReceiver();
     own.on('/', (response, _request, socket) => response.end('ok', () => socket.end()));
     const endpoint = await createEndpoint(own.url);
-    const rows = await Promise.all(Array.from({ length: 30 }, () => ping(endpoint)));
-    for (const row of rows) expect(row).toMatchObject(OK);
+    for (const row of await pings(endpoint, 30)) expect(row).toMatchObject(OK);
     expect(new Set(own.requests.map(({ headers }) => headers['svc-event-id'])).size).toBe(30);
   });
 

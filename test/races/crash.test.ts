@@ -172,3 +172,84 @@ describe('a process killed in the middle of a POST with an Idempotency-Key', () 
     await second.kill('SIGTERM');
   });
 });
+
+describe('a process killed in the middle of a batch', () => {
+  const batch = (name: string) => ({
+    body: {
+      assignments: Array.from({ length: 40 }, (_, n) => ({
+        member_id: 'mem_a_member',
+        title: `${name} ${n}`,
+        situation_id: 'sit_cold',
+        personality_id: 'per_calm',
+        industry_id: 'ind_saas',
+      })),
+    },
+    headers: { 'idempotency-key': name },
+  });
+  const writtenOf = async (name: string) => {
+    const { rows } = await client.query<Record<string, number>>(
+      `with a as (select id from assignment where team_id = 'team_a' and title like $1 || ' %')
+       select (select count(*)::int from a) as assignments,
+         (
+           select count(*)::int
+           from event
+           where team_id = 'team_a' and data->>'assignment_id' in (select id from a)
+         ) as events,
+         (
+           select count(*)::int
+           from audit_log
+           where team_id = 'team_a' and target_id in (select id from a)
+         ) as audit,
+         (
+           select count(*)::int from idempotency_record where team_id = 'team_a' and key = $1
+         ) as records`,
+      [name],
+    );
+    return rows[0];
+  };
+
+  const NOTHING = { assignments: 0, events: 0, audit: 0, records: 0 };
+  const ALL = { assignments: 40, events: 40, audit: 40, records: 1 };
+  /** Kills a process while its batch waits in a statement like this one for the lock. */
+  const killed = async (name: string, lock: string, pattern: string) => {
+    const first = await startApiProcess(url);
+    const holder = new Client({ connectionString: url });
+    await holder.connect();
+    await holder.query('begin');
+    await holder.query(lock);
+    const lost = createCall(first.url)(key, 'POST', '/assignments/batch', batch(name)).then(
+      () => 'answered',
+      () => 'lost',
+    );
+    await untilActive(pattern);
+    await first.kill('SIGKILL');
+    expect(await lost).toBe('lost');
+    await holder.end();
+    await untilQuiet();
+  };
+  const repeat = async (name: string) => {
+    const second = await startApiProcess(url);
+    const send = () => createCall(second.url)(key, 'POST', '/assignments/batch', batch(name));
+    const [repeated, again] = [await send(), await send()];
+    expect(repeated).toMatchObject({ status: 200, body: { created: 40 } });
+    expect(again.text).toBe(repeated.text);
+    expect(await writtenOf(name)).toEqual(ALL);
+    await second.kill('SIGTERM');
+    return repeated.headers['idempotency-replayed'];
+  };
+
+  test('before its rows leaves nothing; the repeated call creates all', async () => {
+    const lock = `select from member where id = 'mem_a_member' for update`;
+    await killed('early', lock, '%for share%');
+    expect(await writtenOf('early')).toEqual(NOTHING);
+    expect(await repeat('early')).toBeUndefined();
+  });
+
+  test('between its rows leaves all or none; the repeated call creates no other', async () => {
+    // The first event waits here. Postgres may have COMMIT already.
+    await killed('between', 'lock table event in share mode', '%insert into event%');
+    const written = await writtenOf('between');
+    expect([NOTHING, ALL]).toContainEqual(written);
+    expect(await repeat('between')).toBe(written?.['assignments'] === 40 ? 'true' : undefined);
+  });
+});

@@ -14,8 +14,8 @@ const COMBINATION = {
 
 let api: TestApi;
 beforeAll(async () => {
-  const members = ['assigned', 'unassigned', 'caseless', 'stays'].map((name) =>
-    makeMember('a', name),
+  const members = ['assigned', 'unassigned', 'caseless', 'stays', 'listed', 'unlisted'].map(
+    (name) => makeMember('a', name),
   );
   const invited = ['invited', 'late'].map((name) => makeMember('a', name, { status: 'invited' }));
   const team = makeTeam('a', { members: [...members, ...invited] });
@@ -29,6 +29,14 @@ const assign = (name: string) =>
     member_id: memberId('a', name),
     title: 'Practise',
     ...COMBINATION,
+  });
+const assignAll = (...names: string[]) =>
+  call('POST', '/assignments/batch', {
+    assignments: names.map((name) => ({
+      member_id: memberId('a', name),
+      title: 'Practise',
+      ...COMBINATION,
+    })),
   });
 const remove = (name: string) => call('DELETE', `/users/${memberId('a', name)}`);
 const withdraw = async (name: string) => {
@@ -64,6 +72,38 @@ test('the removal of a member revokes an assignment that is being created for th
   );
   expect([made.status, removed.status]).toEqual([201, 200]);
   expect(await statusesOf('assigned')).toEqual(['revoked']);
+});
+
+test('the removal of a member revokes what a batch is creating for them', async () => {
+  const [made, removed] = await meet(
+    () => assignAll('listed', 'stays', 'listed'),
+    () => remove('listed'),
+  );
+  expect(made).toMatchObject({ status: 200, body: { created: 3 } });
+  expect(removed.status).toBe(200);
+  expect(await statusesOf('listed')).toEqual(['revoked', 'revoked']);
+});
+
+test('a batch assigns nothing to a member who is being removed, but to others', async () => {
+  const before = (await statusesOf('stays')).length;
+  const [removed, made] = await meet(
+    () => remove('unlisted'),
+    () => assignAll('stays', 'unlisted', 'stays'),
+  );
+  expect(removed.status).toBe(200);
+  expect(made).toMatchObject({
+    status: 200,
+    body: {
+      created: 2,
+      results: [
+        { problem: null },
+        { assignment: null, problem: { code: 'not_found', field: 'member_id' } },
+        { problem: null },
+      ],
+    },
+  });
+  expect(await statusesOf('unlisted')).toEqual([]);
+  expect(await statusesOf('stays')).toHaveLength(before + 2);
 });
 
 test('withdrawing an invitation removes an assignment that is being created', async () => {

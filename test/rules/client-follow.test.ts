@@ -9,15 +9,12 @@ interface Stored {
   readonly at: number;
 }
 
-/** Events, newest first; `add` makes one visible. */
+/** Events in the order in which they become visible; `add` makes some visible. */
 function startApi(stored: Stored[] = []) {
   const asked: URL[] = [];
   const failures: (Response | Error)[] = [];
   const before: (() => void)[] = [];
-  const add = (...more: Stored[]) => {
-    stored.push(...more);
-    stored.sort((a, b) => b.at - a.at || (a.id < b.id ? 1 : -1));
-  };
+  const add = (...more: Stored[]) => void stored.push(...more);
   const client = createClient({
     apiKey: 'svck_live_x',
     baseUrl: 'https://team.example/api/public/v1',
@@ -31,33 +28,35 @@ function startApi(stored: Stored[] = []) {
       if (failure) return failure;
       // As the real one, with smaller pages.
       const size = Math.min(Number(searchParams.get('limit')), 3);
-      const since = Date.parse(searchParams.get('since') ?? '1970-01-01T00:00:00Z');
-      const [at = '', id = ''] = (searchParams.get('cursor') ?? '').split('|');
-      const isAfter = (one: Stored) =>
-        at === '' || one.at < Number(at) || (one.at === Number(at) && one.id < id);
-      const rest = stored.filter((one) => one.at >= since && isAfter(one));
-      const page = rest.slice(0, size);
-      const last = page.at(-1);
-      const next_cursor = rest.length > size && last ? `${last.at}|${last.id}` : null;
+      const isInOrder = searchParams.get('order') === 'asc';
+      const list = isInOrder ? stored : stored.toSorted((a, b) => b.at - a.at);
+      const after = searchParams.get(isInOrder ? 'after' : 'cursor');
+      const start = list.findIndex(({ id }) => id === after) + 1;
+      if (after !== null && start === 0) return problem(422, { field: 'after' });
+      const page = list.slice(start, start + size);
+      const next = list.length > start + size ? (page.at(-1)?.id ?? null) : null;
       const data = page.map((one) => ({
         id: one.id,
         type: 'ping',
         created_at: new Date(one.at).toISOString(),
         data: {},
       }));
-      const headers = { date: new Date(START).toUTCString() };
-      return new Response(JSON.stringify({ data, next_cursor }), { headers });
+      const next_after = page.at(-1)?.id ?? after;
+      const body = { data, next_cursor: next, ...(isInOrder && { next_after }) };
+      return new Response(JSON.stringify(body));
     },
   });
   return { client, asked, failures, before, add };
 }
 
-const event = (n: number, s = n): Stored => ({
+const problem = (status: number, more: object = {}, headers: Record<string, string> = {}) =>
+  new Response(JSON.stringify({ status, code: 'c', title: 'T', ...more }), { status, headers });
+
+const event = (n: number): Stored => ({
   id: `evt_${String(n).padStart(3, '0')}`,
-  at: START + s * 1000,
+  at: START + n * 1000,
 });
-const events = (count: number, gapS = 1) =>
-  Array.from({ length: count }, (_, n) => event(n, n * gapS));
+const events = (count: number) => Array.from({ length: count }, (_, n) => event(n));
 const idsOf = (stored: readonly Stored[]) => stored.map(({ id }) => id);
 
 /** Takes so many events, and ends. */
@@ -74,60 +73,93 @@ async function take(
 }
 
 describe('followEvents', () => {
-  it('yields the past oldest first, over many pages, and then what happens', async () => {
+  it('yields the past in order, over many pages, and then what happens', async () => {
     const api = startApi();
     const past = events(20);
     api.add(...past);
-    const next = event(20);
-    // After the seven pages of the first walk and the six of the second.
-    api.before[15] = () => api.add(next);
-    expect(await take(api, 21)).toEqual(idsOf([...past, next]));
+    // Of the list to find the beginning, and of the seven pages behind it.
+    api.before[14] = () => api.add(event(20));
+    expect(await take(api, 21)).toEqual(idsOf([...past, event(20)]));
+    expect(api.asked).toHaveLength(15);
   });
 
-  it('loses nothing and repeats nothing if events become visible while it reads', async () => {
-    for (let call = 0; call < 9; call += 1) {
-      const api = startApi();
-      const past = events(10, 100);
-      api.add(...past);
-      // One is the newest, the other has a time within each of the pages.
-      const late = [{ id: 'evt_late', at: START + 450_500 }, event(99, 901)];
-      api.before[call] = () => api.add(...late);
-      const ids: string[] = [];
-      const options = { intervalMs: 1, since: new Date(START) };
-      for await (const { id } of followEvents(api.client, options)) {
-        ids.push(id);
-        if (id === 'evt_099') break;
-      }
-      // What becomes visible more than a minute late, where the loop has been, is not promised.
-      const isInTime = call <= 6;
-      const expected = [...past, ...late]
-        .filter(({ id }) => isInTime || id !== 'evt_late')
-        .toSorted((a, b) => a.at - b.at);
-      expect([call, ...ids]).toEqual([call, ...idsOf(expected)]);
-    }
+  it('begins behind an event of a minute before `since`, and skips older ones', async () => {
+    const api = startApi([event(-90), event(-61), event(-30), event(2), event(-5), event(1)]);
+    expect(await take(api, 2)).toEqual(['evt_002', 'evt_001']);
+    const [, second] = api.asked.filter(({ searchParams }) => searchParams.get('order') === null);
+    expect(second?.searchParams.get('cursor')).toBe('evt_0-5');
+    const inOrder = api.asked.find(({ searchParams }) => searchParams.get('order') === 'asc');
+    expect(inOrder?.searchParams.get('after')).toBe('evt_-61');
   });
 
-  it('finds an event that became visible late, within a minute', async () => {
-    const api = startApi([event(50)]);
-    api.before[1] = () => api.add(event(1, 49));
-    expect(await take(api, 2)).toEqual(['evt_050', 'evt_001']);
+  it('finds an event however late it becomes visible', async () => {
+    const api = startApi([event(500)]);
+    api.before[2] = () => api.add(event(1));
+    expect(await take(api, 2)).toEqual(['evt_500', 'evt_001']);
   });
 
-  it('goes on at its place, without those that it had', async () => {
+  it('goes on at its place, which is the id of an event', async () => {
     const api = startApi();
     api.add(...events(8));
-    let place = '';
-    const onPlace = async (text: string) => void (place = text);
+    const places: string[] = [];
+    const onPlace = async (text: string) => void places.push(text);
     expect(await take(api, 5, { onPlace })).toEqual(idsOf(events(5)));
-    api.add(event(8));
-    expect(await take(api, 4, { place, onPlace })).toEqual(
-      idsOf([5, 6, 7, 8].map((n) => event(n))),
-    );
-    expect(place.startsWith('2026-11-02T09:00:08.000Z evt_000 evt_001 ')).toBe(true);
+    expect(places).toEqual(['oldest', ...idsOf(events(5))]);
+    const place = places.at(-1) ?? '';
+    expect(await take(api, 3, { place })).toEqual(idsOf([5, 6, 7].map((n) => event(n))));
+    expect(await take(api, 8, { place: 'oldest' })).toEqual(idsOf(events(8)));
+  });
+
+  it('takes a place of earlier packages: a time, and the ids of its last minute', async () => {
+    const api = startApi();
+    api.add(event(0), event(1), event(3), event(2), event(4), event(5));
+    const place = '2026-11-02T09:00:04.000Z evt_001 evt_002 evt_004';
+    const places: string[] = [];
+    const onPlace = (text: string) => void places.push(text);
+    expect(await take(api, 2, { place, onPlace })).toEqual(['evt_003', 'evt_005']);
+    expect(places.at(-1)).toBe('evt_005');
+  });
+
+  it('remembers those that a filter passes', async () => {
+    const api = startApi();
+    const page = { data: [], next_cursor: null, next_after: 'evt_009' };
+    api.failures.push(new Response(JSON.stringify(page)));
+    const ended = new AbortController();
+    const places: string[] = [];
+    const onPlace = (text: string) => {
+      places.push(text);
+      if (text === 'evt_009') ended.abort();
+    };
+    const options = { place: 'evt_001', type: 'member.joined', onPlace, signal: ended.signal };
+    expect(await take(api, 1, { ...options, intervalMs: 60_000 })).toEqual([]);
+    expect(places).toEqual(['evt_009']);
+    expect(api.asked[0]?.searchParams.get('type')).toBe('member.joined');
+  });
+
+  it('goes on with the oldest event, and says so, if that of its place was deleted', async () => {
+    const api = startApi(events(3));
+    let lost = 0;
+    const onLostPlace = () => void (lost += 1);
+    expect(await take(api, 3, { place: 'evt_gone', onLostPlace })).toEqual(idsOf(events(3)));
+    expect(lost).toBe(1);
+  });
+
+  it('has lost nothing if its last event is deleted while it waits', async () => {
+    const stored = events(1);
+    const api = startApi(stored);
+    let lost = 0;
+    const onLostPlace = () => void (lost += 1);
+    // Two reads of what there is, and the first one behind it.
+    api.before[3] = () => {
+      stored.shift();
+      api.add(event(7));
+    };
+    expect(await take(api, 2, { onLostPlace })).toEqual(['evt_000', 'evt_007']);
+    expect(lost).toBe(0);
   });
 
   it('gives an event again that was not handled', async () => {
-    const api = startApi(events(2).toReversed());
+    const api = startApi(events(2));
     let place: string | null = null;
     const follow = () =>
       followEvents(api.client, {
@@ -142,9 +174,9 @@ describe('followEvents', () => {
     }
   });
 
-  it('begins with what happens from now on, by the clock of the API', async () => {
+  it('begins with what happens from now on', async () => {
     const api = startApi([event(-5)]);
-    api.before[1] = () => api.add(event(3));
+    api.before[2] = () => api.add(event(3));
     const ended = new AbortController();
     const ids: string[] = [];
     for await (const { id } of followEvents(api.client, { intervalMs: 1, signal: ended.signal })) {
@@ -157,9 +189,7 @@ describe('followEvents', () => {
   it('waits an outage out, tells it, and loses its place in none', async () => {
     const api = startApi();
     api.add(...events(8));
-    const problem = (status: number, headers: Record<string, string> = {}) =>
-      new Response(JSON.stringify({ status, code: 'c', title: 'T' }), { status, headers });
-    api.failures.push(problem(503, { 'retry-after': '0' }));
+    api.failures.push(problem(503, {}, { 'retry-after': '0' }));
     const waits: number[] = [];
     const onOutage = ({ waitMs }: { waitMs: number }) => waits.push(waitMs);
     expect(await take(api, 8, { onOutage })).toEqual(idsOf(events(8)));
@@ -168,12 +198,12 @@ describe('followEvents', () => {
 
   it('throws a refusal, and what the caller throws', async () => {
     const api = startApi(events(1));
-    const refusal = JSON.stringify({ status: 401, code: 'unauthorized', title: 'No' });
-    api.failures.push(new Response(refusal, { status: 401 }));
+    api.failures.push(problem(401, { code: 'unauthorized' }));
     await expect(take(api, 1)).rejects.toMatchObject({ code: 'unauthorized' });
     const onPlace = () => Promise.reject(new Error('disk full'));
     await expect(take(api, 2, { onPlace })).rejects.toThrow('disk full');
-    await expect(take(api, 1, { place: 'nonsense' })).rejects.toThrow(TypeError);
+    for (const place of ['no place', '2026-11-02T09:00:08.000Z'])
+      await expect(take(api, 1, { place })).rejects.toThrow(TypeError);
   });
 
   it('ends without an error while it waits', async () => {

@@ -19,6 +19,7 @@ const STATUSES: Readonly<Record<ProblemCode, number>> = {
   validation_error: 422,
   idempotency_mismatch: 422,
   kombination_ungueltig: 422,
+  batch_refused: 422,
   rate_limited: 429,
   internal: 500,
   unavailable: 503,

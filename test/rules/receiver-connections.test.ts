@@ -4,6 +4,7 @@ import {
   closeConnections,
   connect,
   keep,
+  KEEP_ALIVE_MS,
   newConnections,
   routeTo,
   type Connections,
@@ -17,7 +18,7 @@ const SWEEP_MS = 15_000;
 let connections: Connections;
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
-  connections = newConnections(10_000);
+  connections = newConnections(10_000, KEEP_ALIVE_MS);
 });
 afterEach(async () => {
   await closeConnections(connections);

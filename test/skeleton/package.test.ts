@@ -116,13 +116,13 @@ async function startSample(): Promise<{ url: string; kept: WebhookEvent[] }> {
 /** Makes one attempt as the worker makes it. */
 async function deliver(
   url: string,
-  { body = BODY, secret = SECRET, at = new Date() } = {},
+  { body = BODY, secrets = [SECRET], at = new Date() } = {},
 ): Promise<AttemptResult> {
   const sender = createSender({ allowPrivateTargets: true, timeoutMs: 5_000 });
   onTestFinished(() => sender.close());
   return sender.send(
     url,
-    deliveryHeaders(BODY, { keys: [signingKeyOf(secret)], eventId: 'evt_01', at }),
+    deliveryHeaders(BODY, { keys: secrets.map(signingKeyOf), eventId: 'evt_01', at }),
     body,
   );
 }
@@ -155,15 +155,23 @@ describe('the package', () => {
       ...[
         'ask',
         'base-url',
+        'client',
         'command-options',
         'command',
         'error-texts',
+        'errors',
+        'follow-events',
         'forward',
+        'hooks',
         'kept-secret',
         'listen',
+        'operations',
         'output',
         'package-name',
+        'paging',
         'play',
+        'request',
+        'retries',
         'retry-after',
         'trigger',
         'webhook-delivery',
@@ -331,9 +339,16 @@ describe('the sample receiver of /docs/webhooks', () => {
     expect(kept).toEqual([JSON.parse(BODY)]);
   });
 
+  it('keeps a delivery that is signed with two secrets, whichever it has', async () => {
+    const { url, kept } = await startSample();
+    expect(await deliver(url, { secrets: ['whsec_new', SECRET] })).toMatchObject({ ok: true });
+    expect(await deliver(url, { secrets: [SECRET, 'whsec_old'] })).toMatchObject({ ok: true });
+    expect(kept).toHaveLength(2);
+  });
+
   it('refuses forged, changed and old deliveries, and keeps nothing of them', async () => {
     const { url, kept } = await startSample();
-    const forged = await deliver(url, { secret: 'whsec_other' });
+    const forged = await deliver(url, { secrets: ['whsec_other'] });
     const tampered = await deliver(url, { body: BODY.replace('71', '99') });
     const old = await deliver(url, { at: new Date(Date.now() - 310_000) });
     expect([forged, tampered, old].map((result) => result.responseCode)).toEqual([400, 400, 400]);
@@ -378,6 +393,12 @@ describe.skipIf(!hasTools)('the shell samples of /docs/webhooks', () => {
     expect(await check({ body: `${BODY}\n` })).toBe('1 forged');
     expect(await check({}, 'whsec_other')).toBe('1 forged');
     expect((await shell('verify-delivery.sh', { SIGNATURE: 'nonsense' })).said).toBe('forged\n');
+  });
+
+  it('accept a delivery of a rotation, which is signed with two secrets', async () => {
+    expect(await check({ secrets: ['whsec_new', SECRET] })).toBe('0 genuine');
+    expect(await check({ secrets: [SECRET, 'whsec_old'] })).toBe('0 genuine');
+    expect(await check({ secrets: ['whsec_new', 'whsec_old'] })).toBe('1 forged');
   });
 
   it('send a delivery that a receiver accepts', async () => {

@@ -89,7 +89,7 @@ test('replaceLostReasons removes those of the deals that are not lost any more',
 });
 
 test('replaceLostReasons keeps the objection of a deal that is still lost', async () => {
-  const text = { category: 'price', text: 'new', lang: 'en' as const };
+  const text = { category: 'price' as const, text: 'new', lang: 'en' as const };
   const objections = [{ source: 'lost_reason', dealId: 'of deal_1', ...text }];
   const read = { dealIds: ['of deal_1', 'of deal_2'], objections, at: AT };
   const changed = await removedBy((tx) => pages.replaceLostReasons(tx, OF, read));
@@ -115,7 +115,7 @@ test('replaceNotes removes what a note does not say any more', async () => {
     {
       source: 'note:1',
       dealId: 'of deal_2',
-      category: 'price',
+      category: 'price' as const,
       text: 'obj_2 of a',
       lang: 'en' as const,
     },
@@ -132,7 +132,7 @@ test('replaceNotes removes what a note does not say any more', async () => {
 });
 
 test('replaceNotes adds what a note says to the deal of its connection', async () => {
-  const text = { category: 'price', text: 'x', lang: 'en' as const };
+  const text = { category: 'price' as const, text: 'x', lang: 'en' as const };
   const objections = [{ source: 'note:9', dealId: 'of deal_1', ...text }];
   const read = { sources: ['note:9'], objections, at: AT };
   const { crm_objection } = await removedBy((tx) => pages.replaceNotes(tx, OF, read));

@@ -468,11 +468,15 @@ describe('assignments', () => {
     });
   });
 
-  describe('readRecipient', () => {
+  describe('readRecipients', () => {
     const read = (ids: string, memberId = 'mem_7') => {
       const [situation = '', personality = '', industry = ''] = ids.split(' ');
       const combination = { situation, personality, industry } as never;
-      return (tx: Tx) => assignments.readRecipient(tx, 'team_a', memberId, combination);
+      return async (tx: Tx) => {
+        const wanted = [{ memberId, combination }];
+        const [recipient = null] = await assignments.readRecipients(tx, 'team_a', wanted);
+        return recipient;
+      };
     };
     const factsOf = async (ids: string, memberId?: string) => {
       const recipient = await twins.inTransaction(read(ids, memberId));
@@ -489,6 +493,39 @@ describe('assignments', () => {
       });
       expect(await twins.lockedBy('member', find)).toEqual(['team_a mem_7']);
       expect(await twins.inTransaction(read('sit_cold per_calm ind_saas', 'mem_4'))).toBeNull();
+    });
+
+    test('finds the recipient of each one, and shares each row once', async () => {
+      const combination = { situation: 'own_a', personality: 'per_tough', industry: 'x' };
+      const wanted = ['mem_7', 'mem_4', 'mem_2', 'x', 'mem_7'].map((memberId, place) => ({
+        memberId,
+        combination: place === 4 ? { ...combination, situation: 'own_1' } : combination,
+      }));
+      const find = (tx: Tx) => assignments.readRecipients(tx, 'team_a', wanted);
+      const found = await twins.inTransaction(find);
+      const of = (id: string, visible: string[], blocked: string[]) => ({
+        member: expect.objectContaining({ email: `team_a.${id}@of.test` }),
+        facts: expect.objectContaining({ visible, blocked, forbidden: null }),
+      });
+      const sorted = found.map(
+        (one) =>
+          one && {
+            ...one,
+            facts: {
+              ...one.facts,
+              visible: one.facts.visible.toSorted(),
+              blocked: one.facts.blocked.toSorted(),
+            },
+          },
+      );
+      expect(sorted).toMatchObject([
+        of('mem_7', ['personality', 'situation'], ['per_tough']),
+        null,
+        of('mem_2', ['personality', 'situation'], ['per_tough']),
+        null,
+        of('mem_7', ['personality', 'situation'], ['own_1', 'per_tough']),
+      ]);
+      expect(await twins.lockedBy('member', find)).toEqual(['team_a mem_2', 'team_a mem_7']);
     });
 
     test('says what is visible', async () => {

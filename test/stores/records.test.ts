@@ -540,7 +540,7 @@ describe('kept responses', () => {
     const found = await findRecord(twins.db, key());
     if (!found) throw new Error('no record');
     const changed = await twins.changesIn((tx) =>
-      insertRecord(tx, key(), { ...found, status: 202, subject_id: null }),
+      insertRecord(tx, key(), { ...found, status: 202, subject_id: null, other_subject_ids: null }),
     );
     expect(Object.values(changed).flat()).toEqual([
       expect.stringMatching('team_a kept: created_at'),
@@ -553,6 +553,12 @@ describe('kept responses', () => {
     expect(Object.keys(changed)).toEqual(['idempotency_record']);
     const rows = changed['idempotency_record']?.map((line) => line.replace(/:.*/, ''));
     expect([...new Set(rows)]).toEqual(['team_a kept for mem_3']);
+  });
+
+  test('forget the details of a member with those of others in one response', async () => {
+    const changed = await twins.changesIn((tx) => forgetKeptDetails(tx, 'team_a', ['mem_8', 'x']));
+    const rows = changed['idempotency_record']?.map((line) => line.replace(/:.*/, ''));
+    expect([...new Set(rows)]).toEqual(['team_a kept for mem_5']);
   });
 });
 

@@ -70,7 +70,9 @@ export async function startDeliveries(
       statementTimeoutMs,
     });
   const db = open(api.databaseUrl);
-  const sender = createSender({ allowPrivateTargets, lookup, timeoutMs });
+  // A test that counts connections may pause for longer than a worker keeps an idle one.
+  const keepAliveMs = PATIENCE_MS;
+  const sender = createSender({ allowPrivateTargets, lookup, timeoutMs, keepAliveMs });
   const loops = await startLoops({
     databaseUrl: api.databaseUrl,
     db,

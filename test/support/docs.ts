@@ -27,12 +27,12 @@ export async function crawl({ url }: Pick<TestApi, 'url'>): Promise<readonly Cra
 
 /** The targets of all links of a page, with their fragments. */
 export function linksOf(html: string): string[] {
-  return [...html.matchAll(/<a [^>]*?href="([^"]*)"/g)].map(([, link]) => plain(link ?? ''));
+  return [...html.matchAll(/<a\s[^>]*?href="([^"]*)"/g)].map(([, link]) => plain(link ?? ''));
 }
 
 /** The addresses of what a browser loads with the page. */
 export function filesOf(html: string): string[] {
-  const tags = html.matchAll(/<(?:script|img|link rel="(?:stylesheet|icon)")[^>]*>/g);
+  const tags = html.matchAll(/<(?:script|img|link\s+rel="(?:stylesheet|icon|preload)")[^>]*>/g);
   return [...tags].map(([tag]) => /(?:src|href)="([^"]*)"/.exec(tag)?.[1] ?? tag);
 }
 

@@ -28,12 +28,9 @@ export interface Asked {
 const matchRoute = compileRoutes(ENDPOINTS);
 const CODES = Object.keys(PROBLEMS) as [ProblemCode, ...ProblemCode[]];
 
-const problemSchema = z.strictObject({
-  type: z.url(),
-  title: z.string().min(1),
+const fault = {
   status: z.int(),
   code: z.enum(CODES),
-  request_id: z.uuid(),
   detail: z.string().min(1).optional(),
   errors: z
     .array(
@@ -48,8 +45,19 @@ const problemSchema = z.strictObject({
   field: z.string().min(1).optional(),
   dimension: z.enum(['situation', 'personality', 'industry', 'role', 'methodology']).optional(),
   id: z.string().optional(),
+};
+
+const problemSchema = z.strictObject({
+  ...fault,
+  type: z.url(),
+  title: z.string().min(1),
+  request_id: z.uuid(),
   required_scope: z.string().optional(),
   retry_after: z.int().min(1).optional(),
+  entries: z
+    .array(z.strictObject({ index: z.int().min(0), problem: z.strictObject(fault) }))
+    .min(1)
+    .optional(),
 });
 
 /** The codes that may carry each field besides the common ones. */
@@ -60,6 +68,7 @@ const FIELDS_OF: Readonly<Record<string, readonly ProblemCode[]>> = {
   id: ['kombination_ungueltig'],
   required_scope: ['insufficient_scope'],
   retry_after: ['conflict', 'rate_limited'],
+  entries: ['batch_refused'],
 };
 
 /** The statuses of `bad_request`. Every other code has the one status of the catalogue. */

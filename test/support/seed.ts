@@ -1,4 +1,5 @@
-import { SCOPES } from '../../src/core/scopes.ts';
+import { isSandbox, modeOf, SANDBOX_OWNER } from '../../src/core/sandbox.ts';
+import { scopesOf } from '../../src/core/scopes.ts';
 import type { SeedFileInput } from '../../src/seed/schema.ts';
 
 /** A team in a seed file. */
@@ -52,10 +53,10 @@ export function makeTeam(name: string, fields: Partial<TeamSeed> = {}): TeamSeed
     ],
     api_keys: [
       { name: 'full', scopes: 'all' },
-      { name: 'by_admin', scopes: 'all', created_by: memberId(name, 'admin') },
-      { name: 'by_member', scopes: 'all', created_by: memberId(name, 'member') },
+      { name: 'by_admin', scopes: 'all', created_by: creator(name, 'admin') },
+      { name: 'by_member', scopes: 'all', created_by: creator(name, 'member') },
       { name: 'none', scopes: [] },
-      ...SCOPES.map((scope) => ({ name: scope, scopes: [scope] })),
+      ...scopesOf(modeOf(name)).map((scope) => ({ name: scope, scopes: [scope] })),
       ...(fields.api_keys ?? []),
     ],
   };
@@ -81,9 +82,14 @@ export function makeMember(
 }
 
 /** The id of the member `name` of `team_<team>`. */
-export const memberId = (team: string, name: string): string => `mem_${team}_${name}`;
+export const memberId = (team: string, name: string): string =>
+  isSandbox(team) && name === 'owner' ? SANDBOX_OWNER.memberId : `mem_${team}_${name}`;
 /** The user id of the member `name` of `team_<team>`. */
-export const userId = (team: string, name: string): string => `usr_${team}_${name}`;
+export const userId = (team: string, name: string): string =>
+  isSandbox(team) && name === 'owner' ? SANDBOX_OWNER.userId : `usr_${team}_${name}`;
+/** The keys of a sandbox are its owner's. */
+const creator = (team: string, name: string): string =>
+  memberId(team, isSandbox(team) ? 'owner' : name);
 
 /** Makes a scored training of the team's member. */
 export function makeTraining(

@@ -17,6 +17,9 @@ import { CATALOG, makeEvaluation, makeSeed, type TeamSeed } from './seed.ts';
 
 /** One of the two teams. */
 export type Side = 'a' | 'b';
+/** Tables in which live teams, as the twins are, have no rows. */
+export const OF_SANDBOXES: readonly string[] = ['sandbox'];
+
 export const SIDES: readonly Side[] = ['a', 'b'];
 export const teamIdOf = (side: Side): string => `team_${side}`;
 export const twinOf = (side: Side): Side => (side === 'a' ? 'b' : 'a');
@@ -482,6 +485,13 @@ function twinRows(side: Side): Rows {
         TWINS_NOW.getTime() - (index + (side === 'a' ? 1 : 100)) * 1000,
       ).toISOString(),
     })),
+    sandbox_mail: [1, 2, side === 'a' ? 3 : 4].map((number) => ({
+      id: `mail_${number}`,
+      recipient: `mail${number}@${side}.test`,
+      subject: `Subject ${number} of ${side}`,
+      body: `Text ${number} of ${side}`,
+      created_at: at(number, side),
+    })),
     spent_token: [1, 2, side === 'a' ? 3 : 4].map((number) => ({
       id: `spent_${number}`,
       expires_at: `2026-11-18T1${number}:00:00.000Z`,
@@ -546,6 +556,7 @@ function twinRows(side: Side): Rows {
         encrypted: false,
         open_body: '\\x7b7d',
         subject_id,
+        other_subject_ids: subject_id === 'mem_5' ? ['mem_6', 'mem_8'] : null,
         created_at: '2026-11-18T11:00:00.000Z',
       })),
     ],

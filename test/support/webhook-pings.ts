@@ -1,4 +1,5 @@
 // Pings to receivers that behave as a test says, and the delivery that each ping ends as.
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { beforeAll, onTestFinished } from 'vitest';
@@ -91,19 +92,39 @@ let endpoints = 0;
 /** Creates a webhook endpoint that gets no events but pings. */
 export async function createEndpoint(url: string): Promise<Endpoint> {
   const key = api.key(`team_t${(endpoints += 1) % TEAMS}`);
-  const created = await api.call(key, 'POST', '/webhook-endpoints', {
-    body: { url, events: ['crm.sync.failed'] },
+  const headers = { 'idempotency-key': randomUUID() };
+  const options = { headers, body: { url, events: ['crm.sync.failed'] } };
+  const id = await until(async () => {
+    const { status, body } = await api.call(key, 'POST', '/webhook-endpoints', options);
+    return status === 503 ? null : (body.id as string);
   });
-  return { id: created.body.id, key };
+  return { id, key };
 }
 
 /** Sends a ping, and resolves with its delivery after the first attempt. */
-export async function ping({ id, key }: Endpoint): Promise<Row> {
-  const { delivery_id } = (await api.call(key, 'POST', `/webhook-endpoints/${id}/test`)).body;
+export async function ping(endpoint: Endpoint): Promise<Row> {
+  const [row] = await pings(endpoint, 1);
+  if (!row) throw new Error('the ping has no delivery');
+  return row;
+}
+
+/** Sends pings at once, and resolves with their deliveries after the first attempt of each. */
+export async function pings({ id, key }: Endpoint, count: number): Promise<Row[]> {
+  const path = `/webhook-endpoints/${id}`;
+  // A database that is slow for a moment, as on a busy machine, makes a 503: it is asked again.
+  const send = (): Promise<string> => {
+    const headers = { 'idempotency-key': randomUUID() };
+    return until(async () => {
+      const { status, body } = await api.call(key, 'POST', `${path}/test`, { headers });
+      return status === 503 ? null : (body.delivery_id as string);
+    });
+  };
+  const ids = await Promise.all(Array.from({ length: count }, send));
   return until(async () => {
-    const { data } = (await api.call(key, 'GET', `/webhook-endpoints/${id}/deliveries?limit=200`))
-      .body;
-    return data.find((row: Row) => row.id === delivery_id && row.attempt > 0);
+    const { status, body } = await api.call(key, 'GET', `${path}/deliveries?limit=200`);
+    const attempted: Row[] = status === 200 ? body.data.filter((row: Row) => row.attempt > 0) : [];
+    const rows = attempted.filter((row) => ids.includes(row.id));
+    return rows.length === count ? rows : null;
   });
 }
 

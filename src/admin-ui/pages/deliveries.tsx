@@ -69,6 +69,7 @@ export function DeliveriesPage() {
           first={endpoint}
           times={search}
           type={type === 'ping' ? undefined : type}
+          status={status}
           onClose={() => setResending(false)}
         />
       )}

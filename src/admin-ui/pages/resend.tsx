@@ -20,6 +20,15 @@ type Count = RouterOutputs['admin']['deliveries']['countResend'];
 
 /** The beginning of a time without one. */
 const EVER = new Date(0).toISOString();
+/** The statuses of failed deliveries. */
+const STATUSES = ['retrying', 'gave_up'] as const;
+
+/** Which of the failed deliveries. */
+interface Which {
+  readonly type: string | undefined;
+  readonly status: (typeof STATUSES)[number] | undefined;
+}
+
 /** Stands for every endpoint. */
 const ALL = '';
 const LOOK_EVERY_MS = 1_500;
@@ -30,6 +39,7 @@ export function ResendDialog({
   first,
   times,
   type,
+  status,
   onClose,
 }: {
   readonly endpoints: readonly Endpoint[];
@@ -37,6 +47,7 @@ export function ResendDialog({
   /** What the filters of the page say. */
   readonly times: TimeSearch;
   readonly type: string | undefined;
+  readonly status: string | undefined;
   readonly onClose: () => void;
 }) {
   const t = useTexts();
@@ -46,13 +57,17 @@ export function ResendDialog({
     first ?? (endpoints.length > 1 ? ALL : endpoints[0]?.id),
   );
   const [chosen, setChosen] = useState<TimeSearch>(times.past ? times : { past: '24h' });
-  const [eventType, setEventType] = useState(type);
+  const [which, setWhich] = useState<Which>({
+    type,
+    status: STATUSES.find((one) => one === status),
+  });
   const { since = EVER, until } = useTimes(chosen);
   const wanted = {
     endpoint_id: endpointId === ALL ? undefined : endpointId,
     since,
     until,
-    event_type: eventType,
+    event_type: which.type,
+    status: which.status,
   };
   const counted = useQuery(api.admin.deliveries.countResend.queryOptions(wanted));
   const start = useMutation(
@@ -77,12 +92,7 @@ export function ResendDialog({
         error={isPaused ? t.resend.paused : null}
         onChange={setEndpointId}
       />
-      <Filter
-        label={t.deliveries.event}
-        value={eventType}
-        options={SUBSCRIBABLE_EVENTS.map((one) => [one, nameOfEvent(t, one)])}
-        onChange={setEventType}
-      />
+      <WhichFields value={which} onChange={setWhich} />
       <TimeFilter value={chosen} isRequired onChange={setChosen} />
       <div role="status">
         {counted.isPending ? t.resend.counting : <Counted count={counted.data} />}
@@ -100,6 +110,32 @@ export function ResendDialog({
         <Button onClick={onClose}>{t.common.cancel}</Button>
       </Actions>
     </Dialog>
+  );
+}
+
+function WhichFields({
+  value,
+  onChange,
+}: {
+  readonly value: Which;
+  readonly onChange: (value: Which) => void;
+}) {
+  const t = useTexts();
+  return (
+    <>
+      <Filter
+        label={t.deliveries.state}
+        value={value.status}
+        options={STATUSES.map((one) => [one, t.deliveries.states[one] ?? one])}
+        onChange={(status) => onChange({ ...value, status })}
+      />
+      <Filter
+        label={t.deliveries.event}
+        value={value.type}
+        options={SUBSCRIBABLE_EVENTS.map((one) => [one, nameOfEvent(t, one)])}
+        onChange={(type) => onChange({ ...value, type })}
+      />
+    </>
   );
 }
 
@@ -202,14 +238,7 @@ function ResendTable({
           },
           {
             label: t.resend.from,
-            cell: ({ since, until, event_type: event }) => (
-              <>
-                {until === null
-                  ? t.resend.since(format.moment(since))
-                  : t.resend.range(format.moment(since), format.moment(until))}
-                {event !== null && <small className="sub">{nameOfEvent(t, event)}</small>}
-              </>
-            ),
+            cell: (resend) => <Failures resend={resend} />,
           },
           {
             label: t.deliveries.state,
@@ -238,6 +267,25 @@ function ResendTable({
           },
         ]}
       />
+    </>
+  );
+}
+
+/** Which deliveries a resend sends again. */
+function Failures({
+  resend: { since, until, event_type: event, status },
+}: {
+  readonly resend: Resend;
+}) {
+  const t = useTexts();
+  const format = useFormat();
+  return (
+    <>
+      {until === null
+        ? t.resend.since(format.moment(since))
+        : t.resend.range(format.moment(since), format.moment(until))}
+      {event !== null && <small className="sub">{nameOfEvent(t, event)}</small>}
+      {status !== null && <small className="sub">{t.deliveries.states[status] ?? status}</small>}
     </>
   );
 }

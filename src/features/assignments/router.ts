@@ -1,13 +1,21 @@
+import type { z } from 'zod';
 import { pageResponse } from '../../core/page.ts';
+import { ProblemError } from '../../core/problem.ts';
+import { entryProblem, type EntryProblem } from '../../core/problem-shapes.ts';
 import { okOutput } from '../../core/shapes.ts';
 import { changeContextOf } from '../../trpc/context.ts';
 import { endpoint } from '../../trpc/endpoint.ts';
+import type { ProblemCauses } from '../../trpc/operation.ts';
 import {
   assignment,
   assignmentPage,
+  batchInput,
+  batchOutput,
+  CREATE_NAME,
   createInput,
   getInput,
   listInput,
+  readEntry,
   removeInput,
   updateInput,
 } from './schema.ts';
@@ -30,6 +38,31 @@ const example = {
   created_at: '2026-11-02T09:15:00.000Z',
   external_ref: { id: 'lms-4711', course: 'objections' },
 };
+
+const required = {
+  member_id: 'mem_01jc4f3x',
+  title: 'Practise objections',
+  situation_id: 'sit_cold',
+  personality_id: 'per_calm',
+  industry_id: 'ind_saas',
+};
+
+const body = {
+  ...required,
+  note: 'Before the review, please.',
+  due_date: '2026-12-01',
+  external_ref: { id: 'lms-4711', course: 'objections' },
+};
+
+/** Why an assignment is not created. */
+const REFUSALS = {
+  not_found: '`member_id` is no active or invited member of the team.',
+  vorgabe_gesperrt:
+    'A policy of the team or of the recipient blocks the situation, personality or industry.',
+  kombination_ungueltig:
+    'Situation, personality or industry is unknown, not visible to the team, or may not be ' +
+    'combined like this; `dimension` says which.',
+} as const satisfies ProblemCauses;
 
 /** The team's assignments. */
 export const assignments = {
@@ -65,40 +98,87 @@ export const assignments = {
     input: createInput,
     output: assignment,
     outputName: 'Assignment',
-    bodyName: 'AssignmentCreate',
+    bodyName: CREATE_NAME,
     successStatus: 201,
-    errors: {
-      not_found: '`member_id` is no active or invited member of the team.',
-      vorgabe_gesperrt:
-        'A policy of the team or of the recipient blocks the situation, personality or industry.',
-      kombination_ungueltig:
-        'Situation, personality or industry is unknown, not visible to the team, or may not be ' +
-        'combined like this; `dimension` says which.',
-    },
+    errors: REFUSALS,
     location: '/assignments/{id}',
     privacy: { echoes: ['member_user_id'] },
-    privateOf: ({ input }) => input.member_id,
+    privateOf: ({ input }) => [input.member_id],
+    example: { body, output: example },
+  }).mutation(async ({ ctx, input }) => {
+    const row = await service.createAssignment(ctx.db, changeContextOf(ctx), toNew(input));
+    return toAssignment(row);
+  }),
+
+  createBatch: endpoint({
+    method: 'POST',
+    path: '/assignments/batch',
+    scope: 'assignments:write',
+    tag: 'Assignments',
+    summary: 'Create many assignments',
+    description:
+      'Creates assignments in one call, each as `POST /assignments` would, with an event and an ' +
+      'entry in the audit log. Look at `results`: the status is 200 even if entries were ' +
+      'refused, unless `all_or_none` is set. The call counts as one request, and one ' +
+      '`Idempotency-Key` holds for all of it.',
+    input: batchInput,
+    output: batchOutput,
+    outputName: 'AssignmentBatch',
+    bodyName: 'AssignmentBatchCreate',
+    errors: {
+      batch_refused:
+        'With `all_or_none`: nothing was created, because some entries are wrong; `entries` says ' +
+        'which, and why.',
+    },
+    privacy: { echoes: ['results.assignment.member_user_id'] },
+    privateOf: ({ input, output }) => {
+      const created = output.results.filter((result) => result.assignment !== null);
+      const sent = created.map(({ index }) => readEntry(input.assignments[index]));
+      return [...new Set(sent.flatMap((one) => (one instanceof Error ? [] : [one.member_id])))];
+    },
     example: {
       body: {
-        member_id: 'mem_01jc4f3x',
-        title: 'Practise objections',
-        situation_id: 'sit_cold',
-        personality_id: 'per_calm',
-        industry_id: 'ind_saas',
-        note: 'Before the review, please.',
-        due_date: '2026-12-01',
-        external_ref: { id: 'lms-4711', course: 'objections' },
+        assignments: [required, { ...required, member_id: 'mem_unknown' }],
+        all_or_none: false,
       },
-      output: example,
+      output: {
+        created: 1,
+        results: [
+          {
+            index: 0,
+            assignment: { ...example, note: null, due_date: null, external_ref: null },
+            problem: null,
+          },
+          {
+            index: 1,
+            assignment: null,
+            problem: {
+              status: 404,
+              code: 'not_found',
+              detail:
+                'member_id is no active or invited member of the team. ' +
+                'Check the path and the id. The lists contain the valid ids.',
+              field: 'member_id',
+            },
+          },
+        ],
+      },
     },
   }).mutation(async ({ ctx, input }) => {
-    const row = await service.createAssignment(ctx.db, changeContextOf(ctx), {
-      ...input,
-      note: input.note ?? null,
-      due_date: input.due_date ?? null,
-      external_ref: input.external_ref ?? null,
+    const describe = (error: Error) => entryProblem.parse(ctx.describeError(error, REFUSALS));
+    const entries = input.assignments.map(readEntry);
+    const outcomes = await service.createAssignments(ctx.db, changeContextOf(ctx), {
+      entries: entries.map((entry) => (entry instanceof Error ? entry : toNew(entry))),
+      check: (faults) => {
+        if (input.all_or_none) refuseIfWrong(faults, describe);
+      },
     });
-    return toAssignment(row);
+    const results = outcomes.map((outcome, index) =>
+      outcome instanceof Error
+        ? { index, assignment: null, problem: describe(outcome) }
+        : { index, assignment: toAssignment(outcome), problem: null },
+    );
+    return { created: results.filter(({ problem }) => problem === null).length, results };
   }),
 
   get: endpoint({
@@ -165,3 +245,24 @@ export const assignments = {
     return { ok: true };
   }),
 };
+
+/** Null where nothing was sent. */
+function toNew(input: z.output<typeof createInput>): service.NewAssignment {
+  return {
+    ...input,
+    note: input.note ?? null,
+    due_date: input.due_date ?? null,
+    external_ref: input.external_ref ?? null,
+  };
+}
+
+/** Throws `batch_refused` if there is a fault. */
+function refuseIfWrong(
+  faults: readonly (Error | null)[],
+  describe: (fault: Error) => EntryProblem,
+): void {
+  const entries = faults.flatMap((fault, index) =>
+    fault ? [{ index, problem: describe(fault) }] : [],
+  );
+  if (entries.length > 0) throw new ProblemError('batch_refused', { entries });
+}

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { DIMENSIONS } from '../../core/dimensions.ts';
 import { pageOf, pageQuery } from '../../core/page.ts';
 import { personalOrNull, restricted } from '../../core/private-fields.ts';
+import { entryIndex, entryProblem } from '../../core/problem-shapes.ts';
 import {
   catalogId,
   dateInput,
@@ -11,16 +12,18 @@ import {
   freeObject,
   id,
   knownText,
+  listOf,
   nameInput,
 } from '../../core/shapes.ts';
-import { EXTERNAL_REF_MAX_BYTES, SETTABLE, STATUSES } from './rules.ts';
+import { ASSIGNMENT_STATUSES } from '../../core/vocabularies.ts';
+import { BATCH_MAX, EXTERNAL_REF_MAX_BYTES, SETTABLE } from './rules.ts';
 
 const externalRef = freeObject.meta({ 'x-max-bytes': EXTERNAL_REF_MAX_BYTES });
 
 export const assignment = z
   .object({
     id: z.string().meta({ description: 'Id of the assignment.' }),
-    status: knownText(STATUSES).meta({
+    status: knownText(ASSIGNMENT_STATUSES).meta({
       description: '`open`, `done`, or `revoked` when its member was removed.',
     }),
     title: z
@@ -87,7 +90,7 @@ const reference = externalRef
 
 export const listInput = z.object({
   ...pageQuery,
-  status: knownText(STATUSES, nameInput.min(1))
+  status: knownText(ASSIGNMENT_STATUSES, nameInput.min(1))
     .optional()
     .meta({ description: 'Only assignments with this status.', examples: ['open'] }),
   member_id: id.optional().meta({
@@ -137,6 +140,58 @@ export const createInput = z.strictObject({
   due_date: dueDate,
   external_ref: reference,
 });
+
+/** The name of `createInput` in the document, where entries of a batch refer to it. */
+export const CREATE_NAME = 'AssignmentCreate';
+
+/** Any value: what is wrong with an entry is its own result (`readEntry`). */
+const sentEntry = z.unknown().meta({
+  $ref: `#/components/schemas/${CREATE_NAME}`,
+}) as unknown as z.ZodType<unknown, z.input<typeof createInput>>;
+
+export const batchInput = z.strictObject({
+  assignments: listOf(sentEntry, { min: 1, max: BATCH_MAX }).meta({
+    description:
+      `1 to ${BATCH_MAX} assignments, each as the body of \`POST /assignments\`. ` +
+      'Each has its own result, at the same place.',
+  }),
+  all_or_none: z
+    .boolean()
+    .default(false)
+    .meta({
+      description:
+        'Whether nothing is created if one entry is wrong. The call is then refused with ' +
+        '`batch_refused`, and `entries` says which ones are.',
+    }),
+});
+
+/** Reads an entry of a batch. Returns the error that says what is wrong with it. */
+export function readEntry(entry: unknown): z.output<typeof createInput> | Error {
+  const read = createInput.safeParse(entry);
+  return read.success ? read.data : read.error;
+}
+
+const batchResult = z
+  .object({
+    index: entryIndex,
+    assignment: assignment
+      .nullable()
+      .meta({ description: 'The created assignment; null if the entry was refused.' }),
+    problem: entryProblem
+      .nullable()
+      .meta({ description: 'Why the entry was refused; null if it was created.' }),
+  })
+  .meta({ description: 'What became of one entry: it has an assignment, or a problem.' });
+
+export const batchOutput = z
+  .object({
+    created: z.int().min(0).meta({ description: 'How many assignments were created.' }),
+    results: z
+      .array(batchResult)
+      .meta({ description: 'One for each entry, in the order of the request.' }),
+  })
+  .meta({ description: 'What became of the entries of a batch.' });
+
 export const updateInput = z.strictObject({
   ...assignmentId,
   status: knownText(SETTABLE, nameInput)

@@ -1,10 +1,11 @@
 /** Lists of assignments with filters. */
 import { PAGE_LIMIT_MAX, type PageSlice, type SearchResult } from '../../core/page.ts';
+import { ASSIGNMENT_STATUSES } from '../../core/vocabularies.ts';
 import { statement, statementsByFilters, type Db } from '../../db/client.ts';
 import { isAfter, newestFirst, positionValues, type Keyset } from '../../db/keyset.ts';
 import { listed } from '../../db/rows.ts';
 import type { FoundRow } from '../../db/search.ts';
-import { EXTERNAL_ID_MAX_CHARACTERS, STATUSES } from './rules.ts';
+import { EXTERNAL_ID_MAX_CHARACTERS } from './rules.ts';
 import { ASSIGNMENT_COLUMNS, COLUMNS, PAGE_WITH_MEMBERS, type AssignmentRow } from './store.ts';
 
 /** An assignment with the time of its place in the list. */
@@ -74,7 +75,7 @@ function searchText(named: readonly Filter[]): string {
     // The index has the statuses of a member one after the other.
     range.join() === 'member_id'
       ? `select one.*
-       from (values ${STATUSES.map((status) => `('${status}')`).join(', ')}) each (kind)
+       from (values ${ASSIGNMENT_STATUSES.map((status) => `('${status}')`).join(', ')}) each (kind)
        cross join lateral (
          ${rangeText({ columns, at, conditions: [...conditions, 'status = each.kind'], most })}
        ) one

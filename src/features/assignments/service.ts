@@ -1,6 +1,6 @@
 import { newId } from '../../core/ids.ts';
 import { readPage, readPageBy, type Page, type PageQuery } from '../../core/page.ts';
-import { notFound, unknownId } from '../../core/problem.ts';
+import { notFound, ProblemError, unknownId } from '../../core/problem.ts';
 import { toInstant } from '../../core/shapes.ts';
 import type { Db, Tx } from '../../db/client.ts';
 import { record, type ChangeContext } from '../../db/outbox.ts';
@@ -89,32 +89,114 @@ export async function createAssignment(
   context: ChangeContext,
   wanted: NewAssignment,
 ): Promise<AssignmentRow> {
-  const { teamId, at } = context;
-  rules.requireStorable(wanted.external_ref);
-  const combination = {
-    situation: wanted.situation_id,
-    personality: wanted.personality_id,
-    industry: wanted.industry_id,
-  };
-  return db.transaction(async (tx) => {
-    const recipient = await store.readRecipient(tx, teamId, wanted.member_id, combination);
-    if (!recipient) throw unknownId('member_id');
-    rules.requireAllowed(combination, recipient.facts);
-    const row: AssignmentRow = {
-      ...AT_FIRST,
-      ...wanted,
-      id: newId('assignment'),
-      member_user_id: recipient.member.user_id,
-      member_email: recipient.member.email,
-      created_at: at.toISOString(),
-    };
-    store.insertAssignment(tx, teamId, row);
-    record(tx, context, {
-      audit: { action: 'assignment.created', targetId: row.id },
-      events: [toAssignmentEvent('assignment.created', row)],
-    });
-    return row;
+  const [created] = await createAssignments(db, context, {
+    entries: [wanted],
+    check: ([fault]) => {
+      if (fault) throw fault;
+    },
   });
+  if (created === undefined || created instanceof Error)
+    throw new Error('an assignment without a fault was not created', { cause: created });
+  return created;
+}
+
+/** What a batch is to create. */
+export interface Batch {
+  /** An entry that cannot be an assignment is the error that says why. */
+  readonly entries: readonly (NewAssignment | Error)[];
+  /**
+   * Sees what is wrong with each entry before anything is written; null: nothing. What it throws
+   * leaves nothing created.
+   */
+  readonly check: (faults: readonly (Error | null)[]) => void;
+}
+
+/**
+ * Creates the entries of a batch that nothing is wrong with, in one transaction, which it opens:
+ * each as `createAssignment` does, with an event and an audit entry. Returns for each entry its
+ * assignment, or the error for which it was not created.
+ */
+export async function createAssignments(
+  db: Db,
+  context: ChangeContext,
+  { entries, check }: Batch,
+): Promise<(AssignmentRow | Error)[]> {
+  return db.transaction(async (tx) => {
+    const rows = await prepareRows(tx, context, entries);
+    check(rows.map((row) => (row instanceof Error ? row : null)));
+    for (const row of rows) {
+      if (row instanceof Error) continue;
+      store.insertAssignment(tx, context.teamId, row);
+      record(tx, context, {
+        audit: { action: 'assignment.created', targetId: row.id },
+        events: [toAssignmentEvent('assignment.created', row)],
+      });
+    }
+    return rows;
+  });
+}
+
+/** Makes the row of each entry, or the error for which there is none. One round trip. */
+async function prepareRows(
+  tx: Tx,
+  { teamId, at }: ChangeContext,
+  entries: Batch['entries'],
+): Promise<(AssignmentRow | Error)[]> {
+  const checked = entries.map((entry) =>
+    entry instanceof Error ? entry : valueOrProblem(() => requireWanted(entry)),
+  );
+  const asked = checked.flatMap((one) => (one instanceof Error ? [] : [one]));
+  const recipients = asked.length === 0 ? [] : await store.readRecipients(tx, teamId, asked);
+  const found = recipients.values();
+  return checked.map((one) => {
+    if (one instanceof Error) return one;
+    const recipient = found.next().value ?? null;
+    return valueOrProblem(() => toRow(one, recipient, at));
+  });
+}
+
+interface Wanted extends store.Wanted {
+  readonly entry: NewAssignment;
+}
+
+/** Throws `validation_error` (field `external_ref`). */
+function requireWanted(entry: NewAssignment): Wanted {
+  rules.requireStorable(entry.external_ref);
+  const { member_id: memberId, situation_id, personality_id, industry_id } = entry;
+  const combination = {
+    situation: situation_id,
+    personality: personality_id,
+    industry: industry_id,
+  };
+  return { entry, memberId, combination };
+}
+
+/** Throws `not_found` (field `member_id`), `kombination_ungueltig`, `vorgabe_gesperrt`. */
+function toRow(
+  { entry, combination }: Wanted,
+  recipient: store.Recipient | null,
+  at: Date,
+): AssignmentRow {
+  if (!recipient) throw unknownId('member_id');
+  rules.requireAllowed(combination, recipient.facts);
+  return {
+    ...AT_FIRST,
+    ...entry,
+    id: newId('assignment'),
+    member_user_id: recipient.member.user_id,
+    member_email: recipient.member.email,
+    created_at: at.toISOString(),
+  };
+}
+
+/** Returns the problem that a check throws. Throws every other error. */
+function valueOrProblem<T>(check: () => T): T | ProblemError {
+  try {
+    return check();
+  } catch (error) {
+    if (error instanceof ProblemError) return error;
+    throw error;
+  }
 }
 
 /** The fields of a PATCH: undefined leaves a value as it is, null clears it. */

@@ -2,7 +2,7 @@ import type { PageSlice } from '../../core/page.ts';
 import { statement, type Db, type Tx } from '../../db/client.ts';
 import { BY_CREATION, isAfter, newestFirst, positionValues } from '../../db/keyset.ts';
 import { assigned, columnsOf, listed, parameters, valuesIn, type RowOf } from '../../db/rows.ts';
-import type { Combination, CombinationFacts } from './rules.ts';
+import { COMBINED, type Combination, type CombinationFacts } from './rules.ts';
 
 export const COLUMNS = columnsOf('Assignment', 'team_id', 'updated_at');
 
@@ -92,28 +92,34 @@ export interface RecipientRow {
   readonly email: string;
 }
 
-type RecipientFactsRow = RecipientRow & CombinationFacts;
+interface RecipientFactsRow extends RecipientRow, CombinationFacts {
+  /** Of the assignment among those that are wanted, from 0. */
+  readonly place: number;
+}
 
-/** SQL: the ids of a combination. */
-const WANTED_IDS = 'array[$3, $4, $5]::text[]';
+/** SQL: the ids of the combination of an assignment `w`. */
+const WANTED_IDS = 'array[w.situation_id, w.personality_id, w.industry_id]';
 /** SQL: the id that the combination has for the kind of an entry `e`. */
 const ID_OF_KIND = `case e.kind
-         when 'situation' then $3 when 'personality' then $4 when 'industry' then $5
+         when 'situation' then w.situation_id
+         when 'personality' then w.personality_id
+         when 'industry' then w.industry_id
        end`;
 
-// Share-locks the member's row: a removal at the same time waits, or is seen here. So no assignment
-// is created for a member who has just left. A team's own entry hides a global one with its id.
-// A table is searched for all three ids at once, and rules by their index. Each rule names two
-// dimensions or three, so one without a situation begins with the personality.
-const READ_RECIPIENT = statement<RecipientFactsRow>(
-  'assignments.readRecipient',
+// Share-locks the members' rows, in the order of their key: a removal at the same time waits, or is
+// seen here. So no assignment is created for a member who has just left. A team's own entry hides a
+// global one with its id. A table is searched for all three ids at once, and rules by their index.
+// Each rule names two dimensions or three, so one without a situation begins with the personality.
+const READ_RECIPIENTS = statement<RecipientFactsRow>(
+  'assignments.readRecipients',
   `with recipient as (
-     select user_id, email
+     select id, user_id, email
      from member
-     where team_id = $1 and id = $2 and status <> 'ended'
+     where team_id = $1 and id = any ($2::text[]) and status <> 'ended'
+     order by id
      for share
    )
-   select r.user_id, r.email,
+   select (w.place - 1)::int as place, r.user_id, r.email,
      array(
        select e.kind
        from team_catalog_entry e
@@ -138,13 +144,15 @@ const READ_RECIPIENT = statement<RecipientFactsRow>(
      case
        when exists (
          select from catalog_rule c
-         where c.situation_id = $3
-           and (c.personality_id is null or c.personality_id = $4)
-           and (c.industry_id is null or c.industry_id = $5)
+         where c.situation_id = w.situation_id
+           and (c.personality_id is null or c.personality_id = w.personality_id)
+           and (c.industry_id is null or c.industry_id = w.industry_id)
        ) then 'situation'
        when exists (
          select from catalog_rule c
-         where c.situation_id is null and c.personality_id = $4 and c.industry_id = $5
+         where c.situation_id is null
+           and c.personality_id = w.personality_id
+           and c.industry_id = w.industry_id
        ) then 'personality'
      end as forbidden,
      array(
@@ -154,9 +162,11 @@ const READ_RECIPIENT = statement<RecipientFactsRow>(
        union all
        select b.entry_id
        from member_block b
-       where b.team_id = $1 and b.member_id = $2 and b.entry_id = any (${WANTED_IDS})
+       where b.team_id = $1 and b.member_id = w.member_id and b.entry_id = any (${WANTED_IDS})
      ) as blocked
-   from recipient r`,
+   from unnest($2::text[], $3::text[], $4::text[], $5::text[])
+     with ordinality as w (member_id, situation_id, personality_id, industry_id, place)
+   join recipient r on r.id = w.member_id`,
 );
 
 export interface Recipient {
@@ -164,27 +174,30 @@ export interface Recipient {
   readonly facts: CombinationFacts;
 }
 
+/** An assignment that is wanted, as far as it decides whether it is allowed. */
+export interface Wanted {
+  readonly memberId: string;
+  readonly combination: Combination;
+}
+
 /**
- * The recipient, and what decides whether the combination is allowed. Null if the member has left
- * or does not exist. One round trip.
+ * The recipient of each assignment, and what decides whether its combination is allowed. Null if
+ * the member has left or does not exist. One round trip for all of them.
  */
-export async function readRecipient(
+export async function readRecipients(
   tx: Tx,
   teamId: string,
-  memberId: string,
-  combination: Combination,
-): Promise<Recipient | null> {
-  const { situation, personality, industry } = combination;
-  const [row] = await tx.query(READ_RECIPIENT, [
+  wanted: readonly Wanted[],
+): Promise<(Recipient | null)[]> {
+  const rows = await tx.query(READ_RECIPIENTS, [
     teamId,
-    memberId,
-    situation,
-    personality,
-    industry,
+    wanted.map(({ memberId }) => memberId),
+    ...COMBINED.map((dimension) => wanted.map(({ combination }) => combination[dimension])),
   ]);
-  if (!row) return null;
-  const { user_id, email, ...facts } = row;
-  return { member: { user_id, email }, facts };
+  const recipients = wanted.map((): Recipient | null => null);
+  for (const { place, user_id, email, ...facts } of rows)
+    recipients[place] = { member: { user_id, email }, facts };
+  return recipients;
 }
 
 // The time of a change is the database's, whose clock all processes share.

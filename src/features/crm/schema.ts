@@ -3,25 +3,13 @@ import { pageOf, pageQuery } from '../../core/page.ts';
 import { LANGUAGES } from '../../core/language.ts';
 import { personal } from '../../core/private-fields.ts';
 import { catalogId, dateTime, knownText } from '../../core/shapes.ts';
-
-/** The guesses of sync/objections.ts. */
-const OBJECTION_CATEGORIES = [
-  'budget',
-  'price',
-  'competitor',
-  'timing',
-  'authority',
-  'product',
-  'trust',
-  'need',
-  'other',
-];
+import { DEAL_OUTCOMES, OBJECTION_CATEGORIES } from '../../core/vocabularies.ts';
 
 export const deal = z
   .object({
     id: z.string().meta({ description: 'Id of the deal.' }),
     external_id: z.string().meta({ description: 'The id in the CRM.' }),
-    outcome: knownText(['open', 'won', 'lost']).meta({ description: 'How it stands.' }),
+    outcome: knownText(DEAL_OUTCOMES).meta({ description: 'How it stands.' }),
     title: z.string().nullable().meta({ description: 'What the CRM calls it.' }),
     amount: z
       .string()

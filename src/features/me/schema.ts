@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { API_PLANS } from '../../core/plans.ts';
 import { MODES } from '../../core/sandbox.ts';
 import { TEST_SCOPES } from '../../core/scopes.ts';
 import { knownText } from '../../core/shapes.ts';
@@ -7,9 +8,7 @@ import { knownText } from '../../core/shapes.ts';
 export const meOutput = z
   .object({
     tenant_id: z.string().meta({ description: 'The team that the key belongs to.' }),
-    kind: knownText(['team', 'enterprise'])
-      .nullable()
-      .meta({ description: 'The plan of the team.' }),
+    kind: knownText(API_PLANS).nullable().meta({ description: 'The plan of the team.' }),
     mode: knownText(MODES).meta({ description: '`test`: the key is of a sandbox.' }),
     scopes: z.array(knownText(TEST_SCOPES)).meta({ description: 'What the key may do.' }),
     rate_limit_per_min: z

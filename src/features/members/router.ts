@@ -76,7 +76,7 @@ export const members = {
       seat_limit_reached: 'Active and invited members take all seats of the team.',
     },
     location: '/users/{id}',
-    privateOf: ({ output }) => output.id,
+    privateOf: ({ output }) => [output.id],
     example: { body: { email: 'kim@example.com', role: 'member', lang: 'en' }, output: invited },
   }).mutation(async ({ ctx, input }) => {
     const { email, role, lang } = input;

@@ -139,7 +139,7 @@ export const sandbox = {
             id: 'mail_01jc4f5a',
             to: 'kim@example.com',
             subject: 'Demo hat dich eingeladen',
-            text: 'Hallo, …',
+            body: 'Hallo, …',
             created_at: '2026-11-26T09:00:00.000Z',
           },
         ],

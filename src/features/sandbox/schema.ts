@@ -36,7 +36,7 @@ export const sandboxMail = z
     id: z.string().meta({ description: 'Id of the mail.' }),
     to: restricted(z.string().meta({ description: 'Who would have got it.' })),
     subject: restricted(z.string().meta({ description: 'Its subject.' })),
-    text: restricted(z.string().meta({ description: 'Its text.' })),
+    body: restricted(z.string().meta({ description: 'Its text.' })),
     created_at: dateTime.meta({ description: 'When it would have been sent.' }),
   })
   .meta({ description: 'A mail that a live team would have sent.' });

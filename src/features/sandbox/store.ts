@@ -315,17 +315,17 @@ export async function insertContent(tx: Tx, sandboxId: string, content: Content)
   for (const name of Object.keys(INSERTIONS) as (keyof Content)[]) {
     const part = content[name];
     let batch: object[] = [];
-    const flush = async () => {
-      if (batch.length > 0) await tx.query(INSERTIONS[name], [sandboxId, JSON.stringify(batch)]);
-      batch = [];
-    };
+    let isLarge = false;
     for (const row of typeof part === 'function' ? part() : part) {
       batch.push(row);
-      if (batch.length === BATCH) await flush();
+      if (batch.length < BATCH) continue;
+      await tx.query(INSERTIONS[name], [sandboxId, JSON.stringify(batch)]);
+      batch = [];
+      isLarge = true;
     }
-    await flush();
+    if (batch.length > 0) tx.send(INSERTIONS[name], [sandboxId, JSON.stringify(batch)]);
     const statistics = STATISTICS[name];
-    if (statistics) await refresh(tx, statistics, sandboxId);
+    if (isLarge && statistics) await refresh(tx, statistics, sandboxId);
   }
 }
 

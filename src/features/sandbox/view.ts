@@ -40,5 +40,5 @@ export function toMail({
   body,
   created_at,
 }: MailRow): z.input<typeof sandboxMail> {
-  return { id, to: recipient, subject, text: body, created_at };
+  return { id, to: recipient, subject, body, created_at };
 }

@@ -20,6 +20,7 @@
  */
 import { invalidField, ProblemError } from '../../core/problem.ts';
 import { FREE_JSON_MAX_BYTES } from '../../core/shapes.ts';
+import type { TrainingStatus } from '../../core/vocabularies.ts';
 
 /** What the host application reports about a training. Times are ISO, UTC, with milliseconds. */
 export type Step =
@@ -49,7 +50,7 @@ export function advance<P extends Progress>(before: P | null, step: Step): P | P
   if (step.kind === 'abort')
     return before && isClosed(before) ? before : withStatus(before, 'aborted');
   if (before && before.finished_at !== null) return before;
-  const status = before?.status === 'scored' ? 'scored' : 'completed';
+  const status: TrainingStatus = before?.status === 'scored' ? 'scored' : 'completed';
   return { ...before, status, finished_at: step.finishedAt, duration_s: step.durationS };
 }
 
@@ -64,7 +65,7 @@ function isClosed({ status, finished_at }: Progress): boolean {
   );
 }
 
-function withStatus(before: Progress | null, status: string): Progress {
+function withStatus(before: Progress | null, status: TrainingStatus): Progress {
   return { finished_at: null, duration_s: null, ...before, status };
 }
 

@@ -11,16 +11,17 @@ import {
   knownText,
   nameInput,
 } from '../../core/shapes.ts';
-
-const STATUSES = ['started', 'aborted', 'completed', 'scored'];
+import { TRAINING_SOURCES, TRAINING_STATUSES } from '../../core/vocabularies.ts';
 
 /** A training as the API shows it. */
 export const training = z
   .object({
     id: z.string().meta({ description: 'Id of the training.' }),
     user_id: restricted(z.string().meta({ description: 'The person who trained.' })),
-    status: knownText(STATUSES).meta({ description: 'Once there is an evaluation: `scored`.' }),
-    source: knownText(['app']).meta({ description: 'Where it was held.' }),
+    status: knownText(TRAINING_STATUSES).meta({
+      description: 'Once there is an evaluation: `scored`.',
+    }),
+    source: knownText(TRAINING_SOURCES).meta({ description: 'Where it was held.' }),
     assignment_id: z
       .string()
       .nullable()
@@ -55,7 +56,7 @@ export const listInput = z.object({
   user_id: id
     .optional()
     .meta({ description: 'Only trainings of this person.', examples: ['usr_01jc4f40'] }),
-  status: knownText(STATUSES, nameInput.min(1))
+  status: knownText(TRAINING_STATUSES, nameInput.min(1))
     .optional()
     .meta({ description: 'Only trainings with this status.', examples: ['scored'] }),
   since: dateTimeInput.optional().meta({

@@ -98,7 +98,7 @@ export const webhookEndpoints = {
     bodyName: 'WebhookEndpointCreate',
     successStatus: 201,
     location: '/webhook-endpoints/{id}',
-    privateOf: ({ output }) => output.id,
+    privateOf: ({ output }) => [output.id],
     prepare: ({ ctx, input }) => service.checkTarget(input.url, targetOptions(ctx.services)),
     example: {
       body: { url: example.url, events: example.events, description: example.description },
@@ -181,7 +181,7 @@ export const webhookEndpoints = {
     output: webhookEndpoint,
     outputName: 'WebhookEndpoint',
     bodyName: 'WebhookSecretRotation',
-    privateOf: ({ output }) => output.id,
+    privateOf: ({ output }) => [output.id],
     example: {
       body: { grace_s: 86_400 },
       output: {

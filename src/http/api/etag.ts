@@ -47,9 +47,9 @@ export function conditionOf({ headers }: IncomingMessage): Condition {
   throw new ProblemError('validation_error', { errors: [error], field: 'If-Match', detail });
 }
 
-/** Throws `precondition_failed` if the condition does not name the tag. */
-export function requireMatch({ tags }: NonNullable<Condition>, tag: string): void {
-  if (!tags.has(tag)) throw new ProblemError('precondition_failed');
+/** Throws `precondition_failed` if the condition names none of the object's tags. */
+export function requireMatch({ tags }: NonNullable<Condition>, current: readonly string[]): void {
+  if (!current.some((tag) => tags.has(tag))) throw new ProblemError('precondition_failed');
 }
 
 interface GivenTag {

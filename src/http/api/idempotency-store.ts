@@ -19,6 +19,8 @@ export interface IdempotencyRecord {
 export interface NewRecord extends IdempotencyRecord {
   /** The member or webhook endpoint that the private fields belong to; null without such fields. */
   readonly subject_id: string | null;
+  /** Others that they belong to; null if there are none. */
+  readonly other_subject_ids: readonly string[] | null;
 }
 
 /** The key of a record. Records from before `validFrom` count as missing. */
@@ -71,8 +73,8 @@ const INSERT = statement(
   'idempotency.insert',
   `insert into idempotency_record
      (team_id, key, fingerprint, status, body, encrypted, location, created_at, open_body, key_id,
-      subject_id)
-   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+      subject_id, other_subject_ids)
+   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
    on conflict (team_id, key) do update
    set fingerprint = excluded.fingerprint,
      status = excluded.status,
@@ -82,12 +84,13 @@ const INSERT = statement(
      created_at = excluded.created_at,
      open_body = excluded.open_body,
      key_id = excluded.key_id,
-     subject_id = excluded.subject_id`,
+     subject_id = excluded.subject_id,
+     other_subject_ids = excluded.other_subject_ids`,
 );
 
 /** Sends the record without waiting. Needs the key's lock (`beginIdempotent`). */
 export function insertRecord(tx: Tx, { teamId, key, now }: RecordKey, record: NewRecord): void {
-  const { fingerprint, status, body, encrypted, location, open_body, key_id, subject_id } = record;
+  const { fingerprint, status, body, encrypted, location, open_body, key_id } = record;
   tx.send(INSERT, [
     teamId,
     key,
@@ -99,6 +102,7 @@ export function insertRecord(tx: Tx, { teamId, key, now }: RecordKey, record: Ne
     now,
     open_body,
     key_id,
-    subject_id,
+    record.subject_id,
+    record.other_subject_ids,
   ]);
 }

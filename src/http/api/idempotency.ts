@@ -81,16 +81,17 @@ const PLAIN_BYTES = 32;
 const NOT_KEPT = new Set(['unauthorized', 'insufficient_scope', 'api_disabled', 'rate_limited']);
 
 /**
- * The `Idempotency-Key`, or null without one. Throws `validation_error` for a bad length and for
- * two keys.
+ * The `Idempotency-Key`, or null without one. An empty one is none: a tool that imports the OpenAPI
+ * document sends the header with its default, and a default of any other text would be one key for
+ * all calls. Throws `validation_error` for a long key and for two of them.
  */
 export function idempotencyKeyOf(request: IncomingMessage): string | null {
   const keys = request.headersDistinct['idempotency-key'];
   if (keys === undefined) return null;
   const [key = ''] = keys;
-  if (keys.length === 1 && key.length >= 1 && key.length <= KEY_MAX_LENGTH) return key;
+  if (keys.length === 1 && key.length <= KEY_MAX_LENGTH) return key === '' ? null : key;
   const max = KEY_MAX_LENGTH;
-  const detail = `There may be one Idempotency-Key, of 1 to ${max} characters.`;
+  const detail = `There may be one Idempotency-Key, of at most ${max} characters.`;
   const error = { path: 'header.Idempotency-Key', message: detail, code: 'invalid_length' };
   throw new ProblemError('validation_error', { errors: [error], field: 'Idempotency-Key', detail });
 }
@@ -165,8 +166,9 @@ async function claim(
 function toRecord(call: IdempotentCall, response: KeptResponse): Omit<NewRecord, 'fingerprint'> {
   const { status, body, location, withheld } = response;
   const openBody = withheld && JSON.stringify(withheld.output);
+  const [subject, ...others] = withheld?.subjectIds ?? [];
   // The switches may have withheld all private fields already.
-  const isPrivate = withheld !== null && openBody !== body;
+  const isPrivate = withheld !== null && subject !== undefined && openBody !== body;
   const isSecret = isPrivate && withheld.kind === 'secret';
   return {
     status,
@@ -177,7 +179,8 @@ function toRecord(call: IdempotentCall, response: KeptResponse): Omit<NewRecord,
     location,
     open_body: isPrivate && openBody !== null ? Buffer.from(openBody) : null,
     key_id: isSecret ? call.keyId : null,
-    subject_id: isPrivate ? withheld.subjectId : null,
+    subject_id: isPrivate ? subject : null,
+    other_subject_ids: isPrivate && others.length > 0 ? others : null,
   };
 }
 

@@ -1,6 +1,7 @@
 /** Runs the operation of a request. A read may begin before its caller is authenticated. */
 import type { Db } from '../../db/client.ts';
-import type { Context } from '../../trpc/context.ts';
+import type { Context, ProblemShape } from '../../trpc/context.ts';
+import type { ProblemCauses } from '../../trpc/operation.ts';
 import { runCall, runIf, type OperationCall } from '../../trpc/call.ts';
 import type { Tenant } from './authentication/tenant.ts';
 import { conditionOf, etagHeader, requireMatch, tagOf, type Condition } from './etag.ts';
@@ -14,6 +15,7 @@ import {
   type IdempotentOutcome,
 } from './idempotency.ts';
 import { IGNORED_HEADER, ignoredHeader, ignoredParameters } from './ignored-parameters.ts';
+import { problemBody, toProblem } from './problem-response.ts';
 import { readInput } from './request-input.ts';
 import { answer, answerRead, problemToResponse } from './respond.ts';
 import type { CompiledRoute, Match } from './routes.ts';
@@ -103,7 +105,9 @@ async function write(exchange: RestExchange, match: RouteMatch, tenant: Tenant):
 function runConditional(call: OperationCall, condition: Condition, db: Db): Promise<unknown> {
   const { current } = call;
   if (condition === null || current === null) return runCall(call, db);
-  const check = (state: unknown): void => requireMatch(condition, versionOf(state));
+  // Of a read, which shows all of it, or of a change.
+  const check = (state: unknown): void =>
+    requireMatch(condition, [versionOf(state), versionOf(current.of(state))]);
   return runIf(call, current, { db, check });
 }
 
@@ -142,7 +146,7 @@ async function prepareCall(
     db,
     services: options.services,
     once: null,
-    describeError: noDescription,
+    describeError: (error, causes = {}) => describeEntry(exchange, route, error, causes),
   };
   operation.guard(ctx);
   const key = method === 'POST' ? idempotencyKeyOf(exchange.request) : null;
@@ -197,7 +201,14 @@ function toResponse(route: CompiledRoute, output: unknown): ApiResponse {
   return { status: successStatus, body: JSON.stringify(output), location: created };
 }
 
-/** Only tRPC uses `describeError`. The REST pipeline responds to errors itself. */
-function noDescription(): null {
-  return null;
+/** The problem of an entry of a batch. */
+function describeEntry(
+  { options, requestId, language }: RestExchange,
+  { endpoint }: CompiledRoute,
+  error: unknown,
+  causes: ProblemCauses,
+): ProblemShape {
+  const route = { ...endpoint, causes: { ...endpoint.causes, ...causes } };
+  const { publicUrl } = options;
+  return problemBody(toProblem(error, route), { publicUrl, language, requestId, route });
 }

@@ -83,6 +83,7 @@ const EXPLAINED: ReadonlySet<ProblemCode> = new Set<ProblemCode>([
   'precondition_failed',
   'owner',
   'idempotency_mismatch',
+  'batch_refused',
 ]);
 
 /**

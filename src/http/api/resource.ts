@@ -24,14 +24,17 @@ export interface Resource {
   /** A hash of the content. */
   readonly version: string;
   readonly bodyAs: (encoding: Encoding) => Promise<Buffer>;
-  /** False for what only one reader gets: compressing it would cost more than making it. */
+  /**
+   * False for what only one reader gets: compressing it would cost more than making it. False also
+   * for what is compressed already, such as fonts.
+   */
   readonly isShared: boolean;
   /** True if its address names its content even without `?v=`. */
   readonly isImmutable?: boolean;
 }
 
-export function createResource(type: string, text: string, isShared = true): Resource {
-  const body = Buffer.from(text);
+export function createResource(type: string, content: string | Buffer, isShared = true): Resource {
+  const body = typeof content === 'string' ? Buffer.from(content) : content;
   const encoded = new Map<Encoding, Promise<Buffer>>();
   return {
     type,

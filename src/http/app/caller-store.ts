@@ -1,5 +1,7 @@
 import type { Role } from '../../core/actor.ts';
+import type { Language } from '../../core/language.ts';
 import { statement, type Db, type Queries } from '../../db/client.ts';
+import { selectionOf } from '../../db/rows.ts';
 import { TEAM_COLUMNS, type TeamRow } from '../api/authentication/team-facts.ts';
 
 /** What the counters of the calls say. */
@@ -66,17 +68,22 @@ export async function authenticateCaller(
   return row;
 }
 
-const FIND_SANDBOX = statement<TeamRow>(
-  'http.findSandbox',
-  `select plan, status as team_status, language, rate_limit_per_min,
-     member_detail_enabled, leaderboard_enabled
-   from team
-   where id = $1 and erasing_since is null`,
-);
+const FACTS = selectionOf('Team', [
+  'plan',
+  'status',
+  'language',
+  'rate_limit_per_min',
+  'member_detail_enabled',
+  'leaderboard_enabled',
+]);
 
 /** The facts of a sandbox; null if there is none. */
-export function findSandboxFacts(db: Db, sandboxId: string): Promise<TeamRow | null> {
-  return db.queryFirst(FIND_SANDBOX, [sandboxId]);
+export async function findSandboxFacts(db: Db, sandboxId: string): Promise<TeamRow | null> {
+  const where = { id: sandboxId, erasingSince: null };
+  const found = await db.prisma.team.findFirst({ where, select: FACTS.select });
+  if (!found) return null;
+  const { status, language, ...facts } = FACTS.toRow(found);
+  return { ...facts, team_status: status, language: language as Language };
 }
 
 /** The name of the team of a session. */

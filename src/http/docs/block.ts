@@ -48,20 +48,28 @@ export function columns(parts: {
   readonly intro: readonly Block[];
   readonly beside: readonly Block[];
   readonly rest: readonly Block[];
+  /** As wide as both columns. */
+  readonly below?: readonly Block[];
 }): Block[] {
   return [
     wrap(parts.intro, (inner) => html`<div class="intro">${inner}</div>`),
     wrap(parts.beside, (inner) => html`<div class="beside">${inner}</div>`),
     wrap(parts.rest, (inner) => html`<div class="rest">${inner}</div>`),
+    ...(parts.below ? [wrap(parts.below, (inner) => html`<div class="below">${inner}</div>`)] : []),
   ];
 }
 
 /** Blocks that say what another page says: left out for who reads all pages at once. */
 export function repeated(blocks: readonly Block[]): Block[] {
-  return blocks.map((one) => ({
+  return blocks.map((one) => briefly(one, ''));
+}
+
+/** A block that is this Markdown for who reads all pages at once. */
+export function briefly(one: Block, brief: string): Block {
+  return {
     ...one,
-    markdown: (reader) => (reader.hasAllPages ? '' : joinMarkdown([one], reader)),
-  }));
+    markdown: (reader) => (reader.hasAllPages ? brief : joinMarkdown([one], reader)),
+  };
 }
 
 export function joinMarkdown(blocks: readonly Block[], reader: Reader): string {

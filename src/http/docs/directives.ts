@@ -1,41 +1,72 @@
 /** The blocks that a guide can name. Each is made from the declarations or from a file. */
+import { extname } from 'node:path';
+import type { Language } from '../../core/language.ts';
 import { SCOPE_DESCRIPTIONS } from '../../core/scopes.ts';
-import { block, codeBlock, type Block } from './block.ts';
+import { block, briefly, codeBlock, type Block } from './block.ts';
 import { html } from './html.ts';
 import type { Site } from './page.ts';
 import { readEvent } from './reference/events.ts';
 import type { Operation } from './reference/operations.ts';
 import { jsonText } from './samples/literals.ts';
-import { programSamples, readExample, READERS, RECEIVERS } from './samples/programs.ts';
+import {
+  programSamples,
+  PROGRAMS,
+  readExample,
+  READERS,
+  RECEIVERS,
+  type Program,
+} from './samples/programs.ts';
+import { GERMAN_SCOPES, WORDS } from './words.ts';
 import { sampleRequest } from './samples/sample-request.ts';
 import { requestTabs, sampleTabs } from './samples/sample-tabs.ts';
 
+/** Those of files that are not JavaScript. Nothing of Power Query is coloured. */
+const GRAMMARS: Readonly<Record<string, string>> = { '.sh': 'bash', '.pq': 'powerquery' };
+
 export type Directive = (argument: string) => Block;
 
-export function makeDirectives(site: Site): Readonly<Record<string, Directive>> {
+/**
+ * `showsAll`: for who reads all pages at once, the guide shows the requests and programs that other
+ * guides then need not repeat.
+ */
+export function makeDirectives(
+  site: Site,
+  { showsAll }: { readonly showsAll: boolean },
+): Readonly<Record<string, Directive>> {
+  const words = WORDS[site.language];
+  const once = (one: Block, elsewhere: string): Block => (showsAll ? one : briefly(one, elsewhere));
   return {
     /** `{{request POST /users}}`: the call in every language. */
-    request: (name) => requestTabs(sampleRequest(findOperation(site, name), site)),
+    request: (name) => {
+      const operation = findOperation(site, name);
+      const elsewhere = `\`${name}\`: see _${operation.summary}_.`;
+      return once(requestTabs(sampleRequest(operation, site), site.language), elsewhere);
+    },
     /** `{{response GET /me}}`: an example of its response. */
     response: (name) => {
       const { success } = findOperation(site, name);
-      return codeBlock(`Response ${success.status}`, jsonText(success.example), 'json');
+      return codeBlock(`${words.response} ${success.status}`, jsonText(success.example), 'json');
     },
     /** `{{problem not_found}}`: an example of an error. */
-    problem: (code) => codeBlock('Response', jsonText(findProblem(site, code)), 'json'),
+    problem: (code) => codeBlock(words.response, jsonText(findProblem(site, code)), 'json'),
     /** `{{event ping}}`: an example of a body. */
-    event: (type) => codeBlock('Body', jsonText(readEvent(site, type).example), 'json'),
+    event: (type) => codeBlock(words.body, jsonText(readEvent(site, type).example), 'json'),
     /** `{{file send-delivery.sh}}`: a file of examples/. */
-    file: (name) =>
-      codeBlock(name, readExample(name), name.endsWith('.sh') ? 'bash' : 'javascript'),
+    file: (name) => codeBlock(name, readExample(name), GRAMMARS[extname(name)] ?? 'javascript'),
     /** A program that reads all pages of a list. */
-    pages: () => sampleTabs(programSamples(READERS, site.apiUrl)),
+    pages: () => sampleTabs(programSamples(READERS, site.apiUrl), site.language),
     /** A program that receives webhooks. */
-    receiver: () => sampleTabs(programSamples(RECEIVERS, site.apiUrl)),
+    receiver: () =>
+      once(
+        sampleTabs(programSamples(RECEIVERS, site.apiUrl), site.language),
+        'The receiver of the _Quickstart_ does it.',
+      ),
+    /** `{{program nightly}}`: a program in the languages that it is written in. */
+    program: (name) => sampleTabs(programSamples(findPrograms(name), site.apiUrl), site.language),
     /** An HTTP request of our sender. */
-    delivery: () => codeBlock('A delivery', deliveryText(site, 'evaluation.completed'), 'http'),
-    scopes: () => site.markdown.block(scopeTable()),
-    key: keyField,
+    delivery: () => codeBlock(words.delivery, deliveryText(site, 'evaluation.completed'), 'http'),
+    scopes: () => site.markdown.block(scopeTable(site)),
+    key: () => keyField(site),
     cards: () => cards(site),
   };
 }
@@ -45,6 +76,12 @@ function findOperation({ reference }: Site, name: string): Operation {
   const found = reference.operations.find((one) => one.method === method && one.path === path);
   if (found === undefined) throw new Error(`A guide names the unknown operation ${name}.`);
   return found;
+}
+
+function findPrograms(name: string): readonly Program[] {
+  const found = Object.entries(PROGRAMS).find(([known]) => known === name);
+  if (found === undefined) throw new Error(`A guide names the unknown program ${name}.`);
+  return found[1];
 }
 
 function findProblem({ reference }: Site, code: string): object {
@@ -66,19 +103,21 @@ function deliveryText(site: Site, type: string): string {
   ].join('\n');
 }
 
-function scopeTable(): string {
-  const rows = Object.entries(SCOPE_DESCRIPTIONS).map(
+function scopeTable({ language }: Site): string {
+  const { scope: scopeTitle, allows } = WORDS[language];
+  const rows = Object.entries(language === 'de' ? GERMAN_SCOPES : SCOPE_DESCRIPTIONS).map(
     ([scope, description]) => `| \`${scope}\` | ${description} |`,
   );
-  return ['| Scope | Allows |', '| --- | --- |', ...rows].join('\n');
+  return [`| ${scopeTitle} | ${allows} |`, '| --- | --- |', ...rows].join('\n');
 }
 
 /** Where the reader types the key that samples show. It is shown only with JavaScript. */
-function keyField(): Block {
+function keyField({ language }: Site): Block {
+  const { key } = WORDS[language];
   return block(
     () =>
       html`<form class="key-field" data-key-form>
-        <label for="your-key">Your API key</label>
+        <label for="your-key">${key.label}</label>
         <input
           id="your-key"
           type="password"
@@ -87,34 +126,43 @@ function keyField(): Block {
           placeholder="svck_live_…"
           data-key-input
         />
-        <p>
-          It goes into the samples on these pages. It stays in the memory of this tab: nothing is
-          stored.
-        </p>
+        <p>${key.text}</p>
       </form>`,
     '',
   );
 }
 
-const CARDS = [
-  ['/docs/quickstart', 'Quickstart', 'From a key to a verified webhook in five minutes.'],
-  ['/docs/webhooks', 'Webhooks', 'Receive events, verify them, handle duplicates and retries.'],
-  ['/docs/reference', 'API reference', 'Every operation, to try with your key.'],
-  ['/docs/errors', 'Errors', 'Every error code with its cause and what to do.'],
-] as const;
+const CARDS: Readonly<Record<Language, readonly (readonly [string, string, string])[]>> = {
+  en: [
+    ['/docs/quickstart', 'Quickstart', 'From a key to a verified webhook in five minutes.'],
+    ['/docs/webhooks', 'Webhooks', 'Receive events, verify them, handle duplicates and retries.'],
+    ['/docs/reference', 'API reference', 'Every operation, to try with your key.'],
+    ['/docs/errors', 'Errors', 'Every error code with its cause and what to do.'],
+  ],
+  de: [
+    ['/docs/quickstart', 'Schnellstart', 'In fünf Minuten vom Schlüssel zum geprüften Webhook.'],
+    ['/docs/webhooks', 'Webhooks', 'Ereignisse empfangen, prüfen, Duplikate behandeln.'],
+    ['/docs/reference', 'API-Referenz', 'Jede Operation, mit eigenem Schlüssel zum Ausprobieren.'],
+    ['/docs/errors', 'Fehler', 'Jeder Fehlercode mit Ursache und Abhilfe.'],
+  ],
+};
 
-function cards({ prefix }: Site): Block {
+function cards({ prefix, language, pathOf }: Site): Block {
+  const listed = CARDS[language];
   return block(
     () =>
       html`<ul class="cards">
-        ${CARDS.map(
+        ${listed.map(
           ([path, title, text]) =>
             html`<li>
-              <a href="${prefix}${path}"><strong>${title}</strong></a>
+              <a href="${prefix}${pathOf(path)}"><strong>${title}</strong></a>
               <p>${text}</p>
             </li> `,
         )}
       </ul>`,
-    CARDS.map(([path, title, text]) => `- [${title}](${path}): ${text}`).join('\n'),
+    ({ hasAllPages = false }) =>
+      hasAllPages
+        ? ''
+        : listed.map(([path, title, text]) => `- [${title}](${path}): ${text}`).join('\n'),
   );
 }

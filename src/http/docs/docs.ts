@@ -9,7 +9,9 @@ import { once } from '../../core/once.ts';
 import { readAssets } from './assets.ts';
 import { pageHeaders } from './page-headers.ts';
 import { notFoundPage } from './pages/not-found-page.ts';
-import { searchPage } from './pages/search-page.ts';
+import { searchPage, searchPathOf } from './pages/search-page.ts';
+import { germanNavigationOf } from './german.ts';
+import type { Page } from './page.ts';
 import { createResource, type Resource } from '../api/resource.ts';
 import { sendResource } from './send-resource.ts';
 import { createSearch } from './assets/search.js';
@@ -53,24 +55,28 @@ export function docsRouter(options: DocsOptions): Router {
   router.get('/', (_request, response) => {
     response.redirect(302, `${new URL(options.publicUrl).pathname.replace(/\/+$/, '')}/docs`);
   });
-  router.get(PATHS, pageHeaders({ formAction: "'self'" }), async (request, response, next) => {
-    const { resources, searchResults, notFound } = contents();
-    const path = request.path.replace(/(?<=.)\/$/, '');
-    const resource = resources.get(path);
-    if (resource) {
-      const found = await resource(languageOf(request.query['language']));
-      // One answer has been counted before.
-      const extra = Math.floor(found.bytes / BYTES_PER_COST);
-      if (extra > 0) await options.slowDown(request, extra);
-      await sendResource(request, response, found);
-    } else if (path === '/docs/search') {
-      const { q } = request.query;
-      await options.slowDown(request, SEARCH_COST - 1);
-      const results = await searchResults(typeof q === 'string' ? q : '');
-      await sendResource(request, response, results);
-    } else if (/\/[\w-]+$/.test(path)) await sendResource(request, response, notFound(), 404);
-    else next();
-  });
+  router.get(
+    PATHS,
+    pageHeaders({ formAction: "'self'", hasFonts: true }),
+    async (request, response, next) => {
+      const { resources, searchResults, notFound } = contents();
+      const path = request.path.replace(/(?<=.)\/$/, '');
+      const resource = resources.get(path);
+      const results = searchResults.get(path);
+      if (resource) {
+        const found = await resource(languageOf(request.query['language']));
+        // One answer has been counted before.
+        const extra = Math.floor(found.bytes / BYTES_PER_COST);
+        if (extra > 0) await options.slowDown(request, extra);
+        await sendResource(request, response, found);
+      } else if (results) {
+        const { q } = request.query;
+        await options.slowDown(request, SEARCH_COST - 1);
+        await sendResource(request, response, await results(typeof q === 'string' ? q : ''));
+      } else if (/\/[\w-]+$/.test(path)) await sendResource(request, response, notFound(), 404);
+      else next();
+    },
+  );
   return router;
 }
 
@@ -78,52 +84,89 @@ export function docsRouter(options: DocsOptions): Router {
 interface Contents {
   /** By path. What programs read has its samples in the given language. */
   readonly resources: ReadonlyMap<string, (language: string) => Resource | Promise<Resource>>;
-  readonly searchResults: (query: string) => Promise<Resource>;
+  /** By path: each language has a search of its own. */
+  readonly searchResults: ReadonlyMap<string, (query: string) => Promise<Resource>>;
   readonly notFound: () => Resource;
 }
 
 function readContents(options: DocsOptions): Contents {
   const assets = readAssets();
-  const site = createSite({
-    ...options,
-    document: JSON.parse(options.document) as oas31.OpenAPIObject,
-  });
+  const document = JSON.parse(options.document) as oas31.OpenAPIObject;
+  const site = createSite({ ...options, document });
+  const german = createSite({ ...options, document }, 'de');
   const navigation = navigationOf(site);
+  const germanNavigation = germanNavigationOf(german, navigation);
   const pages = pagesOf(navigation);
+  const germanPages = pagesOf(germanNavigation).filter((page) => !pages.includes(page));
+  const twins = new Map(
+    pages.flatMap(({ path }) => {
+      const twin = german.pathOf(path);
+      return twin === path ? [] : [[path, twin] as const, [twin, path] as const];
+    }),
+  );
   const asset = (name: string): string =>
     `${site.prefix}/docs/assets/${name}?v=${assets.get(name)?.version}`;
-  const frame: Frame = { site, navigation, pages, asset };
-  const entries = once(() => searchEntries(pages));
-  const search = once(async () => createSearch(await entries()));
+  const frame: Frame = { site, navigation, pages, twins, asset };
+  const germanFrame: Frame = {
+    ...frame,
+    site: german,
+    navigation: germanNavigation,
+    pages: pagesOf(germanNavigation),
+  };
+  const searches = [searchOf(frame), searchOf(germanFrame)];
   const resources = new Map<string, (language: string) => Resource | Promise<Resource>>([
     ...[...assets].map(([name, one]) => [`/docs/assets/${name}`, () => one] as const),
-    ...pages.flatMap((page) => [
-      [page.path, once(() => createResource(HTML, renderPage(frame, page)))] as const,
-      [
-        `${page.path}.md`,
-        byLanguage((language) => createResource(MARKDOWN, markdownPage(site, page, { language }))),
-      ] as const,
-    ]),
-    ['/llms.txt', once(() => createResource(TEXT, llmsIndex(site, navigation)))],
+    ...pages.flatMap((page) => pageResources(frame, page)),
+    ...germanPages.flatMap((page) => pageResources(germanFrame, page)),
+    ['/llms.txt', once(() => createResource(TEXT, llmsIndex(site, navigation, germanPages)))],
     [
       '/llms-full.txt',
       byLanguage((language) => createResource(TEXT, llmsFull(site, pages, language))),
     ],
-    [
-      '/docs/search.json',
-      once(async () => {
-        const index = { base: site.prefix, entries: await entries() };
-        return createResource(JSON_TYPE, JSON.stringify(index));
-      }),
-    ],
+    ...searches.map(({ path, index }) => [`${path}.json`, index] as const),
   ]);
   return {
     resources,
-    searchResults: async (query) => {
+    searchResults: new Map(searches.map(({ path, results }) => [path, results])),
+    notFound: once(() => createResource(HTML, renderPage(frame, notFoundPage(site)))),
+  };
+}
+
+/** The page, and its Markdown with samples in each language. */
+function pageResources(
+  frame: Frame,
+  page: Page,
+): (readonly [string, (language: string) => Resource])[] {
+  return [
+    [page.path, once(() => createResource(HTML, renderPage(frame, page)))],
+    [
+      `${page.path}.md`,
+      byLanguage((language) =>
+        createResource(MARKDOWN, markdownPage(frame.site, page, { language })),
+      ),
+    ],
+  ];
+}
+
+/** The search over the pages of a language: its index for browsers, and its page of results. */
+function searchOf(frame: Frame): {
+  readonly path: string;
+  readonly index: () => Promise<Resource>;
+  readonly results: (query: string) => Promise<Resource>;
+} {
+  const { site, pages } = frame;
+  const entries = once(() => searchEntries(pages));
+  const search = once(async () => createSearch(await entries()));
+  return {
+    path: searchPathOf(site),
+    index: once(async () => {
+      const index = { base: site.prefix, entries: await entries() };
+      return createResource(JSON_TYPE, JSON.stringify(index));
+    }),
+    results: async (query) => {
       const page = searchPage(site, await search(), query.slice(0, QUERY_MAX_CHARACTERS));
       return createResource(HTML, renderPage(frame, page), false);
     },
-    notFound: once(() => createResource(HTML, renderPage(frame, notFoundPage(site)))),
   };
 }
 

@@ -7,6 +7,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { EVENT_API_VERSION, PERSONAL_EVENT_FIELDS } from '../../core/events.ts';
+import type { Language } from '../../core/language.ts';
 import { COMMAND, PACKAGE_NAME, tarballOf } from '../../client/package-name.ts';
 import { PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX } from '../../core/page.ts';
 import { listFields } from '../openapi/webhooks.ts';
@@ -35,18 +36,30 @@ export function guidePage(
   return { path, title, description, content: () => [...readGuide(site, file), ...after()] };
 }
 
+/** The file of the guide with this path. */
+export function guideFileOf(path: string): string {
+  return `${path === '/docs' ? 'introduction' : path.replace('/docs/', '')}.md`;
+}
+
 const FACT = /\{\{(\w+)\}\}/g;
 /** The argument may hold path parameters in braces. */
 const DIRECTIVE = /^\{\{(\w+) ?(.*)\}\}$/gm;
 
+/** It comes before all others that show requests. */
+const FIRST = 'quickstart.md';
+
 function readGuide(site: Site, file: string): Block[] {
-  const source = readFileSync(join(import.meta.dirname, 'guides', file), 'utf8');
   const facts = factsOf(site);
-  const text = source.replaceAll(FACT, (match, name: string) => facts[name] ?? match);
-  const directives = makeDirectives(site);
-  // `split` by an expression with two groups yields text, name, argument, text, name, …
-  return text.split(DIRECTIVE).flatMap((part, index, parts) => {
-    if (index % 3 === 0) return part.trim() === '' ? [] : [site.markdown.block(part.trim())];
+  const partsIn = (language: Language): string[] =>
+    readSource(language, file)
+      .replaceAll(FACT, (match, name: string) => facts[name] ?? match)
+      // With two groups, this yields text, name, argument, text, name, …
+      .split(DIRECTIVE);
+  const directives = makeDirectives(site, { showsAll: file === FIRST });
+  const english = partsIn('en');
+  return partsIn(site.language).flatMap((part, index, parts) => {
+    if (index % 3 === 0)
+      return part.trim() === '' ? [] : [site.markdown.block(part.trim(), english[index])];
     if (index % 3 === 2) return [];
     const directive = directives[part];
     if (!directive) throw new Error(`guides/${file}: nothing is called ${part}`);
@@ -54,7 +67,20 @@ function readGuide(site: Site, file: string): Block[] {
   });
 }
 
-function factsOf({ apiUrl }: Site): Readonly<Record<string, string>> {
+/**
+ * Reads the text of a guide. Code has one source: where the English text has a block of it, the
+ * German one has `{{code}}`.
+ */
+function readSource(language: Language, file: string): string {
+  const read = (name: string): string =>
+    readFileSync(join(import.meta.dirname, 'guides', name), 'utf8');
+  const english = read(file);
+  if (language === 'en') return english;
+  const blocks = english.match(/^```[\s\S]*?^```$/gm) ?? [];
+  return read(join(language, file)).replaceAll(/^\{\{code\}\}$/gm, () => blocks.shift() ?? '');
+}
+
+function factsOf({ apiUrl, language }: Site): Readonly<Record<string, string>> {
   return {
     api_url: apiUrl,
     client_package: PACKAGE_NAME,
@@ -62,7 +88,7 @@ function factsOf({ apiUrl }: Site): Readonly<Record<string, string>> {
     client_tarball: tarballOf(version),
     page_limit_default: String(PAGE_LIMIT_DEFAULT),
     page_limit_max: String(PAGE_LIMIT_MAX),
-    personal_fields: listFields(PERSONAL_EVENT_FIELDS),
+    personal_fields: listFields(PERSONAL_EVENT_FIELDS, language),
     event_version: EVENT_API_VERSION,
   };
 }

@@ -5,8 +5,11 @@ import { html, trusted, type Html } from './html.ts';
 import { slugOf } from './slug.ts';
 
 export interface MarkdownRenderer {
-  /** Renders a text with its headings. Headings get ids from their words. */
-  block(text: string): Block;
+  /**
+   * Renders a text with its headings. Headings get ids from their words, or from those of the
+   * English text, so that a link to a part of a page holds in every language.
+   */
+  block(text: string, english?: string): Block;
   /** Renders a text without headings. */
   html(text: string): Html;
   /** Renders one line, without a paragraph around it. */
@@ -14,10 +17,10 @@ export interface MarkdownRenderer {
 }
 
 /**
- * Links that begin with `/` lead to this service, so `prefix` precedes them. HTML in a text is
- * shown as it is written.
+ * Links that begin with `/` lead to this service: `addressOf` makes an address of such a path. HTML
+ * in a text is shown as it is written.
  */
-export function createMarkdown(prefix: string): MarkdownRenderer {
+export function createMarkdown(addressOf: (path: string) => string): MarkdownRenderer {
   /** The headings that are still to be rendered. */
   let headings: Heading[] = [];
   const marked = new Marked({ gfm: true });
@@ -31,7 +34,8 @@ export function createMarkdown(prefix: string): MarkdownRenderer {
         return `${codeHtml(null, text, lang).html}\n`;
       },
       link({ href, tokens }) {
-        const target = href.startsWith('/') ? prefix + href : href;
+        const [path = '', ...hash] = href.split(/(?=#)/);
+        const target = href.startsWith('/') ? addressOf(path) + hash.join('') : href;
         const content = trusted(this.parser.parseInline(tokens));
         return html`<a href="${target}">${content}</a>`.html;
       },
@@ -49,13 +53,17 @@ export function createMarkdown(prefix: string): MarkdownRenderer {
       },
     },
   });
-  const render = (text: string): Html => {
-    headings = headingsOf(text);
+  const render = (text: string, listed: readonly Heading[]): Html => {
+    headings = [...listed];
     return trusted(marked.parse(text, { async: false }));
   };
   return {
-    block: (text) => ({ render: () => render(text), markdown: text, headings: headingsOf(text) }),
-    html: render,
+    block: (text, english = text) => {
+      const ids = headingsOf(english).map(({ id }) => id);
+      const listed = headingsOf(text).map((one, index) => ({ ...one, id: ids[index] ?? one.id }));
+      return { render: () => render(text, listed), markdown: text, headings: listed };
+    },
+    html: (text) => render(text, headingsOf(text)),
     inline: (text) => trusted(marked.parseInline(text, { async: false })),
   };
 }

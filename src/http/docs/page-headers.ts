@@ -9,11 +9,13 @@ export function pageHeaders({
   formAction,
   hostOrigins = [],
   asked = [],
+  hasFonts = false,
 }: {
   readonly formAction: "'self'" | "'none'";
   readonly hostOrigins?: readonly string[];
   /** Origins of which the page asks whether they answer. */
   readonly asked?: readonly string[];
+  readonly hasFonts?: boolean;
 }): RequestHandler {
   return securityHeaders({
     contentSecurityPolicy: {
@@ -23,6 +25,7 @@ export function pageHeaders({
         'script-src': ["'self'"],
         'style-src': ["'self'"],
         'img-src': ["'self'"],
+        ...(hasFonts ? { 'font-src': ["'self'"] } : {}),
         'connect-src': ["'self'", ...asked],
         'base-uri': ["'none'"],
         'form-action': [formAction],

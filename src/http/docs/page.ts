@@ -1,5 +1,6 @@
 /** What pages are made of, and what they know of the service. */
 import type { Deprecation } from '../../core/deprecation.ts';
+import type { Language } from '../../core/language.ts';
 import type { oas31 } from 'zod-openapi';
 import type { Block } from './block.ts';
 import type { MarkdownRenderer } from './markdown.ts';
@@ -7,6 +8,10 @@ import type { Reference } from './reference/operations.ts';
 
 /** What is the same for all pages. */
 export interface Site {
+  /** The language of the pages. */
+  readonly language: Language;
+  /** The path of an English page in that language, or the same if there is no such page. */
+  readonly pathOf: (path: string) => string;
   /** The path of PUBLIC_URL, which precedes every path of the service; '' without one. */
   readonly prefix: string;
   /** The service's public URL, without a slash at its end. */
@@ -30,8 +35,8 @@ export interface Page {
   readonly description: string;
   /** Wide pages have code beside the text instead of a table of contents. */
   readonly isWide?: boolean;
-  /** Only for readers of samples in this language, where all pages are together. */
-  readonly language?: string;
+  /** Only for readers of samples in these languages, where all pages are together. */
+  readonly languages?: readonly string[];
   /** Whether it tells of earlier versions only. */
   readonly isHistory?: boolean;
   /** Makes the content below the title. */

@@ -1,18 +1,21 @@
 /** All pages, and the navigation that leads to them. */
 import type { oas31 } from 'zod-openapi';
 import type { Deprecation } from '../../core/deprecation.ts';
+import type { Language } from '../../core/language.ts';
 import { BASE_PATH } from '../api/exchange.ts';
-import { guidePage } from './guides.ts';
+import { germanPathOf } from './german.ts';
+import { guideFileOf, guidePage } from './guides.ts';
 import { createMarkdown } from './markdown.ts';
 import type { NavigationEntry, NavigationGroup, NavigationLink, Page, Site } from './page.ts';
 import { changelogPage } from './pages/changelog-page.ts';
 import { errorsPage } from './pages/errors-page.ts';
 import { versionsPage } from './pages/versions-page.ts';
+import { DEFAULT_LANGUAGE } from './samples/languages.ts';
 import { eventsPage } from './reference/events.ts';
 import { referenceIndex } from './reference/index-page.ts';
-import { objectNames, objectPage } from './reference/object-page.ts';
+import { objectPage } from './reference/object-page.ts';
 import { operationPage } from './reference/operation-page.ts';
-import { readReference } from './reference/operations.ts';
+import { objectNames, readReference } from './reference/operations.ts';
 
 export interface SiteOptions {
   readonly publicUrl: string;
@@ -24,11 +27,14 @@ export interface SiteOptions {
   readonly deprecation: Deprecation | null;
 }
 
-export function createSite(options: SiteOptions): Site {
+export function createSite(options: SiteOptions, language: Language = 'en'): Site {
   const { publicUrl, document } = options;
   const url = publicUrl.replace(/\/+$/, '');
   const prefix = new URL(url).pathname.replace(/\/+$/, '');
+  const pathOf = language === 'de' ? germanPathOf : (path: string) => path;
   return {
+    language,
+    pathOf,
     prefix,
     publicUrl: url,
     apiUrl: url + BASE_PATH,
@@ -36,20 +42,19 @@ export function createSite(options: SiteOptions): Site {
     deprecation: options.deprecation,
     document,
     reference: readReference(document),
-    markdown: createMarkdown(prefix),
+    markdown: createMarkdown((path) => prefix + pathOf(path)),
   };
 }
 
-/** The page is about one language. */
-function inLanguage(language: string, { page }: NavigationLink): NavigationLink {
-  return { page: { ...page, language } };
+/** The page is about one language. Who reads no language in particular has the first library. */
+function inLanguages(languages: readonly string[], { page }: NavigationLink): NavigationLink {
+  return { page: { ...page, languages } };
 }
 
 /** The navigation, with every page in it. */
 export function navigationOf(site: Site): NavigationGroup[] {
   const guide = (path: string, title: string, description: string): NavigationLink => {
-    const file = `${path === '/docs' ? 'introduction' : path.replace('/docs/', '')}.md`;
-    return { page: guidePage(site, { path, title, description, file }) };
+    return { page: guidePage(site, { path, title, description, file: guideFileOf(path) }) };
   };
   return [
     {
@@ -91,13 +96,16 @@ export function navigationOf(site: Site): NavigationGroup[] {
           'How many requests are allowed, and what a 429 says.',
         ),
         { page: errorsPage(site) },
-        guide(
-          '/docs/client',
-          'Client library',
-          'Call the API from JavaScript and TypeScript, with types, paging and retries.',
+        inLanguages(
+          [DEFAULT_LANGUAGE, 'javascript'],
+          guide(
+            '/docs/client',
+            'Client library',
+            'Call the API from JavaScript and TypeScript, with types, paging and retries.',
+          ),
         ),
-        inLanguage(
-          'python',
+        inLanguages(
+          ['python'],
           guide(
             '/docs/python',
             'Python library',
@@ -125,6 +133,28 @@ export function navigationOf(site: Site): NavigationGroup[] {
           'Receive, verify, handle duplicates and retries, test, send again.',
         ),
         { page: eventsPage(site) },
+      ],
+    },
+    {
+      title: 'Recipes',
+      entries: [
+        guide('/docs/nightly', 'Synchronize every night', 'A job that copies what has changed.'),
+        guide(
+          '/docs/low-score',
+          'Assign practice automatically',
+          'A receiver that assigns a practice after a conversation that went badly.',
+        ),
+        guide(
+          '/docs/joiners-and-leavers',
+          'Joiners and leavers',
+          'Invite and remove members from the list of an HR system or LMS.',
+        ),
+        guide(
+          '/docs/automation-tools',
+          'Zapier, Make and n8n',
+          'Verify webhooks in a tool without a server of your own.',
+        ),
+        guide('/docs/power-bi', 'Power BI and Excel', 'Read results page by page, or from a CSV.'),
       ],
     },
     { title: 'Reference', entries: referenceEntries(site) },

@@ -7,7 +7,7 @@ import { v1 } from '../../routers/routers.ts';
 import { describedHeaders, PARAMETERS, type DescribedEndpoint } from './headers.ts';
 import { describeApi, describeTags, SECURITY_SCHEMES } from './info.ts';
 import { describeOperation, type SharedComponents } from './operation.ts';
-import { problem } from './problems.ts';
+import { entryProblem, problem } from '../../core/problem-shapes.ts';
 import { closeObjects, mapValues, openObjects, tidySchema } from './schemas.ts';
 import { describeWebhooks, withDataByType } from './webhooks.ts';
 import { BASE_PATH } from '../api/exchange.ts';
@@ -61,7 +61,7 @@ function describe(publicUrl: string, version: DescribedVersion): oas31.OpenAPIOb
   });
   const shapes: Readonly<Record<string, oas31.SchemaObject>> = {
     ...(generated.components?.schemas as Record<string, oas31.SchemaObject>),
-    Problem: shapeOf(problem),
+    ...componentsOf(problem),
   };
   const shared: SharedComponents = { schemas: {}, examples: {} };
   const paths = describePaths(endpoints, generated.paths ?? {}, shared, publicUrl);
@@ -73,6 +73,8 @@ function describe(publicUrl: string, version: DescribedVersion): oas31.OpenAPIOb
     openapi: '3.1.0',
     info: describeApi(`${publicUrl}/docs`),
     servers: [{ url: publicUrl + BASE_PATH }],
+    // Every operation needs a key. Deliveries say that they do not.
+    security: [{ ApiKey: [] }],
     tags: describeTags([...endpoints.map(({ tag }) => tag), 'Events']),
     paths,
     webhooks: events.webhooks,
@@ -91,9 +93,9 @@ function describe(publicUrl: string, version: DescribedVersion): oas31.OpenAPIOb
   };
 }
 
-/** Makes the schema of one shape, as it is in responses. */
-function shapeOf(shape: z.ZodType): oas31.SchemaObject {
-  return createSchema(shape, { io: 'output' }).schema as oas31.SchemaObject;
+/** Makes the schemas of a shape that has an id and of those in it, as they are in responses. */
+function componentsOf(shape: z.ZodType): Readonly<Record<string, oas31.SchemaObject>> {
+  return createSchema(shape, { io: 'output' }).components as Record<string, oas31.SchemaObject>;
 }
 
 function describePaths(
@@ -123,6 +125,7 @@ function describePaths(
  */
 function nameShapes(endpoints: readonly Endpoint[]): string[] {
   const shapes = new Map<string, z.ZodType>();
+  const problems = { EntryProblem: entryProblem, Problem: problem };
   const add = (name: string, shape: z.ZodType): void => {
     if ((shapes.get(name) ?? shape) !== shape) throw new Error(`two shapes are called ${name}`);
     shapes.set(name, shape);
@@ -133,8 +136,9 @@ function nameShapes(endpoints: readonly Endpoint[]): string[] {
     if (item && itemName) add(itemName, item);
     add(outputName, output);
   }
+  for (const [name, shape] of Object.entries(problems)) add(name, shape);
   for (const [id, shape] of shapes) shape.register(z.globalRegistry, { ...shape.meta(), id });
-  return [...shapes.keys(), 'Problem'];
+  return [...shapes.keys()];
 }
 
 function itemOf(output: z.ZodType): z.ZodType | null {

@@ -21,9 +21,10 @@ export const PARAMETERS = {
     description:
       'Makes it safe to repeat the call: within 24 hours the same key with the same body returns ' +
       'the first response again without repeating the action. What may not be shown any more is ' +
-      'left out. Use a UUID, for instance.',
-    schema: { type: 'string', minLength: 1, maxLength: 100 },
-    example: '5f0c9a1e-3c53-4a0b-9d57-6f1f6c3f0a11',
+      'left out. Use a new UUID for each action, for instance. An empty one counts as none.',
+    // Postman and others fill the header in with the example, or with a placeholder without one,
+    // and would send it with every call as the same key. Only a default stops them.
+    schema: { type: 'string', maxLength: 100, default: '' },
   },
   IfNoneMatch: {
     name: 'If-None-Match',
@@ -54,7 +55,9 @@ const HEADERS = {
     example: '0193a1b2-7c4d-7e5f-8a6b-1c2d3e4f5a6b',
   },
   'RateLimit-Limit': {
-    description: 'Requests per minute: the tighter of the two limits of the key and of the team.',
+    description:
+      'Requests per minute: the tighter of the two limits of the key and of the team. Without a ' +
+      'valid key, the limit of the address.',
     required: true,
     schema: { type: 'integer', format: 'int32', minimum: 0 },
     example: 120,

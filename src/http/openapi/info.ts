@@ -18,6 +18,9 @@ const TAGS: Readonly<Record<string, string>> = {
     'Deals and objections synchronized from the CRM, read-only. Connections are set up in the ' +
     'app.',
   Webhooks: 'Webhook endpoints and their deliveries.',
+  Sandbox:
+    'A team to rehearse on, which only test keys reach (`svck_test_…`). Everything else works ' +
+    'there as in a live team.',
   Events: 'What happened: the events that webhook endpoints receive.',
 };
 

@@ -96,10 +96,10 @@ A query parameter that an operation does not know is no error. The header
 const IDEMPOTENCY = `
 ## Idempotency
 
-Every POST accepts the header \`Idempotency-Key\`, a text of up to 100 characters. Within 24
-hours, the same key with the same body returns the first response again, with
-\`Idempotency-Replayed: true\`, and the action is not repeated. So after a timeout or a 503, repeat
-the call with the same key.
+Every POST accepts the header \`Idempotency-Key\`, a text of up to 100 characters; an empty one
+counts as none. Within 24 hours, the same key with the same body returns the first response again,
+with \`Idempotency-Replayed: true\`, and the action is not repeated. So after a timeout or a 503,
+repeat the call with the same key.
 
 - A repeated call shows emails only while \`member_detail_enabled\` is on, and only until the
   member's invitation ends. It shows a \`secret\` only to the API key that made the first call, and
@@ -126,7 +126,8 @@ const RATE_LIMITS = `
 A key may make 120 requests per minute. All keys of a team together may make as many as
 \`rate_limit_per_min\` in \`GET /me\`. Every response has the headers \`RateLimit-Limit\`,
 \`RateLimit-Remaining\` and \`RateLimit-Reset\` (in seconds). They describe the tighter of the two
-limits. Above a limit the response is 429 \`rate_limited\` with \`Retry-After\`.
+limits; without a valid key, that of the caller's address. Above a limit the response is 429
+\`rate_limited\` with \`Retry-After\`.
 
 A team may send 60 invitations per hour.
 `;

@@ -43,7 +43,6 @@ export function describeOperation(
     description: `${endpoint.description}\n\n${needed}${alsoNeeded}${ending}`,
     ...(deprecated ? { deprecated: true } : {}),
     tags: [endpoint.tag],
-    security: [{ ApiKey: [] }],
     'x-required-scope': scope,
     parameters: [...describeParameters(endpoint, generated), ...requestHeaders(endpoint)],
     ...describeBody(endpoint, generated, shared),

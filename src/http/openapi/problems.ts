@@ -1,93 +1,23 @@
 import type { oas31 } from 'zod-openapi';
-import { z } from 'zod';
-import { CATALOG_KINDS } from '../../core/catalog-kinds.ts';
-import { insufficientScope, PROBLEMS, ProblemError, type ProblemCode } from '../../core/problem.ts';
+import {
+  insufficientScope,
+  PROBLEMS,
+  ProblemError,
+  unknownId,
+  type ProblemCode,
+} from '../../core/problem.ts';
+import { API_CODES, entryProblem, type EntryProblem } from '../../core/problem-shapes.ts';
 import type { Endpoint } from '../../routers/endpoints.ts';
-import { TEST_SCOPES } from '../../core/scopes.ts';
-import { knownText } from '../../core/shapes.ts';
 import { refTo } from './schemas.ts';
 import { stillRunning } from '../api/idempotency.ts';
 import { problemBody } from '../api/problem-response.ts';
 import { rateLimited } from '../api/rate-limited.ts';
 
-/** `forbidden` occurs only in the tRPC API. A key that lacks a scope gets `insufficient_scope`. */
-const CODES = (Object.keys(PROBLEMS) as readonly ProblemCode[]).filter(
-  (code) => code !== 'forbidden',
-);
 const REQUEST_ID = '0193a1b2-7c4d-7e5f-8a6b-1c2d3e4f5a6b';
-
-const fieldError = z.object({
-  path: z.string().meta({
-    description: 'Where the value was, for instance `body.title` or `query.limit`.',
-    examples: ['body.title'],
-  }),
-  message: z.string().meta({ description: 'What is wrong with it, in English.' }),
-  code: z
-    .string()
-    .meta({ description: 'The kind of fault, for programs.', examples: ['invalid_type'] }),
-});
-
-/** The error body. v1 may add codes, so `code` is not a closed enum. */
-export const problem = z
-  .object({
-    type: z.url().meta({
-      description: 'A stable identifier, and the page that explains the code. Match on `code`.',
-    }),
-    title: z.string().meta({
-      description: 'What happened, in the language of `Accept-Language` (`de` or `en`).',
-    }),
-    status: z.int().min(400).max(599).meta({ description: 'Repeats the HTTP status.' }),
-    code: knownText(CODES).meta({
-      description: 'Stable and never localized. Treat an unknown one by its status.',
-      examples: [...CODES],
-    }),
-    request_id: z.uuid().meta({
-      description: 'Also in the header `X-Request-Id`. Name it when you contact support.',
-    }),
-    detail: z
-      .string()
-      .optional()
-      .meta({ description: 'An English explanation for the developer. Never with 500 or 503.' }),
-    errors: z.array(fieldError).optional().meta({
-      description:
-        'What is wrong with the input, 20 faults at most. Always with `validation_error`.',
-    }),
-    more_errors: z.literal(true).optional().meta({
-      description: 'There are more faults than `errors` lists. Only with `validation_error`.',
-    }),
-    field: z
-      .string()
-      .optional()
-      .meta({
-        description:
-          'The field at fault, if there is only one. With `validation_error`, and with ' +
-          '`not_found` for an id in the body.',
-      }),
-    dimension: knownText(CATALOG_KINDS)
-      .optional()
-      .meta({ description: 'The catalog dimension at fault. Only with `kombination_ungueltig`.' }),
-    id: z.string().optional().meta({
-      description:
-        'The id that is unknown or not visible. Only with `kombination_ungueltig`, and not always.',
-    }),
-    required_scope: knownText(TEST_SCOPES)
-      .optional()
-      .meta({ description: 'The scope that the key lacks. Only with `insufficient_scope`.' }),
-    retry_after: z
-      .int()
-      .min(0)
-      .optional()
-      .meta({
-        description:
-          'Seconds to wait, as the header `Retry-After`. With `rate_limited`, and with ' +
-          '`conflict` only while a call with the same `Idempotency-Key` is still running.',
-      }),
-  })
-  .meta({ description: 'Why a request was refused, as in RFC 9457.' });
 
 /** The codes that an operation can respond with, by HTTP status in ascending order. */
 export function codesByStatus(endpoint: Endpoint): ReadonlyMap<number, readonly ProblemCode[]> {
-  const pairs = CODES.filter((code) => endpoint.errors.includes(code)).flatMap((code) =>
+  const pairs = API_CODES.filter((code) => endpoint.errors.includes(code)).flatMap((code) =>
     statusesOf(code, endpoint).map((status) => ({ status, code })),
   );
   const grouped = Map.groupBy(
@@ -141,6 +71,13 @@ function sample(
         }),
         component: code,
       };
+    case 'batch_refused':
+      return {
+        error: new ProblemError(code, {
+          entries: [{ index: 1, problem: sampleEntryProblem(endpoint) }],
+        }),
+        component: null,
+      };
     case 'rate_limited':
       return { error: rateLimited({ limit: 120, resetS: 17 }, 'key'), component: code };
     case 'conflict':
@@ -155,6 +92,17 @@ function sample(
         component: endpoint.causes[code] === undefined ? code : null,
       };
   }
+}
+
+/** Of an entry of a batch that names an unknown member. */
+function sampleEntryProblem(endpoint: Endpoint): EntryProblem {
+  const context = {
+    publicUrl: '',
+    language: 'en',
+    requestId: REQUEST_ID,
+    route: endpoint,
+  } as const;
+  return entryProblem.parse(problemBody(unknownId('member_id'), context));
 }
 
 const BAD_REQUEST_DETAILS: Readonly<Record<number, string>> = {

@@ -97,8 +97,9 @@ export function describeDelivery(type: EventType): string {
 }
 
 /** `a`, `b` and `c`. */
-export function listFields(names: readonly string[]): string {
-  return new Intl.ListFormat('en-GB').format(names.map((name) => `\`${name}\``));
+export function listFields(names: readonly string[], language: 'en' | 'de' = 'en'): string {
+  const list = new Intl.ListFormat(language === 'en' ? 'en-GB' : language);
+  return list.format(names.map((name) => `\`${name}\``));
 }
 
 /**

@@ -15,6 +15,7 @@ from team_customer_client import (
     ApiError,
     AsyncClient,
     AsyncPagedList,
+    BatchRefusedError,
     Client,
     ConflictError,
     HttpTransport,
@@ -23,6 +24,7 @@ from team_customer_client import (
     Response,
     ValidationError,
 )
+from team_customer_client.models import AssignmentCreate
 
 requests: list[str] = []
 http = HttpTransport()
@@ -145,6 +147,27 @@ def change_assignments() -> None:
         require(error.code == "not_found" and error.status == 404, "gone")
 
 
+def create_many() -> None:
+    right: AssignmentCreate = {
+        "member_id": "mem_01jc4f3x",
+        "title": "Practise objections",
+        "situation_id": "sit_cold",
+        "personality_id": "per_calm",
+        "industry_id": "ind_saas",
+        "due_date": date(2026, 12, 1),
+    }
+    unknown: AssignmentCreate = {**right, "member_id": "nobody"}
+    made = client.assignments.create_batch(assignments=[right, unknown])
+    first, second = made["results"]
+    require(made["created"] == 1 and first["assignment"] is not None, "one of two")
+    require(second["problem"] is not None and second["problem"]["code"] == "not_found", "the other")
+    try:
+        client.assignments.create_batch(assignments=(right, unknown), all_or_none=True)
+        raise AssertionError("a wrong entry was accepted")
+    except BatchRefusedError as error:
+        require([one["index"] for one in error.problem["entries"]] == [1], "all or none")
+
+
 def change_cases() -> None:
     key = f"one-case-{os.environ['MODE']}"
 
@@ -207,6 +230,7 @@ def change_members() -> None:
 
 read_everything()
 change_assignments()
+create_many()
 change_cases()
 change_webhooks()
 change_members()

@@ -1,7 +1,7 @@
 /**
  * What a CRM provider implements. To add a provider:
  *  1. write `<name>.ts` in this folder, with `defineProvider`;
- *  2. add its line to `registry.ts`;
+ *  2. add its line to `registry.ts`, and its name to `core/vocabularies.ts`;
  *  3. write its fake server, `test/support/crm/<name>.ts`.
  * Every name, input shape and enum derives from the registry, and `test/features/crm-provider-*`
  * runs over all registered providers.
@@ -9,12 +9,13 @@
  * A provider file is loaded by every process. Packages are large, so `open` imports them.
  */
 import { z } from 'zod';
+import type { DealOutcome } from '../../../core/vocabularies.ts';
 import { providerError } from './errors.ts';
 
 /** A deal in our terms. Texts are what the CRM gave; money is exact decimal text. */
 export interface ProviderDeal {
   readonly externalId: string;
-  readonly outcome: 'open' | 'won' | 'lost';
+  readonly outcome: DealOutcome;
   readonly title: string | null;
   /** As `decimalOf` returns it. */
   readonly amount: string | null;

@@ -1,4 +1,5 @@
 import { invalidField } from '../../../core/problem.ts';
+import type { CrmProvider } from '../../../core/vocabularies.ts';
 import { withEndingLists } from './answers.ts';
 import { hubspot } from './hubspot.ts';
 import { pipedrive } from './pipedrive.ts';
@@ -8,7 +9,7 @@ import type { ClientOptions, Provider, ProviderClient } from './provider.ts';
 export const PROVIDERS = {
   hubspot,
   pipedrive,
-} satisfies Record<string, Provider>;
+} satisfies Record<CrmProvider, Provider>;
 
 export type ProviderName = keyof typeof PROVIDERS;
 

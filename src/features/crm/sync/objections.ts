@@ -4,17 +4,18 @@
  */
 import { Tokenizer } from 'htmlparser2';
 import type { Language } from '../../../core/language.ts';
+import type { ObjectionCategory } from '../../../core/vocabularies.ts';
 import { cut } from '../providers/values.ts';
 import { OBJECTION_MAX_CHARACTERS } from '../rules.ts';
 
 export interface ObjectionText {
-  readonly category: string;
+  readonly category: ObjectionCategory;
   readonly text: string;
   readonly lang: Language;
 }
 
 /** The first match counts; without one the category is `other`. */
-const CATEGORIES: readonly (readonly [string, RegExp])[] = [
+const CATEGORIES: readonly (readonly [ObjectionCategory, RegExp])[] = [
   ['budget', /budget|no money|funding|kein geld|haushalt/i],
   ['price', /pric|cost|expensive|cheap|discount|preis|teuer|kosten|günstig|rabatt/i],
   [

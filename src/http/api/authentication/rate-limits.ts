@@ -1,4 +1,7 @@
-/** The rate limit that the headers of a response show: the tighter one of the key and the team. */
+/**
+ * The rate limit that the headers of a response show: the tighter one of the key and the team, or
+ * that of the address without a valid key.
+ */
 export interface RateState {
   readonly limit: number;
   readonly remaining: number;

@@ -1,9 +1,13 @@
 // @ts-nocheck -- runs in the browser; the project's types are those of Node.
-// What the pages do beyond being read: language tabs, buttons that copy, the reader's key in the
-// samples, and search. All of it is loaded after the page, and no page needs it to be read.
+// What the pages do beyond being read: language tabs, buttons that copy, the reader's key in
+// samples, the theme, and search. All of it is loaded after the page, and no page needs it to be
+// read.
+import { watchContents } from './contents.js';
 import { holdKey, keyInUse, onKey } from './key.js';
 import { start as startSoftNavigation } from './soft-navigation.js';
+import { start as startTheme } from './theme.js';
 import { prepareTry } from './try.js';
+import { words } from './words.js';
 
 /** Gives the samples of a page, or of a part that has been loaded later, their functions. */
 export function prepare(root) {
@@ -12,7 +16,10 @@ export function prepare(root) {
   for (const form of root.querySelectorAll('[data-key-form]')) prepareKeyForm(form);
   showKey(root);
   showCurrent(root.querySelector('#menu'));
+  watchContents(root);
   if (root.querySelector('form.try')) prepareTry(root);
+  for (const button of root.querySelectorAll('.theme')) startTheme(button);
+  for (const input of root.querySelectorAll('#search')) prepareSearch(input);
 }
 
 /** Scrolls to the page's entry. With `scrollIntoView`, Chrome's next press of Tab begins there. */
@@ -82,24 +89,43 @@ function uniqueId(kind) {
 
 // Buttons that copy.
 
+const COPY = 'M7.5 7.5h9v9h-9zM12.5 7.5v-4h-9v9h4';
+const COPIED = 'm4.5 10.5 4 4 7-9';
+const NOT_ALLOWED = 'M5 5l10 10M15 5 5 15';
+
 function addCopyButton(pre) {
   const button = document.createElement('button');
   button.type = 'button';
   button.className = 'copy';
-  button.textContent = 'Copy';
+  const icon = svgElement('svg', { viewBox: '0 0 20 20', 'aria-hidden': 'true' });
+  icon.append(svgElement('path', {}));
+  button.append(icon);
   button.addEventListener('click', () => void copy(pre.textContent, button));
+  showState(button, words().copy, COPY);
   pre.after(button);
 }
 
 async function copy(text, button) {
   try {
     await navigator.clipboard.writeText(text);
-    button.textContent = 'Copied';
+    showState(button, words().copied, COPIED);
   } catch {
     // Only a page over https or on localhost may write to the clipboard.
-    button.textContent = 'Not allowed';
+    showState(button, words().notAllowed, NOT_ALLOWED);
   }
-  setTimeout(() => (button.textContent = 'Copy'), 1500);
+  setTimeout(() => showState(button, words().copy, COPY), 1500);
+}
+
+function showState(button, name, path) {
+  button.setAttribute('aria-label', name);
+  button.title = name;
+  button.querySelector('path').setAttribute('d', path);
+}
+
+function svgElement(name, attributes) {
+  const element = document.createElementNS('http://www.w3.org/2000/svg', name);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  return element;
 }
 
 // The reader's key.
@@ -128,21 +154,24 @@ onKey((key) => {
 
 // Search.
 
-const searchInput = document.getElementById('search');
-searchInput.addEventListener('focus', loadSearch, { once: true });
-if (document.activeElement === searchInput) loadSearch();
+function prepareSearch(input) {
+  input.addEventListener('focus', () => loadSearch(input), { once: true });
+  if (document.activeElement === input) loadSearch(input);
+}
+
 document.addEventListener('keydown', (event) => {
   const isTyping = event.target.closest('input, textarea, select, [contenteditable]');
   const isSlash = event.key === '/' && !isTyping;
   const isPalette = event.key === 'k' && (event.ctrlKey || event.metaKey);
   if (!isSlash && !isPalette) return;
   event.preventDefault();
-  searchInput.focus();
-  searchInput.select();
+  const input = document.getElementById('search');
+  input.focus();
+  input.select();
 });
 
-function loadSearch() {
-  void import('./search-box.js').then(({ start }) => start(searchInput));
+function loadSearch(input) {
+  void import('./search-box.js').then(({ start }) => start(input));
 }
 
 prepare(document);

@@ -2,6 +2,7 @@
 // Results below the search field while the reader types: a combobox with a list. Without it, the
 // form leads to a page of results.
 import { createSearch, excerpt } from './search.js';
+import { words } from './words.js';
 
 const LIMIT = 8;
 
@@ -10,7 +11,7 @@ export async function start(input) {
   list.id = 'search-results';
   list.className = 'search-results';
   list.setAttribute('role', 'listbox');
-  list.setAttribute('aria-label', 'Results');
+  list.setAttribute('aria-label', words().results);
   list.hidden = true;
   input.after(list);
   input.setAttribute('role', 'combobox');
@@ -84,6 +85,6 @@ function nothing() {
   item.className = 'nothing';
   item.setAttribute('role', 'option');
   item.setAttribute('aria-disabled', 'true');
-  item.textContent = 'Nothing found';
+  item.textContent = words().nothing;
   return item;
 }

@@ -37,11 +37,16 @@ function isOurs(event, link) {
 /** Resolves with whether the page has been exchanged. */
 async function visit(address, prepare) {
   const loaded = await load(address);
-  const frame = loaded?.querySelector('.frame');
-  if (!frame) return false;
+  if (!loaded?.querySelector('.frame')) return false;
+  const page = document.documentElement;
+  // In another language, what is around the content is another, too.
+  const first = loaded.documentElement.lang === page.lang ? '.language' : '.bar';
+  page.lang = loaded.documentElement.lang;
   document.title = loaded.title;
-  document.querySelector('.frame').replaceWith(document.adoptNode(frame));
-  prepare(document.querySelector('.frame'));
+  for (const part of [first, '.frame']) {
+    document.querySelector(part).replaceWith(document.adoptNode(loaded.querySelector(part)));
+    prepare(document.querySelector(part));
+  }
   return true;
 }
 

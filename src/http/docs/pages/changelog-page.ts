@@ -4,20 +4,33 @@ import type { Page, Site } from '../page.ts';
 
 const FILE = join(import.meta.dirname, '../../../../CHANGELOG.md');
 
-/** The changelog of the project, without its title. */
+const INTRODUCTION = `
+What changed for customers in each release, newest first: the API, then its clients and this
+documentation, then the admin page and the calls of the app. Within \`v1\` the API only grows: new
+fields, new routes, new event types.
+`.trim();
+
+/** What the sections for other readers begin with. */
+const OTHERS = /^(?:Operators|Contributors)/;
+
+/** The changelog of the project, without its title and without what is not for customers. */
 export function changelogPage(site: Site): Page {
   return {
     path: '/docs/changelog',
     title: 'Changelog',
     description: 'What changed in each release, newest first.',
     isHistory: true,
-    content: () => [
-      site.markdown.block(
-        readFileSync(FILE, 'utf8')
-          .replace(/^# .*\n/, '')
-          .replaceAll(/^## \[(.*?)\]/gm, '## $1')
-          .trim(),
-      ),
-    ],
+    content: () => [site.markdown.block(`${INTRODUCTION}\n\n${forCustomers()}`)],
   };
+}
+
+function forCustomers(): string {
+  const [, ...releases] = readFileSync(FILE, 'utf8').split(/^## /m);
+  return releases
+    .map((release) => {
+      const [title = '', ...sections] = release.split(/^### /m);
+      const shown = sections.filter((section) => !OTHERS.test(section));
+      return [`## ${title.replace(/^\[(.*?)\]/, '$1')}`, ...shown].join('### ').trim();
+    })
+    .join('\n\n');
 }

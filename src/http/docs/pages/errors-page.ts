@@ -5,73 +5,94 @@
 import { PROBLEMS, type ProblemCode } from '../../../core/problem.ts';
 import type { Language } from '../../../core/language.ts';
 import { block, heading, type Block } from '../block.ts';
-import { guidePage } from '../guides.ts';
+import { guideFileOf, guidePage } from '../guides.ts';
 import { html, withCode, type Html } from '../html.ts';
+import { tableHtml } from '../markdown.ts';
 import type { Page, Site } from '../page.ts';
+import { WORDS } from '../words.ts';
 
-export function errorsPage(site: Site): Page {
-  const guide = {
-    path: '/docs/errors',
-    file: 'errors.md',
-    title: 'Errors',
-    description: 'How errors look, and every code with its cause and what to do.',
-  };
+const PATH = '/docs/errors';
+
+const ENGLISH = {
+  title: 'Errors',
+  description: 'How errors look, and every code with its cause and what to do.',
+};
+
+export function errorsPage(site: Site, texts = ENGLISH): Page {
+  const guide = { ...texts, path: site.pathOf(PATH), file: guideFileOf(PATH) };
+  const { language } = site;
   return guidePage(site, guide, () => {
     const codes = Object.keys(PROBLEMS) as ProblemCode[];
-    return [heading(2, 'All codes', 'all-codes'), overview(codes), ...codes.map(describeProblem)];
+    return [
+      heading(2, WORDS[language].allCodes, 'all-codes'),
+      overview(codes, language),
+      ...codes.map((code) => describeProblem(code, language)),
+    ];
   });
 }
 
-function overview(codes: readonly ProblemCode[]): Block {
-  const items = codes.map(
-    (code) =>
-      html`<li>
-        <a href="#${code}"><span class="status">${PROBLEMS[code].status}</span> ${code}</a>
-      </li> `,
-  );
+function overview(codes: readonly ProblemCode[], language: Language): Block {
+  const words = WORDS[language];
   return block(
     () =>
-      html`<ul class="names codes">
-        ${items}
-      </ul>`,
+      tableHtml(
+        html`<tr>
+          <th scope="col">${words.status}</th>
+          <th scope="col">${words.code}</th>
+          <th scope="col">${words.title}</th>
+        </tr>`,
+        codes.map(
+          (code) =>
+            html`<tr>
+              <td class="status">${PROBLEMS[code].status}</td>
+              <td>
+                <a href="#${code}"><code>${code}</code></a>
+              </td>
+              <td>${PROBLEMS[code].title[language]}</td>
+            </tr>`,
+        ),
+      ),
     '',
   );
 }
 
-const LABELS: Record<Language, { readonly cause: string; readonly remedy: string }> = {
-  en: { cause: 'Cause', remedy: 'What to do' },
-  de: { cause: 'Ursache', remedy: 'Abhilfe' },
-};
-
-function describeProblem(code: ProblemCode): Block {
+/** English readers see both languages: `title` is German unless they ask for English. */
+function describeProblem(code: ProblemCode, language: Language): Block {
   const { status, title, cause, remedy } = PROBLEMS[code];
+  const words = WORDS[language];
+  const languages: readonly Language[] = language === 'en' ? ['en', 'de'] : ['de'];
   return {
     render: () =>
       html`<section class="problem" id="${code}">
         <h3>
           <a href="#${code}"><code>${code}</code></a> <span class="status">${status}</span>
         </h3>
-        <div class="languages">${inLanguage(code, 'en')} ${inLanguage(code, 'de')}</div>
+        <div class="languages">${languages.map((one) => inLanguage(code, one))}</div>
       </section> `,
-    markdown: [
-      `### ${code}`,
-      `Status ${status}, “${title.en}” (German: „${title.de}“).`,
-      `- Cause: ${cause.en}`,
-      `- What to do: ${remedy.en}`,
-    ].join('\n\n'),
+    markdown: ({ hasAllPages = false }) =>
+      hasAllPages
+        ? `- \`${code}\` (${status}): ${cause[language]} ${remedy[language]}`
+        : [
+            `### ${code}`,
+            language === 'en'
+              ? `Status ${status}, “${title.en}” (German: „${title.de}“).`
+              : `Status ${status}, „${title.de}“.`,
+            `- ${words.cause}: ${cause[language]}`,
+            `- ${words.remedy}: ${remedy[language]}`,
+          ].join('\n\n'),
     headings: [{ level: 3, id: code, text: code }],
   };
 }
 
 function inLanguage(code: ProblemCode, language: Language): Html {
   const { title, cause, remedy } = PROBLEMS[code];
-  const labels = LABELS[language];
+  const words = WORDS[language];
   return html`<div lang="${language}">
     <p class="title">${title[language]}</p>
     <dl>
-      <dt>${labels.cause}</dt>
+      <dt>${words.cause}</dt>
       <dd>${withCode(cause[language])}</dd>
-      <dt>${labels.remedy}</dt>
+      <dt>${words.remedy}</dt>
       <dd>${withCode(remedy[language])}</dd>
     </dl>
   </div> `;

@@ -3,6 +3,7 @@ import { excerpt, type Found } from '../assets/search.js';
 import { block, type Block } from '../block.ts';
 import { html } from '../html.ts';
 import type { Page, Site } from '../page.ts';
+import { WORDS } from '../words.ts';
 
 const LIMIT = 30;
 
@@ -10,25 +11,33 @@ const LIMIT = 30;
 export type Search = (query: string, limit: number) => readonly Found[];
 
 export function searchPage(site: Site, search: Search, query: string): Page {
+  const words = WORDS[site.language];
   return {
-    path: '/docs/search',
-    title: 'Search',
-    description: 'Search the documentation.',
+    path: searchPathOf(site),
+    title: words.search,
+    description: `${words.searchLabel}.`,
     content: () => [results(site, search, query)],
   };
 }
 
-function results({ prefix }: Site, search: Search, query: string): Block {
+/** Each language has a search of its own. */
+export function searchPathOf({ language }: Site): string {
+  return language === 'en' ? '/docs/search' : `/docs/${language}/search`;
+}
+
+function results(site: Site, search: Search, query: string): Block {
+  const { prefix } = site;
+  const words = WORDS[site.language];
   const found = search(query, LIMIT);
-  const count = found.length === LIMIT ? `The best ${LIMIT} results` : `Results: ${found.length}`;
+  const count = found.length === LIMIT ? words.best(LIMIT) : words.results(found.length);
   return block(
     () =>
-      html`<form class="search-page" action="${prefix}/docs/search">
-          <label for="query">Search for</label>
+      html`<form class="search-page" action="${prefix}${searchPathOf(site)}">
+          <label for="query">${words.searchFor}</label>
           <input id="query" type="search" name="q" value="${query}" />
-          <button type="submit">Search</button>
+          <button type="submit">${words.search}</button>
         </form>
-        <p>${query.trim() === '' ? 'Enter one or more words.' : count}</p>
+        <p>${query.trim() === '' ? words.searchHint : count}</p>
         <ol class="results">
           ${found.map(
             (entry) =>

@@ -2,7 +2,7 @@
 import type { oas31 } from 'zod-openapi';
 import { EVENT_TYPES, EVENTS, isEventType } from '../../../core/events.ts';
 import { describeDelivery } from '../../openapi/webhooks.ts';
-import { codeBlock, heading, type Block } from '../block.ts';
+import { codeBlock, heading, repeated, type Block } from '../block.ts';
 import type { Page, Site } from '../page.ts';
 import { jsonText } from '../samples/literals.ts';
 import { fieldList, fieldsOf } from './fields.ts';
@@ -69,6 +69,7 @@ function describeEvent(site: Site, type: string): Block[] {
     heading(2, type, type),
     site.markdown.block(`${EVENTS[type].trigger} ${describeDelivery(type)}`),
     fieldList(site, type, fieldsOf(data, false)),
-    codeBlock('Body', jsonText(example), 'json'),
+    // The fields have examples, and the guide shows a whole body.
+    ...repeated([codeBlock('Body', jsonText(example), 'json')]),
   ];
 }

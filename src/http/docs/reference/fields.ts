@@ -3,7 +3,7 @@ import type { oas31 } from 'zod-openapi';
 import { block, type Block } from '../block.ts';
 import { html, type Html } from '../html.ts';
 import type { Site } from '../page.ts';
-import { nameOfRef, resolve } from './operations.ts';
+import { nameOfRef, objectNames, resolve } from './operations.ts';
 import { pathOfObject } from './paths.ts';
 
 type Schema = oas31.SchemaObject;
@@ -16,15 +16,18 @@ export interface Field {
   readonly required: boolean | null;
   /** If it is not the description of the schema. */
   readonly description?: string;
+  /** Whether it is part of a body that the caller writes. */
+  readonly isWritten?: boolean;
 }
 
-/** The fields of an object. With `marksRequired` each says whether it must be sent. */
-export function fieldsOf(schema: Schema, marksRequired: boolean): Field[] {
+/** The fields of an object. Each of one that the caller writes says whether it must be sent. */
+export function fieldsOf(schema: Schema, isWritten: boolean): Field[] {
   const required = new Set(schema.required ?? []);
   return Object.entries(schema.properties ?? {}).map(([name, one]) => ({
     name,
     schema: one as Schema,
-    required: marksRequired || !required.has(name) ? required.has(name) : null,
+    required: isWritten || !required.has(name) ? required.has(name) : null,
+    isWritten,
   }));
 }
 
@@ -35,15 +38,20 @@ export function fieldsOf(schema: Schema, marksRequired: boolean): Field[] {
 export function fieldList(site: Site, place: string, fields: readonly Field[]): Block {
   return block(
     () => html`<dl class="fields">${fields.map((field) => fieldHtml(site, place, field))}</dl>`,
-    fields.map((field) => fieldMarkdown(site, field, '')).join('\n'),
+    fieldsText(site, fields),
   );
+}
+
+/** The list as Markdown. `hasExamples`: with the examples of the fields. */
+export function fieldsText(site: Site, fields: readonly Field[], hasExamples = true): string {
+  return fields.map((field) => fieldMarkdown(site, field, { indent: '', hasExamples })).join('\n');
 }
 
 function fieldHtml(site: Site, place: string, field: Field): Html {
   const schema = resolve<Schema>(site.document, field.schema);
   const id = `${place}-${field.name}`;
   const text = describe(schema, field);
-  const children = childrenOf(field);
+  const children = childrenOf(site, field);
   return html`<div>
     <dt id="${id}">
       <code>${field.name}</code> <span class="type">${typeHtml(site, field.schema)}</span>
@@ -60,14 +68,19 @@ function fieldHtml(site: Site, place: string, field: Field): Html {
   </div>`;
 }
 
-function fieldMarkdown(site: Site, field: Field, indent: string): string {
+function fieldMarkdown(
+  site: Site,
+  field: Field,
+  { indent, hasExamples }: { readonly indent: string; readonly hasExamples: boolean },
+): string {
   const schema = resolve<Schema>(site.document, field.schema);
   const required = requirement(field)?.html.replaceAll(/<[^>]*>/g, '');
   const about = [typeText(field.schema), ...(required === undefined ? [] : [required])].join(', ');
-  const text = describe(schema, field).replaceAll(/\s+/g, ' ').trim();
+  const text = describe(schema, field, hasExamples).replaceAll(/\s+/g, ' ').trim();
   const line = `${indent}- \`${field.name}\` (${about})${text === '' ? '' : `: ${text}`}`;
-  const children = childrenOf(field);
-  return [line, ...children.map((child) => fieldMarkdown(site, child, `${indent}  `))].join('\n');
+  const children = childrenOf(site, field);
+  const deeper = { indent: `${indent}  `, hasExamples };
+  return [line, ...children.map((child) => fieldMarkdown(site, child, deeper))].join('\n');
 }
 
 function requirement({ required }: Field): Html | null {
@@ -78,18 +91,21 @@ function requirement({ required }: Field): Html | null {
 }
 
 /** The description with what else the schema says: values, bounds, default, example. */
-function describe(schema: Schema, field: Field): string {
+function describe(schema: Schema, field: Field, hasExamples = true): string {
   const base = field.description ?? schema.description ?? '';
   const [example] = (schema.examples ?? []) as unknown[];
   const isShort = example !== undefined && JSON.stringify(example).length < 45;
   const values = knownValues(schema, base);
+  // Bounds mean something to who writes a text: not to who reads it, and ids are copied.
+  const isOwnText = field.isWritten === true && !/(?:^|_)id$/.test(field.name);
+  const hasBounds = isOwnText && !base.includes(' characters');
   const facts = [
     values,
-    base.includes(' characters') || /(?:^|_)id$/.test(field.name) ? null : boundsOf(schema),
+    hasBounds ? boundsOf(schema) : null,
     schema.default === undefined || emptyArray(schema.default)
       ? null
       : `Default: \`${JSON.stringify(schema.default)}\`.`,
-    isShort && values === null
+    hasExamples && isShort && values === null
       ? `Example: \`${typeof example === 'string' ? example : JSON.stringify(example)}\`.`
       : null,
   ].filter((fact) => fact !== null);
@@ -111,28 +127,35 @@ function emptyArray(value: unknown): boolean {
   return Array.isArray(value) && value.length === 0;
 }
 
-/** Other bounds are in the descriptions. */
-function boundsOf({ minLength, maxLength }: Schema): string | null {
-  return maxLength === undefined ? null : `${minLength ?? 0} to ${maxLength} characters.`;
+/** Other bounds are in the descriptions, and the form of a date needs none. */
+function boundsOf({ minLength, maxLength, format }: Schema): string | null {
+  return maxLength === undefined || format?.startsWith('date')
+    ? null
+    : `${minLength ?? 0} to ${maxLength} characters.`;
 }
 
 /** The fields of an object, or of those in an array. None for objects with a page of their own. */
-function childrenOf({ schema: one, required }: Field): Field[] {
-  if (nameOfRef(one) !== null) return [];
-  const schema = one as Schema;
-  const items = schema.items as Schema | oas31.ReferenceObject | undefined;
-  if (items !== undefined)
-    return nameOfRef(items) === null ? fieldsOf(items as Schema, required !== null) : [];
-  return fieldsOf(schema, required !== null);
+function childrenOf(site: Site, { schema: one, isWritten = false }: Field): Field[] {
+  const { items, anyOf } = one as Schema;
+  const [object = one] = [items, ...(anyOf ?? [])].filter((part) => part !== undefined);
+  const name = nameOfRef(object);
+  if (name !== null && hasPage(site, name)) return [];
+  return fieldsOf(resolve<Schema>(site.document, object), isWritten);
+}
+
+/** Whether an object has a page of its own. Those that only callers send have none. */
+function hasPage({ reference }: Site, name: string): boolean {
+  return objectNames(reference).includes(name);
 }
 
 /** `string or null`, `array of Assignment`, with links to the pages of objects. */
 function typeHtml(site: Site, schema: Schema | oas31.ReferenceObject): Html {
   const name = nameOfRef(schema);
-  if (name !== null) return html`<a href="${site.prefix}${pathOfObject(name)}">${name}</a>`;
+  if (name !== null && hasPage(site, name))
+    return html`<a href="${site.prefix}${pathOfObject(name)}">${name}</a>`;
   const { items } = schema as Schema;
   const itemName = nameOfRef(items as object | undefined);
-  if (itemName !== null)
+  if (itemName !== null && hasPage(site, itemName))
     return html`array of <a href="${site.prefix}${pathOfObject(itemName)}">${itemName}</a>`;
   return html`${typeText(schema)}`;
 }

@@ -3,7 +3,7 @@ import { block, heading, repeated, type Block } from '../block.ts';
 import { html } from '../html.ts';
 import type { Page, Site } from '../page.ts';
 import { slugOf } from '../slug.ts';
-import { objectNames } from './object-page.ts';
+import { objectNames } from './operations.ts';
 import { operationList } from './operation-list.ts';
 import { pathOfObject, REFERENCE_PATH } from './paths.ts';
 
@@ -20,7 +20,7 @@ export function referenceIndex(site: Site): Page {
     title: 'API reference',
     description: 'All operations by resource, and all objects.',
     content: () => [
-      site.markdown.block(`${INTRODUCTION}\n\n\`\`\`\n${site.apiUrl}\n\`\`\``),
+      ...repeated([site.markdown.block(`${INTRODUCTION}\n\n\`\`\`\n${site.apiUrl}\n\`\`\``)]),
       ...tags.flatMap(({ name, description }) => [
         heading(2, name, slugOf(name)),
         site.markdown.block(description),

@@ -4,16 +4,8 @@ import type { Page, Site } from '../page.ts';
 import { jsonText } from '../samples/literals.ts';
 import { fieldList, fieldsOf } from './fields.ts';
 import { operationList } from './operation-list.ts';
-import { itemNameOf, type Operation, type Reference } from './operations.ts';
+import { itemNameOf, type Operation } from './operations.ts';
 import { pathOfObject } from './paths.ts';
-
-/** The objects that operations return. A page of a list counts as its entries. */
-export function objectNames({ operations }: Reference): string[] {
-  const names = operations.map(
-    (operation) => itemNameOf(operation.success) ?? operation.success.name,
-  );
-  return [...new Set([...names, 'Problem'])];
-}
 
 export function objectPage(site: Site, name: string): Page {
   const { schemas, operations } = site.reference;
@@ -31,7 +23,7 @@ export function objectPage(site: Site, name: string): Page {
         intro: schema.description === undefined ? [] : [site.markdown.block(schema.description)],
         beside: [example(site, name, returning)],
         rest: [
-          heading(2, 'Fields', 'fields'),
+          ...repeated([heading(2, 'Fields', 'fields')]),
           fieldList(site, 'field', fieldsOf(schema, false)),
           ...repeated(usedBy(site, returning)),
         ],

@@ -1,12 +1,21 @@
 /** The page of one operation. */
-import { block, codeBlock, columns, heading, repeated, type Block } from '../block.ts';
+import {
+  block,
+  briefly,
+  codeBlock,
+  columns,
+  fence,
+  heading,
+  repeated,
+  type Block,
+} from '../block.ts';
 import { html } from '../html.ts';
 import { tableHtml } from '../markdown.ts';
 import type { Page, Site } from '../page.ts';
 import { jsonText } from '../samples/literals.ts';
 import { sampleRequest } from '../samples/sample-request.ts';
 import { requestTabs } from '../samples/sample-tabs.ts';
-import { fieldList, fieldsOf } from './fields.ts';
+import { fieldList, fieldsOf, fieldsText } from './fields.ts';
 import { methodBadge } from './operation-list.ts';
 import { itemNameOf, type Operation, type OperationError, type Parameter } from './operations.ts';
 import { pathOfObject, pathOfOperation } from './paths.ts';
@@ -22,15 +31,16 @@ export function operationPage(site: Site, operation: Operation): Page {
     content: () =>
       columns({
         intro: [address(operation), site.markdown.block(operation.description)],
-        beside: [...samples(site, operation), ...tryForm(site, operation)],
+        beside: [...samples(site, operation), ...tryForm(site, operation), ...answer(operation)],
         rest: [
-          ...parameterList(site, operation, 'path', 'Path parameters'),
+          // The path names them.
+          ...repeated(parameterList(site, operation, 'path', 'Path parameters')),
           ...parameterList(site, operation, 'query', 'Query parameters'),
           ...body(site, operation),
           ...repeated(parameterList(site, operation, 'header', 'Headers')),
           ...response(site, operation),
-          ...repeated(errors(site, operation.errors)),
         ],
+        below: repeated(errors(site, operation.errors)),
       }),
   };
 }
@@ -40,26 +50,35 @@ function address({ method, path, scope, isDeprecated }: Operation): Block {
   const needed =
     scope === null ? html`Needs no scope.` : html`Needs the scope <code>${scope}</code>.`;
   const ending = isDeprecated ? html` <strong class="deprecated">Deprecated.</strong>` : null;
+  const name = `\`${method} ${path}\``;
+  const scopeText = scope === null ? 'Needs no scope.' : `Needs the scope \`${scope}\`.`;
+  const end = isDeprecated ? ['**Deprecated.**'] : [];
   return block(
     () =>
-      html`<p class="address">${methodBadge(method)} <code>${path}</code></p>
+      html`<p class="address">
+          ${methodBadge(method)} <code>${path}</code> <a class="try-link" href="#try">Try it</a>
+        </p>
         <p class="scope">${needed}${ending}</p>`,
-    [
-      `\`${method} ${path}\``,
-      scope === null ? 'Needs no scope.' : `Needs the scope \`${scope}\`.`,
-      ...(isDeprecated ? ['**Deprecated.**'] : []),
-    ].join('\n\n'),
+    ({ hasAllPages = false }) => [name, scopeText, ...end].join(hasAllPages ? ' ' : '\n\n'),
   );
 }
 
+/** Who reads all pages knows from the guides how to send a request, and sees only its body. */
 function samples(site: Site, operation: Operation): Block[] {
-  const { success } = operation;
+  const request = sampleRequest(operation, site);
+  const body = request.body === null ? '' : fence(jsonText(request.body), 'json');
   return [
-    heading(2, 'Request', 'request'),
-    requestTabs(sampleRequest(operation, site)),
-    ...repeated([codeBlock(`Response ${success.status}`, jsonText(success.example), 'json')]),
+    ...repeated([heading(2, 'Request', 'request')]),
+    briefly(requestTabs(request, site.language), body),
   ];
 }
+
+function answer({ success }: Operation): Block[] {
+  return repeated([codeBlock(`Response ${success.status}`, jsonText(success.example), 'json')]);
+}
+
+/** The same in each list that has pages. The guide about them tells it. */
+const PAGING = new Set(['cursor', 'limit']);
 
 function parameterList(
   site: Site,
@@ -75,14 +94,18 @@ function parameterList(
       required,
       description,
     }));
-  return fields.length === 0
-    ? []
-    : [heading(2, title, `${wanted}-parameters`), fieldList(site, wanted, fields)];
+  if (fields.length === 0) return [];
+  const own = fields.filter(({ name }) => !PAGING.has(name));
+  const brief = own.length === 0 ? '' : `## ${title}\n\n${fieldsText(site, own)}`;
+  const list = fieldList(site, wanted, fields);
+  return [...repeated([heading(2, title, `${wanted}-parameters`)]), briefly(list, brief)];
 }
 
 function body(site: Site, { body: one }: Operation): Block[] {
   if (one === null) return [];
-  return [heading(2, 'Body', 'body'), fieldList(site, 'body', fieldsOf(one.schema, true))];
+  const fields = fieldsOf(one.schema, true);
+  const list = briefly(fieldList(site, 'body', fields), fieldsText(site, fields, false));
+  return [heading(2, 'Body', 'body'), list];
 }
 
 function response(site: Site, { success }: Operation): Block[] {
@@ -93,7 +116,11 @@ function response(site: Site, { success }: Operation): Block[] {
   const description = `${success.status}: ${success.description}`;
   const intro = site.markdown.block(`${description} The body is ${text}.`);
   const fields = fieldList(site, 'response', fieldsOf(success.schema, false));
-  return [heading(2, 'Response', 'response'), intro, ...repeated([fields])];
+  return [
+    ...repeated([heading(2, 'Response', 'response')]),
+    briefly(intro, `Response ${description.replace(' Done.', '')} ${text}.`),
+    ...repeated([fields]),
+  ];
 }
 
 function errors(site: Site, list: readonly OperationError[]): Block[] {

@@ -188,3 +188,11 @@ function readErrors(
 function fail(message: string): never {
   throw new Error(`The OpenAPI document: ${message}`);
 }
+
+/** The objects that operations return. A page of a list counts as its entries. */
+export function objectNames({ operations }: Reference): string[] {
+  const names = operations.map(
+    (operation) => itemNameOf(operation.success) ?? operation.success.name,
+  );
+  return [...new Set([...names, 'Problem'])];
+}

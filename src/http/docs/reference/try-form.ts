@@ -7,10 +7,15 @@ import { jsonText } from '../samples/literals.ts';
 import { sampleRequest } from '../samples/sample-request.ts';
 import type { Operation, Parameter } from './operations.ts';
 
+/** The rows of a longer body are scrolled. */
+const BODY_MAX_ROWS = 8;
+
 export function tryForm(site: Site, operation: Operation): Block[] {
   const { method, path, parameters, isDeprecated } = operation;
   const { body, isIdempotent } = sampleRequest(operation, site);
   const fields = parameters.filter(({ place }) => place !== 'header');
+  const needed = fields.filter(({ required }) => required);
+  const optional = fields.filter(({ required }) => !required);
   const warning = method === 'GET' ? 'reads data' : 'changes data';
   const form = (): Html =>
     html`<form
@@ -31,13 +36,23 @@ export function tryForm(site: Site, operation: Operation): Block[] {
           required
           data-key-input
         />
-        ${fields.map(parameterField)} ${body === null ? null : bodyField(jsonText(body))}
+        ${needed.map(parameterField)} ${optionalFields(optional)}
+        ${body === null ? null : bodyField(jsonText(body))}
         <button type="submit" disabled>Send ${method}</button>
         <div class="answer" role="status"></div>
       </form>
       <p class="no-script">Trying it here needs JavaScript. The samples above do the same.</p>`;
   // Not for programs: they have the samples.
   return [block(heading(2, 'Try it', 'try').render, ''), block(form, '')];
+}
+
+/** They are folded: the reader looks for the button first. */
+function optionalFields(parameters: readonly Parameter[]): Html | null {
+  if (parameters.length === 0) return null;
+  return html`<details>
+    <summary>Optional parameters (${parameters.length})</summary>
+    ${parameters.map(parameterField)}
+  </details>`;
 }
 
 /** Path parameters begin with their examples. Query parameters are optional, so they are empty. */
@@ -60,6 +75,11 @@ function parameterField({ name, place, required, example }: Parameter): Html {
 
 function bodyField(json: string): Html {
   return html`<label for="try-body">Body</label>
-    <textarea id="try-body" name="body" rows="${json.split('\n').length}" spellcheck="false">
+    <textarea
+      id="try-body"
+      name="body"
+      rows="${Math.min(json.split('\n').length, BODY_MAX_ROWS)}"
+      spellcheck="false"
+    >
 ${json}</textarea>`;
 }

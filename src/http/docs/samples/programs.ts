@@ -12,6 +12,8 @@ export interface Program {
   /** The id of its language. */
   readonly id: string;
   readonly file: string;
+  /** If it is not that of the language. */
+  readonly label?: string;
   /** How a reader starts it. */
   readonly command?: string;
 }
@@ -36,13 +38,34 @@ export const READERS: readonly Program[] = [
   { id: 'ruby', file: 'read_all.rb' },
 ];
 
+const TYPESCRIPT = { id: 'javascript', label: 'TypeScript' };
+
+/** What people build, by the name in a guide. The first one is shown to all other languages. */
+export const PROGRAMS = {
+  nightly: [
+    { ...TYPESCRIPT, file: 'nightly.ts', command: 'node nightly.ts' },
+    { id: 'python', file: 'nightly.py', command: 'python3 nightly.py' },
+  ],
+  'low-score': [
+    { ...TYPESCRIPT, file: 'low-score.ts', command: 'node low-score.ts' },
+    { id: 'python', file: 'low_score.py', command: 'python3 low_score.py' },
+  ],
+  members: [{ id: 'python', file: 'sync_members.py', command: 'python3 sync_members.py' }],
+  'code-step': [
+    { id: 'javascript', file: 'code-step.js' },
+    { id: 'python', file: 'code_step.py' },
+  ],
+  export: [{ id: 'python', file: 'export_csv.py', command: 'python3 export_csv.py' }],
+} as const satisfies Readonly<Record<string, readonly Program[]>>;
+
 export function programSamples(programs: readonly Program[], apiUrl: string): Sample[] {
-  return programs.map(({ id, file, command }) => {
+  return programs.map(({ id, file, label: ownLabel, command }) => {
     const language = LANGUAGES.find((one) => one.id === id);
     if (language === undefined) throw new Error(`no language ${id}`);
     const { label, grammar } = language;
     const code = readExample(file).replaceAll(EXAMPLE_URL, apiUrl);
-    return { id, label, grammar, code, file, ...(command === undefined ? {} : { command }) };
+    const shown = { id, label: ownLabel ?? label, grammar, code, file };
+    return command === undefined ? shown : { ...shown, command };
   });
 }
 

@@ -1,0 +1,136 @@
+/** What is around the texts of the pages, in the languages in which there are pages. */
+import type { Language } from '../../core/language.ts';
+import type { Scope } from '../../core/scopes.ts';
+
+type Theme = 'system' | 'light' | 'dark';
+
+export interface Words {
+  /** The name in the titles of windows, which differ by language. */
+  readonly site: string;
+  readonly skip: string;
+  readonly menu: string;
+  readonly documentation: string;
+  readonly search: string;
+  readonly searchLabel: string;
+  readonly searchFor: string;
+  readonly searchHint: string;
+  readonly best: (count: number) => string;
+  readonly results: (count: number) => string;
+  readonly theme: string;
+  readonly themes: Readonly<Record<Theme, string>>;
+  readonly onThisPage: string;
+  readonly neighbours: string;
+  readonly previous: string;
+  readonly next: string;
+  readonly asMarkdown: string;
+  readonly response: string;
+  readonly body: string;
+  readonly delivery: string;
+  readonly run: string;
+  readonly sampleLanguage: string;
+  readonly key: { readonly label: string; readonly text: string };
+  readonly scope: string;
+  readonly allows: string;
+  readonly status: string;
+  readonly code: string;
+  readonly title: string;
+  readonly cause: string;
+  readonly remedy: string;
+  readonly allCodes: string;
+}
+
+export const WORDS: Readonly<Record<Language, Words>> = {
+  en: {
+    site: 'Team Customer API',
+    skip: 'Skip to content',
+    menu: 'Menu',
+    documentation: 'Documentation',
+    search: 'Search',
+    searchLabel: 'Search the documentation',
+    searchFor: 'Search for',
+    searchHint: 'Enter one or more words.',
+    best: (count) => `The best ${count} results`,
+    results: (count) => `Results: ${count}`,
+    theme: 'Theme',
+    themes: { system: 'as the system', light: 'light', dark: 'dark' },
+    onThisPage: 'On this page',
+    neighbours: 'Neighbouring pages',
+    previous: 'Previous',
+    next: 'Next',
+    asMarkdown: 'This page as Markdown',
+    response: 'Response',
+    body: 'Body',
+    delivery: 'A delivery',
+    run: 'Run it',
+    sampleLanguage: 'Language',
+    key: {
+      label: 'Your API key',
+      text:
+        'It goes into the samples on these pages. It stays in the memory of this tab: nothing ' +
+        'is stored.',
+    },
+    scope: 'Scope',
+    allows: 'Allows',
+    status: 'Status',
+    code: 'Code',
+    title: 'Title',
+    cause: 'Cause',
+    remedy: 'What to do',
+    allCodes: 'All codes',
+  },
+  de: {
+    site: 'Team Customer API (Deutsch)',
+    skip: 'Zum Inhalt',
+    menu: 'Menü',
+    documentation: 'Dokumentation',
+    search: 'Suche',
+    searchLabel: 'In der Dokumentation suchen',
+    searchFor: 'Suchen nach',
+    searchHint: 'Ein Wort oder mehrere eingeben.',
+    best: (count) => `Die besten ${count} Treffer`,
+    results: (count) => `Treffer: ${count}`,
+    theme: 'Farben',
+    themes: { system: 'wie das System', light: 'hell', dark: 'dunkel' },
+    onThisPage: 'Auf dieser Seite',
+    neighbours: 'Benachbarte Seiten',
+    previous: 'Zurück',
+    next: 'Weiter',
+    asMarkdown: 'Diese Seite als Markdown',
+    response: 'Antwort',
+    body: 'Body',
+    delivery: 'Eine Zustellung',
+    run: 'Starten',
+    sampleLanguage: 'Sprache',
+    key: {
+      label: 'API-Schlüssel',
+      text:
+        'Er erscheint in den Beispielen dieser Seiten und bleibt im Speicher dieses Tabs: Nichts ' +
+        'wird abgelegt.',
+    },
+    scope: 'Scope',
+    allows: 'Erlaubt',
+    status: 'Status',
+    code: 'Code',
+    title: 'Titel',
+    cause: 'Ursache',
+    remedy: 'Abhilfe',
+    allCodes: 'Alle Codes',
+  },
+};
+
+/** What `SCOPE_DESCRIPTIONS` says, in German. */
+export const GERMAN_SCOPES: Readonly<Record<Scope, string>> = {
+  'users:read': 'Mitglieder lesen.',
+  'users:write': 'Mitglieder einladen, ihre Rolle ändern und sie entfernen.',
+  'trainings:read': 'Metadaten von Trainings lesen.',
+  'evaluations:read': 'Bewertungen lesen: Punktzahl, Dimensionen und Tipps, kein Transkript.',
+  'assignments:read': 'Zuweisungen lesen.',
+  'assignments:write': 'Zuweisungen anlegen, ändern und löschen.',
+  'cases:read': 'Fälle des Teams, CRM-Deals und Einwände lesen.',
+  'cases:write': 'Fälle des Teams anlegen, ändern und löschen.',
+  'catalog:read': 'Den Katalog im Rahmen der geltenden Vorgaben lesen.',
+  'analytics:read': 'Zusammengefasste Auswertungen des Teams lesen.',
+  'webhooks:manage':
+    'Webhook-Endpunkte verwalten, Tests senden, Zustellungen auflisten und wiederholen.',
+  'sandbox:write': 'In der Sandbox Ereignisse spielen und sie zurücksetzen. Nur für Testschlüssel.',
+};

@@ -1,0 +1,84 @@
+/** Finds the sentences of the guides that claim something that can be true or false. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { Marked, type Token, type Tokens } from 'marked';
+
+const FOLDER = new URL('../../src/http/docs/guides/', import.meta.url);
+
+/** The names of the guides, without `.md`. */
+export const GUIDES: readonly string[] = readdirSync(FOLDER)
+  .filter((name) => name.endsWith('.md'))
+  .map((name) => name.slice(0, -'.md'.length))
+  .toSorted();
+
+const NUMBERS = 'one two three four five six seven eight nine ten twelve'.split(' ');
+/** Words that allow no exception. */
+const STRICT = (
+  'all always cannot each every exactly must never no nobody none not nothing once only same ' +
+  'twice unless until while within without'
+).split(' ');
+/**
+ * What makes a sentence a claim: a number, something in code marks (a header, a code, a field), or
+ * one of these words. Other sentences explain.
+ */
+const CLAIM = new RegExp(`[0-9\`]|\\b(?:${[...NUMBERS, ...STRICT].join('|')})\\b`, 'i');
+
+/** A sentence that tells the reader what to do begins like this. */
+const VERBS = (
+  'add ask await begin build call combine compare compute deploy do encode fix give handle ' +
+  'ignore keep let make match note put read refuse register repeat rotate see send set start ' +
+  'store take tell to treat use wait write'
+).split(' ');
+const INSTRUCTION = new RegExp(`^(?:then |so )?(?:${VERBS.join('|')}) `, 'i');
+
+/** Returns the claims of a guide, each once, as they are written but on one line. */
+export function claimsOf(guide: string): string[] {
+  return claimsIn(readFileSync(new URL(`${guide}.md`, FOLDER), 'utf8'));
+}
+
+/** Returns the claims of a text in Markdown. */
+export function claimsIn(markdown: string): string[] {
+  // A line that is a directive is no text.
+  const text = markdown.replaceAll(/^\{\{\w+ ?.*\}\}$/gm, '');
+  const sentences = textsOf(new Marked({ gfm: true }).lexer(text)).flatMap(sentencesOf);
+  return [...new Set(sentences.filter(isClaim))];
+}
+
+/** An instruction claims nothing, unless it has a number; nor does a question. */
+function isClaim(sentence: string): boolean {
+  if (!CLAIM.test(sentence) || sentence.endsWith('?')) return false;
+  return !INSTRUCTION.test(sentence) || /\b\d/.test(sentence);
+}
+
+/** The texts of paragraphs, entries of lists, and rows of tables. Other tests run the samples. */
+function textsOf(tokens: readonly Token[]): string[] {
+  return tokens.flatMap((token) => {
+    if (token.type === 'list')
+      return (token as Tokens.List).items.flatMap((item) => textsOf(item.tokens));
+    if (token.type === 'table') return (token as Tokens.Table).rows.map(rowOf);
+    return token.type === 'paragraph' || token.type === 'text' ? [(token as Tokens.Text).text] : [];
+  });
+}
+
+function rowOf(cells: readonly Tokens.TableCell[]): string {
+  return cells.map(({ text }) => text).join(' – ');
+}
+
+/** A point within code marks ends no sentence. */
+function sentencesOf(text: string): string[] {
+  const line = withoutMarks(text);
+  const ends = [...line.matchAll(/`[^`]*`|[.?!] (?=[A-Z`{“"])/g)]
+    .filter(([found]) => !found.startsWith('`'))
+    .map(({ index }) => index + 1);
+  return [0, ...ends]
+    .map((start, index) => line.slice(start, ends[index]).trim())
+    .filter((sentence) => !/^\d\.$/.test(sentence));
+}
+
+/** Removes links, bold and italic marks, and line breaks, so that these may change. */
+export function withoutMarks(text: string): string {
+  return text
+    .replaceAll(/\[([^\]]*)\]\([^)]*\)|\*\*/g, '$1')
+    .replaceAll(/(?<![\w`])_([^_`]+)_(?![\w`])/g, '$1')
+    .replaceAll(/\s+/g, ' ')
+    .trim();
+}

@@ -1,0 +1,375 @@
+// The programs of the guides under "Recipes", each as a reader runs it: on the demo team, with real
+// deliveries. The nightly job has a file of its own.
+import { execFile } from 'node:child_process';
+import { readFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { systemClock } from '../../src/core/clock.ts';
+import { deliveryHeaders, signingKeyOf } from '../../src/delivery/envelope.ts';
+import { BASE_PATH } from '../../src/http/api/exchange.ts';
+import { DEMO_TEAM_ID } from '../../src/seed/demo-team.ts';
+import { demoSeedFile } from '../../src/seed/demo.ts';
+import { startTestApi, type TestApi } from '../support/api.ts';
+import { startDeliveries } from '../support/deliveries.ts';
+import { startLossyProxy } from '../support/lossy-proxy.ts';
+import { describeEvaluation, platformOf, type Platform } from '../support/platform.ts';
+import { findFreePort } from '../support/ports.ts';
+import { SKIPPED } from '../support/python.ts';
+import { startReceiver } from '../support/receiver.ts';
+import { installRecipes, readRecipe, type Recipes } from '../support/recipes.ts';
+import { until } from '../support/until.ts';
+
+const MINUTES = 60_000;
+const run = promisify(execFile);
+
+interface Page<T> {
+  readonly data: readonly T[];
+  readonly next_cursor: string | null;
+}
+interface Assigned {
+  readonly id: string;
+  readonly member_user_id: string;
+  readonly external_ref: { readonly id?: string } | null;
+}
+
+describe.skipIf(SKIPPED !== '')(`the recipes${SKIPPED}`, { timeout: 5 * MINUTES }, () => {
+  let api: TestApi;
+  let recipes: Recipes;
+  let training: Platform;
+  let scoring: Platform;
+  beforeAll(async () => {
+    api = await startTestApi({ seed: demoSeedFile(), allowPrivateTargets: true });
+    await startDeliveries(api, { clock: systemClock });
+    recipes = await installRecipes();
+    training = await platformOf(api, 'training');
+    scoring = await platformOf(api, 'scoring');
+  }, 5 * MINUTES);
+
+  const key = (): string => api.key(DEMO_TEAM_ID, 'demo');
+  const env = (more: Readonly<Record<string, string>> = {}) => ({
+    API_KEY: key(),
+    API_URL: api.base,
+    ...more,
+  });
+  const get = async <T>(path: string): Promise<T> => {
+    const { status, body } = await api.call(key(), 'GET', path);
+    expect(status).toBe(200);
+    return body as T;
+  };
+  const post = async <T>(path: string, body: object): Promise<T> =>
+    (await api.call(key(), 'POST', path, { body })).body as T;
+
+  describe.each([
+    ['TypeScript', 'low-score.ts'],
+    ['Python', 'low_score.py'],
+  ])('assign after a low score: %s', (name, file) => {
+    it('assigns once for each event with a low score', async () => {
+      const port = await findFreePort();
+      const url = `http://localhost:${port}/`;
+      const endpoint = await post<{ id: string; secret: string }>('/webhook-endpoints', {
+        url,
+        events: ['evaluation.completed'],
+      });
+      const remove = () => api.call(key(), 'DELETE', `/webhook-endpoints/${endpoint.id}`);
+      const proxy = await startLossyProxy(api.url);
+      const more = { WEBHOOK_SECRET: endpoint.secret, API_URL: proxy.url + BASE_PATH };
+      const folder = await recipes.makeFolder();
+      const started = await recipes.start(folder, file, env(more), { port });
+      await until(async () => {
+        if (started.child.exitCode !== null) throw new Error(started.output());
+        return (await statusOf(url, '{}', {})) === 400;
+      });
+
+      const score = async (id: string, total: number, fields: object = {}) => {
+        const one = { team_id: DEMO_TEAM_ID, training_id: id, user_id: 'usr_5' };
+        const created_at = new Date(Date.now() - 900_000).toISOString();
+        const finished_at = new Date().toISOString();
+        await training.trainings.end.mutate({ ...one, created_at, finished_at, ...fields });
+        const evaluation = describeEvaluation('demo', id, total, finished_at);
+        await scoring.evaluations.save.mutate({ ...evaluation, team_id: DEMO_TEAM_ID });
+      };
+      const idOf = async (trainingId: string): Promise<string> => {
+        const { data } = await get<Page<{ id: string; data: { training_id: string } }>>(
+          '/events?type=evaluation.completed&limit=50',
+        );
+        return data.find((event) => event.data.training_id === trainingId)?.id ?? '';
+      };
+      const assignedBy = async (eventId: string): Promise<readonly Assigned[]> =>
+        (await get<Page<Assigned>>(`/assignments?external_ref_id=${eventId}`)).data;
+      const attemptsOf = async (eventId: string) => {
+        const path = `/webhook-endpoints/${endpoint.id}/deliveries?event_type=evaluation.completed`;
+        const { data } = await get<Page<{ event_id: string; status: string }>>(path);
+        return data.find((one) => one.event_id === eventId)?.status;
+      };
+
+      await score(`trn_low_${name}`, 41);
+      await score(`trn_high_${name}`, 83);
+      const [low, high] = [await idOf(`trn_low_${name}`), await idOf(`trn_high_${name}`)];
+      await until(
+        async () => (await attemptsOf(low)) === 'ok' && (await attemptsOf(high)) === 'ok',
+      );
+      expect(await assignedBy(high)).toEqual([]);
+      const [made, ...others] = await assignedBy(low);
+      expect(made).toMatchObject({ member_user_id: 'usr_5', external_ref: { id: low } });
+      expect(others).toEqual([]);
+
+      // A practice that went badly, too, leads to no other one.
+      await score(`trn_practice_${name}`, 12, { assignment_id: made?.id ?? '' });
+      const practice = await idOf(`trn_practice_${name}`);
+      await until(async () => (await attemptsOf(practice)) === 'ok');
+      expect(await assignedBy(practice)).toEqual([]);
+
+      // The same delivery twice at once, and when nobody remembers the Idempotency-Key any more.
+      const event = (await get<Page<{ id: string }>>('/events?limit=50')).data.find(
+        ({ id }) => id === low,
+      );
+      const body = JSON.stringify(event);
+      const again = () => statusOf(url, body, signed(low, body, endpoint.secret));
+      expect(await Promise.all([again(), again()])).toEqual([204, 204]);
+      await api.db.pool.query('delete from idempotency_record');
+      expect(await again()).toBe(204);
+      expect(await assignedBy(low)).toHaveLength(1);
+      expect(await statusOf(url, body, signed(low, body, 'whsec_other'))).toBe(400);
+
+      // Two that come together when neither has acted yet.
+      const invented = { ...event, id: `evt_race_${name}` };
+      const racing = JSON.stringify(invented);
+      const race = () => statusOf(url, racing, signed(invented.id, racing, endpoint.secret));
+      const statuses = await Promise.all([race(), race(), race()]);
+      expect(statuses.filter((status) => status !== 204)).toEqual([]);
+      expect(await assignedBy(invented.id)).toHaveLength(1);
+
+      // While the API cannot answer, the delivery is refused, so that it comes again.
+      await proxy.shut();
+      const away = JSON.stringify({ ...event, id: `evt_away_${name}` });
+      expect(await statusOf(url, away, signed('evt_away', away, endpoint.secret))).toBe(500);
+      await remove();
+    });
+  });
+
+  it('joiners and leavers: invites and removes by the file, and can be run again', async () => {
+    const own = await startTestApi({ seed: demoSeedFile() });
+    const folder = await recipes.makeFolder();
+    const listed = async () => {
+      const { body } = await own.call(own.key(DEMO_TEAM_ID, 'demo'), 'GET', '/users?limit=200');
+      return (body as Page<{ email: string; role: string; status: string }>).data;
+    };
+    const file = (rows: readonly string[]) =>
+      writeFile(join(folder, 'people.csv'), `\u{feff}email,role\r\n${rows.join('\r\n')}\r\n`);
+    const sync = async (...args: string[]) => {
+      const variables = { API_KEY: own.key(DEMO_TEAM_ID, 'demo'), API_URL: own.base };
+      const started = await recipes.start(folder, 'sync_members.py', variables, { args });
+      return started.ended;
+    };
+    const before = await listed();
+    const rows = before.map(({ email, role }) => `${email.toUpperCase()},${role}`);
+    const [owner] = before.filter(({ role }) => role === 'owner');
+    const leaver = 'aylin.yilmaz@hansa-vertrieb.example';
+    const without = rows.filter((row) => !row.toLowerCase().startsWith(leaver));
+    expect(without).toHaveLength(rows.length - 1);
+
+    // Nothing to do.
+    await file(rows);
+    expect(await sync()).toMatchObject({ code: 0, output: '' });
+    // Neither the owner nor an address is right in this one.
+    const joiner = 'new.colleague@hansa-vertrieb.example';
+    const kept = without.filter((row) => !row.startsWith(owner?.email.toUpperCase() ?? '-'));
+    await file([...kept, `${joiner},member`, 'no address,member']);
+    const first = await sync();
+    expect(first.output.trim().split('\n')).toEqual([
+      `${leaver} has left`,
+      `${joiner} is invited`,
+      expect.stringMatching(/^no address 422 validation_error: body.email: /),
+    ]);
+    expect(first.code).toBe(1);
+    const after = await listed();
+    expect(after.map(({ email }) => email)).toContain(joiner);
+    expect(after.map(({ email }) => email)).toContain(owner?.email);
+    expect(after.map(({ email }) => email)).not.toContain(leaver);
+
+    // Again: nothing twice.
+    await file([...kept, `${joiner},member`]);
+    expect(await sync()).toMatchObject({ code: 0, output: '' });
+    expect(await listed()).toEqual(after);
+
+    // An empty export, which is a mistake, and one that is meant.
+    await file([]);
+    expect(await sync()).toMatchObject({
+      code: 1,
+      output: expect.stringContaining('add --many'),
+    });
+    expect(await listed()).toEqual(after);
+    const many = await sync('--many');
+    expect(many.output).toContain('last_admin');
+    expect((await listed()).map(({ role }) => role).toSorted()).toEqual(['admin', 'owner']);
+    await own.stop();
+  });
+
+  it('a Code step accepts deliveries of the service, and nothing else', async () => {
+    const receiver = await startReceiver();
+    const { secret, id } = await post<{ id: string; secret: string }>('/webhook-endpoints', {
+      url: `${receiver.url}/catch`,
+      events: ['member.joined'],
+    });
+    await post('/users', { email: 'step@hansa-vertrieb.example' });
+    const [delivery] = await receiver.arrived('/catch');
+    const body = delivery?.body.toString() ?? '';
+    const signature = String(delivery?.headers['svc-signature']);
+    const event = JSON.parse(body) as { id: string; type: string; data: object };
+    const expected = { id: event.id, type: event.type, ...event.data };
+    const old = signed(event.id, body, secret, Date.now() - 301_000)['svc-signature'] ?? '';
+    const inputs = [
+      { body, signature, secret },
+      { body: body.replace('member', 'mumber'), signature, secret },
+      { body, signature, secret: 'whsec_other' },
+      { body, signature: '', secret },
+      { body, signature: old, secret },
+    ];
+    const refusal = 'Not sent by the Team Customer API.';
+    const outcomes = [expected, refusal, refusal, refusal, 'Too old.'];
+    expect(await Promise.all(inputs.map(runJavascriptStep))).toEqual(outcomes);
+    const seen = await Promise.all(inputs.map((input) => runPythonStep(recipes.python, input)));
+    expect(seen).toEqual(outcomes);
+    await api.call(key(), 'DELETE', `/webhook-endpoints/${id}`);
+  });
+
+  it('the export has a row for each scored training', async () => {
+    const folder = await recipes.makeFolder();
+    const { ended } = await recipes.start(folder, 'export_csv.py', env());
+    expect(await ended).toMatchObject({ code: 0, output: '' });
+    const [header = '', ...rows] = (await readFile(join(folder, 'results.csv'), 'utf8'))
+      .trim()
+      .split('\r\n');
+    const names = header.split(',');
+    const results = await allResults();
+    expect(rows.map((row) => row.split(','))).toEqual(
+      results.map((one) =>
+        names.map((name) =>
+          String((name === 'total' ? one.evaluation.score.total : one[name as 'id']) ?? ''),
+        ),
+      ),
+    );
+    expect(rows.length).toBeGreaterThan(200);
+  });
+
+  it('the query of Power BI is one, and asks for what there is', async () => {
+    const text = await readRecipe('results.pq');
+    expect(await parsePowerQuery(text)).toBe('Ok');
+    expect(await parsePowerQuery(text.replace('Headers =', 'Headers'))).toBe('Error');
+    const [, path = ''] = /RelativePath = "([^"]*)"/.exec(text) ?? [];
+    const [, query = ''] = /Query = \[([^\]]*)\]/.exec(text) ?? [];
+    const pairs = [...query.matchAll(/(\w+) = "([^"]*)"/g)].map(([, name = '', value = '']) => [
+      name,
+      value,
+    ]);
+    expect(pairs).toHaveLength(2);
+    const [, list = ''] = /\{("id"[^}]*)\}/.exec(text) ?? [];
+    const columns = [...list.matchAll(/"(\w+)"/g)].map(([, name]) => name);
+    expect(columns.length).toBeGreaterThan(4);
+    let pages = 0;
+    for (let cursor: string | null = ''; cursor !== null; pages += 1) {
+      const search = new URLSearchParams(pairs);
+      // As the text says: `[cursor = cursor]`.
+      if (cursor !== '') search.set('cursor', cursor);
+      const { status, headers, body } = await api.call(key(), 'GET', `/${path}?${search}`);
+      expect([status, headers['svc-ignored-parameters']]).toEqual([200, undefined]);
+      const page = body as Page<Record<string, { score?: { total?: unknown } }>>;
+      for (const one of page.data) {
+        expect(Object.keys(one)).toEqual(expect.arrayContaining(columns));
+        expect(one['evaluation']?.score?.total).toEqual(expect.any(Number));
+      }
+      cursor = page.next_cursor;
+    }
+    expect(pages).toBeGreaterThan(1);
+  });
+
+  interface Result {
+    readonly id: string;
+    readonly evaluation: { readonly score: { readonly total: number | null } };
+  }
+  async function allResults(): Promise<Result[]> {
+    const results: Result[] = [];
+    for (let cursor: string | null = ''; cursor !== null;) {
+      const more: string = cursor === '' ? '' : `&cursor=${cursor}`;
+      const page: Page<Result> = await get(`/evaluations?include=evaluation&limit=200${more}`);
+      results.push(...page.data);
+      cursor = page.next_cursor;
+    }
+    return results;
+  }
+});
+
+/** Posts to a receiver. Returns the status; null without a response. */
+async function statusOf(
+  url: string,
+  body: string,
+  headers: Readonly<Record<string, string>>,
+): Promise<number | null> {
+  const response = await fetch(url, { method: 'POST', body, headers }).catch(() => null);
+  return response?.status ?? null;
+}
+
+function signed(eventId: string, body: string, secret: string, atMs = Date.now()) {
+  const at = new Date(atMs);
+  return deliveryHeaders(body, { keys: [signingKeyOf(secret)], eventId, at });
+}
+
+interface StepInput {
+  readonly body: string;
+  readonly signature: string;
+  readonly secret: string;
+}
+
+/** As Zapier runs a Code step: the body of a function, with `inputData`, which sets `output`. */
+async function runJavascriptStep(inputData: StepInput): Promise<unknown> {
+  const code = await readRecipe('code-step.js');
+  const AsyncFunction = (async () => undefined).constructor as new (
+    ...parts: string[]
+  ) => (inputData: StepInput, require: NodeJS.Require) => Promise<unknown>;
+  const step = new AsyncFunction('inputData', 'require', `let output; ${code}; return output;`);
+  return step(inputData, createRequire(import.meta.url)).catch((error: Error) => error.message);
+}
+
+const PYTHON_STEP = `import json, sys
+given = json.load(sys.stdin)
+scope = {"input_data": given["input"]}
+try:
+    exec(given["code"], scope)
+    print(json.dumps(scope["output"]))
+except ValueError as error:
+    print(json.dumps(str(error)))
+`;
+
+async function runPythonStep(python: string, input: StepInput): Promise<unknown> {
+  const child = run(python, ['-c', PYTHON_STEP]);
+  child.child.stdin?.end(JSON.stringify({ input, code: await readRecipe('code_step.py') }));
+  return JSON.parse((await child).stdout);
+}
+
+const PARSE = `const { DefaultSettings, TaskUtils } = require('@microsoft/powerquery-parser');
+TaskUtils.tryLexParse(DefaultSettings, process.env.TEXT).then((task) => {
+  if (task.stage !== 'Parse') throw new Error(task.stage);
+  console.log(task.resultKind);
+});
+`;
+let parser: Promise<string> | null = null;
+
+/** Parses the text with Microsoft's parser of Power Query. */
+async function parsePowerQuery(text: string): Promise<string> {
+  parser ??= installParser();
+  const options = { cwd: await parser, env: { ...process.env, TEXT: text } };
+  return (await run(process.execPath, ['parse.cjs'], options)).stdout.trim();
+}
+
+async function installParser(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'power-query-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  await writeFile(join(folder, 'package.json'), '{ "private": true }');
+  await writeFile(join(folder, 'parse.cjs'), PARSE);
+  const install = ['install', '--no-audit', '--no-fund', '--ignore-scripts'];
+  await run('npm', [...install, '@microsoft/powerquery-parser@2.0.0'], { cwd: folder });
+  return folder;
+}
