@@ -67,10 +67,12 @@ export async function simulate(
   plays.requireTaken(wanted);
   plays.requireRecent(wanted.at, context.at);
   return db.transaction(async (tx) => {
-    lockTeam(tx, teamId);
-    const sandbox = rules.requireSandbox(await findSandbox(tx, teamId));
+    const [sandbox, current] = await Promise.all([
+      lockSandbox(tx, teamId),
+      readChangeContext(tx, { ...context, teamId }),
+    ]);
     const host = { ...context, teamId, actor: SANDBOX_ACTOR };
-    record(tx, await readChangeContext(tx, { ...context, teamId }), {
+    record(tx, current, {
       audit: { action: 'sandbox.played', targetId: teamId, details: { play } },
     });
     const made = await PLAYERS[play]({ tx, sandbox, clock, host }, wanted);
@@ -283,6 +285,12 @@ async function failWebhooks({ tx, host }: Stage, wanted: Wanted): Promise<Made> 
   return forS === 0 ? {} : { until };
 }
 
+/** Reads the sandbox and locks its team until the transaction ends. Throws `not_found`. */
+export async function lockSandbox(tx: Tx, teamId: string): Promise<SandboxRow> {
+  lockTeam(tx, teamId);
+  return rules.requireSandbox(await findSandbox(tx, teamId));
+}
+
 /** Sets the speed of a sandbox. Opens a transaction. Throws `not_found`. */
 export async function updateSandbox(
   db: Db,
@@ -291,11 +299,13 @@ export async function updateSandbox(
 ): Promise<SandboxRow> {
   const teamId = idFor(context.teamId);
   return db.transaction(async (tx) => {
-    lockTeam(tx, teamId);
-    const before = rules.requireSandbox(await findSandbox(tx, teamId));
+    const [before, current] = await Promise.all([
+      lockSandbox(tx, teamId),
+      readChangeContext(tx, { ...context, teamId }),
+    ]);
     if (before.speed === speed) return before;
     await store.markPlayed(tx, teamId, { speed });
-    record(tx, await readChangeContext(tx, { ...context, teamId }), {
+    record(tx, current, {
       audit: { action: 'sandbox.updated', targetId: teamId, details: { speed } },
     });
     return { ...before, speed };

@@ -72,6 +72,10 @@ export const sandbox = {
     output: schema.sandbox,
     outputName: 'Sandbox',
     bodyName: 'SandboxUpdate',
+    current: {
+      shape: schema.sandbox,
+      read: async ({ tx, ctx }) => toSandbox(await plays.lockSandbox(tx, ctx.team.id)),
+    },
     example: { body: { speed: 1000 }, output: { ...EXAMPLE, speed: 1000 } },
   }).mutation(async ({ ctx, input }) =>
     toSandbox(await plays.updateSandbox(ctx.db, changeContextOf(ctx), input)),

@@ -67,9 +67,7 @@ export async function resetSandbox(
 ): Promise<SandboxRow> {
   const sandboxId = idFor(context.teamId);
   const { at } = context;
-  const suspendedUntil = (await store.findSandbox(db, sandboxId))?.suspended_until ?? null;
-  await endSuspension(db, { ...context, teamId: sandboxId }, suspendedUntil);
-  return db.transaction(async (tx) => {
+  const row = await db.transaction(async (tx) => {
     lockTeam(tx, sandboxId);
     const before = rules.requireSandbox(await store.findSandbox(tx, sandboxId));
     const scenario = wanted ?? (before.scenario as Scenario);
@@ -81,6 +79,10 @@ export async function resetSandbox(
     });
     return rules.requireSandbox(await store.findSandbox(tx, sandboxId));
   });
+  if (row.suspended_until === null) return row;
+  // Apart, because it locks the live team first. If the process dies here, the job ends it.
+  await endSuspension(db, { ...context, teamId: sandboxId }, row.suspended_until);
+  return rules.requireSandbox(await store.findSandbox(db, sandboxId));
 }
 
 async function fill(

@@ -11,7 +11,7 @@ import { ENDPOINTS, type Endpoint } from '../../routers/endpoints.ts';
 import type { Authentication } from './authentication/authenticator.ts';
 import { describeRefusal } from './authentication/credential.ts';
 import { createFastAuthenticator } from './authentication/fast-authenticator.ts';
-import { isOverdue } from './authentication/played-suspension-store.ts';
+import { isOverdue } from './authentication/played-suspension.ts';
 import type { Tenant } from './authentication/tenant.ts';
 import { BASE_PATH, DOCUMENT_PATH, type RestExchange, type RestOptions } from './exchange.ts';
 import { negotiateLanguage } from './language.ts';
