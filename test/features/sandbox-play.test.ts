@@ -128,6 +128,10 @@ describe('a training', () => {
     const made = (await play({ play: 'training_completed' })).body as Json;
     expect(Date.parse(String(made['evaluation_at'])) - clock.now().getTime()).toBe(100);
     await api.call(key, 'PATCH', '/sandbox', { body: { speed: 1 } });
+    const said = await rows(
+      `select details from audit_log where team_id = $1 and action = 'sandbox.updated' order by id`,
+    );
+    expect(said.map(({ details }) => details)).toEqual([{ speed: 100 }, { speed: 1 }]);
   });
 
   it('may have been weeks ago, while its events are of now', async () => {

@@ -3,7 +3,10 @@ import type { Scenario } from '../../src/features/sandbox/rules.ts';
 import type { AppRouter } from '../../src/routers/routers.ts';
 import type { TestApi } from './api.ts';
 import { appAsPlatform, appWith, tokenOf } from './app.ts';
-import { userId } from './seed.ts';
+import { DEMO_TEAM_ID } from '../../src/seed/demo-team.ts';
+import type { SeedFileInput } from '../../src/seed/schema.ts';
+import { sandboxIdOf } from '../../src/core/sandbox.ts';
+import { makeTeam, userId } from './seed.ts';
 
 /** Returns a client of the tRPC API that acts in the sandbox of `team_<team>`. */
 export async function appInSandbox(
@@ -29,4 +32,12 @@ export async function openSandbox(
   const { key } = await app.admin.apiKeys.create.mutate({ name: 'test', scopes: scopes as never });
   if (key === undefined) throw new Error('the key was not shown');
   return key;
+}
+
+/** The sandbox that `withSandbox` adds to the demo team. */
+export const DEMO_SANDBOX = sandboxIdOf(DEMO_TEAM_ID);
+
+/** The seed of the demo team, with its sandbox, which has a test key. */
+export function withSandbox({ teams = [], ...seed }: SeedFileInput): SeedFileInput {
+  return { ...seed, teams: [...teams, makeTeam(DEMO_SANDBOX.slice('team_'.length))] };
 }
