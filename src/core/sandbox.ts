@@ -44,3 +44,6 @@ export const SANDBOX_PEOPLE = {
   userOf: (name: string): string => `usr_sandbox_${name}`,
   emailOf: (name: string): string => `${name}@sandbox.example`,
 } as const;
+
+/** Who does in a sandbox what the host application does in a live team: its stand-in. */
+export const SANDBOX_ACTOR = { kind: 'platform', id: 'sandbox' } as const;

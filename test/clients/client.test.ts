@@ -18,6 +18,7 @@ import { DEMO_TEAM_ID } from '../../src/seed/demo-team.ts';
 import { demoSeedFile } from '../../src/seed/demo.ts';
 import { startTestApi } from '../support/api.ts';
 import { launchBrowser, SKIPPED } from '../support/browser.ts';
+import { DEMO_SANDBOX, withSandbox } from '../support/sandbox.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const run = promisify(execFile);
@@ -102,8 +103,12 @@ describe('the package', { timeout: 10 * MINUTES }, () => {
   });
 
   it.each(RUNTIMES)('calls every operation from %s', async (_name, runtime) => {
-    const api = await startTestApi({ seed: demoSeedFile(), allowPrivateTargets: true });
-    const env = { API_URL: api.base, API_KEY: api.key(DEMO_TEAM_ID, 'demo') };
+    const api = await startTestApi({
+      seed: withSandbox(demoSeedFile()),
+      allowPrivateTargets: true,
+    });
+    const keys = { API_KEY: api.key(DEMO_TEAM_ID, 'demo'), TEST_KEY: api.key(DEMO_SANDBOX) };
+    const env = { API_URL: api.base, ...keys };
     const requests = (await runIn(runtime, 'program.ts', env)) as string[];
     const matchRoute = compileRoutes(ENDPOINTS);
     const called = requests.map((request) => {

@@ -4,14 +4,16 @@ import { env } from 'node:process';
 import { ApiError, createClient } from '@team-customer-api/client';
 
 const requests: string[] = [];
-const client = createClient({
-  apiKey: env['API_KEY'] ?? '',
-  baseUrl: env['API_URL'] ?? '',
-  fetch: (request) => {
-    requests.push(`${request.method} ${new URL(request.url).pathname}`);
-    return fetch(request);
-  },
-});
+const clientOf = (apiKey: string | undefined) =>
+  createClient({
+    apiKey: apiKey ?? '',
+    baseUrl: env['API_URL'] ?? '',
+    fetch: (request) => {
+      requests.push(`${request.method} ${new URL(request.url).pathname}`);
+      return fetch(request);
+    },
+  });
+const client = clientOf(env['API_KEY']);
 
 function require(condition: boolean, what: string): void {
   if (!condition) throw new Error(`not as expected: ${what}`);
@@ -139,11 +141,23 @@ async function changeMembers(): Promise<void> {
   require((await client.members.remove({ member_id })).ok, 'removed');
 }
 
+async function rehearse(): Promise<void> {
+  const { sandbox } = clientOf(env['TEST_KEY']);
+  require((await codeOf(client.sandbox.get())) === 'not_found', 'a live key has no sandbox');
+  require((await sandbox.reset({ scenario: 'typical' })).scenario === 'typical', 'a scenario');
+  require((await sandbox.update({ speed: 1000 })).speed === 1000, 'a speed');
+  require((await sandbox.get()).speed === 1000, 'the same speed');
+  const played = await sandbox.simulate({ play: 'training_completed', score: 71 });
+  require(played.events.includes('evaluation.completed'), 'two events');
+  require((await sandbox.mails()).data.length === 0, 'no mails');
+}
+
 await readEverything();
 await changeAssignments();
 await changeCases();
 await changeWebhooks();
 await changeMembers();
+await rehearse();
 console.log(JSON.stringify(requests));
 
 // Only compiled: what the types refuse.

@@ -7,10 +7,11 @@ import { openApiDocument } from '../../src/http/openapi/document.ts';
 import { DEMO_TEAM_ID } from '../../src/seed/demo-team.ts';
 import { demoSeedFile } from '../../src/seed/demo.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
+import { DEMO_SANDBOX, withSandbox } from '../support/sandbox.ts';
 
 let api: TestApi;
 beforeAll(async () => {
-  api = await startTestApi({ seed: demoSeedFile(), allowPrivateTargets: true });
+  api = await startTestApi({ seed: withSandbox(demoSeedFile()), allowPrivateTargets: true });
 });
 
 /** What takes something away comes last, and members after what belongs to them. */
@@ -27,10 +28,13 @@ function demoSite() {
 }
 
 async function send({ method, url, body }: { method: string; url: string; body: unknown }) {
+  // Only a test key reaches the paths of a sandbox.
+  const isOfSandbox = url.startsWith(`${api.base}/sandbox`);
+  const key = isOfSandbox ? api.key(DEMO_SANDBOX) : api.key(DEMO_TEAM_ID, 'demo');
   const response = await fetch(url, {
     method,
     headers: {
-      Authorization: `Bearer ${api.key(DEMO_TEAM_ID, 'demo')}`,
+      Authorization: `Bearer ${key}`,
       'Content-Type': 'application/json',
     },
     ...(body === null ? {} : { body: JSON.stringify(body) }),

@@ -11,6 +11,7 @@ import type { Scenario } from './rules.ts';
 import { contentOf } from './scenario.ts';
 import * as store from './store.ts';
 import type { SandboxRow } from './store.ts';
+import { endSuspension } from './suspension-service.ts';
 
 /** A sandbox. `removal_at`: when it goes, because nobody uses it; null: not soon. */
 export interface Sandbox extends Omit<SandboxRow, 'warned_at'> {
@@ -26,7 +27,7 @@ export interface Filling<Wanted extends Scenario | undefined = Scenario> {
 /** The sandbox of a team, which may be the sandbox itself; null if it has none. */
 export async function findSandbox(db: Db, teamId: string): Promise<Sandbox | null> {
   const row = await store.findSandbox(db, idFor(teamId));
-  return row && toSandbox(row);
+  return row && sandboxOf(row);
 }
 
 /** The same. Throws `not_found` if there is none. */
@@ -73,8 +74,9 @@ export async function createSandbox(
 }
 
 /**
- * Brings a scenario back, that of the last reset if none is given. The context's team is the live
- * team or the sandbox. Opens a transaction. Throws `not_found` if there is no sandbox.
+ * Brings a scenario back, that of the last reset if none is given, and ends what is being played.
+ * The context's team is the live team or the sandbox. Opens transactions. Throws `not_found` if
+ * there is no sandbox.
  */
 export async function resetSandbox(
   db: Db,
@@ -83,7 +85,7 @@ export async function resetSandbox(
 ): Promise<Sandbox> {
   const sandboxId = idFor(context.teamId);
   const { at } = context;
-  return db.transaction(async (tx) => {
+  const row = await db.transaction(async (tx) => {
     lockTeam(tx, sandboxId);
     const before = rules.requireSandbox(await store.findSandbox(tx, sandboxId));
     const scenario = wanted ?? (before.scenario as Scenario);
@@ -95,6 +97,10 @@ export async function resetSandbox(
     });
     return getSandbox(tx, sandboxId);
   });
+  if (row.suspended_until === null) return row;
+  // Apart, because it locks the live team first. If the process dies here, the job ends it.
+  await endSuspension(db, { ...context, teamId: sandboxId }, row.suspended_until);
+  return getSandbox(db, sandboxId);
 }
 
 async function fill(
@@ -107,10 +113,12 @@ async function fill(
   rebuildAnalytics(tx, sandboxId);
 }
 
-function toSandbox({ warned_at, ...row }: SandboxRow): Sandbox {
+/** The sandbox of a row. */
+export function sandboxOf({ warned_at, ...row }: SandboxRow): Sandbox {
   return { ...row, removal_at: rules.removalAt(warned_at) };
 }
 
-function idFor(teamId: string): string {
+/** The sandbox that a team has or is. */
+export function idFor(teamId: string): string {
   return isSandbox(teamId) ? teamId : sandboxIdOf(teamId);
 }

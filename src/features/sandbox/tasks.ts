@@ -3,15 +3,24 @@ import { z } from 'zod';
 import type { Clock } from '../../core/clock.ts';
 import type { TeamMailer } from '../../core/mail.ts';
 import type { Db } from '../../db/client.ts';
-import { SEND_REMOVAL_WARNING } from './jobs.ts';
+import { END_SUSPENSION, SCORE_TRAINING, SEND_REMOVAL_WARNING } from './jobs.ts';
+import { scoreTraining } from './play-service.ts';
 import { findWarning, removeIdle } from './removal-service.ts';
+import { endSuspensionOnTime } from './suspension-service.ts';
 
-const payloadSchema = z.object({ teamId: z.string(), memberId: z.string() });
+const scorePayload = z.object({
+  teamId: z.string(),
+  trainingId: z.string(),
+  score: z.int(),
+  savedAt: z.string(),
+});
+const suspensionPayload = z.object({ teamId: z.string(), until: z.string() });
+const warningPayload = z.object({ teamId: z.string(), memberId: z.string() });
 
 /** The job that looks for sandboxes that nobody uses. */
 export const REMOVE_IDLE_SANDBOXES = 'remove_idle_sandboxes';
 
-/** The feature's jobs. Their payloads hold ids only. */
+/** The feature's jobs: what follows after a while on what was played, and the end of a sandbox. */
 export function sandboxTasks({
   db,
   clock,
@@ -24,10 +33,12 @@ export function sandboxTasks({
   readonly publicUrl: string;
 }): Record<string, Task> {
   return {
+    [SCORE_TRAINING]: (payload) => scoreTraining(db, clock, scorePayload.parse(payload)),
+    [END_SUSPENSION]: (payload) => endSuspensionOnTime(db, clock, suspensionPayload.parse(payload)),
     [REMOVE_IDLE_SANDBOXES]: (_payload, { abortSignal: signal }) =>
       removeIdle(db, clock, { signal }),
     [SEND_REMOVAL_WARNING]: async (payload) => {
-      const ids = payloadSchema.parse(payload);
+      const ids = warningPayload.parse(payload);
       const mail = await findWarning(db, ids, publicUrl);
       if (mail) await mailer(ids.teamId, mail);
     },

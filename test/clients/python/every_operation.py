@@ -72,15 +72,14 @@ class BlockingList:
         return iter(self._read_all())
 
 
-def make_client() -> Any:
+def make_client(api_key: str) -> Any:
     options: Any = {"base_url": os.environ["API_URL"], "transport": transport}
     if os.environ["MODE"] == "async":
-        client = AsyncClient(api_key=os.environ["API_KEY"], **options)
-        return Blocking(asyncio.Runner(), client)
-    return Client(api_key=os.environ["API_KEY"], **options)
+        return Blocking(asyncio.Runner(), AsyncClient(api_key=api_key, **options))
+    return Client(api_key=api_key, **options)
 
 
-client: Client = make_client()
+client: Client = make_client(os.environ["API_KEY"])
 
 
 def require(condition: bool, what: str) -> None:
@@ -228,10 +227,27 @@ def change_members() -> None:
         require("body.email" in str(error) and error.errors[0]["path"] == "body.email", "a field")
 
 
+
+def rehearse() -> None:
+    sandbox = make_client(os.environ["TEST_KEY"]).sandbox
+    try:
+        client.sandbox.get()
+        raise AssertionError("a live key has no sandbox")
+    except NotFoundError:
+        pass
+    require(sandbox.reset(scenario="typical")["scenario"] == "typical", "a scenario")
+    require(sandbox.update(speed=1000)["speed"] == 1000, "a speed")
+    require(sandbox.get()["speed"] == 1000, "the same speed")
+    played = sandbox.simulate(play="training_completed", score=71)
+    require("evaluation.completed" in played["events"], "two events")
+    require(len(sandbox.mails().data) == 0, "no mails")
+
+
 read_everything()
 change_assignments()
 create_many()
 change_cases()
 change_webhooks()
 change_members()
+rehearse()
 print(json.dumps(requests))
