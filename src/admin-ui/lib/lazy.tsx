@@ -9,7 +9,7 @@ const preloads: (() => Promise<void>)[] = [];
 
 /** Returns the component `name` of a file, which is loaded when it is needed. */
 export function lazyPage<Name extends string, Props extends object = object>(
-  load: () => Promise<Readonly<Record<Name, ComponentType<Props>>>>,
+  load: () => Promise<Readonly<Record<Name, ComponentType<NoInfer<Props>>>>>,
   name: Name,
 ): ((props: Props) => ReactNode) & { readonly preload: () => Promise<void> } {
   let page: ComponentType<Props> | null = null;

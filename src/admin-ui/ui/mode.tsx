@@ -9,7 +9,10 @@ import { IS_SANDBOX, placeIn } from '../lib/mode.ts';
 import { useSession } from '../lib/session.ts';
 import { MODE } from '../lib/shell.ts';
 
-const CreateSandbox = lazyPage(() => import('../pages/create-sandbox.tsx'), 'CreateSandbox');
+const CreateSandbox = lazyPage<'CreateSandbox', { readonly onClose: () => void }>(
+  () => import('../pages/create-sandbox.tsx'),
+  'CreateSandbox',
+);
 
 /** In the sandbox, says that it is one. Stands above everything. */
 export function Band() {

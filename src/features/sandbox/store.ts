@@ -110,7 +110,7 @@ export async function insertSandbox(tx: Tx, sandbox: NewSandbox): Promise<void> 
   });
 }
 
-/** Keeps that the scenario was brought back. What was being played is over. */
+/** Keeps that the scenario was brought back. What was being played with webhooks is over. */
 export async function markReset(
   tx: Tx,
   sandboxId: string,
@@ -118,7 +118,7 @@ export async function markReset(
 ): Promise<void> {
   await tx.prisma.sandbox.updateMany({
     where: { teamId: sandboxId },
-    data: { scenario, resetAt: at, suspendedUntil: null, receiversFailUntil: null, warnedAt: null },
+    data: { scenario, resetAt: at, receiversFailUntil: null, warnedAt: null },
   });
 }
 
