@@ -1,34 +1,17 @@
-/** What tells a sandbox from its live team, on every page. */
 import { useIsMutating } from '@tanstack/react-query';
 import { useLocation } from '@tanstack/react-router';
-import { Suspense, useState, type ReactNode } from 'react';
-import type { Mode } from '../../core/sandbox.ts';
-import { useTexts } from '../i18n/language.ts';
-import { lazyPage } from '../lib/lazy.tsx';
-import { IS_SANDBOX, placeIn } from '../lib/mode.ts';
-import { useSession } from '../lib/session.ts';
-import { MODE } from '../lib/shell.ts';
+import { Suspense, useState } from 'react';
+import type { Mode } from './../core/sandbox.ts';
+import { useTexts } from './i18n/language.ts';
+import { lazyPage } from './lib/lazy.tsx';
+import { placeIn } from './lib/mode.ts';
+import { useSession } from './lib/session.ts';
+import { MODE } from './lib/shell.ts';
 
 const CreateSandbox = lazyPage<'CreateSandbox', { readonly onClose: () => void }>(
-  () => import('../pages/create-sandbox.tsx'),
+  () => import('./pages/create-sandbox.tsx'),
   'CreateSandbox',
 );
-
-/** In the sandbox, says that it is one. Stands above everything. */
-export function Band() {
-  const t = useTexts();
-  if (!IS_SANDBOX) return null;
-  return (
-    <p className="band">
-      <strong>{t.sandbox.name}:</strong> {t.sandbox.band}
-    </p>
-  );
-}
-
-/** Something that is so only in the sandbox. */
-export function SandboxNote({ children }: { readonly children: ReactNode }) {
-  return IS_SANDBOX && <p className="notice">{children}</p>;
-}
 
 /** Leads from the live team to its sandbox and back. A team without one is offered it. */
 export function ModeSwitch() {
