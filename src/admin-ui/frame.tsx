@@ -20,6 +20,10 @@ import { Loading } from './ui/states.tsx';
 /** The first page comes first. */
 const PRELOAD_AFTER_MS = 1_500;
 
+const CreateSandbox = lazyPage<'CreateSandbox', { readonly onClose: () => void }>(
+  () => import('./pages/create-sandbox.tsx'),
+  'CreateSandbox',
+);
 const Finder = lazyPage(() => import('./pages/finder.tsx'), 'Finder');
 
 export function Frame() {
@@ -57,6 +61,8 @@ function SignedIn() {
   const t = useTexts();
   const { team } = useSession();
   const [isOpen, setOpen] = useState(false);
+  const [isOffered, setOffered] = useState(false);
+  const offer = () => setOffered(true);
   const location = useLocation();
   const main = useRef<HTMLElement>(null);
   useEffect(() => (main.current ? keepFocus(main.current) : undefined), []);
@@ -99,7 +105,7 @@ function SignedIn() {
           <Band />
           <div className="top">
             <span className="team">{team.name}</span>
-            <ModeSwitch />
+            <ModeSwitch onOffer={offer} />
             <button
               type="button"
               className="menu-button"
@@ -114,7 +120,7 @@ function SignedIn() {
         <div className="frame">
           <aside className="side" id="navigation" aria-label={t.app.menu}>
             <p className="team">{team.name}</p>
-            <ModeSwitch />
+            <ModeSwitch onOffer={offer} />
             <button type="button" className="find" onClick={() => showFinder(true)}>
               {t.finder.open} <kbd>/</kbd>
             </button>
@@ -127,6 +133,11 @@ function SignedIn() {
             {isFinding && (
               <Suspense>
                 <Finder />
+              </Suspense>
+            )}
+            {isOffered && (
+              <Suspense>
+                <CreateSandbox onClose={() => setOffered(false)} />
               </Suspense>
             )}
           </main>

@@ -1,20 +1,13 @@
 import { useIsMutating } from '@tanstack/react-query';
 import { useLocation } from '@tanstack/react-router';
-import { Suspense, useState } from 'react';
-import type { Mode } from './../core/sandbox.ts';
+import type { Mode } from '../core/sandbox.ts';
 import { useTexts } from './i18n/language.ts';
-import { lazyPage } from './lib/lazy.tsx';
 import { placeIn } from './lib/mode.ts';
 import { useSession } from './lib/session.ts';
 import { MODE } from './lib/shell.ts';
 
-const CreateSandbox = lazyPage<'CreateSandbox', { readonly onClose: () => void }>(
-  () => import('./pages/create-sandbox.tsx'),
-  'CreateSandbox',
-);
-
-/** Leads from the live team to its sandbox and back. A team without one is offered it. */
-export function ModeSwitch() {
+/** Leads from the live team to its sandbox and back. `onOffer`: the team has none yet. */
+export function ModeSwitch({ onOffer }: { readonly onOffer: () => void }) {
   const t = useTexts();
   // The answer to a change would be lost, and whoever waits for it takes the other team for this one.
   const isChanging = useIsMutating() > 0;
@@ -26,18 +19,25 @@ export function ModeSwitch() {
             {t.sandbox.modeNames[mode]}
           </span>
         ) : (
-          <Other key={mode} mode={mode} isOff={isChanging} />
+          <Other key={mode} mode={mode} isOff={isChanging} onOffer={onOffer} />
         ),
       )}
     </div>
   );
 }
 
-function Other({ mode, isOff }: { readonly mode: Mode; readonly isOff: boolean }) {
+function Other({
+  mode,
+  isOff,
+  onOffer,
+}: {
+  readonly mode: Mode;
+  readonly isOff: boolean;
+  readonly onOffer: () => void;
+}) {
   const t = useTexts();
   const { has_sandbox } = useSession();
   const { pathname } = useLocation();
-  const [isOffered, setOffered] = useState(false);
   const shared = {
     className: 'mode',
     'aria-disabled': isOff || undefined,
@@ -56,15 +56,8 @@ function Other({ mode, isOff }: { readonly mode: Mode; readonly isOff: boolean }
       </a>
     );
   return (
-    <>
-      <button type="button" {...shared} onClick={() => setOffered(!isOff)}>
-        {t.sandbox.modeNames[mode]}
-      </button>
-      {isOffered && (
-        <Suspense>
-          <CreateSandbox onClose={() => setOffered(false)} />
-        </Suspense>
-      )}
-    </>
+    <button type="button" {...shared} onClick={isOff ? undefined : onOffer}>
+      {t.sandbox.modeNames[mode]}
+    </button>
   );
 }

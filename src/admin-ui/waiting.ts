@@ -17,14 +17,20 @@ export function waitingHtml(t: Texts, mode: Mode, base: string): string {
     const links = pages.map(({ to, name }) => `<a href="${base}${to}">${escape(t.nav[name])}</a>`);
     return title + links.join('');
   });
-  const { name, band } = t.sandbox;
+  const { name, band, modeNames } = t.sandbox;
+  const modes = (['live', 'test'] as const).map(
+    (one) =>
+      `<span class="mode"${one === mode ? ` data-mode="${one}" aria-current="true"` : ''}>` +
+      `${escape(modeNames[one])}</span>`,
+  );
+  const choice = `<div class="modes">${modes.join('')}</div>`;
   return [
     `<div class="app" data-mode="${mode}"><header class="head">`,
     mode === 'test' ? `<p class="band"><strong>${escape(name)}:</strong> ${escape(band)}</p>` : '',
-    `<div class="top"><span class="team">…</span>`,
+    `<div class="top"><span class="team">…</span>${choice}`,
     `<span class="menu-button">${escape(t.app.menu)}</span></div></header>`,
     '<div class="frame">',
-    `<aside class="side" aria-label="${escape(t.app.menu)}"><p class="team">…</p>`,
+    `<aside class="side" aria-label="${escape(t.app.menu)}"><p class="team">…</p>${choice}`,
     `<p class="find">${escape(t.finder.open)}</p>`,
     `<nav aria-label="${escape(t.app.navigation)}">${groups.join('')}</nav></aside>`,
     // Not yet the heading of a page.

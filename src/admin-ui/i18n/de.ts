@@ -89,7 +89,7 @@ export const de: Texts = {
     noneHint:
       'Es gab noch keine, oder sie wurde entfernt. Auf der Seite des Teams können Sie eine anlegen.',
     intro:
-      'Ein zweites Team zum Proben: Seine Leute sind erfunden, nichts von hier erreicht Ihr Team, ' +
+      'Ein zweites Team zum Proben: Seine Leute sind erfunden, nichts davon erreicht Ihr Team, ' +
       'und es wird keine E-Mail verschickt.',
     what:
       'Programme benutzen sie mit eigenen Schlüsseln, die mit svck_test_ beginnen. Webhooks ' +
@@ -170,8 +170,7 @@ export const de: Texts = {
     },
     who: 'Wer',
     whoFirst: 'Wer zuerst passt',
-    score: 'Punkte',
-    scoreHint: '0 bis 100',
+    score: 'Punkte, 0 bis 100',
     when: 'Wann',
     whenHint: 'Leer: jetzt. Bis vor 90 Tagen.',
     lasts: 'Wie lange',

@@ -81,8 +81,8 @@ export const en = {
     none: 'This team has no sandbox',
     noneHint: 'There was none yet, or it was removed. You can create one on the page of the team.',
     intro:
-      'A second team to rehearse with: its people are made up, nothing that happens here reaches ' +
-      'your team, and no mail is sent.',
+      'A second team to rehearse with: its people are made up, nothing of it reaches your team, ' +
+      'and no mail is sent.',
     what:
       'Programs use it with keys of its own, which begin with svck_test_. Webhooks are really ' +
       'sent, to the addresses that you enter there. It takes no seats. The admins of your team ' +
@@ -158,8 +158,7 @@ export const en = {
     } as Readonly<Record<string, string>>,
     who: 'Who',
     whoFirst: 'Whoever fits first',
-    score: 'Score',
-    scoreHint: '0 to 100',
+    score: 'Score, 0 to 100',
     when: 'When',
     whenHint: 'Empty: now. Up to 90 days ago.',
     lasts: 'For how long',

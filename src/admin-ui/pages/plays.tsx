@@ -54,7 +54,7 @@ export function Plays() {
     <section className="section">
       <h2>{t.sandbox.play}</h2>
       <p className="hint">{t.sandbox.playHint}</p>
-      <div className="cards">
+      <div className="plays">
         {(Object.keys(PLAYS) as Play[]).map((play) => (
           <PlayCard key={play} play={play} />
         ))}
@@ -80,7 +80,7 @@ function PlayCard({ play }: { readonly play: Play }) {
     simulate.mutate({ play, member_id: memberId, ...readFields(data) });
   };
   return (
-    <form className="card play" onSubmit={send} noValidate aria-label={t.sandbox.plays[play]}>
+    <form className="card" onSubmit={send} noValidate aria-label={t.sandbox.plays[play]}>
       <h3>{t.sandbox.plays[play]}</h3>
       <p className="hint">{t.sandbox.playHints[play]}</p>
       {PLAYS[play].map((name) => (
@@ -165,7 +165,7 @@ function PlayField({
       readonly [label: string, hint: string | null, (props: ControlProps) => ReactNode]
     >
   > = {
-    score: [t.sandbox.score, t.sandbox.scoreHint, (props) => number(props, 100)],
+    score: [t.sandbox.score, null, (props) => number(props, 100)],
     at: [
       t.sandbox.when,
       t.sandbox.whenHint,

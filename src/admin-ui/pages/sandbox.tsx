@@ -107,7 +107,7 @@ function State({ sandbox }: { readonly sandbox: Sandbox }) {
           <time dateTime={reset_at}>{format.second(reset_at)}</time>
         </dd>
       </dl>
-      <div className="filters after">
+      <div className="speed after">
         <Field label={t.sandbox.speed} hint={t.sandbox.speedHint}>
           {(props) => (
             <select
