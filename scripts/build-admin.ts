@@ -96,6 +96,7 @@ async function writeDocuments(folder: string, document: string): Promise<void> {
       const html = document
         .replace('<html lang="en"', `<html lang="${language}"`)
         .replace('__MODE__', mode)
+        .replace('<title>', mode === 'test' ? `<title>${t.sandbox.name}: ` : '<title>')
         .replace(EMPTY_ROOT, () => `<div id="root">${waiting}</div>`);
       if (!html.includes('class="frame"'))
         throw new Error('the document has no place for the page');

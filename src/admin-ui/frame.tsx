@@ -59,7 +59,6 @@ function Alone({ state }: { readonly state: StateOfNobody | 'forbidden' }) {
 
 function SignedIn() {
   const t = useTexts();
-  const { team } = useSession();
   const [isOpen, setOpen] = useState(false);
   const [isOffered, setOffered] = useState(false);
   const offer = () => setOffered(true);
@@ -101,32 +100,9 @@ function SignedIn() {
         data-menu={isOpen || undefined}
         data-bare={navigation === false || undefined}
       >
-        <header className="head">
-          <Band />
-          <div className="top">
-            <span className="team">{team.name}</span>
-            <ModeSwitch onOffer={offer} />
-            <button
-              type="button"
-              className="menu-button"
-              aria-expanded={isOpen}
-              aria-controls="navigation"
-              onClick={() => setOpen(!isOpen)}
-            >
-              {t.app.menu}
-            </button>
-          </div>
-        </header>
+        <Head isOpen={isOpen} onMenu={() => setOpen(!isOpen)} onOffer={offer} />
         <div className="frame">
-          <aside className="side" id="navigation" aria-label={t.app.menu}>
-            <p className="team">{team.name}</p>
-            <ModeSwitch onOffer={offer} />
-            <button type="button" className="find" onClick={() => showFinder(true)}>
-              {t.finder.open} <kbd>/</kbd>
-            </button>
-            <Navigation />
-            <Choices />
-          </aside>
+          <Side onOffer={offer} />
           <main id="content" ref={main} tabIndex={-1}>
             <Offline />
             <Outlet />
@@ -145,6 +121,54 @@ function SignedIn() {
       </div>
       <NoticeRegion />
     </>
+  );
+}
+
+/** On small screens, the navigation opens from here. */
+function Head({
+  isOpen,
+  onMenu,
+  onOffer,
+}: {
+  readonly isOpen: boolean;
+  readonly onMenu: () => void;
+  readonly onOffer: () => void;
+}) {
+  const t = useTexts();
+  const { team } = useSession();
+  return (
+    <header className="head">
+      <Band />
+      <div className="top">
+        <span className="team">{team.name}</span>
+        <ModeSwitch onOffer={onOffer} />
+        <button
+          type="button"
+          className="menu-button"
+          aria-expanded={isOpen}
+          aria-controls="navigation"
+          onClick={onMenu}
+        >
+          {t.app.menu}
+        </button>
+      </div>
+    </header>
+  );
+}
+
+function Side({ onOffer }: { readonly onOffer: () => void }) {
+  const t = useTexts();
+  const { team } = useSession();
+  return (
+    <aside className="side" id="navigation" aria-label={t.app.menu}>
+      <p className="team">{team.name}</p>
+      <ModeSwitch onOffer={onOffer} />
+      <button type="button" className="find" onClick={() => showFinder(true)}>
+        {t.finder.open} <kbd>/</kbd>
+      </button>
+      <Navigation />
+      <Choices />
+    </aside>
   );
 }
 

@@ -9,7 +9,7 @@ import { MODE } from './lib/shell.ts';
 /** Leads from the live team to its sandbox and back. `onOffer`: the team has none yet. */
 export function ModeSwitch({ onOffer }: { readonly onOffer: () => void }) {
   const t = useTexts();
-  // The answer to a change would be lost, and whoever waits for it takes the other team for this one.
+  // Nobody would see what came of a change, nor in which team.
   const isChanging = useIsMutating() > 0;
   return (
     <div className="modes" role="group" aria-label={t.sandbox.modes}>

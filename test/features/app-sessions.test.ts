@@ -152,7 +152,7 @@ describe('a token for a link', () => {
   });
 });
 
-test('a session says in which team its calls are made, and whether there is a sandbox', async () => {
+test('a session says in which team its calls are made, and if there is a sandbox', async () => {
   const { headers } = await openSession(api, await ownerToken(909, 'b'));
   const describeIn = async (mode: string) => {
     const asked = { headers: { ...headers, 'svc-mode': mode } };

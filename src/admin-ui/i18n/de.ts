@@ -87,7 +87,8 @@ export const de: Texts = {
     whyNotNow: 'Warten Sie, bis die laufende Änderung fertig ist.',
     none: 'Dieses Team hat keine Sandbox',
     noneHint:
-      'Es gab noch keine, oder sie wurde entfernt. Auf der Seite des Teams können Sie eine anlegen.',
+      'Es gab noch keine, oder sie wurde entfernt. Auf der Seite des Teams können Sie eine ' +
+      'anlegen.',
     intro:
       'Ein zweites Team zum Proben: Seine Leute sind erfunden, nichts davon erreicht Ihr Team, ' +
       'und es wird keine E-Mail verschickt.',
@@ -127,8 +128,8 @@ export const de: Texts = {
     reset: 'Zurücksetzen',
     resetTitle: 'Sandbox zurücksetzen?',
     resetHint:
-      'Mitglieder, Trainings, Aufgaben, Fälle und E-Mails werden durch die des Szenarios ersetzt. ' +
-      'Schlüssel, Webhooks, Zustellungen und das Protokoll bleiben.',
+      'Mitglieder, Trainings, Aufgaben, Fälle und E-Mails werden durch die des Szenarios ' +
+      'ersetzt. Schlüssel, Webhooks, Zustellungen und das Protokoll bleiben.',
     resetNow: 'Sandbox zurücksetzen',
     resetDone: 'Die Sandbox wurde zurückgesetzt.',
     play: 'Spielen',

@@ -187,7 +187,8 @@ export const en = {
     mailText: 'Text',
     noMail: 'A sandbox sends no mail. What would be sent is shown on the page',
     alertsNote:
-      'A sandbox sends no mail, so these alerts reach nobody. What would be sent is shown on the page',
+      'A sandbox sends no mail, so these alerts reach nobody. What would be sent is shown on ' +
+      'the page',
     crmNote: 'In a sandbox this leads to a simulated CRM, whatever the token is.',
     keysNote: 'Keys of the sandbox begin with svck_test_ and open nothing else.',
     testKey: (name: string) => `${name} (test)`,

@@ -17,7 +17,7 @@ export const MODE_HEADERS: Readonly<Record<string, string>> = IS_SANDBOX
   ? { 'svc-mode': 'test' }
   : {};
 
-/** Where the other mode shows the same as `path` of this one. Ids of one are unknown in the other. */
+/** Where a mode shows the same as `path` of this one, but for ids: they are unknown there. */
 export function placeIn(mode: Mode, path: string): string {
   const [, section = ''] = path.split('/');
   return `${ADMIN_PATH}${MODE_PATHS[mode]}/${section}`;
