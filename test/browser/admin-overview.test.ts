@@ -81,7 +81,9 @@ describe.skipIf(SKIPPED !== '')(`the admin page: overview${SKIPPED}`, () => {
     const look = async (expected: string) => {
       // The reader comes back to the window, once more if a reading was under way.
       const comeBack = async () => {
-        await page.evaluate(`window.dispatchEvent(new Event('visibilitychange'))`);
+        await page.evaluate(
+          `document.dispatchEvent(new Event('visibilitychange', { bubbles: true }))`,
+        );
         return state();
       };
       await expect.poll(comeBack, { timeout: 10_000, interval: 200 }).toBe(expected);

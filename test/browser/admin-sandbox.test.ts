@@ -363,7 +363,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: the sandbox${SKIPPED}`, () => {
     await page.keyboard.press('/');
     // A pasted key goes nowhere, but it is known whose it is.
     await page.getByRole('combobox', { name: en.finder.label }).fill(secret);
-    await page.getByRole('option', { name: /Planner \(test\)/ }).waitFor();
+    await page.getByRole('option', { name: `Planner (test) ${en.finder.key}` }).waitFor();
     await page.getByText(en.finder.secret).waitFor();
   });
 
