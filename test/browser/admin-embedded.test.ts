@@ -135,7 +135,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page in the host application${SKIPPED
       'is not one of token, theme, language, colors, navigation',
     ]);
     expect(problemsOf(said, 'navigation')).toEqual([
-      expect.stringContaining('must be true, false or a list of pages: overview, keys'),
+      expect.stringContaining('must be true, false or a list of pages: overview, sandbox, keys'),
     ]);
     expect(new URL(innerOf(page).url()).pathname).toBe('/admin');
   });
