@@ -217,7 +217,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: the sandbox${SKIPPED}`, () => {
     const asked: (readonly [string, string | undefined])[] = [];
     page.on('request', (request) => {
       const { pathname } = new URL(request.url());
-      if (/^\/trpc/.test(pathname)) asked.push([page.url(), request.headers()['svc-mode']]);
+      if (pathname.startsWith('/trpc')) asked.push([page.url(), request.headers()['svc-mode']]);
     });
     let answer = () => undefined as void;
     const held = new Promise<void>((done) => {
