@@ -29,8 +29,8 @@ interface Place {
 
 interface Shown {
   readonly path: string;
-  /** In the sandbox of another team. Each dialog there is marked as one of the sandbox. */
-  readonly isInSandbox?: true;
+  /** Another team, which has a sandbox. */
+  readonly team?: typeof REHEARSED;
   readonly open: (place: Place) => Promise<void>;
   /** Without the title and what closes the dialog. */
   readonly texts: (t: Texts) => readonly string[];
@@ -298,9 +298,15 @@ const DIALOGS: Readonly<Record<string, Shown>> = {
       t.common.cancel,
     ],
   },
+  'pages/remove-sandbox.tsx sandbox.removeTitle': {
+    path: '/play',
+    team: REHEARSED,
+    open: ({ t, press }) => press(t.sandbox.remove),
+    texts: (t) => [t.sandbox.removeHint, t.sandbox.remove, t.common.cancel],
+  },
   'pages/reset-sandbox.tsx sandbox.resetTitle': {
     path: '/sandbox/play',
-    isInSandbox: true,
+    team: REHEARSED,
     open: ({ t, press }) => press(t.sandbox.reset),
     texts: (t) => [...scenarioTexts(t), t.sandbox.resetHint, t.sandbox.resetNow, t.common.cancel],
   },
@@ -474,7 +480,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: dialogs${SKIPPED}`, () => {
     const { t, locale } = LANGUAGES[language];
     const { page } = await openAdminPage(browser, api, {
       path: shown.path,
-      team: shown.isInSandbox ? REHEARSED : 'dialog',
+      team: shown.team ?? 'dialog',
       locale,
     });
     await settle(page);
@@ -502,7 +508,8 @@ describe.skipIf(SKIPPED !== '')(`the admin page: dialogs${SKIPPED}`, () => {
     await dialog.waitFor();
     await settle(page);
     const close = shown.isLocked ? [] : [t.common.close];
-    const mark = shown.isInSandbox ? [t.sandbox.name] : [];
+    // Each dialog of a sandbox is marked as one.
+    const mark = shown.path.startsWith('/sandbox') ? [t.sandbox.name] : [];
     const expected = [title, ...mark, ...close, ...shown.texts(t)];
     const seen = await dialog.evaluate(READ);
     expect(await dialog.evaluate(BEGINS)).toBe(true);

@@ -161,6 +161,10 @@ const CHANGES: Readonly<Record<string, Change>> = {
     ({ page }) => page.getByLabel(en.sandbox.score).first().fill('88'),
     ({ press }) => press(`${en.sandbox.playNow}: ${en.sandbox.plays.training_completed}`),
   ),
+  'pages/remove-sandbox.tsx admin.sandbox.remove': {
+    ...inDialog('/play', en.sandbox.remove, en.sandbox.remove),
+    team: REHEARSED,
+  },
   'pages/reset-sandbox.tsx v1.sandbox.reset': inSandbox(
     async ({ press, dialog }) => {
       await press(en.sandbox.reset);
@@ -403,6 +407,7 @@ async function inputOf(procedure: string, name: string): Promise<unknown> {
   const inputs: Readonly<Record<string, unknown>> = {
     'admin.alerts.set': { kinds: ['keys'] },
     'admin.sandbox.create': { scenario: 'large' },
+    'admin.sandbox.remove': {},
     'v1.sandbox.reset': { scenario: 'empty' },
     'v1.sandbox.simulate': { play: 'training_completed', score: 88 },
     'v1.sandbox.update': { speed: 60 },
@@ -527,7 +532,8 @@ describe.skipIf(SKIPPED !== '')(`the admin page: refusals${SKIPPED}`, () => {
        create trigger refuse_entry before insert on alert_subscription
          for each row execute function refuse_entry();
        create trigger refuse_entry before insert on audit_log
-         for each row when (new.team_id in ('team_refused', 'team_rehearsed:sandbox'))
+         for each row
+         when (new.team_id in ('team_refused', 'team_rehearsed', 'team_rehearsed:sandbox'))
          execute function refuse_entry()`,
     );
     browser = await launchBrowser();

@@ -125,6 +125,12 @@ export const de: Texts = {
     until: (moment) => `bis ${moment}`,
     end: 'Jetzt beenden',
     ended: 'Beendet.',
+    remove: 'Sandbox entfernen',
+    removeTitle: 'Sandbox entfernen?',
+    removeHint:
+      'Alles in ihr wird gelöscht, und ihre Schlüssel öffnen nichts mehr. Einige Minuten später ' +
+      'können Sie eine neue anlegen.',
+    removed: 'Die Sandbox wurde entfernt.',
     reset: 'Zurücksetzen',
     resetTitle: 'Sandbox zurücksetzen?',
     resetHint:

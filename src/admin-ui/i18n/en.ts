@@ -116,6 +116,12 @@ export const en = {
     until: (moment: string) => `until ${moment}`,
     end: 'End it now',
     ended: 'Ended.',
+    remove: 'Remove the sandbox',
+    removeTitle: 'Remove the sandbox?',
+    removeHint:
+      'Everything in it is deleted, and its keys open nothing any more. You can create a new one ' +
+      'a few minutes later.',
+    removed: 'The sandbox was removed.',
     reset: 'Reset',
     resetTitle: 'Reset the sandbox?',
     resetHint:

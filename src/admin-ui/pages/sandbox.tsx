@@ -11,6 +11,7 @@ import { announce } from '../ui/notice.tsx';
 import { Empty, Loaded, PageHead } from '../ui/states.tsx';
 import { CreateSandbox } from './create-sandbox.tsx';
 import { Plays } from './plays.tsx';
+import { RemoveSandbox } from './remove-sandbox.tsx';
 import { ResetSandbox } from './reset-sandbox.tsx';
 import { SandboxMails } from './sandbox-mails.tsx';
 
@@ -154,6 +155,7 @@ function FromOutside() {
 function Existing() {
   const t = useTexts();
   const format = useFormat();
+  const [isRemoving, setRemoving] = useState(false);
   const found = useQuery(api.admin.sandbox.get.queryOptions({}));
   return (
     <Loaded query={found} rows={2}>
@@ -177,7 +179,11 @@ function Existing() {
               <a className="button main" href={placeIn('test', '/play')}>
                 {t.sandbox.open}
               </a>
+              <Button look="danger" onClick={() => setRemoving(true)}>
+                {t.sandbox.remove}
+              </Button>
             </div>
+            {isRemoving && <RemoveSandbox onClose={() => setRemoving(false)} />}
           </>
         )
       }

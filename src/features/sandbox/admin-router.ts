@@ -36,7 +36,7 @@ export const adminSandbox = {
   /** Its rows are erased in the background. */
   remove: appProcedure({
     access: 'admins',
-    input: schema.nothing,
+    input: schema.removeInput,
     output: okOutput,
   }).mutation(async ({ ctx }) => {
     await removeSandbox(ctx.db, changeContextOf(ctx));

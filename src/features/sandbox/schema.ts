@@ -50,6 +50,7 @@ export const mailPage = pageOf(sandboxMail);
 export const mailsInput = z.object(pageQuery);
 
 export const nothing = z.object({});
+export const removeInput = z.strictObject({});
 /** Left out: the scenario that it has. */
 export const resetInput = z.strictObject({ scenario: scenario.optional() });
 export const createInput = z.strictObject({ scenario: scenario.default('typical') });
