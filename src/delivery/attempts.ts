@@ -40,7 +40,7 @@ async function attempt(loop: Loop, flight: Flight): Promise<void> {
   state.results.push(recorded);
   queues.addUnwritten(flight.queue, 1);
   options.observe(recorded.status, result.responseMs / 1000);
-  queues.land(flight, paceOf(result));
+  queues.land(flight, paceOf(result), performance.now());
   fillSlots(loop.slots);
   loop.startRounds();
   flush(loop);

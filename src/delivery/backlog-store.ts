@@ -1,5 +1,5 @@
 import { statement, type Db } from '../db/client.ts';
-import { findOldestDue } from './waiting-store.ts';
+import { findOldestDue, type EndpointRef } from './waiting-store.ts';
 
 /** What waits for the workers, over all teams. */
 export interface Backlog {
@@ -9,7 +9,10 @@ export interface Backlog {
   readonly jobs: number;
   /** Webhook endpoints that were paused after failures. */
   readonly pausedEndpoints: number;
-  /** When the earliest unclaimed delivery is due, past or future; null when none waits. */
+  /**
+   * When the earliest unclaimed delivery is due, past or future; null when none waits. Endpoints at
+   * their own limit do not count.
+   */
   readonly oldestDueAt: string | null;
 }
 
@@ -49,13 +52,18 @@ const COUNT = statement<{
 /**
  * Reads the figures for the metrics of a worker. Opens a transaction, to have a connection of its
  * own: with 100,000 endpoints it takes most of a second. `shards` are those of a distributed
- * database, which are asked one by one for what is due.
+ * database, which are asked one by one for what is due. `atLimit` are the endpoints whose own limit
+ * holds their deliveries back in this worker.
  */
-export async function readBacklog(db: Db, shards: readonly Db[] = []): Promise<Backlog> {
+export async function readBacklog(
+  db: Db,
+  shards: readonly Db[] = [],
+  atLimit: readonly EndpointRef[] = [],
+): Promise<Backlog> {
   const [[counts], oldestDueAt] = await db.transaction((tx) =>
     Promise.all([
       tx.query(COUNT, []),
-      shards.length === 0 ? findOldestDue(tx) : findOldestDueOf(shards),
+      shards.length === 0 ? findOldestDue(tx, atLimit) : findOldestDueOf(shards, atLimit),
     ]),
   );
   if (!counts) throw new Error('metrics.backlog returned no row');
@@ -69,7 +77,12 @@ export async function readBacklog(db: Db, shards: readonly Db[] = []): Promise<B
 }
 
 /** A shard whose node does not answer says nothing: the other figures are worth having. */
-async function findOldestDueOf(shards: readonly Db[]): Promise<string | null> {
-  const found = await Promise.all(shards.map((shard) => findOldestDue(shard).catch(() => null)));
+async function findOldestDueOf(
+  shards: readonly Db[],
+  atLimit: readonly EndpointRef[],
+): Promise<string | null> {
+  const found = await Promise.all(
+    shards.map((shard) => findOldestDue(shard, atLimit).catch(() => null)),
+  );
   return found.filter((at) => at !== null).toSorted()[0] ?? null;
 }

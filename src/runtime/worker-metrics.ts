@@ -32,6 +32,7 @@ export function createWorkerMetrics(readBacklog: () => Promise<Backlog>): Worker
   });
   let dispatcher: Dispatcher | null = null;
   addInFlightGauge(registry, () => dispatcher?.stats());
+  addLimitGauge(registry, () => dispatcher?.atLimit().length ?? 0);
   addBacklogGauges(registry, readBacklog);
   return {
     registry,
@@ -63,6 +64,15 @@ function addInFlightGauge(
   });
 }
 
+function addLimitGauge(registry: Registry, countAtLimit: () => number): void {
+  const atLimit: Gauge = new Gauge({
+    name: 'webhook_endpoints_at_limit',
+    help: 'Webhook endpoints with as many attempts of this worker in flight as they may have.',
+    registers: [registry],
+    collect: () => atLimit.set(countAtLimit()),
+  });
+}
+
 function addBacklogGauges(registry: Registry, readBacklog: () => Promise<Backlog>): void {
   let reading: Promise<Backlog> | null = null;
   // All gauges of a scrape are collected at once. Each waits for the same reading: one that another
@@ -81,7 +91,8 @@ function addBacklogGauges(registry: Registry, readBacklog: () => Promise<Backlog
   };
   add(
     'webhook_oldest_due_seconds',
-    'Age of the oldest delivery that is due and that no worker has claimed; 0: none.',
+    'Age of the oldest delivery that is due and that no worker has claimed; 0: none. Webhook ' +
+      'endpoints at their own limit in this worker do not count.',
     ({ oldestDueAt }) =>
       oldestDueAt === null ? 0 : Math.max(0, (Date.now() - Date.parse(oldestDueAt)) / 1000),
   );

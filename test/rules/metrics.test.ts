@@ -48,7 +48,10 @@ test('of a worker', async () => {
       oldestDueAt: new Date(Date.now() - 23_000).toISOString(),
     }),
   );
-  watch({ stats: () => ({ inFlight: 29, parked: 31, queued: 37 }) } as Dispatcher);
+  watch({
+    stats: () => ({ inFlight: 29, parked: 31, queued: 37 }),
+    atLimit: () => [{ team_id: 'team_a', endpoint_id: 'whe_1' }],
+  } as unknown as Dispatcher);
   observeDelivery('gave_up', 0.75);
   for (let times = 0; times < 41; times += 1) countJobFailure('one');
   countJobFailure('another');
@@ -57,6 +60,7 @@ test('of a worker', async () => {
   expect(others).toEqual({
     webhook_fan_out_lag_seconds: 13,
     webhook_endpoints_paused: 19,
+    webhook_endpoints_at_limit: 1,
     job_queue_depth: 17,
     'webhook_attempts_in_flight state=all': 29,
     'webhook_attempts_in_flight state=parked': 31,
