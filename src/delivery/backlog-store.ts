@@ -5,8 +5,8 @@ import { findOldestDue, type EndpointRef } from './waiting-store.ts';
 export interface Backlog {
   /** Age of the oldest event without deliveries, in seconds; 0 without one. */
   readonly fanOutLagS: number;
-  /** Jobs that are due. */
-  readonly jobs: number;
+  /** The jobs that are due and that nobody runs, by task. */
+  readonly jobs: readonly WaitingJobs[];
   /** Webhook endpoints that were paused after failures. */
   readonly pausedEndpoints: number;
   /**
@@ -16,10 +16,37 @@ export interface Backlog {
   readonly oldestDueAt: string | null;
 }
 
+/** Jobs of one task that are due and that nobody runs. */
+export interface WaitingJobs {
+  readonly task: string;
+  readonly count: number;
+  /** How long the one that has been due longest has waited, in seconds. */
+  readonly oldest_s: number;
+}
+
+// A job that has failed for the last time stays, and waits for nothing.
+const WAITING_JOBS = statement<WaitingJobs>(
+  'metrics.jobs',
+  `select task_identifier as task, count(*)::int as count,
+     extract(epoch from now() - min(run_at))::float8 as oldest_s
+   from graphile_worker.jobs
+   where run_at <= now()
+     and locked_at is null
+     and attempts < max_attempts
+   group by task_identifier`,
+);
+
+/** Jobs that are not handed to the job runner yet. */
+const PENDING_JOBS = statement<Omit<WaitingJobs, 'oldest_s'>>(
+  'metrics.pendingJobs',
+  `select task, count(*)::int as count
+   from pending_job
+   group by task`,
+);
+
 // Read at each scrape. Due jobs are few, and so are webhook endpoints.
 const COUNT = statement<{
   readonly fan_out_lag_s: number;
-  readonly jobs: number;
   readonly paused: number;
 }>(
   'metrics.backlog',
@@ -34,14 +61,6 @@ const COUNT = statement<{
        )),
        0
      )::float8 as fan_out_lag_s,
-     (
-       select count(*)::int
-       from graphile_worker.jobs
-       where run_at <= now()
-     ) + (
-       select count(*)::int
-       from pending_job
-     ) as jobs,
      (
        select count(*)::int
        from webhook_endpoint
@@ -60,9 +79,11 @@ export async function readBacklog(
   shards: readonly Db[] = [],
   atLimit: readonly EndpointRef[] = [],
 ): Promise<Backlog> {
-  const [[counts], oldestDueAt] = await db.transaction((tx) =>
+  const [[counts], due, pending, oldestDueAt] = await db.transaction((tx) =>
     Promise.all([
       tx.query(COUNT, []),
+      tx.query(WAITING_JOBS, []),
+      tx.query(PENDING_JOBS, []),
       shards.length === 0 ? findOldestDue(tx, atLimit) : findOldestDueOf(shards, atLimit),
     ]),
   );
@@ -70,10 +91,19 @@ export async function readBacklog(
   return {
     // Negative if the clock that dated the event is ahead of the database's.
     fanOutLagS: Math.max(0, counts.fan_out_lag_s),
-    jobs: counts.jobs,
+    jobs: addUp([...due, ...pending.map((jobs) => ({ ...jobs, oldest_s: 0 }))]),
     pausedEndpoints: counts.paused,
     oldestDueAt,
   };
+}
+
+/** One entry for each task. */
+function addUp(waiting: readonly WaitingJobs[]): WaitingJobs[] {
+  return [...Map.groupBy(waiting, ({ task }) => task)].map(([task, jobs]) => ({
+    task,
+    count: jobs.reduce((sum, { count }) => sum + count, 0),
+    oldest_s: Math.max(...jobs.map(({ oldest_s }) => oldest_s)),
+  }));
 }
 
 /** A shard whose node does not answer says nothing: the other figures are worth having. */

@@ -1,5 +1,5 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
-import type { Backlog } from '../delivery/backlog-store.ts';
+import type { Backlog, WaitingJobs } from '../delivery/backlog-store.ts';
 import type { Dispatcher } from '../delivery/dispatcher.ts';
 
 export interface WorkerMetrics {
@@ -89,6 +89,19 @@ function addBacklogGauges(registry: Registry, readBacklog: () => Promise<Backlog
       collect: async () => gauge.set(valueOf(await read())),
     });
   };
+  const addByTask = (name: string, help: string, valueOf: (jobs: WaitingJobs) => number): void => {
+    const gauge: Gauge = new Gauge({
+      name,
+      help,
+      labelNames: ['task'],
+      registers: [registry],
+      collect: async () => {
+        const { jobs } = await read();
+        gauge.reset();
+        for (const waiting of jobs) gauge.set({ task: waiting.task }, valueOf(waiting));
+      },
+    });
+  };
   add(
     'webhook_oldest_due_seconds',
     'Age of the oldest delivery that is due and that no worker has claimed; 0: none. Webhook ' +
@@ -106,5 +119,10 @@ function addBacklogGauges(registry: Registry, readBacklog: () => Promise<Backlog
     'Endpoints that were paused after failures.',
     ({ pausedEndpoints }) => pausedEndpoints,
   );
-  add('job_queue_depth', 'Jobs that are due.', ({ jobs }) => jobs);
+  addByTask('job_queue_depth', 'Jobs that are due and that no worker runs.', ({ count }) => count);
+  addByTask(
+    'job_oldest_due_seconds',
+    'How long the job that has been due longest has waited for a worker.',
+    ({ oldest_s }) => oldest_s,
+  );
 }

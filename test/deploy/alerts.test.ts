@@ -1,6 +1,8 @@
 // Each alert of scripts/deploy/prometheus fires when its cause happens to real processes, and each
 // figure of the dashboard is there.
+import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Pool } from 'pg';
@@ -153,6 +155,25 @@ const causes: Readonly<Record<string, (world: World, alert: string) => Promise<v
       `select graphile_worker.add_job('a_task_of_a_newer_release') from generate_series(1, 600)`,
     );
     await untilFiring(prometheus, alert);
+  },
+  // A mail server that says nothing keeps a mail's slot for 20 s.
+  JobsOld: async ({ startApi, startWorker, pool, prometheus, ask }, alert) => {
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    try {
+      await startApi();
+      for (let guest = 0; guest < 40; guest += 1)
+        await ask('POST', '/users', { email: `guest-${guest}@example.com` });
+      await startWorker({ SMTP_URL: `smtp://127.0.0.1:${port}` });
+      // Three minutes of waiting, at once.
+      const age = `update graphile_worker._private_jobs
+        set run_at = run_at - interval '3 minutes'
+        where locked_at is null and run_at > now() - interval '2 minutes' and run_at <= now()`;
+      await untilFiring(prometheus, alert, () => pool.query(age));
+    } finally {
+      server.close();
+    }
   },
   JobsFail: async ({ startApi, startWorker, prometheus, ask }, alert) => {
     await startApi();

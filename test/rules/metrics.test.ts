@@ -43,7 +43,10 @@ test('of a worker', async () => {
   const { registry, observeDelivery, countJobFailure, watch } = createWorkerMetrics(() =>
     Promise.resolve({
       fanOutLagS: 13,
-      jobs: 17,
+      jobs: [
+        { task: 'mail', count: 17, oldest_s: 43 },
+        { task: 'crm', count: 1, oldest_s: 0 },
+      ],
       pausedEndpoints: 19,
       oldestDueAt: new Date(Date.now() - 23_000).toISOString(),
     }),
@@ -61,7 +64,10 @@ test('of a worker', async () => {
     webhook_fan_out_lag_seconds: 13,
     webhook_endpoints_paused: 19,
     webhook_endpoints_at_limit: 1,
-    job_queue_depth: 17,
+    'job_queue_depth task=mail': 17,
+    'job_queue_depth task=crm': 1,
+    'job_oldest_due_seconds task=mail': 43,
+    'job_oldest_due_seconds task=crm': 0,
     'webhook_attempts_in_flight state=all': 29,
     'webhook_attempts_in_flight state=parked': 31,
     'webhook_attempts_in_flight state=queued': 37,

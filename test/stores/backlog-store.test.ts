@@ -27,14 +27,47 @@ describe('readBacklog', () => {
     expect(Math.floor(fanOutLagS / 60)).toBe(9);
   });
 
-  test('counts jobs that are due or that nobody has taken yet, and paused endpoints', async () => {
-    const before = await backlog();
-    expect(before).toMatchObject({ jobs: 2, pausedEndpoints: 1, oldestDueAt: null });
-    await twins.pool.query(
-      `select graphile_worker.add_job('x', run_at => now() + make_interval(hours => n))
-       from unnest(array[-1, 1]) n`,
-    );
+  test('counts paused endpoints', async () => {
+    expect(await backlog()).toMatchObject({ pausedEndpoints: 1, oldestDueAt: null });
     await setEndpoint('team_b whe_5', `status = 'disabled_failures'`);
-    expect(await backlog()).toMatchObject({ jobs: 3, pausedEndpoints: 2 });
+    expect(await backlog()).toMatchObject({ pausedEndpoints: 2 });
+  });
+
+  test('counts the jobs of each task that are due or not handed over yet', async () => {
+    const { jobs: before } = await backlog();
+    expect(before.reduce((sum, { count }) => sum + count, 0)).toBe(2);
+    const [{ task = '' } = {}] = before;
+    await twins.pool.query(
+      `select graphile_worker.add_job($1, run_at => now() + make_interval(hours => n))
+       from unnest(array[-1, -2, 1]) n`,
+      [task],
+    );
+    const { jobs } = await backlog();
+    const found = jobs.find((one) => one.task === task);
+    expect(found?.count).toBe((before[0]?.count ?? 0) + 2);
+    expect(Math.round((found?.oldest_s ?? 0) / 3600)).toBe(2);
+  });
+
+  test('counts no job that somebody runs, or that has failed for the last time', async () => {
+    const { jobs: before } = await backlog();
+    await twins.pool.query(
+      `select graphile_worker.add_job('x', run_at => now() - interval '1 hour', max_attempts => 1)
+       from generate_series(1, 3)`,
+    );
+    expect((await backlog()).jobs).toContainEqual(expect.objectContaining({ task: 'x', count: 3 }));
+    const run = (changes: string) =>
+      twins.pool.query(
+        `update graphile_worker._private_jobs
+         set ${changes}
+         where id = (select min(id) from graphile_worker.jobs where task_identifier = 'x'
+           and locked_at is null and attempts = 0)`,
+      );
+    await run(`locked_at = now(), locked_by = 'a worker'`);
+    await run('attempts = 1');
+    const { jobs } = await backlog();
+    expect(jobs).toContainEqual(expect.objectContaining({ task: 'x', count: 1 }));
+    expect(jobs).toEqual(
+      expect.arrayContaining(before.map(({ task }) => expect.objectContaining({ task }))),
+    );
   });
 });
