@@ -57,6 +57,7 @@ export async function startApi(config: Config): Promise<Required<Part> & { port:
       logger,
       onFault: fail,
     });
+    metrics.watch(readiness);
     const parts = { config, db, logger, metrics, usage, requestLog, readiness, tracing };
     const listening = await listen(server, config, (port) => {
       const publicUrl =

@@ -2,10 +2,13 @@ import { createServer, type Server } from 'node:http';
 import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Database } from '../db/connections/database.ts';
 import type { Config } from './config.ts';
+import type { Readiness } from './readiness.ts';
 
 export interface Metrics {
   readonly registry: Registry;
   readonly observeRequest: (route: string, status: number, seconds: number) => void;
+  /** Makes the gauge show whether the process is ready. */
+  readonly watch: (readiness: Pick<Readiness, 'lastSeen'>) => void;
 }
 
 /** Creates the metrics of an API process: its requests, its connections, and what waits for one. */
@@ -41,8 +44,24 @@ export function createMetrics({ pool, waiting }: Pick<Database, 'pool' | 'waitin
       queue.set({ kind: 'transaction' }, transactions);
     },
   });
+  let watched: Pick<Readiness, 'lastSeen'> | null = null;
+  const ready: Gauge = new Gauge({
+    name: 'api_ready',
+    help: 'Whether the process can do its work: 1, or 0 with the reason that /readyz tells.',
+    labelNames: ['reason'],
+    registers: [registry],
+    collect: () => {
+      ready.reset();
+      if (watched === null) return;
+      const reason = watched.lastSeen();
+      ready.set({ reason: reason ?? 'ready' }, reason === null ? 1 : 0);
+    },
+  });
   return {
     registry,
+    watch: (readiness) => {
+      watched = readiness;
+    },
     observeRequest: (route, status, seconds) => requests.observe({ route, status }, seconds),
   };
 }

@@ -1,0 +1,60 @@
+// What customers get from the load balancers of the runbook when no API process answers: a problem
+// as the API's own, which clients can read and repeat.
+import { createServer, type AddressInfo } from 'node:net';
+import { once } from 'node:events';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { findFreePort } from '../support/ports.ts';
+import { isInstalled, startDeployedNginx, startHaproxy } from './balancers.ts';
+
+const UNAVAILABLE = {
+  type: 'about:blank',
+  title: 'Temporarily unavailable',
+  status: 503,
+  code: 'unavailable',
+  request_id: expect.stringMatching(/^[\da-f-]{32,36}$/),
+};
+
+const [hasHaproxy, hasNginx] = await Promise.all([isInstalled('haproxy'), isInstalled('nginx')]);
+
+async function expectUnavailable(response: Response): Promise<void> {
+  expect(response.status).toBe(503);
+  expect(response.headers.get('content-type')).toBe('application/problem+json');
+  expect(response.headers.get('retry-after')).toBe('5');
+  expect(response.headers.get('cache-control')).toBe('no-store');
+  expect(await response.json()).toEqual(UNAVAILABLE);
+}
+
+describe.each([
+  { name: 'haproxy.cfg', start: startHaproxy, has: hasHaproxy },
+  { name: 'nginx.conf', start: startDeployedNginx, has: hasNginx },
+])('$name', ({ start, has }) => {
+  test.skipIf(!has)('says that the service is unavailable if no process answers', async () => {
+    const { url } = await start([await findFreePort(), await findFreePort()]);
+    await expectUnavailable(await fetch(url));
+    await expectUnavailable(await fetch(url, { method: 'POST', body: '{}' }));
+  });
+
+  test.skipIf(!has)('says so if a process ends within a request', async () => {
+    const server = createServer((socket) => {
+      // It is ready, and is killed when a request comes.
+      socket.once('data', (data) => {
+        if (data.includes('/readyz')) socket.end('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n');
+        else socket.destroy();
+      });
+      socket.on('error', () => undefined);
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    onTestFinished(() => void server.close());
+    const { port } = server.address() as AddressInfo;
+    const { url } = await start([port, await findFreePort()]);
+    await expectUnavailable(await fetch(url, { method: 'POST', body: '{}' }));
+  });
+});
+
+test.skipIf(!hasNginx)('nginx.conf refuses a body that is too large as the API does', async () => {
+  const { url } = await startDeployedNginx([await findFreePort()]);
+  const response = await fetch(url, { method: 'POST', body: 'x'.repeat(2_200_000) });
+  expect(response.status).toBe(413);
+  expect(response.headers.get('content-type')).toBe('application/problem+json');
+  expect(await response.json()).toMatchObject({ status: 413, code: 'bad_request' });
+});
