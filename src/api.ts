@@ -128,6 +128,10 @@ function appOf(options: {
       metrics.observeRequest(route, status, seconds);
       if (status === 503) readiness.suspect();
     },
+    observeCall: (procedure, status, seconds) => {
+      metrics.observeCall(procedure, status, seconds);
+      if (status === 503) readiness.suspect();
+    },
     countUse: usage.count,
     logRequest: requestLog.add,
     tracing,

@@ -7,6 +7,7 @@ import type { Readiness } from './readiness.ts';
 export interface Metrics {
   readonly registry: Registry;
   readonly observeRequest: (route: string, status: number, seconds: number) => void;
+  readonly observeCall: (procedure: string, status: number, seconds: number) => void;
   /** Makes the gauge show whether the process is ready. */
   readonly watch: (readiness: Pick<Readiness, 'lastSeen'>) => void;
 }
@@ -20,6 +21,14 @@ export function createMetrics({ pool, waiting }: Pick<Database, 'pool' | 'waitin
     help: 'Requests under the base path, by route template and status.',
     labelNames: ['route', 'status'],
     buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
+    registers: [registry],
+  });
+  const calls = new Histogram({
+    name: 'app_call_duration_seconds',
+    help: 'Calls of the tRPC API, by procedure and by class: ok, refused, unavailable or fault.',
+    labelNames: ['procedure', 'class'],
+    // Fewer than of requests: there are some two hundred procedures.
+    buckets: [0.01, 0.05, 0.25, 1, 5],
     registers: [registry],
   });
   const connections = new Gauge({
@@ -63,7 +72,15 @@ export function createMetrics({ pool, waiting }: Pick<Database, 'pool' | 'waitin
       watched = readiness;
     },
     observeRequest: (route, status, seconds) => requests.observe({ route, status }, seconds),
+    observeCall: (procedure, status, seconds) =>
+      calls.observe({ procedure, class: classOf(status) }, seconds),
   };
+}
+
+function classOf(status: number): 'ok' | 'refused' | 'unavailable' | 'fault' {
+  if (status < 400) return 'ok';
+  if (status < 500) return 'refused';
+  return status === 503 ? 'unavailable' : 'fault';
 }
 
 /**

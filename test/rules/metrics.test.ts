@@ -23,11 +23,12 @@ async function readOurs(registry: Registry): Promise<Record<string, number>> {
 }
 
 test('of an API process', async () => {
-  const { registry, observeRequest } = createMetrics({
+  const { registry, observeRequest, observeCall } = createMetrics({
     pool: { totalCount: 11, idleCount: 7 } as Parameters<typeof createMetrics>[0]['pool'],
     waiting: () => ({ statements: 2, slowStatements: 3, transactions: 5 }),
   });
   observeRequest('GET /me', 200, 0.25);
+  for (const status of [200, 499, 422, 503, 500]) observeCall('v1.me.get', status, 0.5);
   expect(await readOurs(registry)).toEqual({
     'database_pool_connections state=total': 11,
     'database_pool_connections state=idle': 7,
@@ -37,6 +38,10 @@ test('of an API process', async () => {
   });
   const text = await registry.metrics();
   expect(text).toContain('api_request_duration_seconds_sum{route="GET /me",status="200"} 0.25\n');
+  const counted = (name: string): string =>
+    `app_call_duration_seconds_count{procedure="v1.me.get",class="${name}"}`;
+  for (const [name, count] of Object.entries({ ok: 1, refused: 2, unavailable: 1, fault: 1 }))
+    expect(text).toContain(`${counted(name)} ${count}\n`);
 });
 
 test('of a worker', async () => {
