@@ -36,7 +36,7 @@ describe('readBacklog', () => {
   test('counts the jobs of each task that are due or not handed over yet', async () => {
     const { jobs: before } = await backlog();
     expect(before.reduce((sum, { count }) => sum + count, 0)).toBe(2);
-    const [{ task = '' } = {}] = before;
+    const task = before[0]?.task ?? '';
     await twins.pool.query(
       `select graphile_worker.add_job($1, run_at => now() + make_interval(hours => n))
        from unnest(array[-1, -2, 1]) n`,
