@@ -257,7 +257,7 @@ test('a database whose certificate is of an unknown authority is told by that na
   const { port } = server.address() as AddressInfo;
   const url = `postgres://app:hunter2@127.0.0.1:${port}/app?sslmode=verify-full`;
   const api = await startListening(url);
-  await untilSeen(api.probe, notReady('database_certificate'));
+  await untilSeen(() => api.probe(), notReady('database_certificate'));
   expect(api.output()).not.toContain('hunter2');
   await api.kill('SIGKILL');
 });
