@@ -5,9 +5,10 @@
 // `N passed, N failed, N skipped`; a static check that fails counts as one failed.
 import '../src/runtime/node-version.ts';
 import { spawn, type ChildProcess } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, matchesGlob } from 'node:path';
+import { ALONE, HEAVY } from '../test/heavy.ts';
 import type { Outcome } from '../test/outcome.ts';
 
 type Counts = Pick<Outcome, 'passed' | 'failed' | 'skipped'>;
@@ -16,6 +17,7 @@ const root = join(import.meta.dirname, '..');
 /** Compiled code, which the many processes that the tests start would otherwise make again. */
 const COMPILED = join(root, 'node_modules/.cache/compiled');
 const bin = (name: string) => join(root, 'node_modules', '.bin', name);
+const NONE: Counts = { passed: 0, failed: 0, skipped: 0 };
 const running = new Set<ChildProcess>();
 const failures: string[] = [];
 
@@ -50,12 +52,25 @@ const isHeavy = given.includes('--heavy');
 const isOnCitus = given.includes('--citus');
 const isPlain = given.includes('--plain');
 const args = given.filter((arg) => !['--heavy', '--citus', '--plain'].includes(arg));
+const misplaced = isHeavy || isOnCitus || isPlain ? [] : args.filter(isOnlyHeavy);
 const failedChecks = given.length > 0 ? 0 : await runChecks();
-const tests = await runSuites();
-const failed = tests.failed + failedChecks;
+for (const arg of misplaced) failures.push(`${arg}: run it with "npm run test:heavy -- ${arg}"`);
+const tests = misplaced.length > 0 ? NONE : await runSuites();
+const failed = tests.failed + failedChecks + misplaced.length;
 if (failed > 0) process.exitCode = 1;
 for (const failure of failures) console.log(`✗ ${failure}`);
 console.log(`${tests.passed} passed, ${failed} failed, ${tests.skipped} skipped`);
+
+/** Whether the argument names files, and `npm test` runs none of them. */
+function isOnlyHeavy(arg: string, index: number): boolean {
+  // What follows `-t` is part of a test's name.
+  if (arg.startsWith('-') || args[index - 1]?.startsWith('-')) return false;
+  const named = globSync('test/**/*.test.ts', { cwd: root }).filter((file) => file.includes(arg));
+  return (
+    named.length > 0 &&
+    named.every((file) => [...HEAVY, ...ALONE].some((glob) => matchesGlob(file, glob)))
+  );
+}
 
 /** Resolves with how many failed. Prints the output of a check when it ends, so they do not mix. */
 async function runChecks(): Promise<number> {

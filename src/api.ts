@@ -57,6 +57,7 @@ export async function startApi(config: Config): Promise<Required<Part> & { port:
       logger,
       onFault: fail,
     });
+    metrics.watch(readiness);
     const parts = { config, db, logger, metrics, usage, requestLog, readiness, tracing };
     const listening = await listen(server, config, (port) => {
       const publicUrl =
@@ -125,6 +126,10 @@ function appOf(options: {
     deprecations: config.deprecations,
     observe: (route, status, seconds, mode) => {
       metrics.observeRequest(route, status, seconds, mode);
+      if (status === 503) readiness.suspect();
+    },
+    observeCall: (procedure, status, seconds) => {
+      metrics.observeCall(procedure, status, seconds);
       if (status === 503) readiness.suspect();
     },
     countUse: usage.count,

@@ -6,15 +6,19 @@ import type { Logger } from 'pino';
 import { systemClock } from './core/clock.ts';
 import { openDatabase } from './db/connections/database.ts';
 import type { Caller, Db } from './db/client.ts';
-import { ALERT_CRON, alertTasks } from './features/alerts/tasks.ts';
+import { ALERT_CRON, alertMailTasks, alertTasks } from './features/alerts/tasks.ts';
 import { CRM_CRON, crmTasks } from './features/crm/sync/tasks.ts';
-import { MEMBER_CRON, memberTasks } from './features/members/tasks.ts';
+import { MEMBER_CRON, memberMailTasks, memberTasks } from './features/members/tasks.ts';
 import { RETENTION_CRON, retentionTasks } from './features/retention/tasks.ts';
 import { mailerOf } from './features/sandbox/mail-service.ts';
-import { SANDBOX_CRON, sandboxTasks } from './features/sandbox/tasks.ts';
+import { SANDBOX_CRON, sandboxMailTasks, sandboxTasks } from './features/sandbox/tasks.ts';
 import { TEAM_CRON, teamTasks } from './features/team-lifecycle/tasks.ts';
 import { deliveryTasks } from './features/webhook-deliveries/tasks.ts';
-import { WEBHOOK_CRON, webhookTasks } from './features/webhook-endpoints/tasks.ts';
+import {
+  WEBHOOK_CRON,
+  webhookMailTasks,
+  webhookTasks,
+} from './features/webhook-endpoints/tasks.ts';
 import { appSecretsOf, type Config } from './runtime/config.ts';
 import { keepRunning } from './runtime/job-runner.ts';
 import { STOP, type JobThreadMessage } from './runtime/job-thread.ts';
@@ -26,6 +30,14 @@ const POOL_MAX = 8;
 
 /** The thread has no other work, so jobs need no share. They may take long. */
 const JOBS: Caller = { share: null, background: true };
+
+/** Jobs are wake-ups and synchronizations: few, and mostly short. Deliveries have slots too. */
+const JOB_SLOTS = 10;
+/**
+ * Mails have slots of their own. A mail server that is silent keeps each of them for 20 s, and the
+ * other jobs must not wait for that.
+ */
+const MAIL_SLOTS = 5;
 
 /** The scheduled jobs. */
 const CRON: readonly CronItem[] = [
@@ -49,16 +61,27 @@ async function runJobs(config: Config): Promise<void> {
     poolMax: Math.min(config.databasePoolMax, POOL_MAX),
     onError: (error) => logger.warn({ err: error }, 'an idle database connection broke'),
   });
-  const jobs = await keepRunning({
+  const options = { config, db: db.forCaller(JOBS), logger };
+  const shared = {
     db,
     databaseUrl: config.databaseUrl,
     logger,
-    taskList: tasksOf({ config, db: db.forCaller(JOBS), logger }),
-    onFailure: (task) => say({ kind: 'failed', task }),
+    onFailure: (task: string) => say({ kind: 'failed', task }),
+  };
+  const jobs = await keepRunning({
+    ...shared,
+    slots: JOB_SLOTS,
+    taskList: tasksOf(options),
     cronItems: parseCronItems([...CRON]),
   });
+  const mails = await keepRunning({
+    ...shared,
+    slots: MAIL_SLOTS,
+    taskList: mailTasksOf(options),
+    cronItems: [],
+  });
   const stop = async (): Promise<void> => {
-    await jobs.stop();
+    await Promise.all([jobs.stop(), mails.stop()]);
     await db.close();
     parentPort?.close();
   };
@@ -68,34 +91,41 @@ async function runJobs(config: Config): Promise<void> {
   say({ kind: 'running' });
 }
 
-function tasksOf({
-  config,
-  db,
-  logger,
-}: {
+interface TaskOptions {
   readonly config: Config;
   readonly db: Db;
   readonly logger: Logger;
-}): TaskList {
-  const secrets = appSecretsOf(config);
+}
+
+/** The tasks that send mails. No other task has a mailer. */
+function mailTasksOf({ config, db, logger }: TaskOptions): TaskList {
   const shared = {
     db,
-    clock: systemClock,
     mailer: mailerOf(db, systemClock, createMailer(config, logger)),
     publicUrl: config.publicUrl,
   };
   return {
-    ...memberTasks(shared),
-    ...alertTasks({ ...shared, secrets }),
+    ...memberMailTasks(shared),
+    ...alertMailTasks({ ...shared, clock: systemClock, secrets: appSecretsOf(config) }),
+    ...webhookMailTasks(shared),
+    ...sandboxMailTasks(shared),
+  };
+}
+
+function tasksOf({ config, db }: TaskOptions): TaskList {
+  return {
+    ...memberTasks(db, systemClock),
+    ...alertTasks(db, systemClock),
     ...crmTasks({
-      ...shared,
-      secrets,
+      db,
+      clock: systemClock,
+      secrets: appSecretsOf(config),
       allowBaseUrl: config.webhookAllowPrivateTargets,
     }),
-    ...webhookTasks({ ...shared, pauseAfterS: config.webhookPauseAfterS }),
+    ...webhookTasks({ db, clock: systemClock, pauseAfterS: config.webhookPauseAfterS }),
     ...deliveryTasks(db, systemClock),
     ...retentionTasks(db, systemClock),
     ...teamTasks(db),
-    ...sandboxTasks(shared),
+    ...sandboxTasks(db, systemClock),
   };
 }

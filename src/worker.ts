@@ -2,7 +2,7 @@ import './runtime/node-version.ts';
 import { systemClock } from './core/clock.ts';
 import type { Tracing } from './core/trace.ts';
 import { requireAppSecret } from './db/operator/app-secret.ts';
-import type { Caller, Db } from './db/client.ts';
+import type { Caller } from './db/client.ts';
 import type { Database } from './db/connections/database.ts';
 import { startJobIntake } from './db/jobs/job-intake.ts';
 import { startListener } from './db/connections/listener.ts';
@@ -37,11 +37,13 @@ export async function startWorker(config: Config): Promise<Part> {
     await requireDirectAt(config.databaseUrl, 'The worker');
     await requireMigrated(db, migrations);
     await requireAppSecret(db, secrets);
-    let shards: () => readonly Db[] = () => [];
-    const metrics = createWorkerMetrics(() => readBacklog(db.forCaller(METRICS), shards()));
+    let loops: Pick<Loops, 'databases' | 'atLimit'> = { databases: () => [], atLimit: () => [] };
+    const metrics = createWorkerMetrics(() =>
+      readBacklog(db.forCaller(METRICS), loops.databases(), loops.atLimit()),
+    );
     const tracing = await startTracing(config, 'worker', logger);
     const deliveries = await startDeliveries({ config, db, logger, metrics, tracing });
-    shards = () => deliveries.databases();
+    loops = deliveries;
     const jobs = await startJobThread({
       entry: new URL('./jobs.ts', import.meta.url),
       data: config,

@@ -2,23 +2,9 @@ import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { configDefaults, defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import { ALONE, HEAVY } from './heavy.ts';
 import { OutcomeReporter } from './outcome.ts';
 
-/** Suites that `npm run test:heavy` runs first. They mostly wait, so several run at once. */
-const HEAVY = [
-  'test/availability/**/*.test.ts',
-  'test/browser/**/*.test.ts',
-  'test/citus/**/*.test.ts',
-  'test/clients/**/*.test.ts',
-  'test/deploy/**/*.test.ts',
-  'test/snippets/**/*.test.ts',
-];
-/** Suites that want the whole machine, one after the other. They come afterwards. */
-const ALONE = [
-  'test/balancers/**/*.test.ts',
-  'test/neighbours/**/*.test.ts',
-  'test/races/chaos.test.ts',
-];
 /** What `npm run test:citus` runs on a cluster: the suites of plain Postgres, and its own. */
 const ON_CITUS = [
   ...['citus', 'contract', 'db', 'features', 'races', 'tasks'].map(

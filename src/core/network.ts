@@ -28,6 +28,16 @@ function withoutMapping(address: string): string {
 }
 
 /**
+ * Returns the network of an address, for logs: the first 24 bits of IPv4, the first 48 of IPv6.
+ * They tell where somebody comes from, and not who it is.
+ */
+export function networkForLog(ip: string | null): string | undefined {
+  if (ip === null) return undefined;
+  if (!ip.includes(':')) return ip.replace(/\d+$/, '0/24');
+  return `${networkOf(ip).split(':').slice(0, 3).join(':')}::/48`;
+}
+
+/**
  * Returns whose address it is, for limits: an IPv4 address, or the /64 network of an IPv6 address,
  * which is the least that a caller has. The database groups them in the same way.
  */

@@ -46,7 +46,7 @@ async function attempt(loop: Loop, flight: Flight): Promise<void> {
   state.results.push(recorded);
   queues.addUnwritten(flight.queue, 1);
   options.observe(recorded.status, result.responseMs / 1000, modeOf(flight.row.team_id));
-  queues.land(flight, paceOf(result));
+  queues.land(flight, paceOf(result), performance.now());
   fillSlots(loop.slots);
   loop.startRounds();
   flush(loop);

@@ -31,6 +31,7 @@ import { enter, newLoop, type DispatcherOptions, type Loop } from './loop.ts';
 import { drainResults, writePostponed } from './results.ts';
 import { keysInHand, releaseUnused, startRounds } from './rounds.ts';
 import { fillSlots, type Launcher } from './slots.ts';
+import type { EndpointRef } from './waiting-store.ts';
 
 /** A running delivery loop. */
 export interface Dispatcher {
@@ -41,6 +42,8 @@ export interface Dispatcher {
   /** The deliveries that it has in hand. */
   inHand(): readonly TeamKey[];
   stats(): { inFlight: number; parked: number; queued: number };
+  /** The endpoints whose own limit holds their deliveries back. */
+  atLimit(): readonly EndpointRef[];
   /**
    * Releases what is not attempted yet, lets attempts in flight end, and writes their results.
    * Never rejects.
@@ -73,6 +76,7 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
     tick: () => tick(loop),
     inHand: () => keysInHand(loop),
     stats: () => queues.stats(),
+    atLimit: () => queues.atLimit(performance.now()),
     stop: () => {
       clearInterval(ticker);
       clearInterval(parker);

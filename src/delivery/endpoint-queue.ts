@@ -33,6 +33,8 @@ export interface EndpointQueue {
    * modeOf, roomOf and withdraw.
    */
   isSlow: boolean;
+  /** When it last had `cap` attempts in flight. Written by next and land; read by isAtLimit. */
+  atLimitMs: number;
   /**
    * Whether the database has more deliveries of this status than this worker took, as far as is
    * known. Written by setMore, takeShares and withdraw; read by reindex, forgetIdle and the
@@ -81,6 +83,7 @@ export function newQueue(teamId: string, endpointId: string): EndpointQueue {
     unwritten: 0,
     cap: 1,
     isSlow: false,
+    atLimitMs: -Infinity,
     more: { requested: false, pending: false, retrying: false },
     mode: 'blocked',
   };
@@ -99,6 +102,17 @@ export function modeOf({ waiting, inFlight, unwritten, cap, isSlow }: EndpointQu
   if (!head || inFlight >= cap || unwritten >= UNWRITTEN_MAX) return 'blocked';
   if (isSlow && !head.row.urgent) return 'slow';
   return waitsAs(head.row) === 'retrying' ? 'retry' : 'first';
+}
+
+/** After an attempt, the next one is claimed and launched within this time. */
+const LIMIT_LASTS_MS = 5_000;
+
+/**
+ * Whether the endpoint's own limit holds its deliveries back: as many attempts as it may have are
+ * in flight, or were a moment ago. What waits there is not late by a fault of this worker.
+ */
+export function isAtLimit({ inFlight, cap, atLimitMs }: EndpointQueue, nowMs: number): boolean {
+  return inFlight >= cap || atLimitMs > nowMs - LIMIT_LASTS_MS;
 }
 
 /** The order within an endpoint. */

@@ -26,6 +26,7 @@ import { canClaim, capacity, takeShares, type Share } from './claim-shares.ts';
 import {
   capAfter,
   insertWaiting,
+  isAtLimit,
   roomOf,
   withdrawFrom,
   type EndpointQueue,
@@ -42,7 +43,7 @@ import {
   type QueuesState,
 } from './queues-state.ts';
 import type { Slots } from './slots.ts';
-import { WAITING_STATUSES, type WaitingStatus } from './waiting-store.ts';
+import { WAITING_STATUSES, type EndpointRef, type WaitingStatus } from './waiting-store.ts';
 
 /** All endpoint queues of a worker. Only these functions change them. */
 export interface EndpointQueues {
@@ -59,7 +60,9 @@ export interface EndpointQueues {
    */
   park(sinceMs: number): boolean;
   /** Ends an attempt. */
-  land(flight: Flight, pace: Pace): void;
+  land(flight: Flight, pace: Pace, nowMs: number): void;
+  /** The endpoints whose own limit holds their deliveries back; see `isAtLimit`. */
+  atLimit(nowMs: number): EndpointRef[];
   /** Counts results of the queue's endpoint that wait to be written: 1 more, or -1. */
   addUnwritten(queue: EndpointQueue, count: number): void;
   /** Takes out what was claimed before `sinceMs`, and what slow endpoints cannot launch now. */
@@ -97,7 +100,11 @@ export function createEndpointQueues(limits: Limits, slots?: Slots): EndpointQue
     accept: (row, claimedAtMs) => accept(state, row, claimedAtMs),
     next: (nowMs) => next(state, nowMs),
     park: (sinceMs) => park(state, sinceMs),
-    land: (flight, pace) => land(state, flight, pace),
+    land: (flight, pace, nowMs) => land(state, { flight, pace, nowMs }),
+    atLimit: (nowMs) =>
+      [...queues.values()]
+        .filter((queue) => isAtLimit(queue, nowMs))
+        .map(({ teamId, endpointId }) => ({ team_id: teamId, endpoint_id: endpointId })),
     addUnwritten: (queue, count) => {
       queue.unwritten += count;
       reindex(state, queue);
@@ -135,6 +142,7 @@ function next(state: QueuesState, nowMs: number): Flight | null {
   state.queued -= 1;
   state.launched += 1;
   queue.inFlight += 1;
+  if (queue.inFlight >= queue.cap) queue.atLimitMs = nowMs;
   const isParked = mode === 'slow';
   if (isParked) {
     state.parked += 1;
@@ -185,7 +193,13 @@ function park(state: QueuesState, sinceMs: number): boolean {
   return state.parked > parkedBefore;
 }
 
-function land(state: QueuesState, flight: Flight, pace: Pace): void {
+interface Landing {
+  readonly flight: Flight;
+  readonly pace: Pace;
+  readonly nowMs: number;
+}
+
+function land(state: QueuesState, { flight, pace, nowMs }: Landing): void {
   const { queue, isParked, isSilent } = flight;
   const { slots } = state;
   if (!state.flights.delete(flight)) throw new Error('An attempt landed twice.');
@@ -194,6 +208,7 @@ function land(state: QueuesState, flight: Flight, pace: Pace): void {
     slots.parked -= 1;
   } else slots.taken -= 1;
   queue.isSlow = isSilent || pace === 'timeout';
+  if (queue.inFlight >= queue.cap) queue.atLimitMs = nowMs;
   queue.inFlight -= 1;
   queue.cap = capAfter(queue.cap, pace, state.limits.maxPerEndpoint);
   reindex(state, queue);

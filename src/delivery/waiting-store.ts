@@ -129,14 +129,23 @@ const OLDEST_DUE = statement<{ readonly at: string | null }>(
      union all
      (${endpointsText('retrying', `'', ''`, '1000000')})
    ) found
-   where is_open and team_id not like '%${SANDBOX_END}'`,
+   where is_open
+     and team_id not like '%${SANDBOX_END}'
+     and not exists (
+       select
+       from json_to_recordset($1::json) as other (team_id text, endpoint_id text)
+       where other.team_id = found.team_id and other.endpoint_id = found.endpoint_id
+     )`,
 );
 
 /**
- * Returns the earliest due time of all unclaimed deliveries to active endpoints of live teams, past
- * or future; null when nothing waits.
+ * Returns the earliest due time of all unclaimed deliveries to active endpoints of live teams other
+ * than `except`, past or future; null when nothing waits.
  */
-export async function findOldestDue(db: Db): Promise<string | null> {
-  const [row] = await db.query(OLDEST_DUE, []);
+export async function findOldestDue(
+  db: Db,
+  except: readonly EndpointRef[] = [],
+): Promise<string | null> {
+  const [row] = await db.query(OLDEST_DUE, [JSON.stringify(except)]);
   return row?.at ?? null;
 }

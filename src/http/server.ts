@@ -29,7 +29,7 @@ import { createThrottle } from './throttle.ts';
 export interface AppOptions
   extends
     Omit<RestOptions, 'ipOf' | 'callerLimits' | 'bodies' | 'compress'>,
-    Pick<TrpcOptions, 'tokenKey' | 'developmentTeamId'> {
+    Pick<TrpcOptions, 'tokenKey' | 'developmentTeamId' | 'observeCall'> {
   readonly trustProxy: Config['trustProxy'];
   /** The origins that may show the admin page in a frame. */
   readonly adminHostOrigins?: readonly string[];

@@ -57,6 +57,8 @@ export function parseConfig(env: Environment, uses: Uses = {}): Config {
 /** Like {@link parseConfig}, for entries: prints the faults to standard error and exits 1. */
 export function loadConfig(env: Environment, uses: Uses = {}): Config {
   try {
+    for (const { name, meant } of findMisspelt(env))
+      process.stderr.write(`${name} is no setting and changes nothing. Is ${meant} meant?\n`);
     return parseConfig(env, uses);
   } catch (error) {
     if (!(error instanceof Error) || error.name !== 'ConfigError') throw error;
@@ -82,6 +84,36 @@ function faultsInProduction(set: Environment, uses: Uses): string[] {
     );
   }
   return faults;
+}
+
+/**
+ * Returns the variables that are no settings and look like one: at most two letters are wrong. The
+ * environment has many variables of others, so these are named and not refused. Names without an
+ * underscore, such as PORT, are too short to be told apart.
+ */
+export function findMisspelt(
+  env: Environment,
+): readonly { readonly name: string; readonly meant: string }[] {
+  const settings = Object.keys(environment.in.shape).filter((name) => name.includes('_'));
+  return Object.entries(env).flatMap(([name, value]) => {
+    if (value === undefined || Object.hasOwn(environment.in.shape, name)) return [];
+    const meant = settings.find((setting) => areNear(name, setting));
+    return meant === undefined ? [] : [{ name, meant }];
+  });
+}
+
+/** Whether two added, left out or exchanged letters at most make one of the other. */
+function areNear(one: string, other: string, edits = 2): boolean {
+  let same = 0;
+  while (same < one.length && one[same] === other[same]) same += 1;
+  const [rest, otherRest] = [one.slice(same), other.slice(same)];
+  if (rest === otherRest) return true;
+  if (edits === 0) return false;
+  return (
+    areNear(rest.slice(1), otherRest, edits - 1) ||
+    areNear(rest, otherRest.slice(1), edits - 1) ||
+    areNear(rest.slice(1), otherRest.slice(1), edits - 1)
+  );
 }
 
 /** Whether a URL leaves this machine without encryption. */

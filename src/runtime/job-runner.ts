@@ -31,6 +31,8 @@ export interface JobRunnerOptions {
   readonly db: Database;
   readonly databaseUrl: string;
   readonly logger: Logger;
+  /** How many jobs run at once. */
+  readonly slots: number;
   readonly taskList: TaskList;
   /** The scheduled jobs. */
   readonly cronItems: ParsedCronItem[];
@@ -46,8 +48,11 @@ const DRAIN_MS = 11_000;
 const RESTART_DELAY_MS = 1_000;
 /** After this silence a connection is broken: graphile-worker would wait for ever. */
 const ANSWER_TIMEOUT_MS = 10_000;
-/** Jobs are mails and wake-ups: few and short. Deliveries have slots of their own. */
-const JOB_CONCURRENCY = 10;
+/**
+ * Connections for each runner: one listens, the others are for the short statements that fetch and
+ * end jobs. What the jobs do has a pool of its own.
+ */
+const CONNECTIONS_MAX = 5;
 
 /** Runs jobs until `stop`. Rejects if the first run cannot start. */
 export async function keepRunning(options: JobRunnerOptions): Promise<Part> {
@@ -99,7 +104,7 @@ interface Run {
 }
 
 async function startRun(options: JobRunnerOptions, watchdog: Watchdog): Promise<Run> {
-  const { databaseUrl, logger, taskList, cronItems, onFailure } = options;
+  const { databaseUrl, logger, slots, taskList, cronItems, onFailure } = options;
   const events = new EventEmitter() as WorkerEvents;
   let pool = null as WorkerPool | null;
   events.once('pool:create', ({ workerPool }) => {
@@ -114,7 +119,7 @@ async function startRun(options: JobRunnerOptions, watchdog: Watchdog): Promise<
     pgPool: connections,
     taskList,
     parsedCronItems: cronItems,
-    concurrency: JOB_CONCURRENCY,
+    concurrency: slots,
     noHandleSignals: true,
     events,
     logger: workerLogger(logger),
@@ -165,7 +170,7 @@ function keepLocks(
 function openConnections(databaseUrl: string, logger: Logger, watchdog: Watchdog): pg.Pool {
   const pool = new pg.Pool({
     ...poolToPrimary(databaseUrl),
-    max: JOB_CONCURRENCY,
+    max: CONNECTIONS_MAX,
     connectionTimeoutMillis: 10_000,
   });
   const report = (error: Error): void =>

@@ -65,6 +65,25 @@ export function redact(text: string): string {
   );
 }
 
+/** When stacks were last written; times of performance.now(). The oldest is first. */
+const written = new Map<string, number>();
+const STACK_AGAIN_MS = 60_000;
+const STACKS_REMEMBERED = 200;
+
+/**
+ * Whether a stack has not been written within a minute. During an outage each request fails at the
+ * same place, and its stack is most of the log.
+ */
+function isNews(stack: string): boolean {
+  const now = performance.now();
+  if (now - (written.get(stack) ?? -Infinity) < STACK_AGAIN_MS) return false;
+  written.delete(stack);
+  written.set(stack, now);
+  const [oldest] = written.keys();
+  if (written.size > STACKS_REMEMBERED && oldest !== undefined) written.delete(oldest);
+  return true;
+}
+
 /**
  * Returns the parts of an error that help to find the fault: names, codes, the frames of the stack,
  * and the last line of the message (Prisma puts the arguments before it). pino's own serializer
@@ -81,7 +100,7 @@ function toLoggedError(error: unknown): object | string {
     ...('table' in error && { table: error.table }),
     ...('constraint' in error && { constraint: error.constraint }),
     message: redact(message.trim().split('\n').at(-1) ?? ''),
-    stack: frames.join('\n'),
+    ...(isNews(frames.join('\n')) && { stack: frames.join('\n') }),
     ...(cause !== undefined && { cause: toLoggedError(cause) }),
     ...(error instanceof AggregateError && { errors: error.errors.map(toLoggedError) }),
   };

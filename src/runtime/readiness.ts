@@ -24,6 +24,8 @@ export interface Readiness {
    * and resolves within two seconds whatever the database does.
    */
   check(): Promise<NotReady | null>;
+  /** What the last look has seen. null: the process is ready. For the metrics. */
+  lastSeen(): NotReady | null;
   /** Makes the next look find out whether the disk is full. For each request that gets 503. */
   suspect(): void;
   /** Makes the process not ready for good: it is about to stop. */
@@ -101,6 +103,7 @@ export async function startReadiness(options: ReadinessOptions): Promise<Readine
   timer.unref();
   return {
     check,
+    lastSeen: () => told ?? null,
     suspect: () => {
       suspicion.disk = true;
     },

@@ -1,6 +1,6 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { Mode } from '../core/sandbox.ts';
-import type { Backlog } from '../delivery/backlog-store.ts';
+import type { Backlog, WaitingJobs } from '../delivery/backlog-store.ts';
 import type { Dispatcher } from '../delivery/dispatcher.ts';
 
 export interface WorkerMetrics {
@@ -40,6 +40,7 @@ export function createWorkerMetrics(readBacklog: () => Promise<Backlog>): Worker
   });
   let dispatcher: Dispatcher | null = null;
   addInFlightGauge(registry, () => dispatcher?.stats());
+  addLimitGauge(registry, () => dispatcher?.atLimit().length ?? 0);
   addBacklogGauges(registry, readBacklog);
   return {
     registry,
@@ -74,6 +75,15 @@ function addInFlightGauge(
   });
 }
 
+function addLimitGauge(registry: Registry, countAtLimit: () => number): void {
+  const atLimit: Gauge = new Gauge({
+    name: 'webhook_endpoints_at_limit',
+    help: 'Webhook endpoints with as many attempts of this worker in flight as they may have.',
+    registers: [registry],
+    collect: () => atLimit.set(countAtLimit()),
+  });
+}
+
 function addBacklogGauges(registry: Registry, readBacklog: () => Promise<Backlog>): void {
   let reading: Promise<Backlog> | null = null;
   // All gauges of a scrape are collected at once. Each waits for the same reading: one that another
@@ -90,9 +100,23 @@ function addBacklogGauges(registry: Registry, readBacklog: () => Promise<Backlog
       collect: async () => gauge.set(valueOf(await read())),
     });
   };
+  const addByTask = (name: string, help: string, valueOf: (jobs: WaitingJobs) => number): void => {
+    const gauge: Gauge = new Gauge({
+      name,
+      help,
+      labelNames: ['task'],
+      registers: [registry],
+      collect: async () => {
+        const { jobs } = await read();
+        gauge.reset();
+        for (const waiting of jobs) gauge.set({ task: waiting.task }, valueOf(waiting));
+      },
+    });
+  };
   add(
     'webhook_oldest_due_seconds',
-    'Age of the oldest delivery that is due and that no worker has claimed; 0: none.',
+    'Age of the oldest delivery that is due and that no worker has claimed; 0: none. Webhook ' +
+      'endpoints at their own limit in this worker do not count.',
     ({ oldestDueAt }) =>
       oldestDueAt === null ? 0 : Math.max(0, (Date.now() - Date.parse(oldestDueAt)) / 1000),
   );
@@ -106,5 +130,10 @@ function addBacklogGauges(registry: Registry, readBacklog: () => Promise<Backlog
     'Endpoints that were paused after failures.',
     ({ pausedEndpoints }) => pausedEndpoints,
   );
-  add('job_queue_depth', 'Jobs that are due.', ({ jobs }) => jobs);
+  addByTask('job_queue_depth', 'Jobs that are due and that no worker runs.', ({ count }) => count);
+  addByTask(
+    'job_oldest_due_seconds',
+    'How long the job that has been due longest has waited for a worker.',
+    ({ oldest_s }) => oldest_s,
+  );
 }

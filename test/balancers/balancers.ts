@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { setTimeout as delay } from 'node:timers/promises';
-import { expect, onTestFinished } from 'vitest';
+import { expect, onTestFinished, type TestContext } from 'vitest';
 import { findFreePort } from '../support/ports.ts';
 import { until } from '../support/until.ts';
 
@@ -20,6 +20,10 @@ export interface Balancer {
   readonly url: string;
 }
 
+/** With what a balancer ends. A test that runs beside others passes its own context. */
+type Ending = Pick<TestContext, 'onTestFinished'>;
+const THIS_TEST: Ending = { onTestFinished };
+
 /** Returns whether the program is installed. */
 export async function isInstalled(program: string): Promise<boolean> {
   const asking = promisify(execFile)(program, ['-v']);
@@ -29,20 +33,41 @@ export async function isInstalled(program: string): Promise<boolean> {
   );
 }
 
+const NGINX_CONFIG = new URL('../../scripts/deploy/nginx.conf', import.meta.url);
 const HAPROXY_CONFIG = new URL('../../scripts/deploy/haproxy.cfg', import.meta.url);
 
 /** Starts haproxy in front of these ports, as the runbook has it. It asks `/readyz` itself. */
-export async function startHaproxy(ports: readonly number[]): Promise<Balancer> {
+export async function startHaproxy(
+  ports: readonly number[],
+  metricsPort?: number,
+  ending: Ending = THIS_TEST,
+): Promise<Balancer> {
   const [port, postgresPort] = [await findFreePort(), await findFreePort()];
   let number = 0;
   const config = (await readFile(HAPROXY_CONFIG, 'utf8'))
     .replace('bind :8080', `bind 127.0.0.1:${port}`)
     .replace('bind :5432', `bind 127.0.0.1:${postgresPort}`)
+    .replace('bind :8405', `bind 127.0.0.1:${metricsPort ?? (await findFreePort())}`)
     .replaceAll(/10\.0\.0\.\d+:3000/g, () => `127.0.0.1:${ports[number++]}`);
   expect(number).toBe(ports.length);
-  const file = join(await makeFolder(), 'haproxy.cfg');
+  const file = join(await makeFolder(ending), 'haproxy.cfg');
   await writeFile(file, config);
-  run('haproxy', ['-db', '-f', file]);
+  run('haproxy', ['-db', '-f', file], ending);
+  await untilListening(port);
+  return { url: `http://127.0.0.1:${port}` };
+}
+
+/** Starts nginx with the configuration of the runbook, in front of these ports. */
+export async function startDeployedNginx(ports: readonly number[]): Promise<Balancer> {
+  const port = await findFreePort();
+  const folder = await makeFolder();
+  const config = (await readFile(NGINX_CONFIG, 'utf8'))
+    .replace('listen 8080', `listen 127.0.0.1:${port}`)
+    .replaceAll('/tmp/', `${folder}/`);
+  await writeFile(join(folder, 'nginx.conf'), config);
+  const servers = ports.map((one) => `server 127.0.0.1:${one} max_fails=1 fail_timeout=2s;`);
+  await writeFile(join(folder, 'servers.conf'), servers.join('\n'));
+  run('nginx', ['-c', join(folder, 'nginx.conf'), '-p', folder, '-g', 'daemon off;']);
   await untilListening(port);
   return { url: `http://127.0.0.1:${port}` };
 }
@@ -126,9 +151,9 @@ async function isReady(port: number): Promise<boolean> {
   );
 }
 
-function run(program: string, args: readonly string[]): ChildProcess {
+function run(program: string, args: readonly string[], ending: Ending = THIS_TEST): ChildProcess {
   const child = spawn(program, args, { stdio: 'ignore' });
-  onTestFinished(async () => {
+  ending.onTestFinished(async () => {
     if (child.exitCode !== null) return;
     child.kill('SIGTERM');
     await once(child, 'exit');
@@ -148,8 +173,8 @@ async function untilListening(port: number): Promise<void> {
   });
 }
 
-async function makeFolder(): Promise<string> {
+async function makeFolder(ending: Ending = THIS_TEST): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'balancer-'));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  ending.onTestFinished(() => rm(folder, { recursive: true, force: true }));
   return folder;
 }

@@ -79,6 +79,7 @@ const ALL_SHARDS = [
   'erasure.list',
   'members.listExpired',
   'metrics.backlog',
+  'metrics.pendingJobs',
   'jobs.findPending',
   'requests.findAny',
   'retention.countersInShards',

@@ -82,6 +82,7 @@ beforeAll(async () => {
       document: '{}',
       deprecations: NOTHING_ENDS,
       observe: () => undefined,
+      observeCall: () => undefined,
       trustProxy: { kind: 'none' },
       tokenKey: null,
       developmentTeamId: null,

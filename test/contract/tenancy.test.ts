@@ -101,6 +101,10 @@ const OVER_ALL_TEAMS: readonly Exception[] = [
     why: 'each minute, for all endpoints that have failed for long',
   },
   {
+    names: ['metrics.pendingJobs'],
+    why: 'jobs of all teams that wait, for the operator',
+  },
+  {
     names: ['metrics.backlog'],
     why: 'figures about the whole service for its operator',
     apart: 'each figure is a count or an age of its own',

@@ -2,15 +2,15 @@
 import { fixedClock } from '../../src/core/clock.ts';
 import type { Mail } from '../../src/core/mail.ts';
 import { SEND_ALERT_MAIL } from '../../src/features/alerts/jobs.ts';
-import { alertTasks } from '../../src/features/alerts/tasks.ts';
+import { alertMailTasks } from '../../src/features/alerts/tasks.ts';
 import { removeRows } from '../../src/features/crm/sync/removal.ts';
 import { SEND_INVITATION } from '../../src/features/members/service.ts';
-import { memberTasks } from '../../src/features/members/tasks.ts';
+import { memberMailTasks } from '../../src/features/members/tasks.ts';
 import { eraseTeams } from '../../src/features/team-lifecycle/erasure-service.ts';
 import { RESEND_DELIVERIES } from '../../src/features/webhook-deliveries/resend-service.ts';
 import { deliveryTasks } from '../../src/features/webhook-deliveries/tasks.ts';
 import { SEND_PAUSE_MAIL } from '../../src/features/webhook-endpoints/jobs.ts';
-import { webhookTasks } from '../../src/features/webhook-endpoints/tasks.ts';
+import { webhookMailTasks, webhookTasks } from '../../src/features/webhook-endpoints/tasks.ts';
 import { TEST_APP_SECRET, type TestApi } from '../support/api.ts';
 import { syncAtOnce } from '../support/crm-sync.ts';
 import { teamIdOf, TWIN_IDS, TWINS_NOW } from '../support/twins.ts';
@@ -103,10 +103,11 @@ async function work(
   if (task === 'synchronize a connection') return syncAtOnce({ db, clock }, connection);
   const shared = { db, clock, mailer, publicUrl: url };
   const tasks = {
-    ...memberTasks(shared),
-    ...alertTasks({ ...shared, secrets: { current: TEST_APP_SECRET, previous: null } }),
+    ...memberMailTasks(shared),
+    ...alertMailTasks({ ...shared, secrets: { current: TEST_APP_SECRET, previous: null } }),
     ...deliveryTasks(db, clock),
     ...webhookTasks({ ...shared, pauseAfterS: 1 }),
+    ...webhookMailTasks(shared),
   };
   // None of these tasks uses the helpers of the job runner.
   return (tasks[task] as (payload: unknown) => unknown)(job);

@@ -8,6 +8,7 @@ import { openSturdyPool } from '../support/pool.ts';
 import { startPostgresProxy } from '../support/postgres-proxy.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { makeSeed, makeTeam, memberId } from '../support/seed.ts';
+import { startHaproxy } from '../balancers/balancers.ts';
 import { startPrometheus, type Ending, type Prometheus } from './prometheus.ts';
 
 export type Process = Awaited<ReturnType<typeof startWorkerProcess>>;
@@ -25,6 +26,8 @@ export interface World {
   readonly loseDatabase: () => Promise<void>;
   /** Sends a request to the API. Resolves with the status. */
   readonly ask: (method: string, path: string, body?: unknown) => Promise<number>;
+  /** Puts HAProxy before two ports, the API's and one at which nobody listens; its URL. */
+  readonly startBalancer: () => Promise<string>;
 }
 
 /** The body of a request that raises an event. */
@@ -45,7 +48,12 @@ export async function createWorld(ending: Ending): Promise<World> {
   const key = await seedTeam(database, receiver);
   const port = String(await findFreePort());
   const [api, worker] = [await findFreePort(), await findFreePort()];
-  const prometheus = await startPrometheus(ending, { api: [api], worker: [worker] });
+  const balancer = await findFreePort();
+  const prometheus = await startPrometheus(ending, {
+    api: [api],
+    worker: [worker],
+    balancer: [balancer],
+  });
   const processes: Process[] = [];
   ending.onTestFinished(async () => {
     await Promise.all(processes.map((one) => one.kill('SIGKILL')));
@@ -71,6 +79,10 @@ export async function createWorld(ending: Ending): Promise<World> {
     startApi: (env) => kept(startApiProcess(proxy.url, { ...own(api), ...env })),
     startWorker: (env) => kept(startWorkerProcess(proxy.url, { ...own(worker), ...env })),
     loseDatabase: () => proxy.stop(),
+    startBalancer: async () => {
+      const ports = [Number(port), await findFreePort()];
+      return (await startHaproxy(ports, balancer, ending)).url;
+    },
     ask: async (method, path, body) => {
       const request = {
         headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },

@@ -59,10 +59,10 @@ const signOut = async (headers: Record<string, string>, on = api) => {
 };
 const said = () =>
   logged
-    .filter(({ msg }) => msg !== 'request')
-    .map(({ msg, team, member, way, reason, requestId, ip }) => {
-      expect(ip).toBe('127.0.0.1');
-      expect(requestId).toMatch(/^[\da-f-]{36}$/);
+    .filter(({ msg }) => msg !== 'request' && msg !== 'call')
+    .map(({ msg, team, member, way, reason, request_id, network }) => {
+      expect(network).toBe('127.0.0.0/24');
+      expect(request_id).toMatch(/^[\da-f-]{36}$/);
       return [msg, team, member, way, reason].filter((part) => part !== undefined).join(' ');
     });
 

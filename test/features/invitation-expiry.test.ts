@@ -100,7 +100,7 @@ test('more invitations than one batch end in one run, which the worker makes hou
   );
   clock.set(new Date(START.getTime() + 181 * DAY_MS));
   expect(MEMBER_CRON).toMatchObject([{ task: END_INVITATIONS, match: '37 * * * *' }]);
-  const tasks = memberTasks({ db: api.db, clock, mailer: async () => undefined, publicUrl: '' });
+  const tasks = memberTasks(api.db, clock);
   // The task uses neither its payload nor the helpers of the job runner.
   await (tasks[END_INVITATIONS] as () => Promise<void>)();
   expect(await emailsOf('many')).toEqual(['member@many.test']);

@@ -2,7 +2,7 @@
 import pino from 'pino';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/core/clock.ts';
-import { memberTasks } from '../../src/features/members/tasks.ts';
+import { memberMailTasks } from '../../src/features/members/tasks.ts';
 import { mailerOf } from '../../src/features/sandbox/mail-service.ts';
 import { ENDPOINTS } from '../../src/routers/endpoints.ts';
 import { createMailer } from '../../src/runtime/mail.ts';
@@ -186,13 +186,13 @@ describe('a mail', () => {
     const settings = { smtpUrl: mail.url, mailFrom: undefined, mailDir: 'unused' };
     const send = createMailer(settings, pino({ level: 'silent' }));
     const mailer = mailerOf(api.db, systemClock, send);
-    const shared = { db: api.db, clock: systemClock, mailer, publicUrl: api.url };
+    const shared = { db: api.db, mailer, publicUrl: api.url };
     for (const [key, email] of [
       [live, 'real@person.example'],
       [test, 'played@person.example'],
     ] as const)
       expect((await api.call(key, 'POST', '/users', { body: { email } })).status).toBe(201);
-    await runJobsOnce(api, memberTasks(shared));
+    await runJobsOnce(api, memberMailTasks(shared));
     expect(mail.received.map(({ to }) => to)).toEqual(['real@person.example']);
     const kept = await get(test, '/sandbox/mails');
     expect(kept.body).toMatchObject({

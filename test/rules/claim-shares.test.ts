@@ -46,7 +46,7 @@ describe('the number of deliveries to claim', () => {
     const queues = createEndpointQueues(TEN_SLOTS);
     for (let n = 0; n < 200; n += 1) {
       queues.accept(row(`e${n % 5}`), 0);
-      for (const flight of launch(queues)) queues.land(flight, 'good');
+      for (const flight of launch(queues)) queues.land(flight, 'good', 0);
     }
     const capacities = Array.from({ length: 4 }, () => {
       queues.park(0);
@@ -59,7 +59,7 @@ describe('the number of deliveries to claim', () => {
     const queues = createEndpointQueues({ concurrency: 1, maxPerEndpoint: 8 });
     for (let n = 0; n < 100; n += 1) {
       queues.accept(row('a'), 0);
-      for (const flight of launch(queues)) queues.land(flight, 'good');
+      for (const flight of launch(queues)) queues.land(flight, 'good', 0);
     }
     queues.park(0);
     expect(queues.capacity()).toBe(40);

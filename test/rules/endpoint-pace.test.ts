@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { teamKey } from '../../src/core/team-key.ts';
 import type { EndpointQueue, Flight, Pace } from '../../src/delivery/endpoint-queue.ts';
 import { createEndpointQueues, type EndpointQueues } from '../../src/delivery/endpoint-queues.ts';
-import { fill, launch, retry, row } from '../support/endpoint-queues.ts';
+import { fill, launch, retry, row, warm } from '../support/endpoint-queues.ts';
 
 const ONE_SLOT = { concurrency: 1, maxPerEndpoint: 8 };
 
@@ -12,7 +12,7 @@ function order(queues: EndpointQueues): string[] {
   const endpoints: string[] = [];
   for (let flight = queues.next(0); flight; flight = queues.next(0)) {
     endpoints.push(flight.row.endpoint_id);
-    queues.land(flight, 'good');
+    queues.land(flight, 'good', 0);
   }
   return endpoints;
 }
@@ -22,7 +22,7 @@ function attempt(queues: EndpointQueues, endpoint: string, pace: Pace, isParked 
   queues.accept(row(endpoint), 0);
   const flight = queues.next(0) as Flight;
   if (isParked) queues.park(0);
-  queues.land(flight, pace);
+  queues.land(flight, pace, 0);
 }
 
 describe('turns', () => {
@@ -32,7 +32,7 @@ describe('turns', () => {
     fill(queues, rows);
     const launched = rows.map(() => {
       const flight = queues.next(0) as Flight;
-      queues.land(flight, 'failed');
+      queues.land(flight, 'failed', 0);
       return flight.row.id;
     });
     expect(launched).toEqual(rows.map(({ id }) => id));
@@ -150,5 +150,34 @@ describe('an endpoint without deliveries in hand', () => {
     const queues = withQueues(10_001);
     queues.addUnwritten(queues.queueOf('team_a', 'e0'), 1);
     expect(isKept(queues, queues.queueOf('team_a', 'e0'))).toBe(true);
+  });
+});
+
+describe('an endpoint at its own limit', () => {
+  const atLimit = (queues: EndpointQueues, nowMs: number): string[] =>
+    queues.atLimit(nowMs).map(({ team_id, endpoint_id }) => `${team_id} ${endpoint_id}`);
+
+  test('is told while as many attempts as it may have are in flight', () => {
+    const queues = createEndpointQueues({ concurrency: 9, maxPerEndpoint: 8 });
+    warm(queues, 'healthy');
+    fill(queues, [row('slow'), row('slow'), row('healthy')]);
+    launch(queues, 60_000);
+    expect(atLimit(queues, 90_000)).toEqual(['team_a slow']);
+  });
+
+  test('is told until the next attempt can be claimed, and no longer', () => {
+    const queues = createEndpointQueues(ONE_SLOT);
+    fill(queues, [row('slow')]);
+    const [flight] = launch(queues, 10_000);
+    queues.land(flight as Flight, 'timeout', 20_000);
+    expect(atLimit(queues, 24_000)).toEqual(['team_a slow']);
+    expect(atLimit(queues, 26_000)).toEqual([]);
+  });
+
+  test('is not told if it is the slots of the worker that are taken', () => {
+    const queues = createEndpointQueues(ONE_SLOT);
+    fill(queues, [row('first'), row('second')]);
+    launch(queues, 60_000);
+    expect(atLimit(queues, 60_000)).toEqual(['team_a first']);
   });
 });

@@ -18,7 +18,7 @@ describe('turns', () => {
       const [flight] = launch(queues);
       if (!flight) break;
       order.push(flight.row.endpoint_id);
-      queues.land(flight, 'good');
+      queues.land(flight, 'good', 0);
     }
     expect(order).toEqual(['much', 'one', 'two', 'much', 'much']);
   });
@@ -29,7 +29,7 @@ describe('turns', () => {
     const order: string[] = [];
     for (let flight = queues.next(0); flight; flight = queues.next(0)) {
       order.push(`${flight.row.endpoint_id}${flight.row.attempt}`);
-      queues.land(flight, 'good');
+      queues.land(flight, 'good', 0);
     }
     expect(order).toEqual(['b0', 'c0', 'a1', 'b1']);
   });
@@ -46,7 +46,7 @@ describe('turns', () => {
     fill(queues, [row('slow')]);
     const [dragging] = launch(queues);
     queues.park(1);
-    if (dragging) queues.land(dragging, 'timeout');
+    if (dragging) queues.land(dragging, 'timeout', 0);
     fill(queues, [row('slow'), retry('b'), row('c')]);
     expect(
       endpointsOf([queues.next(0), queues.next(0)].filter((flight) => flight !== null)),
@@ -67,12 +67,12 @@ test('endpoints whose attempts reach their time limit together leave the slots t
     queues,
     hanging.map((name) => row(name)),
   );
-  for (const flight of first) queues.land(flight, 'timeout');
+  for (const flight of first) queues.land(flight, 'timeout', 0);
   expect(launch(queues)).toHaveLength(5);
   fill(queues, [row('healthy')]);
   expect(endpointsOf(launch(queues))).toEqual(['healthy']);
   // What answers quickly is like all others again.
-  for (const flight of queues.flights) queues.land(flight, 'good');
+  for (const flight of queues.flights) queues.land(flight, 'good', 0);
   fill(queues, [row('hangs0'), row('healthy')]);
   expect(endpointsOf(launch(queues))).toEqual(['hangs0', 'healthy']);
 });
@@ -94,7 +94,7 @@ describe('loops that share slots', () => {
   };
   const landFirst = (queues: EndpointQueues | undefined): void => {
     const [flight] = queues?.flights ?? [];
-    if (queues && flight) queues.land(flight, 'good');
+    if (queues && flight) queues.land(flight, 'good', 0);
   };
 
   test('take turns, and have no more in flight than there are slots', () => {
@@ -147,7 +147,7 @@ describe('caps', () => {
     for (let n = 0; n < 5; n += 1) {
       const flights = launch(queues);
       sizes.push(flights.length);
-      for (const flight of flights) queues.land(flight, 'good');
+      for (const flight of flights) queues.land(flight, 'good', 0);
     }
     expect(sizes).toEqual([1, 2, 8, 8, 8]);
   });
@@ -161,9 +161,9 @@ describe('caps', () => {
       Array.from({ length: 100 }, () => row('a')),
     );
     const [failing, silent] = launch(queues);
-    if (failing) queues.land(failing, 'failed');
+    if (failing) queues.land(failing, 'failed', 0);
     expect(queue.cap).toBe(4);
-    if (silent) queues.land(silent, 'timeout');
+    if (silent) queues.land(silent, 'timeout', 0);
     expect(queue.cap).toBe(1);
   });
 
@@ -192,8 +192,8 @@ test('an attempt ends once', () => {
   fill(queues, [row('a')]);
   const [flight] = launch(queues);
   if (!flight) throw new Error('nothing was launched');
-  queues.land(flight, 'good');
-  expect(() => queues.land(flight, 'good')).toThrow('landed twice');
+  queues.land(flight, 'good', 0);
+  expect(() => queues.land(flight, 'good', 0)).toThrow('landed twice');
   expect(queues.stats()).toEqual({ inFlight: 0, parked: 0, queued: 0 });
   expect(flight.queue).toMatchObject({ inFlight: 0, cap: 2 });
 });
@@ -208,7 +208,7 @@ describe('parking', () => {
     expect(queues.park(0)).toBe(true);
     expect(endpointsOf(launch(queues, 300))).toEqual(['waits']);
     expect(queues.stats()).toEqual({ inFlight: 3, parked: 2, queued: 0 });
-    for (const flight of flights) queues.land(flight, 'timeout');
+    for (const flight of flights) queues.land(flight, 'timeout', 0);
     expect(queues.stats()).toEqual({ inFlight: 1, parked: 0, queued: 0 });
   });
 
@@ -268,7 +268,7 @@ describe('what to claim', () => {
     expect(queues.capacity()).toBe(40);
     for (let n = 0; n < 200; n += 1) {
       queues.accept(row(`e${n % 5}`), 0);
-      for (const flight of launch(queues)) queues.land(flight, 'good');
+      for (const flight of launch(queues)) queues.land(flight, 'good', 0);
     }
     queues.park(0);
     expect(queues.capacity()).toBe(200);
@@ -292,7 +292,7 @@ describe('what to claim', () => {
     const [flight] = launch(queues);
     queues.setMore(queues.queueOf('team_a', 'a'), 'pending');
     expect(queues.canClaim()).toBe(false);
-    if (flight) queues.land(flight, 'failed');
+    if (flight) queues.land(flight, 'failed', 0);
     expect(queues.canClaim()).toBe(true);
   });
 });
@@ -389,7 +389,7 @@ function apply(model: Model, step: Step, now: number): void {
     const flight = [...flying.values()][step.which % Math.max(1, flying.size)];
     if (flight) {
       flying.delete(flight.row.id);
-      queues.land(flight, step.pace);
+      queues.land(flight, step.pace, 0);
     }
   }
   if (step.do === 'park') queues.park(now - step.ago);
@@ -450,7 +450,7 @@ function drain({ queues, waiting, flying }: Model, now: number): void {
       waiting.delete(flight.row.id);
       flying.set(flight.row.id, flight);
     }
-    for (const flight of flying.values()) queues.land(flight, 'good');
+    for (const flight of flying.values()) queues.land(flight, 'good', 0);
     flying.clear();
   }
 }

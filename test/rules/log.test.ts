@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { redact } from '../../src/runtime/log.ts';
+import { createThreadLogger, redact } from '../../src/runtime/log.ts';
 
 test.each([
   ['no place for <ada@a.test>: full', 'no place for <[redacted]>: full'],
@@ -20,3 +20,18 @@ test.each(['a', '@', 'a@', 'svck_live_', 'whsec_'])(
     expect(performance.now() - startedAt).toBeLessThan(20_000);
   },
 );
+
+test('the stack of an error that is repeated is written once', () => {
+  const lines: { err: { message: string; stack?: string } }[] = [];
+  const logger = createThreadLogger('info', (line) => void lines.push(JSON.parse(line)));
+  const fail = (): Error => new Error('unavailable');
+  for (let times = 0; times < 3; times += 1) logger.warn({ err: fail() }, 'not yet');
+  logger.warn({ err: new Error('unavailable') }, 'elsewhere');
+  expect(lines.map(({ err }) => err.message)).toEqual(Array(4).fill('unavailable'));
+  expect(lines.map(({ err }) => err.stack?.includes('log.test.ts') ?? false)).toEqual([
+    true,
+    false,
+    false,
+    true,
+  ]);
+});

@@ -23,12 +23,13 @@ async function readOurs(registry: Registry): Promise<Record<string, number>> {
 }
 
 test('of an API process', async () => {
-  const { registry, observeRequest } = createMetrics({
+  const { registry, observeRequest, observeCall } = createMetrics({
     pool: { totalCount: 11, idleCount: 7 } as Parameters<typeof createMetrics>[0]['pool'],
     waiting: () => ({ statements: 2, slowStatements: 3, transactions: 5 }),
   });
   observeRequest('GET /me', 200, 0.25, 'live');
   for (let times = 0; times < 43; times += 1) observeRequest('GET /me', 500, 1, 'test');
+  for (const status of [200, 499, 422, 503, 500]) observeCall('v1.me.get', status, 0.5);
   expect(await readOurs(registry)).toEqual({
     'database_pool_connections state=total': 11,
     'database_pool_connections state=idle': 7,
@@ -41,18 +42,28 @@ test('of an API process', async () => {
   expect(text).toContain('api_request_duration_seconds_sum{route="GET /me",status="200"} 0.25\n');
   // An alert on live requests sees none of a sandbox.
   expect(text).not.toMatch(/api_request_duration_seconds_count\{[^}]*status="500"/);
+  const counted = (name: string): string =>
+    `app_call_duration_seconds_count{procedure="v1.me.get",class="${name}"}`;
+  for (const [name, count] of Object.entries({ ok: 1, refused: 2, unavailable: 1, fault: 1 }))
+    expect(text).toContain(`${counted(name)} ${count}\n`);
 });
 
 test('of a worker', async () => {
   const { registry, observeDelivery, countJobFailure, watch } = createWorkerMetrics(() =>
     Promise.resolve({
       fanOutLagS: 13,
-      jobs: 17,
+      jobs: [
+        { task: 'mail', count: 17, oldest_s: 43 },
+        { task: 'crm', count: 1, oldest_s: 0 },
+      ],
       pausedEndpoints: 19,
       oldestDueAt: new Date(Date.now() - 23_000).toISOString(),
     }),
   );
-  watch({ stats: () => ({ inFlight: 29, parked: 31, queued: 37 }) } as Dispatcher);
+  watch({
+    stats: () => ({ inFlight: 29, parked: 31, queued: 37 }),
+    atLimit: () => [{ team_id: 'team_a', endpoint_id: 'whe_1' }],
+  } as unknown as Dispatcher);
   observeDelivery('gave_up', 0.75, 'live');
   for (let times = 0; times < 47; times += 1) observeDelivery('retrying', 1, 'test');
   for (let times = 0; times < 41; times += 1) countJobFailure('one');
@@ -62,7 +73,11 @@ test('of a worker', async () => {
   expect(others).toEqual({
     webhook_fan_out_lag_seconds: 13,
     webhook_endpoints_paused: 19,
-    job_queue_depth: 17,
+    webhook_endpoints_at_limit: 1,
+    'job_queue_depth task=mail': 17,
+    'job_queue_depth task=crm': 1,
+    'job_oldest_due_seconds task=mail': 43,
+    'job_oldest_due_seconds task=crm': 0,
     'webhook_attempts_in_flight state=all': 29,
     'webhook_attempts_in_flight state=parked': 31,
     'webhook_attempts_in_flight state=queued': 37,

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { requireOperations } from '../../src/core/deprecation.ts';
 import { parseDatabaseUrl } from '../../src/db/database-url.ts';
-import { parseConfig } from '../../src/runtime/config.ts';
+import { findMisspelt, parseConfig } from '../../src/runtime/config.ts';
 
 const valid = { DATABASE_URL: 'postgres://u:p@db/x', APP_SECRET: 's'.repeat(32) };
 
@@ -364,4 +364,26 @@ describe('the file of deprecations', () => {
       expect(() => requireOperations(deprecations, existing)).toThrow(/no operation of v1/);
     },
   );
+});
+
+it.each([
+  ['DATABASE_POOL_MXA', 'DATABASE_POOL_MAX'],
+  ['DATABSE_URL', 'DATABASE_URL'],
+  ['SMTP_URLS', 'SMTP_URL'],
+  ['APP_SECRTE_PREVIOUS', 'APP_SECRET_PREVIOUS'],
+])('%s is named as a misspelt %s', (name, meant) => {
+  expect(findMisspelt({ PATH: '/bin', [name]: '1' })).toEqual([{ name, meant }]);
+});
+
+it.each([
+  'DATABASE_URL',
+  'HOSTS',
+  'PORTS',
+  'PATH',
+  'OTEL_EXPORTER_OTLP_HEADERS',
+  'POSTGRES_PASSWORD',
+  'NODE_OPTIONS',
+  'LOG_FORMAT',
+])('%s is not taken for a misspelt setting', (name) => {
+  expect(findMisspelt({ [name]: '1' })).toEqual([]);
 });

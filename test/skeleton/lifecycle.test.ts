@@ -533,6 +533,32 @@ describe('a worker process', () => {
     await worker.kill('SIGTERM');
   });
 
+  test('runs its other jobs while a mail server that says nothing keeps all mails', async () => {
+    const own = await createTestDatabase();
+    onTestFinished(() => own.drop());
+    await loadTestSeed(own, SEED);
+    const server = createServer().listen(0, '127.0.0.1');
+    let connections = 0;
+    server.on('connection', () => void (connections += 1));
+    await once(server, 'listening');
+    onTestFinished(() => void server.close());
+    const worker = await startWorkerProcess(own.url, {
+      SMTP_URL: `smtp://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    });
+    for (let mails = 0; mails < 20; mails += 1) await enqueue(own.url);
+    // As many mails as there are slots for them.
+    await until(() => connections === 5);
+    const startedAt = performance.now();
+    await query(`select graphile_worker.add_job('pause_endpoints')`, [], own.url);
+    const paused = `select from graphile_worker.jobs where task_identifier = 'pause_endpoints'`;
+    await until(async () => (await query(paused, [], own.url)).length === 0);
+    // Long before the first mail gives its slot back.
+    expect(performance.now() - startedAt).toBeLessThan(10_000);
+    expect(connections).toBe(5);
+    expect(await query('select from graphile_worker.jobs', [], own.url)).toHaveLength(20);
+    await worker.kill('SIGKILL');
+  });
+
   test('gives back a job that hangs when it is told to stop, and exits 0 within 15 s', async () => {
     const own = await createTestDatabase();
     onTestFinished(() => own.drop());

@@ -1,8 +1,11 @@
 // A process that cannot work says why: in the body of /readyz, and in its log at each change.
 import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
 import { closeSync, mkdtempSync, openSync, rmdirSync, rmSync, writeSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { TLSSocket } from 'node:tls';
 import { setImmediate as turn } from 'node:timers/promises';
 import { Client } from 'pg';
 import pino from 'pino';
@@ -20,6 +23,7 @@ import {
   TEST_APP_SECRET,
   type RunningProcess,
 } from '../support/api.ts';
+import { GOOD, KEY } from '../support/certificates.ts';
 import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { findFreePort } from '../support/ports.ts';
 import { startPostgresProxy } from '../support/postgres-proxy.ts';
@@ -236,4 +240,24 @@ test('while the disk is full, writes get 503 and the process is not ready', asyn
   expect(await invite()).toBe(201);
   await api.kill('SIGTERM');
   expect(told(api.output())).toEqual([null, 'disk_full', null, 'draining']);
+});
+
+test('a database whose certificate is of an unknown authority is told by that name', async () => {
+  // What a server with TLS says to the first message of a client, and then its certificate.
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined);
+    socket.once('data', () => {
+      socket.write('S');
+      const secure = new TLSSocket(socket, { isServer: true, key: KEY, cert: GOOD });
+      secure.on('error', () => undefined);
+    });
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  const url = `postgres://app:hunter2@127.0.0.1:${port}/app?sslmode=verify-full`;
+  const api = await startListening(url);
+  await untilSeen(() => api.probe(), notReady('database_certificate'));
+  expect(api.output()).not.toContain('hunter2');
+  await api.kill('SIGKILL');
 });

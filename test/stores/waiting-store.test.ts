@@ -148,6 +148,14 @@ describe.each(STATUSES)('findOldestDue of %s deliveries', (status) => {
     expect(await oldest()).toBe('2026-11-18T12:00:05.000Z');
   });
 
+  test('passes over endpoints that it is told to leave out, and no others of that id', async () => {
+    await wait('12:00:03', 'team_a whd_1');
+    await wait('12:00:05', 'team_b whd_1');
+    const full = { team_id: 'team_a', endpoint_id: 'whe_1' };
+    expect(await waiting.findOldestDue(twins.db, [full])).toBe('2026-11-18T12:00:05.000Z');
+    expect(await oldest()).toBe('2026-11-18T12:00:03.000Z');
+  });
+
   test('passes over what is claimed', async () => {
     await wait('11:00:00', 'team_a whd_1', 'team_a whd_2', 'team_b whd_1', 'team_b whd_2');
     await set('claimed_by = 8', 'team_a whd_1', 'team_a whd_2', 'team_b whd_1', 'team_b whd_2');

@@ -4,7 +4,7 @@ import pino from 'pino';
 import { beforeAll, beforeEach } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
 import { enqueueDigests } from '../../src/features/alerts/service.ts';
-import { alertTasks } from '../../src/features/alerts/tasks.ts';
+import { alertMailTasks, alertTasks } from '../../src/features/alerts/tasks.ts';
 import { mailerOf } from '../../src/features/sandbox/mail-service.ts';
 import { createMailer } from '../../src/runtime/mail.ts';
 import { startTestApi, TEST_APP_SECRET, type TestApi } from './api.ts';
@@ -130,7 +130,10 @@ export async function runJobs(): Promise<MailServer['received']> {
   const send = createMailer(settings, pino({ level: 'silent' }));
   const mailer = mailerOf(api.db, clock, send);
   const publicUrl = api.url;
-  const taskList = alertTasks({ db: api.db, clock, mailer, publicUrl, secrets });
+  const taskList = {
+    ...alertTasks(api.db, clock),
+    ...alertMailTasks({ db: api.db, clock, mailer, publicUrl, secrets }),
+  };
   await runJobsOnce(api, taskList);
   return mail.received.slice(known).filter(({ to }) => to.endsWith(`@${teamName}.test`));
 }

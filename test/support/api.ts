@@ -114,6 +114,7 @@ export interface TestApiOptions {
       | 'deprecations'
       | 'placeMaxMs'
       | 'countUse'
+      | 'observeCall'
       | 'createAuthenticator'
     >
   >;
@@ -389,6 +390,7 @@ function appOptions(
     document: JSON.stringify(openApiDocument(url)),
     deprecations: NOTHING_ENDS,
     observe: () => undefined,
+    observeCall: () => undefined,
     trustProxy: options.trustProxy ?? { kind: 'none' },
     tokenKey: { kind: 'secret', secret: TEST_APP_AUTH_SECRET },
     developmentTeamId: options.developmentTeamId ?? null,

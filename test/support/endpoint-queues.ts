@@ -50,7 +50,7 @@ export function launch(queues: EndpointQueues, nowMs = 0): Flight[] {
 export function warm(queues: EndpointQueues, endpoint: string): EndpointQueue {
   for (let n = 0; n < 5; n += 1) {
     queues.accept(row(endpoint), 0);
-    for (const flight of launch(queues)) queues.land(flight, 'good');
+    for (const flight of launch(queues)) queues.land(flight, 'good', 0);
   }
   return queues.queueOf('team_a', endpoint);
 }

@@ -5,7 +5,7 @@ import pino from 'pino';
 import { beforeAll, beforeEach, expect } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
 import { pauseSilentEndpoints } from '../../src/features/webhook-endpoints/pause.ts';
-import { webhookTasks } from '../../src/features/webhook-endpoints/tasks.ts';
+import { webhookMailTasks, webhookTasks } from '../../src/features/webhook-endpoints/tasks.ts';
 import { mailerOf } from '../../src/features/sandbox/mail-service.ts';
 import { createMailer } from '../../src/runtime/mail.ts';
 import { startTestApi, type ApiResponse, type TestApi } from './api.ts';
@@ -163,13 +163,11 @@ export async function runJobs(): Promise<MailServer['received']> {
   const settings = { smtpUrl: mail.url, mailFrom: undefined, mailDir: 'unused' };
   const send = createMailer(settings, pino({ level: 'silent' }));
   const mailer = mailerOf(api.db, clock, send);
-  const taskList = webhookTasks({
-    db: api.db,
-    clock,
-    mailer,
-    publicUrl: 'https://api.test',
-    pauseAfterS: THREE_DAYS_MS / 1000,
-  });
+  const { db } = api;
+  const taskList = {
+    ...webhookTasks({ db, clock, pauseAfterS: THREE_DAYS_MS / 1000 }),
+    ...webhookMailTasks({ db, mailer, publicUrl: 'https://api.test' }),
+  };
   await runJobsOnce(api, taskList);
   return mail.received.slice(before).filter(({ to }) => to.endsWith(`@${teamName}.test`));
 }

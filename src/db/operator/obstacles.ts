@@ -9,6 +9,7 @@ import { isMigrated, type Migration } from './migrations.ts';
 export type Obstacle =
   | 'database_unreachable'
   | 'database_login_refused'
+  | 'database_certificate'
   | 'too_many_connections'
   | 'database_read_only'
   | 'database_standby'
@@ -63,12 +64,25 @@ export function obstacleOf(error: unknown): Obstacle {
       const obstacles = cause.errors.map(obstacleOf);
       return obstacles.find((found) => found !== 'database_unreachable') ?? 'database_unreachable';
     }
+    if (isCertificateRefused(cause)) return 'database_certificate';
     if (isStandby(cause)) return 'database_standby';
     const state = 'code' in cause && typeof cause.code === 'string' ? cause.code : '';
     const known = BY_STATE.find(([states]) => states.test(state));
     if (known) return known[1];
   }
   return isUnavailable(error) ? 'database_unreachable' : 'database_error';
+}
+
+/**
+ * Whether we have refused the database's certificate: of an authority that we do not trust, of
+ * another host, or outside of its time. Node has OpenSSL's names as codes.
+ */
+function isCertificateRefused(error: Error): boolean {
+  return (
+    'code' in error &&
+    typeof error.code === 'string' &&
+    /^(?:CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_SELF_SIGNED_|ERR_TLS_CERT_)/.test(error.code)
+  );
 }
 
 /**

@@ -105,6 +105,7 @@ export async function startShardLoops(options: ShardLoopsOptions): Promise<Shard
     tick: () => lookEverywhere(worker, 'tick'),
     inHand: () => inHand(worker),
     stats: () => sumStats(worker),
+    atLimit: () => dispatchersOf(worker).flatMap((dispatcher) => dispatcher.atLimit()),
     databases: () => [...worker.nodes.values()].flatMap(({ loops }) => databasesOf(loops)),
     stop: () => {
       clearInterval(looker);

@@ -16,8 +16,8 @@ const mailPayload = z.object({
 /** The job that looks for new alerts. */
 export const FIND_ALERTS = 'find_alerts';
 
-/** The feature's jobs. Their payloads hold ids only. */
-export function alertTasks({
+/** The feature's mails. Their payloads hold ids only. */
+export function alertMailTasks({
   db,
   clock,
   mailer,
@@ -31,13 +31,19 @@ export function alertTasks({
   readonly secrets: AppSecrets;
 }): Record<string, Task> {
   return {
-    [FIND_ALERTS]: async (_payload, { abortSignal }) => enqueueDigests(db, clock, abortSignal),
     [SEND_ALERT_MAIL]: async (payload) => {
       const settings = { publicUrl, appSecret: secrets.current };
       const of = mailPayload.parse(payload);
       const mail = await findDigest(db, clock, of, settings);
       if (mail) await mailer(of.teamId, mail);
     },
+  };
+}
+
+/** The feature's other jobs. */
+export function alertTasks(db: Db, clock: Clock): Record<string, Task> {
+  return {
+    [FIND_ALERTS]: async (_payload, { abortSignal }) => enqueueDigests(db, clock, abortSignal),
   };
 }
 

@@ -11,20 +11,25 @@ const payloadSchema = z.object({ teamId: z.string(), memberId: z.string() });
 /** The job that ends invitations that nobody has accepted in time. */
 export const END_INVITATIONS = 'end_invitations';
 
-/** The feature's jobs. Their payloads hold ids only, never an email. */
-export function memberTasks(dependencies: {
+/** The feature's mails. Their payloads hold ids only, never an email. */
+export function memberMailTasks(dependencies: {
   readonly db: Db;
-  readonly clock: Clock;
   readonly mailer: TeamMailer;
   readonly publicUrl: string;
 }): Record<string, Task> {
-  const { db, clock, mailer, publicUrl } = dependencies;
+  const { db, mailer, publicUrl } = dependencies;
   return {
     [SEND_INVITATION]: async (payload) => {
       const { teamId, memberId } = payloadSchema.parse(payload);
       const invitation = await findInvitation(db, teamId, memberId);
       if (invitation) await mailer(teamId, toInvitationMail(invitation, publicUrl));
     },
+  };
+}
+
+/** The feature's other jobs. */
+export function memberTasks(db: Db, clock: Clock): Record<string, Task> {
+  return {
     [END_INVITATIONS]: async () => {
       await endExpiredInvitations(db, clock);
     },

@@ -21,22 +21,26 @@ const warningPayload = z.object({ teamId: z.string(), memberId: z.string() });
 export const REMOVE_IDLE_SANDBOXES = 'remove_idle_sandboxes';
 
 /** The feature's jobs: what follows after a while on what was played, and the end of a sandbox. */
-export function sandboxTasks({
-  db,
-  clock,
-  mailer,
-  publicUrl,
-}: {
-  readonly db: Db;
-  readonly clock: Clock;
-  readonly mailer: TeamMailer;
-  readonly publicUrl: string;
-}): Record<string, Task> {
+export function sandboxTasks(db: Db, clock: Clock): Record<string, Task> {
   return {
     [SCORE_TRAINING]: (payload) => scoreTraining(db, clock, scorePayload.parse(payload)),
     [END_SUSPENSION]: (payload) => endSuspensionOnTime(db, clock, suspensionPayload.parse(payload)),
     [REMOVE_IDLE_SANDBOXES]: (_payload, { abortSignal: signal }) =>
       removeIdle(db, clock, { signal }),
+  };
+}
+
+/** The feature's mails. */
+export function sandboxMailTasks({
+  db,
+  mailer,
+  publicUrl,
+}: {
+  readonly db: Db;
+  readonly mailer: TeamMailer;
+  readonly publicUrl: string;
+}): Record<string, Task> {
+  return {
     [SEND_REMOVAL_WARNING]: async (payload) => {
       const ids = warningPayload.parse(payload);
       const mail = await findWarning(db, ids, publicUrl);

@@ -16,29 +16,36 @@ const pauseMailPayload = z.object({
 /** The job that pauses endpoints to which deliveries keep failing. */
 export const PAUSE_ENDPOINTS = 'pause_endpoints';
 
-/** What the jobs need. */
-export interface WebhookTaskDependencies {
-  readonly db: Db;
-  readonly clock: Clock;
-  readonly mailer: TeamMailer;
-  readonly publicUrl: string;
-  readonly pauseAfterS: number;
-}
-
-/** The jobs of webhooks: the pause, and the mails about it. */
+/** The jobs of webhooks that send no mail: the pause. */
 export function webhookTasks({
   db,
   clock,
-  mailer,
-  publicUrl,
   pauseAfterS,
-}: WebhookTaskDependencies): Record<string, Task> {
+}: {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly pauseAfterS: number;
+}): Record<string, Task> {
   return {
     // API processes of an earlier release still enqueue it. The delivery loop polls anyway.
     wake_deliveries: () => undefined,
     [PAUSE_ENDPOINTS]: async () => {
       await pauseSilentEndpoints(db, clock, pauseAfterS);
     },
+  };
+}
+
+/** The mails about pauses. */
+export function webhookMailTasks({
+  db,
+  mailer,
+  publicUrl,
+}: {
+  readonly db: Db;
+  readonly mailer: TeamMailer;
+  readonly publicUrl: string;
+}): Record<string, Task> {
+  return {
     [SEND_PAUSE_MAIL]: async (payload) => {
       const of = pauseMailPayload.parse(payload);
       const mail = await findPauseMail(db, of, publicUrl);

@@ -2,6 +2,7 @@
 import type { OutgoingHttpHeaders } from 'node:http';
 import Negotiator from 'negotiator';
 import type { AnsweredCall } from '../../core/answered-call.ts';
+import { networkForLog } from '../../core/network.ts';
 import type { ProblemError } from '../../core/problem.ts';
 import { isSandbox, modeOf } from '../../core/sandbox.ts';
 import type { RateState } from './authentication/rate-limits.ts';
@@ -81,7 +82,8 @@ export function answerProblem(exchange: RestExchange, error: unknown): void {
     return;
   }
   const problem = toProblem(error, endpointOf(exchange));
-  if (isOurFault(error, problem)) options.logger.error({ err: error, requestId }, problem.code);
+  if (isOurFault(error, problem))
+    options.logger.error({ err: error, request_id: requestId }, problem.code);
   const retryAfterS = retryAfterOf(problem);
   if (retryAfterS !== null) response.setHeader('Retry-After', String(retryAfterS));
   if (problem.code === 'unauthorized') response.setHeader('WWW-Authenticate', 'Bearer');
@@ -222,7 +224,7 @@ export function finish(exchange: RestExchange): void {
   }
   options.logger.info(
     {
-      requestId,
+      request_id: requestId,
       method: request.method,
       route,
       status,
@@ -230,7 +232,7 @@ export function finish(exchange: RestExchange): void {
       team,
       mode,
       key,
-      ip,
+      network: networkForLog(ip),
       trace: endTrace(exchange) ?? undefined,
     },
     'request',

@@ -1,6 +1,7 @@
 /** What all routes of the app have in common: request id, headers, caller and count. */
 import type { Request, Response } from 'express';
 import type { Logger } from 'pino';
+import type { Actor } from '../../core/actor.ts';
 import { newRequestId } from '../../core/ids.ts';
 import type { Language } from '../../core/language.ts';
 import { ProblemError } from '../../core/problem.ts';
@@ -21,6 +22,7 @@ import {
   toProblem,
   type ProblemBody,
 } from '../api/problem-response.ts';
+import type { FailedCall } from './calls-log.ts';
 import { enterSandbox, findCaller, type Caller } from './caller.ts';
 import type { Opens, TokenKey, VerifiedToken, VerifyToken } from './token.ts';
 
@@ -34,6 +36,8 @@ export interface TrpcOptions {
   readonly ipOf: (request: Request) => string | null;
   readonly callerLimits: CallerLimits;
   readonly bodies: Bodies;
+  /** Called for each call, with the name of its procedure or `unknown`. */
+  readonly observeCall: (procedure: string, status: number, seconds: number) => void;
   /** null: nobody can sign in. */
   readonly tokenKey: TokenKey | null;
   /** null: requests are not traced. */
@@ -52,8 +56,20 @@ export interface AppExchange {
   readonly language: Language;
   /** null: the request is not traced. */
   readonly trace: RequestTrace | null;
-  /** What the trace has to tell of the request so far. */
-  readonly told: { route: string; code: string | null; teamId: string | null };
+  /** When the request came; a time of performance.now(). */
+  readonly startedAt: number;
+  /** What the trace and the log have to tell of the request so far. */
+  readonly told: {
+    /** The procedures that it names, whether or not there are such. */
+    calls: readonly string[];
+    code: string | null;
+    teamId: string | null;
+    /** Who calls. null: nobody is signed in. */
+    kind: Actor['kind'] | null;
+    /** Why none of its calls was made. */
+    refusal: ProblemError | null;
+    readonly failures: FailedCall[];
+  };
 }
 
 /** Gives the request an id and sets the headers that every response has. */
@@ -65,8 +81,8 @@ export function beginExchange(
   given.response.setHeader('X-Request-Id', requestId);
   given.response.setHeader('Cache-Control', 'no-store');
   const language = negotiateLanguage(given.request.headers['accept-language']);
-  const told = { route: '/trpc', code: null, teamId: null };
-  return { ...given, requestId, language, trace, told };
+  const told = { calls: [], code: null, teamId: null, kind: null, refusal: null, failures: [] };
+  return { ...given, requestId, language, trace, told, startedAt: performance.now() };
 }
 
 /** The token of a request. */
@@ -110,6 +126,7 @@ export async function admit(
   if (identity?.kind !== 'platform') exchange.trace?.step('http.authenticateCaller', askedAt, null);
   if (caller) exchange.trace?.known();
   exchange.told.teamId = caller?.team?.id ?? null;
+  exchange.told.kind = caller?.actor.kind ?? null;
   options.callerLimits.authenticated(request);
   showRate(response, rate, counted);
   if (!caller) throw new ProblemError('unauthorized', { detail: refusalOf(text) });
@@ -175,9 +192,10 @@ export async function beginRefusal(exchange: AppExchange, error: unknown): Promi
   const { options, request, response, requestId } = exchange;
   const problem = toProblem(error, null);
   exchange.told.code = problem.code;
+  exchange.told.refusal = problem;
   if (problem.status < 500) await options.callerLimits.refused(request);
   if (isOurFault(error, problem) && !hasHungUp(response))
-    options.logger.error({ err: error, requestId }, problem.code);
+    options.logger.error({ err: error, request_id: requestId }, problem.code);
   response.status(problem.status);
   setProblemHeaders(response, problem);
   // The rest of the body is not read, so the connection cannot be reused.

@@ -27,7 +27,6 @@ export function addHandoverRoute(
 ): void {
   router.post(HANDOVER_PATH, async (request, response) => {
     const exchange = beginExchange({ ...given, request, response });
-    exchange.told.route = HANDOVER_PATH;
     try {
       await countStranger(exchange);
       const form = await readForm(request, response);

@@ -1,3 +1,4 @@
+import { networkForLog } from '../../core/network.ts';
 import type { AppExchange } from './admission.ts';
 
 /** What a log line says besides. Never a token, nor what it was made of. */
@@ -15,5 +16,8 @@ export function logSession(
   what: 'signed in' | 'signed out' | 'link refused',
   facts: SessionFacts,
 ): void {
-  options.logger.info({ requestId, ...facts, ip: options.ipOf(request) }, what);
+  options.logger.info(
+    { request_id: requestId, ...facts, network: networkForLog(options.ipOf(request)) },
+    what,
+  );
 }

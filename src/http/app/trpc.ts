@@ -27,6 +27,7 @@ import {
   type AppExchange,
   type TrpcOptions,
 } from './admission.ts';
+import { finishCalls } from './calls-log.ts';
 import { readCalls, type Calls } from './calls.ts';
 import { addHandoverRoute, HANDOVER_PATH } from './handover.ts';
 import { addLinkRoute } from './link.ts';
@@ -54,12 +55,7 @@ export function trpcRouter(options: TrpcOptions, hostOrigins: readonly string[])
     const trace = options.tracing?.request(traceparent, performance.now()) ?? null;
     const exchange = beginExchange({ options, verify, request, response }, trace);
     await serveCalls(exchange);
-    trace?.end({
-      ...exchange.told,
-      method: request.method,
-      status: response.statusCode,
-      requestId: exchange.requestId,
-    });
+    finishCalls(exchange);
   });
   return router;
 }
@@ -80,6 +76,7 @@ async function serveCalls(exchange: AppExchange): Promise<void> {
   try {
     requireMethod(exchange);
     const calls = readCalls(request.url);
+    exchange.told.calls = calls.names;
     const once = onceOf(request, services);
     const token = await present(exchange, tokenOf(options, request), 'app');
     const admitted = await admit(exchange, token, calls.names.length);
@@ -113,7 +110,6 @@ function requireMethod({ request, response }: AppExchange): void {
 
 function perform(exchange: AppExchange, calls: Calls, context: CallerContext): Promise<void> {
   const { options, request, response, requestId, told } = exchange;
-  told.route = routeOf(calls);
   request.url = calls.url;
   return nodeHTTPRequestHandler({
     router: appRouter,
@@ -123,8 +119,10 @@ function perform(exchange: AppExchange, calls: Calls, context: CallerContext): P
     maxBatchSize: calls.names.length,
     createContext: async () => context,
     onError: ({ error, path: procedure }) => {
-      if (isOurFault(error.cause ?? error, toProblem(error, null)) && !hasHungUp(response))
-        options.logger.error({ err: error, requestId, path: procedure }, 'trpc');
+      const problem = toProblem(error, null);
+      told.failures.push({ name: procedure ?? '', problem });
+      if (isOurFault(error.cause ?? error, problem) && !hasHungUp(response))
+        options.logger.error({ err: error, request_id: requestId, path: procedure }, 'trpc');
     },
     // The status of the first error is the status that the REST API responds with.
     responseMeta: ({ errors: [error] }) => {
@@ -135,13 +133,4 @@ function perform(exchange: AppExchange, calls: Calls, context: CallerContext): P
       return { status: problem.status };
     },
   });
-}
-
-/** The procedures of a request, for its trace. A name that we do not know could be anything. */
-function routeOf({ names }: Calls): string {
-  return `/trpc/${names.map((name) => (isProcedure(name) ? name : 'unknown')).join(',')}`;
-}
-
-function isProcedure(name: string): boolean {
-  return Object.hasOwn(appRouter._def.procedures, name);
 }

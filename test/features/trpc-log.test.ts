@@ -1,0 +1,93 @@
+// What an operator sees of the tRPC API: a log line and a measurement for each call.
+import { beforeAll, beforeEach, expect, test } from 'vitest';
+import { startTestApi, type TestApi } from '../support/api.ts';
+import { tokenOf } from '../support/app.ts';
+import { until } from '../support/until.ts';
+import { makeSeed, makeTeam, userId } from '../support/seed.ts';
+
+let api: TestApi;
+const lines: Record<string, unknown>[] = [];
+const observed: [string, number][] = [];
+const SECRET = 'ada@a.test';
+
+beforeAll(async () => {
+  api = await startTestApi({
+    seed: makeSeed([makeTeam('a')]),
+    onLog: (line) => void lines.push(JSON.parse(line) as Record<string, unknown>),
+    app: { observeCall: (procedure, status) => void observed.push([procedure, status]) },
+  });
+});
+beforeEach(() => {
+  lines.length = 0;
+  observed.length = 0;
+});
+
+/** The lines of calls, which come after the response. */
+const calls = async (count = 1): Promise<Record<string, unknown>[]> => {
+  await until(() => observed.length >= count);
+  expect(observed).toHaveLength(count);
+  return lines.filter(({ msg }) => msg === 'call');
+};
+const owner = () => tokenOf({ kind: 'user', userId: userId('a', 'owner'), teamId: 'team_a' });
+const ask = async (path: string, token: string | null) =>
+  fetch(`${api.url}/trpc/${path}`, {
+    headers: token === null ? {} : { authorization: `Bearer ${token}` },
+  });
+
+test('a call of a person is a line with the team, the kind of caller and the request', async () => {
+  const response = await ask('v1.me.get?input={}', await owner());
+  expect(response.status).toBe(200);
+  expect(await calls()).toEqual([
+    expect.objectContaining({
+      request_id: response.headers.get('x-request-id'),
+      procedure: 'v1.me.get',
+      status: 200,
+      team: 'team_a',
+      kind: 'user',
+      network: '127.0.0.0/24',
+      ms: expect.any(Number),
+    }),
+  ]);
+  expect(observed).toEqual([['v1.me.get', 200]]);
+});
+
+test('a call of the host application names no team', async () => {
+  await ask('platform.catalog', await tokenOf({ kind: 'platform', service: 'training' }));
+  expect(await calls()).toMatchObject([{ procedure: 'unknown', kind: 'platform', status: 404 }]);
+  expect((await calls())[0]).not.toHaveProperty('team');
+});
+
+test('each call of a batch has its own line and result, and the request of all', async () => {
+  const names = 'v1.me.get,v1.requests.get,v1.me.get';
+  const input = encodeURIComponent(JSON.stringify({ 0: {}, 1: { request_id: 'x' }, 2: {} }));
+  const response = await ask(`${names}?batch=1&input=${input}`, await owner());
+  const request_id = response.headers.get('x-request-id');
+  const made = await calls(3);
+  expect(made.map(({ procedure, status, code }) => [procedure, status, code])).toEqual([
+    ['v1.me.get', 200, undefined],
+    ['v1.requests.get', expect.any(Number), expect.any(String)],
+    ['v1.me.get', 200, undefined],
+  ]);
+  expect(made.map((line) => line['request_id'])).toEqual([request_id, request_id, request_id]);
+  expect(observed.map(([, status]) => status < 400)).toEqual([true, false, true]);
+});
+
+test('what is refused before its calls is told of each of them', async () => {
+  expect((await ask('v1.me.get,v1.me.get?batch=1', null)).status).toBe(401);
+  expect(await calls(2)).toMatchObject([
+    { procedure: 'v1.me.get', status: 401, code: 'unauthorized' },
+    { procedure: 'v1.me.get', status: 401, code: 'unauthorized' },
+  ]);
+});
+
+test('a name that is no procedure is neither logged nor counted apart', async () => {
+  await ask(encodeURIComponent(SECRET), await owner());
+  await calls(1);
+  await ask('%', await owner());
+  await calls(2);
+  expect(observed).toEqual([
+    ['unknown', 404],
+    ['unknown', 400],
+  ]);
+  expect(JSON.stringify(lines)).not.toContain(SECRET);
+});

@@ -1,0 +1,17 @@
+// Which suites only `npm run test:heavy` runs.
+
+/** Suites that `npm run test:heavy` runs first. They mostly wait, so several run at once. */
+export const HEAVY = [
+  'test/availability/**/*.test.ts',
+  'test/browser/**/*.test.ts',
+  'test/citus/**/*.test.ts',
+  'test/clients/**/*.test.ts',
+  'test/deploy/**/*.test.ts',
+  'test/snippets/**/*.test.ts',
+];
+/** Suites that want the whole machine, one after the other. They come afterwards. */
+export const ALONE = [
+  'test/balancers/**/*.test.ts',
+  'test/neighbours/**/*.test.ts',
+  'test/races/chaos.test.ts',
+];
