@@ -11,6 +11,7 @@ import { CRM_CRON, crmTasks } from './features/crm/sync/tasks.ts';
 import { MEMBER_CRON, memberTasks } from './features/members/tasks.ts';
 import { RETENTION_CRON, retentionTasks } from './features/retention/tasks.ts';
 import { mailerOf } from './features/sandbox/mail-service.ts';
+import { sandboxTasks } from './features/sandbox/tasks.ts';
 import { TEAM_CRON, teamTasks } from './features/team-lifecycle/tasks.ts';
 import { deliveryTasks } from './features/webhook-deliveries/tasks.ts';
 import { WEBHOOK_CRON, webhookTasks } from './features/webhook-endpoints/tasks.ts';
@@ -94,5 +95,6 @@ function tasksOf({
     ...deliveryTasks(db, systemClock),
     ...retentionTasks(db, systemClock),
     ...teamTasks(db),
+    ...sandboxTasks(db, systemClock),
   };
 }

@@ -1,13 +1,14 @@
 #!/usr/bin/env node
 /**
- * The command for development: forwards a team's events to a local port, or sends an example. It
- * needs the public API and nothing else: no tunnel, no public address.
+ * The command for development: forwards a team's events to a local port, sends an example, or plays
+ * something in a sandbox. It needs the public API and nothing else: no tunnel, no public address.
  */
 import { readOptions, USAGE, UsageError, type Options } from './command-options.ts';
 import { ApiError } from './ask.ts';
 import { keepSecret, secretFile } from './kept-secret.ts';
 import { listen, type Terminal } from './listen.ts';
 import { hasColors, printable } from './output.ts';
+import { play } from './play.ts';
 import { trigger } from './trigger.ts';
 
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
@@ -21,10 +22,14 @@ async function main(): Promise<boolean> {
     return true;
   }
   const options = readOptions(args, process.env);
-  const note = options.isJson ? printError : print;
-  const secret = await requireSecret(options, note);
   const ended = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => ended.abort());
+  if (options.command === 'play') {
+    await play(options, { print, signal: ended.signal });
+    return true;
+  }
+  const note = options.isJson ? printError : print;
+  const secret = await requireSecret(options, note);
   const isColored = hasColors(process.stdout.isTTY, process.env);
   const terminal: Terminal = { print, note, isColored, signal: ended.signal };
   if (options.command === 'trigger') return trigger(options, secret, terminal);

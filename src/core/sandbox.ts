@@ -15,6 +15,11 @@ export function sandboxIdOf(liveId: string): string {
   return liveId + SANDBOX_END;
 }
 
+/** The live team of a sandbox. */
+export function liveIdOf(sandboxId: string): string {
+  return sandboxId.slice(0, -SANDBOX_END.length);
+}
+
 export function isSandbox(teamId: string): boolean {
   return teamId.endsWith(SANDBOX_END);
 }
@@ -32,3 +37,6 @@ export const SANDBOX_OWNER = {
   userId: 'usr_sandbox_owner',
   email: 'owner@sandbox.example',
 } as const;
+
+/** Who does in a sandbox what the host application does in a live team: its stand-in. */
+export const SANDBOX_ACTOR = { kind: 'platform', id: 'sandbox' } as const;

@@ -45,6 +45,8 @@ export interface NewJob {
   readonly payload: JobPayload;
   readonly key?: string;
   readonly queue?: string;
+  /** Not before this time. Left out: as soon as a worker has it. */
+  readonly runAt?: Date;
 }
 
 /**
@@ -108,12 +110,12 @@ export async function enqueue(db: Db, teamId: string, job: NewJob): Promise<void
 
 const INSERT_JOB = statement(
   'outbox.insertJob',
-  `insert into pending_job (team_id, id, task, payload, key, queue)
-   values ($1, $2, $3, $4, $5, $6)`,
+  `insert into pending_job (team_id, id, task, payload, key, queue, run_at)
+   values ($1, $2, $3, $4, $5, $6, $7)`,
   { because: 'pipelined' },
 );
 
-function sendJob(tx: Tx, teamId: string, { task, payload, key, queue }: NewJob): void {
+function sendJob(tx: Tx, teamId: string, { task, payload, key, queue, runAt }: NewJob): void {
   tx.send(INSERT_JOB, [
     teamId,
     newId('job'),
@@ -121,6 +123,7 @@ function sendJob(tx: Tx, teamId: string, { task, payload, key, queue }: NewJob):
     JSON.stringify(payload),
     key ?? null,
     queue ?? null,
+    runAt ?? null,
   ]);
   tx.wakeAfterCommit('jobs');
 }

@@ -1,6 +1,7 @@
 /** Launches the attempts of one worker as slots allow. Each attempt ends in a result. */
 import { ENCRYPTED_COLUMNS, type EncryptedColumn } from '../core/encrypted-columns.ts';
 import { decrypt } from '../core/encryption.ts';
+import { isSandbox } from '../core/sandbox.ts';
 import { readEarlierSecrets, stillValid } from '../core/signing-secrets.ts';
 import { teamKey } from '../core/team-key.ts';
 import type { AttemptTrace } from '../core/trace.ts';
@@ -11,6 +12,7 @@ import { deliveryHeaders, envelopeText, signingKeyOf, type SigningKey } from './
 import type { DispatcherOptions, Loop, OpenedSecrets } from './loop.ts';
 import type { RecordedAttempt } from './result-store.ts';
 import { flush } from './results.ts';
+import { findPlayed, SIMULATED } from './played.ts';
 import { nextState, type AttemptCause } from './schedule.ts';
 import { fillSlots } from './slots.ts';
 
@@ -34,9 +36,12 @@ async function attempt(loop: Loop, flight: Flight): Promise<void> {
   const { options, queues, state } = loop;
   state.unwritten.add(teamKey(flight.row.team_id, flight.row.id));
   const trace = traceOf(loop, flight.row);
-  const result = await send(loop, flight, trace?.traceparent ?? flight.row.event_traceparent);
+  const traceparent = trace?.traceparent ?? flight.row.event_traceparent;
+  const { result, speed } = isSandbox(flight.row.team_id)
+    ? await play(loop, flight, traceparent)
+    : { result: await send(loop, flight, traceparent), speed: 1 };
   trace?.end(result);
-  const recorded = recordOf(options, flight.row, result);
+  const recorded = recordOf(options, flight.row, result, speed);
   state.results.push(recorded);
   queues.addUnwritten(flight.queue, 1);
   options.observe(recorded.status, result.responseMs / 1000);
@@ -44,6 +49,22 @@ async function attempt(loop: Loop, flight: Flight): Promise<void> {
   fillSlots(loop.slots);
   loop.startRounds();
   flush(loop);
+}
+
+/** Makes an attempt in a sandbox, where receivers may be played, and time may run faster. */
+async function play(
+  loop: Loop,
+  flight: Flight,
+  traceparent: string | null,
+): Promise<{ readonly result: AttemptResult; readonly speed: number }> {
+  const { team_id: teamId, id } = flight.row;
+  try {
+    const { speed, fails } = await findPlayed(loop, teamId);
+    return { result: fails ? SIMULATED : await send(loop, flight, traceparent), speed };
+  } catch (error) {
+    loop.options.logger.error({ err: error, delivery: id }, 'a sandbox could not be read');
+    return { result: { ...NO_ANSWER, responseMs: 0, error: 'internal' }, speed: 1 };
+  }
 }
 
 /** Goes on with the trace of the call that raised the event. */
@@ -121,13 +142,18 @@ function openSecrets({ options, state }: Loop, { row, queue }: Flight): OpenedSe
   return opened;
 }
 
-/** Returns the delivery as it is after the attempt, which ends now. */
+/**
+ * Returns the delivery as it is after the attempt, which ends now. The waits of the schedule are
+ * divided by `speed`.
+ */
 export function recordOf(
   { clock, retryDelaysS }: Pick<DispatcherOptions, 'clock' | 'retryDelaysS'>,
   row: ClaimedDelivery,
   result: AttemptResult,
+  speed: number,
 ): RecordedAttempt {
   const at = clock.now();
+  const delaysS = speed === 1 ? retryDelaysS : retryDelaysS.map((delayS) => delayS / speed);
   const before = {
     status: row.status,
     attempt: row.attempt,
@@ -140,7 +166,7 @@ export function recordOf(
     id: row.id,
     endpointId: row.endpoint_id,
     isTest: row.event_type === 'ping',
-    ...nextState(before, { ok, at, cause: causeOf(row), retryAfterS }, retryDelaysS),
+    ...nextState(before, { ok, at, cause: causeOf(row), retryAfterS }, delaysS),
     wasUrgent: row.urgent,
     wasResent: row.resent,
     at,

@@ -10,6 +10,7 @@ import type { DuePosition } from './due-store.ts';
 import type { EndpointQueue } from './endpoint-queue.ts';
 import { createEndpointQueues, type EndpointQueues } from './endpoint-queues.ts';
 import type { SigningKey } from './envelope.ts';
+import type { PlayedRow } from './played-store.ts';
 import type { Limits } from './queues-state.ts';
 import type { RecordedAttempt } from './result-store.ts';
 import type { Sender } from './sender.ts';
@@ -167,6 +168,8 @@ export interface LoopState {
   skipsLocked: boolean;
   /** The writing of results that runs now, or null. Written by results.ts; awaited by stop. */
   flushing: Promise<void> | null;
+  /** Queries for what is played in sandboxes, while they run. Written and read by played.ts. */
+  readonly played: Map<string, Promise<PlayedRow | null>>;
   /** The analysis of tables that runs now, or null. Written by rounds.ts; awaited by stop. */
   analyzing: Promise<void> | null;
 }
@@ -209,6 +212,7 @@ export function newLoop(options: DispatcherOptions, startRounds: (loop: Loop) =>
       postponed: [],
       skipsLocked: false,
       flushing: null,
+      played: new Map(),
       analyzing: null,
     },
   };

@@ -1,9 +1,12 @@
 // What the command prints, and which options it takes.
 import { describe, expect, it } from 'vitest';
 import { API_PATH } from '../../src/client/base-url.ts';
-import { readOptions } from '../../src/client/command-options.ts';
+import { PLAY_FIELDS, readOptions } from '../../src/client/command-options.ts';
 import { secretFile } from '../../src/client/kept-secret.ts';
 import { hasColors, toJson, toLine } from '../../src/client/output.ts';
+import { toText } from '../../src/client/play.ts';
+import { PLAY_FIELDS as FIELDS } from '../../src/features/sandbox/play-rules.ts';
+import { simulateInput } from '../../src/features/sandbox/play-schema.ts';
 import { BASE_PATH } from '../../src/http/api/exchange.ts';
 
 const EVENT = { id: 'evt_1', type: 'ping', created_at: '2026-11-02T09:22:00.000Z' };
@@ -85,7 +88,7 @@ it.each([
   ['30d', 2_592_000_000],
 ])('--replay %s is %s ms', (text, ms) => {
   const args = ['listen', '--api-key', 'k', '--forward-to', 'http://localhost:9'];
-  expect(readOptions([...args, '--replay', text], {}).replayMs).toBe(ms);
+  expect(readOptions([...args, '--replay', text], {})).toMatchObject({ replayMs: ms });
 });
 
 it('keeps the secret where the system keeps settings', () => {
@@ -93,4 +96,67 @@ it('keeps the secret where the system keeps settings', () => {
   expect(secretFile({ HOME: '/home/kim' }, 'linux')).toBe(`/home/kim/.config/${end}`);
   expect(secretFile({ HOME: '/home/kim', XDG_CONFIG_HOME: '/c' }, 'linux')).toBe(`/c/${end}`);
   expect(secretFile({ APPDATA: '/appdata' }, 'win32')).toBe(`/appdata/${end}`);
+});
+
+describe('trigger with a test key', () => {
+  const key = { API_KEY: 'svck_test_t0_x' };
+  const options = (args: string[], env: Record<string, string> = key) =>
+    readOptions(['trigger', ...args], env);
+
+  it('plays, with the fields that are given', () => {
+    const given = ['training_completed', '--score', '71', '--member-id', 'mem_1', '--delay-s', '0'];
+    expect(options(given)).toMatchObject({
+      command: 'play',
+      apiKey: key.API_KEY,
+      play: 'training_completed',
+      fields: { score: 71, member_id: 'mem_1', delay_s: 0 },
+      isJson: false,
+    });
+  });
+
+  it('has an option for each field of the API', () => {
+    expect(Object.keys(PLAY_FIELDS)).toEqual([...FIELDS]);
+    expect(Object.keys(simulateInput.shape)).toEqual(['play', ...FIELDS]);
+    for (const [field, kind] of Object.entries(PLAY_FIELDS)) {
+      const takesNumbers = simulateInput.shape[field as 'score'].safeParse(1).success;
+      expect([field, takesNumbers ? 'number' : 'text']).toEqual([field, kind]);
+    }
+  });
+
+  it('still posts an example where it is told to', () => {
+    const args = ['evaluation.completed', '--forward-to', 'http://localhost:9'];
+    expect(options(args)).toMatchObject({ command: 'trigger', events: ['evaluation.completed'] });
+    expect(options(args, { API_KEY: 'svck_live_x_y' })).toMatchObject({ command: 'trigger' });
+  });
+
+  it.each([
+    [['training_completed'], { API_KEY: 'svck_live_x_y' }, 'svck_test_'],
+    [['training_completed'], {}, '--forward-to'],
+    [['training_completed', '--score', 'high'], key, '--score must be a whole number'],
+    [['training_completed', '--scores', '3'], key, '--scores'],
+    [['ping', '--forward-to', 'http://localhost:9', '--score', '3'], key, '--score is for trigger'],
+    [[], key, 'takes one event or play'],
+  ])('refuses %j', (args, env, message) => {
+    expect(() => options(args, env as Record<string, string>)).toThrow(message);
+  });
+
+  it('says what was played, in lines or in one', () => {
+    const played = {
+      play: 'training_completed',
+      training_id: 'trn_1',
+      member_id: 'mem_1',
+      connection_id: null,
+      events: ['training.completed', 'evaluation.completed'],
+      evaluation_at: '2026-11-26T09:00:10.000Z',
+      until: null,
+    };
+    expect(toText(played)).toBe(
+      [
+        'training_completed -> training.completed, evaluation.completed',
+        '    training_id trn_1',
+        '    member_id mem_1',
+        '    evaluation_at 2026-11-26T09:00:10.000Z',
+      ].join('\n'),
+    );
+  });
 });

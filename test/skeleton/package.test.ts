@@ -169,6 +169,7 @@ describe('the package', () => {
         'output',
         'package-name',
         'paging',
+        'play',
         'request',
         'retries',
         'retry-after',

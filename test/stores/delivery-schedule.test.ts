@@ -94,7 +94,7 @@ async function startDelivery() {
       const { row, asked: by } = inHand;
       const result = { ...NO_ANSWER, responseMs: 1, error: 'timeout' };
       const options = { clock, retryDelaysS: RETRY_DELAYS_S };
-      await recordAttempts(db, WORKER, [recordOf(options, row, result)], { skipsLocked: false });
+      await recordAttempts(db, WORKER, [recordOf(options, row, result, 1)], { skipsLocked: false });
       inHand = null;
       if (!by.retry && !by.resend) scheduled += 1;
       asked = { retry: asked.retry && !by.retry, resend: asked.resend && !by.resend };

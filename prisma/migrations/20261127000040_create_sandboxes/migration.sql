@@ -60,3 +60,6 @@ CREATE INDEX "sandbox_mail_list_idx"
   ON "sandbox_mail" ("team_id", "created_at" DESC, "id" DESC);
 -- The removal of old rows reads a range of it.
 CREATE INDEX "sandbox_mail_created_at_idx" ON "sandbox_mail" ("created_at");
+
+-- A job may wait for its time. null: it does not.
+ALTER TABLE "pending_job" ADD COLUMN "run_at" timestamptz(3);

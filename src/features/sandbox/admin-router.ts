@@ -3,8 +3,10 @@ import { changeContextOf } from '../../trpc/context.ts';
 import { appProcedure } from '../../trpc/procedures.ts';
 import * as schema from './schema.ts';
 import * as service from './service.ts';
+import { simulateInput, simulation, updateInput } from './play-schema.ts';
+import * as plays from './play-service.ts';
 import { listMails } from './mail-service.ts';
-import { toMail, toSandbox } from './view.ts';
+import { toMail, toSandbox, toSimulation } from './view.ts';
 
 /** The team's sandbox. Called in the live team, and in the sandbox itself. */
 export const adminSandbox = {
@@ -42,4 +44,21 @@ export const adminSandbox = {
   }).mutation(async ({ ctx, input }) =>
     toSandbox(await service.resetSandbox(ctx.db, changeContextOf(ctx), input.scenario)),
   ),
+
+  update: appProcedure({
+    access: 'admins',
+    input: updateInput,
+    output: schema.sandbox,
+  }).mutation(async ({ ctx, input }) =>
+    toSandbox(await plays.updateSandbox(ctx.db, changeContextOf(ctx), input)),
+  ),
+
+  simulate: appProcedure({
+    access: 'admins',
+    input: simulateInput,
+    output: simulation,
+  }).mutation(async ({ ctx, input }) => {
+    const { clock } = ctx.services;
+    return toSimulation(await plays.simulate(ctx.db, changeContextOf(ctx), clock, input));
+  }),
 };

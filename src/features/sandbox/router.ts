@@ -1,10 +1,12 @@
 import { pageResponse } from '../../core/page.ts';
 import { changeContextOf } from '../../trpc/context.ts';
 import { endpoint } from '../../trpc/endpoint.ts';
+import { PLAYS_TABLE, simulateInput, simulation, updateInput } from './play-schema.ts';
+import * as plays from './play-service.ts';
 import * as schema from './schema.ts';
 import * as service from './service.ts';
 import { listMails } from './mail-service.ts';
-import { toMail, toSandbox } from './view.ts';
+import { toMail, toSandbox, toSimulation } from './view.ts';
 
 const EXAMPLE = {
   tenant_id: 'team_demo:sandbox',
@@ -54,6 +56,67 @@ export const sandbox = {
   }).mutation(async ({ ctx, input }) =>
     toSandbox(await service.resetSandbox(ctx.db, changeContextOf(ctx), input.scenario)),
   ),
+
+  update: endpoint({
+    method: 'PATCH',
+    path: '/sandbox',
+    scope: 'sandbox:write',
+    mode: 'test',
+    tag: 'Sandbox',
+    summary: 'Set the speed of the sandbox',
+    description:
+      'Sets how many times as fast the retry schedule of its webhook endpoints runs, from 1 to ' +
+      '1000. With 1000 the seventh attempt of a failing delivery comes after little more than a ' +
+      'minute. Waits that have begun already stay as they are.',
+    input: updateInput,
+    output: schema.sandbox,
+    outputName: 'Sandbox',
+    bodyName: 'SandboxUpdate',
+    example: { body: { speed: 1000 }, output: { ...EXAMPLE, speed: 1000 } },
+  }).mutation(async ({ ctx, input }) =>
+    toSandbox(await plays.updateSandbox(ctx.db, changeContextOf(ctx), input)),
+  ),
+
+  simulate: endpoint({
+    method: 'POST',
+    path: '/sandbox/simulate',
+    scope: 'sandbox:write',
+    mode: 'test',
+    tag: 'Sandbox',
+    summary: 'Play an event in the sandbox',
+    description:
+      'Lets happen what otherwise the host application or its members do. It has the same ' +
+      'effects as in a live team: rows, figures, entries of the audit log, and signed events to ' +
+      'your webhook endpoints. Only `play` is needed; each play takes these fields:\n\n' +
+      PLAYS_TABLE,
+    input: simulateInput,
+    output: simulation,
+    outputName: 'SandboxSimulation',
+    bodyName: 'SandboxSimulate',
+    errors: {
+      not_found: 'An id in the body is unknown.',
+      conflict:
+        'There is nothing to play it with, such as an open invitation, or the sandbox has 20,000 ' +
+        'trainings.',
+      owner: 'The owner cannot leave.',
+      last_admin: 'The last admin cannot leave.',
+    },
+    example: {
+      body: { play: 'training_completed', score: 71 },
+      output: {
+        play: 'training_completed',
+        training_id: 'trn_01jc4f6b',
+        member_id: 'mem_sandbox_clara',
+        connection_id: null,
+        events: ['training.completed', 'evaluation.completed'],
+        evaluation_at: '2026-11-26T09:00:10.000Z',
+        until: null,
+      },
+    },
+  }).mutation(async ({ ctx, input }) => {
+    const { clock } = ctx.services;
+    return toSimulation(await plays.simulate(ctx.db, changeContextOf(ctx), clock, input));
+  }),
 
   mails: endpoint({
     method: 'GET',

@@ -249,17 +249,18 @@ function evaluationOf(
   const scores = DIMENSIONS.map((_, place) =>
     Math.min(98, base + place * 4 + ((index * 7 + place * 11) % 25) + (index % 60) / 3),
   ).map(Math.round);
+  return { training_id: id, user_id, saved_at: at, stored_at: at, ...judgementOf(scores) };
+}
+
+/** An evaluation with these scores of the dimensions, in their order. */
+export function judgementOf(scores: readonly number[]) {
   const total = Math.round(scores.reduce((sum, one) => sum + one, 0) / scores.length);
   const best = scores.indexOf(Math.max(...scores));
   const worst = scores.indexOf(Math.min(...scores));
   return {
-    training_id: id,
-    user_id,
-    saved_at: at,
-    stored_at: at,
     total,
     spread: Math.max(...scores) - Math.min(...scores),
-    dimensions: Object.fromEntries(DIMENSIONS.map((name, place) => [name, scores[place]])),
+    dimensions: Object.fromEntries(DIMENSIONS.map((name, place) => [name, scores[place] ?? total])),
     tips: [
       {
         issue: 'Der Preis kam zu früh.',
@@ -271,7 +272,7 @@ function evaluationOf(
     ],
     goal: total >= 75 ? 'reached' : total >= 55 ? 'partial' : 'missed',
     methodology: 'met_sandbox_spin',
-    strongest: DIMENSIONS[best],
-    biggest_lever: DIMENSIONS[worst],
+    strongest: DIMENSIONS[best] ?? null,
+    biggest_lever: DIMENSIONS[worst] ?? null,
   };
 }

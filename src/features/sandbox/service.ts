@@ -10,6 +10,7 @@ import type { Scenario } from './rules.ts';
 import { contentOf } from './scenario.ts';
 import * as store from './store.ts';
 import type { SandboxRow } from './store.ts';
+import { endSuspension } from './suspension-service.ts';
 
 /** The sandbox of a team, which may be the sandbox itself; null if it has none. */
 export function findSandbox(db: Db, teamId: string): Promise<SandboxRow | null> {
@@ -55,8 +56,9 @@ export async function createSandbox(
 }
 
 /**
- * Brings a scenario back, that of the last reset if none is given. The context's team is the live
- * team or the sandbox. Opens a transaction. Throws `not_found` if there is no sandbox.
+ * Brings a scenario back, that of the last reset if none is given, and ends what is being played.
+ * The context's team is the live team or the sandbox. Opens transactions. Throws `not_found` if
+ * there is no sandbox.
  */
 export async function resetSandbox(
   db: Db,
@@ -65,6 +67,8 @@ export async function resetSandbox(
 ): Promise<SandboxRow> {
   const sandboxId = idFor(context.teamId);
   const { at } = context;
+  const suspendedUntil = (await store.findSandbox(db, sandboxId))?.suspended_until ?? null;
+  await endSuspension(db, { ...context, teamId: sandboxId }, suspendedUntil);
   return db.transaction(async (tx) => {
     lockTeam(tx, sandboxId);
     const before = rules.requireSandbox(await store.findSandbox(tx, sandboxId));
@@ -88,6 +92,7 @@ async function fill(
   rebuildAnalytics(tx, sandboxId);
 }
 
-function idFor(teamId: string): string {
+/** The sandbox that a team has or is. */
+export function idFor(teamId: string): string {
   return isSandbox(teamId) ? teamId : sandboxIdOf(teamId);
 }

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { newId } from '../../core/ids.ts';
 import { ProblemError, unknownId } from '../../core/problem.ts';
+import { isSandbox } from '../../core/sandbox.ts';
 import type { Db } from '../../db/client.ts';
 import { record } from '../../db/outbox.ts';
 import { lockTeam } from '../../db/team-lock.ts';
@@ -79,7 +80,7 @@ export async function updateTeam(
     if (changes.length === 0) return before;
     const row: store.TeamRow = { ...before, ...Object.fromEntries(changes) };
     await store.updateTeam(tx, row);
-    await store.updateSandbox(tx, row);
+    if (!isSandbox(teamId)) await store.updateSandbox(tx, row);
     record(tx, await readChangeContext(tx, context), {
       audit: {
         action: 'team.updated',

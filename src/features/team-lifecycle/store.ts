@@ -4,6 +4,7 @@ import type { Language } from '../../core/language.ts';
 import { sandboxIdOf } from '../../core/sandbox.ts';
 import type { PLANS } from '../../core/plans.ts';
 import { statement, type Tx } from '../../db/client.ts';
+import { lockTeam } from '../../db/team-lock.ts';
 import { listed, selectionOf, type RowOf } from '../../db/rows.ts';
 import type { TeamStatus } from './rules.ts';
 
@@ -109,10 +110,20 @@ export async function updateTeam(tx: Tx, team: TeamRow): Promise<void> {
   await tx.prisma.team.updateMany({ where: { id: team.id }, data: CHANGES.toData(team) });
 }
 
-/** The plan and the status of its sandbox, if it has one, are those of the team. */
+/**
+ * The plan and the status of its sandbox, if it has one, are those of the team. While a suspension
+ * is played there, an active team's sandbox stays suspended.
+ */
 export async function updateSandbox(tx: Tx, { id, plan, status }: TeamRow): Promise<void> {
-  const where = { id: sandboxIdOf(id) };
-  await tx.prisma.team.updateMany({ where, data: { plan, status } });
+  const sandboxId = sandboxIdOf(id);
+  // Under this lock nobody begins or ends a suspension.
+  lockTeam(tx, sandboxId);
+  const played = await tx.prisma.sandbox.findFirst({
+    where: { teamId: sandboxId, suspendedUntil: { not: null } },
+    select: { suspendedUntil: true },
+  });
+  const shown = played && status === 'active' ? 'suspended' : status;
+  await tx.prisma.team.updateMany({ where: { id: sandboxId }, data: { plan, status: shown } });
 }
 
 /** A live member, of whom one is the owner. */

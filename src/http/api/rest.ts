@@ -11,6 +11,7 @@ import { ENDPOINTS, type Endpoint } from '../../routers/endpoints.ts';
 import type { Authentication } from './authentication/authenticator.ts';
 import { describeRefusal } from './authentication/credential.ts';
 import { createFastAuthenticator } from './authentication/fast-authenticator.ts';
+import { isOverdue } from './authentication/played-suspension.ts';
 import type { Tenant } from './authentication/tenant.ts';
 import { BASE_PATH, DOCUMENT_PATH, type RestExchange, type RestOptions } from './exchange.ts';
 import { negotiateLanguage } from './language.ts';
@@ -135,7 +136,7 @@ async function admit(
   options.callerLimits.authenticated(request);
   const { tenant, counted, rate } = exchange.authentication;
   if (tenant) exchange.trace?.known();
-  if (match.kind === 'route' && tenant && !tenant.enabled) throw new ProblemError('api_disabled');
+  if (match.kind === 'route' && tenant && !tenant.enabled) await requireOverdue(options, tenant);
   if (!counted) throw rateLimited(rate, limitOwnerOf(rate, tenant, options.limits));
   if (match.kind === 'unknown') throw new ProblemError('not_found', { detail: NO_SUCH_PATH });
   if (match.kind === 'other_method') {
@@ -152,6 +153,15 @@ async function admit(
     throw new ProblemError('unauthorized', { detail });
   }
   return tenant;
+}
+
+/** Throws `api_disabled` for a team that is closed, unless it should not be any more. */
+async function requireOverdue(
+  { db, services }: Pick<RestOptions, 'db' | 'services'>,
+  { team }: Tenant,
+): Promise<void> {
+  if (await isOverdue(db.forTeam(team.id), team, services.clock.override())) return;
+  throw new ProblemError('api_disabled');
 }
 
 /** Throws a refusal again when it may be sent. A fault of ours is thrown at once. */

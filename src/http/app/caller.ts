@@ -75,7 +75,8 @@ function identityOf(token: VerifiedToken | null): VerifiedToken['identity'] | nu
 
 /**
  * The caller in the sandbox of their team: its owner, with the role and the rights that the caller
- * has in the live team now. `db` is asked for the sandbox. Throws `not_found` if there is none.
+ * has in the live team now. A suspension that is played there closes it only to keys, so that an
+ * admin can end it. `db` is asked for the sandbox. Throws `not_found` if there is none.
  */
 export async function enterSandbox(caller: Caller, db: (sandboxId: string) => Db): Promise<Caller> {
   const { actor, team, enabled } = caller;
@@ -87,7 +88,7 @@ export async function enterSandbox(caller: Caller, db: (sandboxId: string) => Db
   return {
     actor: { ...actor, id: SANDBOX_OWNER.memberId },
     ...teamFactsOf(sandboxId, row),
-    enabled: enabled && row.team_status === 'active',
+    enabled,
   };
 }
 

@@ -1,0 +1,191 @@
+import { statement, type Tx } from '../../db/client.ts';
+import type { RowOf } from '../../db/rows.ts';
+import { LIMITS } from './rules.ts';
+
+/** An active member. */
+export interface Person {
+  readonly id: string;
+  readonly user_id: string;
+}
+
+interface Wanted {
+  readonly memberId: string | undefined;
+  readonly userId: string | undefined;
+}
+
+// A sandbox has few members, so all active ones are sorted. An owner or an admin only if there is
+// nobody else.
+const findText = (order: string): string =>
+  `select id, user_id
+   from member
+   where team_id = $1
+     and status = 'active'
+     and ($2::text is null or id = $2)
+     and ($3::text is null or user_id = $3)
+   order by role = 'member' desc, ${order}
+   limit 1`;
+
+const FIND_PERSON = {
+  longest: statement<Person>('sandbox.findLongest', findText('created_at, id')),
+  newest: statement<Person>('sandbox.findNewest', findText('created_at desc, id desc')),
+};
+
+/** The active member who is wanted, or the one who has been there longest, or the newest one. */
+export function findPerson(
+  tx: Tx,
+  teamId: string,
+  which: keyof typeof FIND_PERSON,
+  { memberId, userId }: Wanted,
+): Promise<Person | null> {
+  return tx.queryFirst(FIND_PERSON[which], [teamId, memberId ?? null, userId ?? null]);
+}
+
+/** The invitation that is wanted, or the oldest one that is open. */
+export async function findInvitation(
+  tx: Tx,
+  teamId: string,
+  memberId: string | undefined,
+): Promise<string | null> {
+  const found = await tx.prisma.member.findFirst({
+    where: { teamId, ...(memberId === undefined ? { status: 'invited' } : { id: memberId }) },
+    orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
+    select: { id: true },
+  });
+  return found && found.id;
+}
+
+/** What a training takes over from its assignment. */
+export interface AssignmentToTrain {
+  readonly memberId: string;
+  readonly situationId: string | null;
+  readonly personalityId: string | null;
+}
+
+export function findAssignment(
+  tx: Tx,
+  teamId: string,
+  id: string,
+): Promise<AssignmentToTrain | null> {
+  return tx.prisma.assignment.findFirst({
+    where: { teamId, id },
+    select: { memberId: true, situationId: true, personalityId: true },
+  });
+}
+
+/** The training that is wanted, or the newest one of the status. */
+export function findTraining(
+  tx: Tx,
+  teamId: string,
+  wanted: { readonly id: string | undefined; readonly status: string },
+): Promise<RowOf<'Training', 'id' | 'status'> | null> {
+  const { id, status } = wanted;
+  return tx.prisma.training.findFirst({
+    where: { teamId, ...(id === undefined ? { status } : { id }) },
+    orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
+    select: { id: true, status: true },
+  });
+}
+
+/** When a training's evaluation was made, and its score; null: it has none. */
+export async function findEvaluation(
+  tx: Tx,
+  teamId: string,
+  trainingId: string,
+): Promise<{ readonly savedAt: string; readonly total: number | null } | null> {
+  const found = await tx.prisma.evaluation.findFirst({
+    where: { teamId, trainingId },
+    select: { savedAt: true, total: true },
+  });
+  return found && { savedAt: found.savedAt.toISOString(), total: found.total };
+}
+
+const COUNT_TRAININGS = statement<{ count: number }>(
+  'sandbox.countTrainings',
+  `select count(*)::int
+   from (
+     select
+     from training
+     where team_id = $1
+     limit ${LIMITS.trainings}
+   ) counted`,
+);
+
+/** Whether the sandbox may have another training. The team must be locked. */
+export async function hasRoom(tx: Tx, teamId: string): Promise<boolean> {
+  const row = await tx.queryFirst(COUNT_TRAININGS, [teamId]);
+  return row !== null && row.count < LIMITS.trainings;
+}
+
+const LOCK_CONNECTION = statement<{ id: string }>(
+  'sandbox.lockConnection',
+  `select id
+   from crm_connection
+   where team_id = $1
+     and status = 'active'
+     and ($2::text is null or id = $2)
+   order by created_at, id
+   limit 1
+   for no key update`,
+);
+
+/** Locks the active connection that is wanted, or the oldest one; null: there is none. */
+export async function lockConnection(
+  tx: Tx,
+  teamId: string,
+  id: string | undefined,
+): Promise<string | null> {
+  return (await tx.queryFirst(LOCK_CONNECTION, [teamId, id ?? null]))?.id ?? null;
+}
+
+/** What the host application has set for a team; null: it is gone. */
+export function findTeam(
+  tx: Tx,
+  teamId: string,
+): Promise<{ readonly status: string; readonly rateLimitPerMin: number } | null> {
+  return tx.prisma.team.findFirst({
+    where: { id: teamId, erasingSince: null },
+    select: { status: true, rateLimitPerMin: true },
+  });
+}
+
+/** Keeps until when something is played; null: no longer. */
+export async function markPlayed(
+  tx: Tx,
+  teamId: string,
+  played: {
+    readonly suspendedUntil?: Date | null;
+    readonly receiversFailUntil?: Date | null;
+    readonly speed?: number;
+  },
+): Promise<void> {
+  await tx.prisma.sandbox.updateMany({ where: { teamId }, data: played });
+}
+
+// The bucket of `authenticate_request` that all keys of a team share. The database's clock, or that
+// of a test, says which minute it is. A count that is higher stays.
+const FILL = statement<{ minute: number }>(
+  'sandbox.fillRateLimit',
+  `insert into team_counter as c (team_id, bucket, minute, count)
+   values ($1, 'keys', floor(extract(epoch from coalesce($3, statement_timestamp())) / 60), $2)
+   on conflict (team_id, bucket) do update
+   set count = case
+       when c.minute >= excluded.minute then greatest(c.count, excluded.count)
+       else excluded.count
+     end,
+     minute = greatest(c.minute, excluded.minute)
+   returning minute`,
+);
+
+/**
+ * Counts so many requests of the current minute, unless there were more. Returns when the minute
+ * ends.
+ */
+export async function fillRateLimit(
+  tx: Tx,
+  teamId: string,
+  { count, now }: { readonly count: number; readonly now: Date | null },
+): Promise<Date> {
+  const row = await tx.queryFirst(FILL, [teamId, count, now]);
+  if (!row) throw new Error('the counter returned no row');
+  return new Date((row.minute + 1) * 60_000);
+}
