@@ -9,7 +9,7 @@ export class ApiError extends Error {
   override readonly name = 'ApiError';
 }
 
-/** What the terminal is told of an error that a client has thrown. Any other error stays as it is. */
+/** What the terminal is told of an error that a client has thrown. Any other error stays. */
 export function refusalOf(error: unknown): unknown {
   if (error instanceof errors.ApiError) return new ApiError(`The API refused: ${error.message}`);
   if (error instanceof errors.ConnectionError)
