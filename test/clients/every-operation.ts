@@ -4,14 +4,16 @@ import { env } from 'node:process';
 import { ApiError, createClient } from '@team-customer-api/client';
 
 const requests: string[] = [];
-const client = createClient({
-  apiKey: env['API_KEY'] ?? '',
-  baseUrl: env['API_URL'] ?? '',
-  fetch: (request) => {
-    requests.push(`${request.method} ${new URL(request.url).pathname}`);
-    return fetch(request);
-  },
-});
+const clientOf = (apiKey: string | undefined) =>
+  createClient({
+    apiKey: apiKey ?? '',
+    baseUrl: env['API_URL'] ?? '',
+    fetch: (request) => {
+      requests.push(`${request.method} ${new URL(request.url).pathname}`);
+      return fetch(request);
+    },
+  });
+const client = clientOf(env['API_KEY']);
 
 function require(condition: boolean, what: string): void {
   if (!condition) throw new Error(`not as expected: ${what}`);
@@ -139,11 +141,27 @@ async function changeMembers(): Promise<void> {
   require((await client.members.remove({ member_id })).ok, 'removed');
 }
 
+async function rehearse(): Promise<void> {
+  require(client.mode === 'live', 'a live key');
+  require((await codeOf(client.sandbox.get())) === 'not_found', 'no sandbox for a live key');
+  const test = clientOf(env['TEST_KEY']);
+  require(test.mode === 'test', 'a test key');
+  require((await test.sandbox.reset({ scenario: 'typical' })).scenario === 'typical', 'reset');
+  require((await test.sandbox.update({ speed: 60 })).speed === 60, 'the speed');
+  require((await test.sandbox.get()).speed === 60, 'the sandbox');
+  const { training_id } = await test.sandbox.simulate({ play: 'training_completed', delay_s: 0 });
+  require((await test.evaluations.get({ training_id: training_id ?? '' })).score.total ===
+    71, 'it');
+  await test.members.create({ email: 'kim@example.com' });
+  for await (const mail of test.sandbox.mails()) require(mail.subject !== '', 'a mail');
+}
+
 await readEverything();
 await changeAssignments();
 await changeCases();
 await changeWebhooks();
 await changeMembers();
+await rehearse();
 console.log(JSON.stringify(requests));
 
 // Only compiled: what the types refuse.

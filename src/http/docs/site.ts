@@ -65,6 +65,11 @@ export function navigationOf(site: Site): NavigationGroup[] {
           label: 'Introduction',
         },
         guide('/docs/quickstart', 'Quickstart', 'From a key to a verified webhook in minutes.'),
+        guide(
+          '/docs/sandbox',
+          'Rehearse in the sandbox',
+          'A team to try everything on: test keys, scenarios, and what you let happen.',
+        ),
       ],
     },
     {

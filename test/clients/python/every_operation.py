@@ -44,6 +44,8 @@ class Blocking:
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._inner, name)
+        if isinstance(found, str):
+            return found
         if not inspect.ismethod(found):
             return Blocking(self._runner, found)
 
@@ -72,15 +74,15 @@ class BlockingList:
         return iter(self._read_all())
 
 
-def make_client() -> Any:
+def make_client(api_key: str) -> Any:
     options: Any = {"base_url": os.environ["API_URL"], "transport": transport}
     if os.environ["MODE"] == "async":
-        client = AsyncClient(api_key=os.environ["API_KEY"], **options)
+        client = AsyncClient(api_key=api_key, **options)
         return Blocking(asyncio.Runner(), client)
-    return Client(api_key=os.environ["API_KEY"], **options)
+    return Client(api_key=api_key, **options)
 
 
-client: Client = make_client()
+client: Client = make_client(os.environ["API_KEY"])
 
 
 def require(condition: bool, what: str) -> None:
@@ -228,10 +230,30 @@ def change_members() -> None:
         require("body.email" in str(error) and error.errors[0]["path"] == "body.email", "a field")
 
 
+def rehearse() -> None:
+    require(client.mode == "live", "a live key")
+    try:
+        client.sandbox.get()
+        raise AssertionError("a live key has a sandbox")
+    except NotFoundError:
+        pass
+    test: Client = make_client(os.environ["TEST_KEY"])
+    require(test.mode == "test", "a test key")
+    require(test.sandbox.reset(scenario="typical")["scenario"] == "typical", "reset")
+    require(test.sandbox.update(speed=60)["speed"] == 60, "the speed")
+    require(test.sandbox.get()["speed"] == 60, "the sandbox")
+    training_id = test.sandbox.simulate(play="training_completed", delay_s=0)["training_id"] or ""
+    require(test.evaluations.get(training_id=training_id)["score"]["total"] == 71, "its score")
+    test.members.create(email=f"{os.environ['MODE']}@example.com")
+    for mail in test.sandbox.mails():
+        require(mail["subject"] != "", "a mail")
+
+
 read_everything()
 change_assignments()
 create_many()
 change_cases()
 change_webhooks()
 change_members()
+rehearse()
 print(json.dumps(requests))
