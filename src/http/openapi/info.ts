@@ -38,8 +38,8 @@ export const SECURITY_SCHEMES: Readonly<Record<string, oas31.SecuritySchemeObjec
     scheme: 'bearer',
     bearerFormat: 'svck_<live or test>_<key_prefix>_<secret_part>',
     description:
-      'An API key of the team, created in the app. Enter the whole key, including `svck_live_`, or ' +
-      '`svck_test_` of the sandbox.',
+      'An API key of the team, created in the app. Enter the whole key, including `svck_live_`, ' +
+      'or `svck_test_` of the sandbox.',
   },
 };
 
