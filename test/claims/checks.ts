@@ -126,7 +126,7 @@ export const CHECKS: Readonly<Record<string, (api: TestApi) => Promise<void>>> =
   },
 
   'the sandbox plays what its guide names': async () => {
-    const rows = guide('sandbox').matchAll(/^\| `(\w+)` /gm);
+    const rows = guide('sandbox').matchAll(/^\| `(\w+_\w+)` /gm);
     expect(Array.from(rows, ([, play]) => play)).toEqual(PLAY_NAMES);
     expect(DEFAULTS).toMatchObject({ delayS: 10, suspendedS: 60, failingS: 300, remaining: 5 });
     expect([DAYS_BACK, SPEED_MAX]).toEqual([90, 1000]);

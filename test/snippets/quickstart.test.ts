@@ -41,9 +41,8 @@ async function readPage() {
   return { me, trainings, register, train, hurry, fail, deliveries, receiver, file };
 }
 
-test.skipIf(why !== null)(
-  `leads from a key to live data${because(why)}`,
-  async () => {
+describe.skipIf(why !== null)(`the quickstart${because(why)}`, { timeout: 300_000 }, () => {
+  test('leads from a key to live data', async () => {
     const page = await readPage();
     const port = String(await findFreePort());
     const paste = async (team: string, command = '', endpoint = ''): Promise<Json> => {
@@ -96,9 +95,8 @@ test.skipIf(why !== null)(
     const live = await paste(DEMO_TEAM_ID, page.register);
     expect(live['secret']).not.toBe(endpoint['secret']);
     await expect(paste(DEMO_TEAM_ID, page.train)).rejects.toThrow();
-  },
-  300_000,
-);
+  });
+});
 
 type Json = Readonly<Record<string, unknown>>;
 

@@ -11,8 +11,8 @@ const PAGES: Readonly<Record<string, readonly [title: string, description: strin
   '/docs': ['Team Customer API', 'Was die API ist und wo man anfängt.'],
   '/docs/quickstart': ['Schnellstart', 'In Minuten vom Schlüssel zum geprüften Webhook.'],
   '/docs/sandbox': [
-    'In der Sandbox proben',
-    'Ein Team zum Ausprobieren: Testschlüssel, Szenarien, und was man geschehen lässt.',
+    'Sandbox',
+    'Proben in einem eigenen Team: Testschlüssel, Szenarien, und was man geschehen lässt.',
   ],
   '/docs/authentication': [
     'Authentifizierung',

@@ -67,8 +67,8 @@ export function navigationOf(site: Site): NavigationGroup[] {
         guide('/docs/quickstart', 'Quickstart', 'From a key to a verified webhook in minutes.'),
         guide(
           '/docs/sandbox',
-          'Rehearse in the sandbox',
-          'A team to try everything on: test keys, scenarios, and what you let happen.',
+          'Sandbox',
+          'Rehearse on a team of its own: test keys, scenarios, and what you let happen.',
         ),
       ],
     },
