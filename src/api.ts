@@ -123,8 +123,8 @@ function appOf(options: {
     },
     document: JSON.stringify(openApiDocument(publicUrl, config)),
     deprecations: config.deprecations,
-    observe: (route, status, seconds) => {
-      metrics.observeRequest(route, status, seconds);
+    observe: (route, status, seconds, mode) => {
+      metrics.observeRequest(route, status, seconds, mode);
       if (status === 503) readiness.suspect();
     },
     countUse: usage.count,

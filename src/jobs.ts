@@ -11,7 +11,7 @@ import { CRM_CRON, crmTasks } from './features/crm/sync/tasks.ts';
 import { MEMBER_CRON, memberTasks } from './features/members/tasks.ts';
 import { RETENTION_CRON, retentionTasks } from './features/retention/tasks.ts';
 import { mailerOf } from './features/sandbox/mail-service.ts';
-import { sandboxTasks } from './features/sandbox/tasks.ts';
+import { SANDBOX_CRON, sandboxTasks } from './features/sandbox/tasks.ts';
 import { TEAM_CRON, teamTasks } from './features/team-lifecycle/tasks.ts';
 import { deliveryTasks } from './features/webhook-deliveries/tasks.ts';
 import { WEBHOOK_CRON, webhookTasks } from './features/webhook-endpoints/tasks.ts';
@@ -35,6 +35,7 @@ const CRON: readonly CronItem[] = [
   ...CRM_CRON,
   ...TEAM_CRON,
   ...ALERT_CRON,
+  ...SANDBOX_CRON,
 ];
 
 if (parentPort) await runJobs(workerData as Config);
@@ -95,6 +96,6 @@ function tasksOf({
     ...deliveryTasks(db, systemClock),
     ...retentionTasks(db, systemClock),
     ...teamTasks(db),
-    ...sandboxTasks(db, systemClock),
+    ...sandboxTasks(shared),
   };
 }

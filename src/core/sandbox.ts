@@ -38,5 +38,12 @@ export const SANDBOX_OWNER = {
   email: 'owner@sandbox.example',
 } as const;
 
+/** What a person of a scenario is called, by their first name. */
+export const SANDBOX_PEOPLE = {
+  memberOf: (name: string): string => `mem_sandbox_${name}`,
+  userOf: (name: string): string => `usr_sandbox_${name}`,
+  emailOf: (name: string): string => `${name}@sandbox.example`,
+} as const;
+
 /** Who does in a sandbox what the host application does in a live team: its stand-in. */
 export const SANDBOX_ACTOR = { kind: 'platform', id: 'sandbox' } as const;

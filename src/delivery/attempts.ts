@@ -3,6 +3,7 @@ import { ENCRYPTED_COLUMNS, type EncryptedColumn } from '../core/encrypted-colum
 import { decrypt } from '../core/encryption.ts';
 import { isSandbox } from '../core/sandbox.ts';
 import { readEarlierSecrets, stillValid } from '../core/signing-secrets.ts';
+import { modeOf } from '../core/sandbox.ts';
 import { teamKey } from '../core/team-key.ts';
 import type { AttemptTrace } from '../core/trace.ts';
 import { NO_ANSWER, type AttemptResult } from './attempt-result.ts';
@@ -44,7 +45,7 @@ async function attempt(loop: Loop, flight: Flight): Promise<void> {
   const recorded = recordOf(options, flight.row, result, speed);
   state.results.push(recorded);
   queues.addUnwritten(flight.queue, 1);
-  options.observe(recorded.status, result.responseMs / 1000);
+  options.observe(recorded.status, result.responseMs / 1000, modeOf(flight.row.team_id));
   queues.land(flight, paceOf(result));
   fillSlots(loop.slots);
   loop.startRounds();

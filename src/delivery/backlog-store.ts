@@ -1,7 +1,8 @@
+import { SANDBOX_END } from '../core/sandbox.ts';
 import { statement, type Db } from '../db/client.ts';
 import { findOldestDue } from './waiting-store.ts';
 
-/** What waits for the workers, over all teams. */
+/** What waits for the workers, over all live teams: a sandbox must alarm nobody. */
 export interface Backlog {
   /** Age of the oldest event without deliveries, in seconds; 0 without one. */
   readonly fanOutLagS: number;
@@ -12,6 +13,8 @@ export interface Backlog {
   /** When the earliest unclaimed delivery is due, past or future; null when none waits. */
   readonly oldestDueAt: string | null;
 }
+
+const OF_SANDBOX = `%${SANDBOX_END}`;
 
 // Read at each scrape. Due jobs are few, and so are webhook endpoints.
 const COUNT = statement<{
@@ -25,7 +28,7 @@ const COUNT = statement<{
        extract(epoch from now() - (
          select created_at
          from event
-         where fanned_out_at is null
+         where fanned_out_at is null and team_id not like '${OF_SANDBOX}'
          order by created_at
          limit 1
        )),
@@ -33,16 +36,17 @@ const COUNT = statement<{
      )::float8 as fan_out_lag_s,
      (
        select count(*)::int
-       from graphile_worker.jobs
-       where run_at <= now()
+       from graphile_worker._private_jobs
+       where run_at <= now() and coalesce(payload ->> 'teamId', '') not like '${OF_SANDBOX}'
      ) + (
        select count(*)::int
        from pending_job
+       where team_id not like '${OF_SANDBOX}'
      ) as jobs,
      (
        select count(*)::int
        from webhook_endpoint
-       where status = 'disabled_failures'
+       where status = 'disabled_failures' and team_id not like '${OF_SANDBOX}'
      ) as paused`,
 );
 

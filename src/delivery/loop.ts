@@ -4,6 +4,7 @@ import type { Clock } from '../core/clock.ts';
 import type { AppSecrets } from '../core/encryption.ts';
 import type { TeamKey } from '../core/team-key.ts';
 import type { Tracing } from '../core/trace.ts';
+import type { Mode } from '../core/sandbox.ts';
 import type { Db } from '../db/client.ts';
 import type { SessionLock } from '../db/connections/session-lock.ts';
 import type { DuePosition } from './due-store.ts';
@@ -45,7 +46,7 @@ export interface DispatcherOptions {
   /** The waits before the second attempt, before the third one, and so on. */
   readonly retryDelaysS: readonly number[];
   /** Called when an attempt has ended. */
-  readonly observe: (status: string, seconds: number) => void;
+  readonly observe: (status: string, seconds: number, mode: Mode) => void;
   /** How often the loop looks for work by itself; shorter in tests on a clock of their own. */
   readonly tickMs?: number;
   /**

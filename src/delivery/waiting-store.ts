@@ -3,6 +3,7 @@
  * endpoint to the next. So their cost depends on the number of endpoints (about 10 µs each), not on
  * the number of waiting deliveries.
  */
+import { SANDBOX_END } from '../core/sandbox.ts';
 import { statement, type Db } from '../db/client.ts';
 import type { DeliveryStatus } from '../core/delivery-status.ts';
 
@@ -128,12 +129,12 @@ const OLDEST_DUE = statement<{ readonly at: string | null }>(
      union all
      (${endpointsText('retrying', `'', ''`, '1000000')})
    ) found
-   where is_open`,
+   where is_open and team_id not like '%${SANDBOX_END}'`,
 );
 
 /**
- * Returns the earliest due time of all unclaimed deliveries to active endpoints, past or future;
- * null when nothing waits.
+ * Returns the earliest due time of all unclaimed deliveries to active endpoints of live teams, past
+ * or future; null when nothing waits.
  */
 export async function findOldestDue(db: Db): Promise<string | null> {
   const [row] = await db.query(OLDEST_DUE, []);

@@ -89,7 +89,8 @@ export function teamRow(team: SeedTeam, now: string): SeedTeamRow & { id: string
 /** What makes a team a sandbox, as after a reset to no scenario. */
 export function sandboxRows(team: SeedTeam, now: string): Row[] {
   if (!isSandbox(team.id)) return [];
-  return [{ team_id: team.id, scenario: 'empty', created_at: now, reset_at: now }];
+  const times = { created_at: now, reset_at: now, used_at: now, check_at: now };
+  return [{ team_id: team.id, id: 'sandbox', scenario: 'empty', speed: 1, ...times }];
 }
 
 /** Returns the current owner. check.ts makes sure that there is one. */

@@ -3,7 +3,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { de } from '../../src/admin-ui/i18n/de.ts';
 import { HANDOVER_TEXTS } from '../../src/admin-ui/i18n/handover.ts';
-import { OPEN_MAX } from '../../src/features/handovers/rules.ts';
+import { TEAM_LIMITS } from '../../src/core/team-limits.ts';
 import { openAdminPage } from '../support/admin-page.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { findFaults, launchBrowser, openPage, photograph, SKIPPED } from '../support/browser.ts';
@@ -332,7 +332,7 @@ describe.skipIf(SKIPPED !== '')(`handing a key over${SKIPPED}`, () => {
          now() + interval '1 hour', '\\x00'
        from api_key k, generate_series(1, $1::int) n
        where k.team_id = 'team_full' and k.name = 'full'`,
-      [OPEN_MAX],
+      [TEAM_LIMITS.openHandovers.live],
     );
     const { page } = await openAdminPage(browser, api, {
       path: '/keys/new',

@@ -93,7 +93,10 @@ async function readAll(key: string, path: string, query: string): Promise<void> 
   }
 }
 
-const LISTS = ENDPOINTS.filter(({ method, path }) => method === 'GET' && !path.includes('{'));
+/** Of live teams. The values of sandboxes are declared where their CHECKs are compared. */
+const LISTS = ENDPOINTS.filter(
+  ({ method, path, mode }) => method === 'GET' && mode === null && !path.includes('{'),
+);
 
 test('every value of the data is one that the document names', async () => {
   const keys = [api.key(DEMO_TEAM_ID, 'demo'), api.key('team_gen')];

@@ -33,7 +33,9 @@ const NEVER_PERSONAL: Readonly<Record<string, string[]>> = {
     member_detail_enabled name objection_marker plan prefix privacy provider purpose
     rate_limit_per_min rights role scope scopes seats secret templates url used team_per_minute
     key_per_minute kinds mode`),
-  'a sandbox, whose persons are invented': words('sandbox scenario speed'),
+  'a sandbox, whose persons are invented': words(
+    'sandbox scenario speed play evaluation_at connection_id',
+  ),
   'a text of the customer or of their CRM': words(`
     amount category currency description external_ref fields lost_reason note probability text
     title`),

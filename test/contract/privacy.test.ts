@@ -50,7 +50,7 @@ const ALLOWED_USER_IDS: readonly {
     reason: 'user_id is a required field of a case, and the switch only closes GET',
   },
   {
-    operation: /^assignments\.(create|update)$/,
+    operation: /^assignments\.(create|createBatch|update)$/,
     field: 'member_user_id',
     reason: 'the switch only makes member_email null, and only closes GET',
   },

@@ -127,7 +127,11 @@ const OVER_ALL_TEAMS: readonly Exception[] = [
     why: 'each hour, for all invitations that nobody has accepted',
   },
   { names: ['alerts.listDue'], why: 'looks for subscriptions that are due, whosever they are' },
-  { names: ['crm.scheduleSyncs'], why: 'looks for connections that are due, whosever they are' },
+  { names: ['sandbox.listDue'], why: 'looks for sandboxes that nobody may use any more' },
+  {
+    names: ['crm.scheduleSyncs.live', 'crm.scheduleSyncs.sandboxes'],
+    why: 'looks for connections that are due, whosever they are',
+  },
   {
     names: [
       'idempotency',
@@ -139,6 +143,9 @@ const OVER_ALL_TEAMS: readonly Exception[] = [
       'spent_tokens',
       'handovers',
       'audit',
+      'sandbox_mails',
+      'sandbox_usage',
+      'sandbox_audit',
       'teamCounters',
       ...RETENTIONS.map(({ name }) => `teams.${name}`),
       'teams.counted',
@@ -297,7 +304,7 @@ describe('a statement', () => {
       const shardText = shardTextOf(what);
       return shardText ? [{ name: what.name, text: shardText.text }] : [];
     });
-    expect(bound).toHaveLength(34);
+    expect(bound).toHaveLength(38);
     const failing = bound.filter(({ text }) => {
       const ofOne = text.replaceAll(/(?: collate "C")? = any \((\$\d+)::text\[\]\)/g, ' = $1');
       return !keepsToOneTeam(checkTenancy(ofOne, tables));
@@ -377,7 +384,8 @@ const NOTIFYING: Readonly<Record<string, string>> = {
   'wakeUps.notify': 'tells workers about many commits, outside every transaction',
   'jobs.move': 'a worker hands over many jobs at once',
   'jobs.add': 'a worker hands over many jobs at once',
-  'crm.scheduleSyncs': 'a worker schedules synchronizations each minute',
+  'crm.scheduleSyncs.live': 'a worker schedules synchronizations each minute',
+  'crm.scheduleSyncs.sandboxes': 'a worker schedules synchronizations each minute',
   'webhooks.pause': 'a worker pauses endpoints each minute',
   'webhooks.resend.addJob': 'a worker adds the job of its next batch',
 };

@@ -26,6 +26,8 @@ type Input = Readonly<Record<string, unknown>>;
 export interface Operation {
   readonly name: string;
   readonly changes: boolean;
+  /** With a key. */
+  readonly isRest?: true;
   /** A call for each input; `label` names the input when a test fails. */
   readonly calls: readonly { readonly label: string; readonly call: TwinCall }[];
 }
@@ -94,6 +96,7 @@ const SPECIAL: Readonly<Record<string, (side: Side, crmUrl: string) => Input>> =
 export const REST_OPERATIONS: readonly Operation[] = ENDPOINTS.map((endpoint) => ({
   name: `${endpoint.method} ${endpoint.path}`,
   changes: endpoint.method !== 'GET',
+  isRest: true,
   calls: inputsOf(endpoint.input, baseOf(endpoint)).map((input) => ({
     label: JSON.stringify(input),
     call: (api, side) => callRest(api, side, endpoint, input),

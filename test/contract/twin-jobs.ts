@@ -97,7 +97,7 @@ async function work(
       job.teamId,
       TWINS_NOW,
     ]);
-    return eraseTeams(db, { batch: 5 });
+    return eraseTeams(db, { batch: 5, runMs: 60_000 });
   }
   if (task === 'remove rows of a connection') return removeRows(db, connection);
   if (task === 'synchronize a connection') return syncAtOnce({ db, clock }, connection);

@@ -4,7 +4,9 @@
  */
 import type { PoolClient } from 'pg';
 import { fixedClock } from '../../src/core/clock.ts';
+import { sandboxIdOf } from '../../src/core/sandbox.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
+import { asTestKey, makeSandbox } from '../support/sandbox.ts';
 import { listCopiedTables, writeInAnyOrder } from '../support/shards.ts';
 import { addTwinRows, teamIdOf, twinOf, twinSeed, TWINS_NOW, type Side } from '../support/twins.ts';
 import { readWrittenColumns } from '../support/written-columns.ts';
@@ -40,15 +42,29 @@ export interface Outcome {
 /** The Idempotency-Key whose response the twin keeps and whose advisory lock it holds. */
 export const SHARED_IDEMPOTENCY_KEY = 'the same in both teams';
 
-/** Opens a world with these teams, whose CRM connections use the CRM at `crmUrl`. */
-export async function openWorld(sides: readonly Side[], crmUrl: string): Promise<World> {
-  const api = await startTestApi({
+/** The team of side B in a world with a sandbox: that of team A. */
+const SANDBOX = sandboxIdOf(teamIdOf('a'));
+
+/**
+ * Opens a world with these teams, whose CRM connections use the CRM at `crmUrl`. With `hasSandbox`,
+ * side B is the sandbox of team A.
+ */
+export async function openWorld(
+  sides: readonly Side[],
+  crmUrl: string,
+  { hasSandbox = false }: { readonly hasSandbox?: boolean } = {},
+): Promise<World> {
+  const started = await startTestApi({
     seed: twinSeed(sides),
     clock: fixedClock(TWINS_NOW),
     allowPrivateTargets: true,
   });
-  await addTwinRows(api.db, crmUrl, sides);
-  const tables = await readTables(api);
+  await addTwinRows(started.db, crmUrl, sides);
+  if (hasSandbox && sides.includes('b'))
+    await makeSandbox(started.db.pool, teamIdOf('b'), SANDBOX, TWINS_NOW);
+  const api = hasSandbox ? withTestKeys(started) : started;
+  const teamOf = (side: Side): string => (hasSandbox && side === 'b' ? SANDBOX : teamIdOf(side));
+  const tables = { ...(await readTables(api)), teamOf };
   const columns = await readWrittenColumns(api.db.pool);
   const copies = tables.all.map((name) => `create table backup.${name} as table ${name};`);
   await api.db.pool.query(`create schema backup; ${copies.join(' ')}`);
@@ -81,7 +97,15 @@ export async function openWorld(sides: readonly Side[], crmUrl: string): Promise
   };
 }
 
+/** The API, which gives the keys of side B as test keys. */
+function withTestKeys(api: TestApi): TestApi {
+  const key: TestApi['key'] = (team, ...rest) =>
+    team === teamIdOf('b') ? asTestKey(api.key(team, ...rest)) : api.key(team, ...rest);
+  return { ...api, key };
+}
+
 interface Tables {
+  readonly teamOf: (side: Side) => string;
   readonly all: readonly string[];
   /** The tables with a `team_id`. */
   readonly tenant: readonly string[];
@@ -89,7 +113,7 @@ interface Tables {
   readonly lockable: readonly string[];
 }
 
-async function readTables({ db }: TestApi): Promise<Tables> {
+async function readTables({ db }: TestApi): Promise<Omit<Tables, 'teamOf'>> {
   const { rows } = await db.pool.query<{ name: string; is_tenant: boolean }>(
     `select t.table_name as name,
        exists (
@@ -145,7 +169,7 @@ async function digest(
   const { rows } = await db.pool.query<{ name: string; all: string; of_team: string }>({
     name: 'digest of the twins',
     text: selects.join(' union all '),
-    values: [teamIdOf(side)],
+    values: [tables.teamOf(side)],
   });
   return {
     all: Object.fromEntries(rows.map((row) => [row.name, row.all])),
@@ -165,7 +189,7 @@ async function readRows(
   tables: Tables,
   { changed, side }: { changed: readonly string[]; side: Side },
 ): Promise<Record<string, unknown>> {
-  const team = `'${teamIdOf(side)}'`;
+  const team = `'${tables.teamOf(side)}'`;
   const read = async (name: string): Promise<[string, unknown]> => {
     const own = tables.tenant.includes(name)
       ? `where t.team_id = ${team}`
@@ -207,7 +231,7 @@ function withoutRandom(row: Record<string, unknown>): Record<string, unknown> {
 const MASKS: readonly (readonly [RegExp, string])[] = [
   [/\b([a-z]+)_[0-9a-hjkmnp-tv-z]{26}\b/g, '<new $1>'],
   [/\b[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}\b/g, '<uuid>'],
-  [/\bsvck_live_\w+/g, '<key>'],
+  [/\bsvck_(?:live|test)_\w+/g, '<key>'],
   [/"prefix":"\w+"/g, '"prefix":"<prefix>"'],
   [/\bwhsec_[\w-]+/g, '<secret>'],
 ];
@@ -227,7 +251,7 @@ function masked({ url }: TestApi, value: unknown): unknown {
  */
 async function lockTeamRows({ db }: TestApi, tables: Tables, side: Side): Promise<PoolClient> {
   const client = await db.pool.connect();
-  const team = `'${teamIdOf(side)}'`;
+  const team = `'${tables.teamOf(side)}'`;
   await client.query(
     [
       'begin',

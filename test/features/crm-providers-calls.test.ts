@@ -70,6 +70,8 @@ function trickle(response: ServerResponse): void {
   response.on('close', () => clearInterval(timer));
 }
 
+const OF_A_LIVE_TEAM = { teamId: 'team_a', at: new Date() };
+
 /** A CRM that answers gets more time than it needs on any machine. */
 const TIMEOUT_MS = { silent: 300, answering: 60_000 } as const;
 
@@ -86,7 +88,13 @@ describe.each(PROVIDER_NAMES)('%s: every call', (name) => {
         return true;
       };
       const storedCredentials = serializeCredentials(crm.connectInput().credentials);
-      const connection = { provider: name, storedCredentials, baseUrl: crm.url, readsNotes: true };
+      const connection = {
+        ...OF_A_LIVE_TEAM,
+        provider: name,
+        storedCredentials,
+        baseUrl: crm.url,
+        readsNotes: true,
+      };
       const timeoutMs = TIMEOUT_MS[reason === 'timeout' ? 'silent' : 'answering'];
       const settings = { timeoutMs, allowBaseUrl: true, answerMaxBytes: 200_000 };
       const { lists } = await openProvider(settings, connection);
@@ -120,7 +128,13 @@ describe('a list without an end', () => {
     const storedCredentials = serializeCredentials(crm.connectInput().credentials);
     const client = await openProvider(
       { timeoutMs: 60_000, allowBaseUrl: true },
-      { provider: name, storedCredentials, baseUrl: crm.url, readsNotes: true },
+      {
+        ...OF_A_LIVE_TEAM,
+        provider: name,
+        storedCredentials,
+        baseUrl: crm.url,
+        readsNotes: true,
+      },
     );
     return { crm, client };
   };

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { openerOf, seal, unseal, type Content } from '../../src/admin-ui/lib/sealing.ts';
 import { fixedClock } from '../../src/core/clock.ts';
-import { OPEN_MAX } from '../../src/features/handovers/rules.ts';
+import { TEAM_LIMITS } from '../../src/core/team-limits.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { appAt, createKey, KEY_HOLDER, type App } from '../support/api-keys.ts';
 import { codeOf } from '../support/app.ts';
@@ -280,7 +280,7 @@ describe('making a link', () => {
        select team_id, lpad(n::text, 43, '0'), key_id, created_by, created_at, expires_at, sealed
        from handover, generate_series(1, $2::int) n
        where id = $1`,
-      [first.id, OPEN_MAX - 4],
+      [first.id, TEAM_LIMITS.openHandovers.live - 4],
     );
     const app = await as('full');
     const links = await Promise.all(Array.from({ length: 8 }, () => seal(first.content)));

@@ -487,6 +487,8 @@ const COUNTS_ONLY: Record<string, string> = {
   sandbox_mails: 'shown, and never decided by',
   usage: 'shown, and never decided by',
   audit: 'shown, and never decided by',
+  sandbox_usage: 'see test/features/sandbox-removal.test.ts',
+  sandbox_audit: 'see test/features/sandbox-removal.test.ts',
 };
 
 test('of every kind that retention removes, rows went meanwhile', () => {

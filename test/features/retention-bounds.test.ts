@@ -12,6 +12,7 @@ import { removeDeliveries } from '../../src/features/webhook-deliveries/removal-
 import { removeDeletedEndpoint } from '../../src/features/webhook-deliveries/removal.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { untilWaiting } from '../support/locks.ts';
+import { openSandbox } from '../support/sandbox.ts';
 import { makeFullTeam, makeSeed } from '../support/seed.ts';
 import { changeTriggers, inRolledBack, type TeamTransaction } from '../support/shards.ts';
 
@@ -24,6 +25,7 @@ const BATCH = 100;
 let api: TestApi;
 beforeAll(async () => {
   api = await startTestApi({ seed: makeSeed([makeFullTeam('a')]) });
+  await openSandbox(api, 'a', 'empty');
 });
 
 const query = async (sql: string, values: unknown[] = []) =>
@@ -81,6 +83,17 @@ const MANY_ROWS: Readonly<Record<string, string>> = {
        (team_id, id, created_at, actor_kind, actor_id, action, request_id)
      select 'team_a', 'aud_' || n, '2020-01-01', 'system', 'x', 'x', 'x'
      from generate_series(1, $1::int) n`,
+  sandbox_mails: `insert into sandbox_mail (team_id, id, recipient, subject, body, created_at)
+     select 'team_a:sandbox', 'mail_' || n, 'x', 'x', 'x', '2020-01-01'
+     from generate_series(1, $1::int) n`,
+  sandbox_audit: `insert into audit_log
+       (team_id, id, created_at, actor_kind, actor_id, action, request_id)
+     select team_id, 'aud_' || n, '2020-01-01', 'system', 'x', 'x', 'x'
+     from (values ('team_a:sandbox')) of (team_id), generate_series(1, $1::int) n`,
+  sandbox_usage: `insert into api_key_usage (team_id, day, key_id)
+     select team_id, '2020-01-01'::date - n, id
+     from (select * from api_key where team_id = 'team_a:sandbox' limit 1) k,
+       generate_series(1, $1::int) n`,
   usage: `insert into api_key_usage (team_id, day, key_id)
      select team_id, '2020-01-01'::date + n, id
      from api_key, generate_series(1, $1::int / 10) n`,
@@ -160,7 +173,12 @@ describe('one statement reads a few rows per row that it may delete', () => {
       await addEvents('many', 60, MANY);
       await addDeliveries('many', 'whe_1', name === 'deliveries' ? 40 : null);
     }
-    await inRolledBack(api.databaseUrl, 'team_a', async (transaction) => {
+    const ofSandbox = name.startsWith('sandbox_');
+    // As many rows of the live team are as old, and stay.
+    const beside = ofSandbox ? MANY_ROWS[name.replace('sandbox_', '')] : undefined;
+    if (beside !== undefined) await query(beside, [MANY]);
+    const teamId = ofSandbox ? 'team_a:sandbox' : 'team_a';
+    await inRolledBack(api.databaseUrl, teamId, async (transaction) => {
       const fill = MANY_ROWS[name];
       if (fill !== undefined) await transaction.client.query(fill, [MANY]);
       const unknown = await measure(transaction, ...removalOf(name));

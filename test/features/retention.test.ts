@@ -261,6 +261,8 @@ describe('the removal', () => {
       sandbox_mails: 0,
       handovers: 0,
       audit: 0,
+      sandbox_usage: 0,
+      sandbox_audit: 0,
       counters: 0,
       teamCounters: 0,
     });

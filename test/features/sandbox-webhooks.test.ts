@@ -31,7 +31,7 @@ async function openWithEndpoint(team: string, path: string) {
   const key = await openSandbox(api, team);
   const call = async (method: string, at: string, body?: unknown): Promise<Json> => {
     const response = await api.call(key, method, at, { ...(body !== undefined && { body }) });
-    expect(response.status).toBeLessThan(300);
+    if (response.status >= 300) throw new Error(`${method} ${at} → ${response.text}`);
     return response.body as Json;
   };
   const { id } = await call('POST', '/webhook-endpoints', {

@@ -117,6 +117,9 @@ test('leaves nothing of a team in any table, and nothing else changes', async ()
     'public.catalog_entry',
     'public.catalog_rule',
     'public.rate_counter',
+    // Of its sandbox, which is erased as a team of its own.
+    'public.sandbox',
+    'public.sandbox_mail',
   ]);
 
   await platform.teams.erase.mutate({ team_id: TEAM });

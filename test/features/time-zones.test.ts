@@ -182,7 +182,14 @@ describe.each(['America/New_York', 'Asia/Tokyo', 'Asia/Kolkata'])('in %s', (zone
     crm.notes.set(1, { id: 1, dealId: 1, html: 'A note', modified: MONDAY });
     const provider = await openProvider(
       { timeoutMs: 5_000, allowBaseUrl: true },
-      { provider: 'pipedrive', storedCredentials: crm.token, baseUrl: crm.url, readsNotes: true },
+      {
+        teamId: 'team_a',
+        at: new Date(),
+        provider: 'pipedrive',
+        storedCredentials: crm.token,
+        baseUrl: crm.url,
+        readsNotes: true,
+      },
     );
     const { modifiedUntil } = await provider.readPage('notes', { since: null, cursor: null });
     provider.close();

@@ -5,6 +5,7 @@ import { byCallers } from './attacks/callers.ts';
 import { byCrms } from './attacks/crm.ts';
 import { byDeliveries } from './attacks/deliveries.ts';
 import { byOperators } from './attacks/operators.ts';
+import { bySandboxes } from './attacks/sandboxes.ts';
 import { byStrangers } from './attacks/strangers.ts';
 import { byLists } from './attacks/lists.ts';
 import { attackOnce, percentile, summary, type Attack } from './world.ts';
@@ -19,6 +20,7 @@ const attacks: readonly Attack[] = [
   ...byCrms,
   ...byDeliveries,
   ...byOperators,
+  ...bySandboxes,
   ...byStrangers,
   ...byLists,
 ];

@@ -3,7 +3,6 @@ import { SCOPES } from '../../src/core/scopes.ts';
 import {
   baseOf,
   inOrder,
-  LIVE_KEYS_MAX,
   requireCreatable,
   requireCreator,
   requireFuture,
@@ -13,6 +12,9 @@ import {
   successorName,
   templatesOf,
 } from '../../src/features/api-keys/rules.ts';
+import { TEAM_LIMITS } from '../../src/core/team-limits.ts';
+
+const LIVE_KEYS_MAX = TEAM_LIMITS.liveKeys.live;
 
 const refusalOf = (field: string) =>
   expect.objectContaining({
@@ -93,14 +95,14 @@ describe('a creation', () => {
   test('is possible up to the maximum of live keys', () => {
     const facts = { liveKeys: LIVE_KEYS_MAX - 1, nameTaken: false };
     expect(LIVE_KEYS_MAX).toBe(50);
-    expect(() => requireCreatable(facts)).not.toThrow();
+    expect(() => requireCreatable('team_a', facts)).not.toThrow();
   });
 
   test.each([
     { liveKeys: LIVE_KEYS_MAX, nameTaken: false },
     { liveKeys: 0, nameTaken: true },
   ])('is refused with $liveKeys live keys and the name taken: $nameTaken', (facts) => {
-    expect(() => requireCreatable(facts)).toThrow(refusalOf('name'));
+    expect(() => requireCreatable('team_a', facts)).toThrow(refusalOf('name'));
   });
 });
 
@@ -123,14 +125,16 @@ describe('a rotation', () => {
     [LIVE_KEYS_MAX, 0],
     [LIVE_KEYS_MAX - 1, 1],
   ])('has room with %d live keys and a grace period of %d s', (liveKeys, graceS) => {
-    expect(() => requireRoomForSuccessor(liveKeys, graceS)).not.toThrow();
+    expect(() => requireRoomForSuccessor('team_a', { liveKeys, graceS })).not.toThrow();
   });
 
   test.each([
     [LIVE_KEYS_MAX + 1, 0],
     [LIVE_KEYS_MAX, 1],
   ])('has no room with %d live keys and a grace period of %d s', (liveKeys, graceS) => {
-    expect(() => requireRoomForSuccessor(liveKeys, graceS)).toThrow(refusalOf('grace_s'));
+    expect(() => requireRoomForSuccessor('team_a', { liveKeys, graceS })).toThrow(
+      refusalOf('grace_s'),
+    );
   });
 });
 

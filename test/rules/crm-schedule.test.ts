@@ -132,7 +132,7 @@ test.each([
   [0.5, 15 * MINUTE],
   [1, 15.5 * MINUTE],
 ])('with the random number %d, the next round is %d ms later', (random, ms) => {
-  expect(nextRegular(NOW, random)).toEqual(at(ms));
+  expect(nextRegular(NOW, random, 'live')).toEqual(at(ms));
 });
 
 describe('after a failure', () => {

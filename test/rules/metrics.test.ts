@@ -27,16 +27,20 @@ test('of an API process', async () => {
     pool: { totalCount: 11, idleCount: 7 } as Parameters<typeof createMetrics>[0]['pool'],
     waiting: () => ({ statements: 2, slowStatements: 3, transactions: 5 }),
   });
-  observeRequest('GET /me', 200, 0.25);
+  observeRequest('GET /me', 200, 0.25, 'live');
+  for (let times = 0; times < 43; times += 1) observeRequest('GET /me', 500, 1, 'test');
   expect(await readOurs(registry)).toEqual({
     'database_pool_connections state=total': 11,
     'database_pool_connections state=idle': 7,
     'database_queue_length kind=statement': 2,
     'database_queue_length kind=slow_statement': 3,
     'database_queue_length kind=transaction': 5,
+    'api_sandbox_requests_total status=500': 43,
   });
   const text = await registry.metrics();
   expect(text).toContain('api_request_duration_seconds_sum{route="GET /me",status="200"} 0.25\n');
+  // An alert on live requests sees none of a sandbox.
+  expect(text).not.toMatch(/api_request_duration_seconds_count\{[^}]*status="500"/);
 });
 
 test('of a worker', async () => {
@@ -49,7 +53,8 @@ test('of a worker', async () => {
     }),
   );
   watch({ stats: () => ({ inFlight: 29, parked: 31, queued: 37 }) } as Dispatcher);
-  observeDelivery('gave_up', 0.75);
+  observeDelivery('gave_up', 0.75, 'live');
+  for (let times = 0; times < 47; times += 1) observeDelivery('retrying', 1, 'test');
   for (let times = 0; times < 41; times += 1) countJobFailure('one');
   countJobFailure('another');
   const { webhook_oldest_due_seconds: age, ...others } = await readOurs(registry);
@@ -61,9 +66,11 @@ test('of a worker', async () => {
     'webhook_attempts_in_flight state=all': 29,
     'webhook_attempts_in_flight state=parked': 31,
     'webhook_attempts_in_flight state=queued': 37,
+    'webhook_sandbox_attempts_total status=retrying': 47,
     'job_failures_total task=one': 41,
     'job_failures_total task=another': 1,
   });
   const text = await registry.metrics();
   expect(text).toContain('webhook_attempt_duration_seconds_sum{status="gave_up"} 0.75\n');
+  expect(text).not.toMatch(/webhook_attempt_duration_seconds_count\{[^}]*status="retrying"/);
 });

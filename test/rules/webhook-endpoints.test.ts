@@ -52,11 +52,13 @@ describe('the status of an endpoint', () => {
 
 describe('a team', () => {
   test.each([0, 49])('with %i endpoints may have another one', (endpoints) => {
-    expect(() => requireRoom(endpoints)).not.toThrow();
+    expect(() => requireRoom('team_a', endpoints)).not.toThrow();
   });
 
   test.each([50, 51])('with %i endpoints may not have another one', (endpoints) => {
-    expect(() => requireRoom(endpoints)).toThrow(fault('url', 'A team may have 50 endpoints.'));
+    expect(() => requireRoom('team_a', endpoints)).toThrow(
+      fault('url', 'A team may have 50 endpoints.'),
+    );
   });
 });
 

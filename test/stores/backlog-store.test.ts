@@ -1,6 +1,7 @@
 // What waits for the workers, of two teams with the same ids.
 import { beforeEach, describe, expect, test } from 'vitest';
 import { readBacklog } from '../../src/delivery/backlog-store.ts';
+import { makeSandbox } from '../support/sandbox.ts';
 import { openTwinDeliveries, type TwinDeliveries } from '../support/twin-deliveries.ts';
 
 let twins: TwinDeliveries['twins'];
@@ -36,5 +37,38 @@ describe('readBacklog', () => {
     );
     await setEndpoint('team_b whe_5', `status = 'disabled_failures'`);
     expect(await backlog()).toMatchObject({ jobs: 3, pausedEndpoints: 2 });
+  });
+
+  test('sees nothing of a sandbox, however much waits there', async () => {
+    const due = async () => {
+      await twins.pool.query(
+        `update webhook_delivery
+         set status = 'pending', next_try_at = now() - interval '1 hour', claimed_by = null
+         where team_id = 'team_b'`,
+      );
+      await twins.pool.query(
+        `update event set fanned_out_at = null, created_at = now() - interval '1 hour'
+         where team_id = 'team_b'`,
+      );
+      await setEndpoint('team_b whe_5', `status = 'disabled_failures'`);
+      await twins.pool.query(
+        `select graphile_worker.add_job('x', json_build_object('teamId', 'team_b'))`,
+      );
+    };
+    const before = await backlog();
+    await due();
+    const after = await backlog();
+    expect(after.fanOutLagS).toBeGreaterThan(3_000);
+    expect(after.oldestDueAt).not.toBeNull();
+    expect(after.jobs).toBeGreaterThan(before.jobs);
+    await makeSandbox(twins.pool, 'team_b', 'team_a:sandbox');
+    const { rows } = await twins.pool.query(`select count(*)::int as left from pending_job
+      where team_id = 'team_a'`);
+    expect(await backlog()).toEqual({
+      fanOutLagS: 0,
+      oldestDueAt: null,
+      pausedEndpoints: before.pausedEndpoints,
+      jobs: rows[0]?.left,
+    });
   });
 });

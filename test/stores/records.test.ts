@@ -22,6 +22,7 @@ import { RETENTIONS, type Retention } from '../../src/features/retention/rules.t
 import * as retention from '../../src/features/retention/store.ts';
 import * as usage from '../../src/features/usage/store.ts';
 import { findRecord, insertRecord } from '../../src/http/api/idempotency-store.ts';
+import { makeSandbox } from '../support/sandbox.ts';
 import { TEST_APP_SECRET } from '../support/api.ts';
 import { untilWaiting } from '../support/locks.ts';
 import { openTwinStores, whileSession, type TwinStores } from '../support/twin-stores.ts';
@@ -64,6 +65,15 @@ describe.each(RETENTIONS)('deleteOld of $name', (kind) => {
 
   /** All that is there can go when it is old, and is not. */
   beforeEach(async () => {
+    if (kind.name.startsWith('sandbox_'))
+      for (const team of ['team_a', 'team_b']) {
+        await makeSandbox(twins.pool, team, `${team}:sandbox`);
+        await run(
+          `insert into sandbox_mail (team_id, id, recipient, subject, body, created_at)
+           select $1, 'mail_' || n, 'x', 'x', 'x', '2026-11-20Z' from generate_series(1, 4) n`,
+          [`${team}:sandbox`],
+        );
+      }
     await run('delete from webhook_attempt');
     if (table === 'event') await run('delete from webhook_delivery');
     else

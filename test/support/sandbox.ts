@@ -1,18 +1,25 @@
 import type { TRPCClient } from '@trpc/client';
+import type { Pool } from 'pg';
+import { ENCRYPTED_COLUMNS } from '../../src/core/encrypted-columns.ts';
+import { decrypt, encrypt } from '../../src/core/encryption.ts';
 import type { Scenario } from '../../src/features/sandbox/rules.ts';
 import type { AppRouter } from '../../src/routers/routers.ts';
-import type { TestApi } from './api.ts';
-import { appAsPlatform, appWith, tokenOf } from './app.ts';
+import { TEST_APP_SECRET, type TestApi } from './api.ts';
+import { appAs, appWith, tokenOf } from './app.ts';
 import { userId } from './seed.ts';
 
-/** Returns a client of the tRPC API that acts in the sandbox of `team_<team>`. */
+/** Returns a client of the tRPC API that acts in the sandbox of `team_<team>`, valid from `now`. */
 export async function appInSandbox(
   api: Pick<TestApi, 'url'>,
   team: string,
   name = 'owner',
+  now = new Date(),
 ): Promise<TRPCClient<AppRouter>> {
   const identity = { kind: 'user', userId: userId(team, name), teamId: `team_${team}` } as const;
-  return appWith(api, { authorization: `Bearer ${await tokenOf(identity)}`, 'svc-mode': 'test' });
+  return appWith(api, {
+    authorization: `Bearer ${await tokenOf(identity, now)}`,
+    'svc-mode': 'test',
+  });
 }
 
 /** Creates the sandbox of `team_<team>`, and resolves with a test key that has every scope. */
@@ -20,13 +27,77 @@ export async function openSandbox(
   api: Pick<TestApi, 'url'>,
   team: string,
   scenario: Scenario = 'typical',
+  now = new Date(),
 ): Promise<string> {
-  const platform = await appAsPlatform(api);
+  const platform = appAs(api, await tokenOf({ kind: 'platform', service: 'training' }, now));
   await platform.platform.teams.createSandbox.mutate({ team_id: `team_${team}`, scenario });
-  const app = await appInSandbox(api, team);
+  const app = await appInSandbox(api, team, 'owner', now);
   const { templates } = await app.admin.apiKeys.templates.query({});
   const scopes = templates.find(({ id }) => id === 'everything')?.scopes ?? [];
   const { key } = await app.admin.apiKeys.create.mutate({ name: 'test', scopes: scopes as never });
   if (key === undefined) throw new Error('the key was not shown');
   return key;
+}
+
+const SECRETS = { current: TEST_APP_SECRET, previous: null };
+
+/**
+ * Makes a team the sandbox `sandboxId`: with all its rows and jobs, with keys that have become test
+ * keys (`asTestKey`), and with signing secrets that are bound to it.
+ */
+export async function makeSandbox(
+  pool: Pool,
+  teamId: string,
+  sandboxId: string,
+  at = new Date(),
+): Promise<void> {
+  const client = await pool.connect();
+  try {
+    await client.query('begin');
+    // The rows of all tables move together.
+    await client.query('set local session_replication_role = replica');
+    const { rows } = await client.query<{ name: string }>(
+      `select c.table_name as name
+       from information_schema.columns c
+       join information_schema.tables t using (table_schema, table_name)
+       where table_schema = 'public' and column_name = 'team_id' and table_type = 'BASE TABLE'`,
+    );
+    const values = [teamId, sandboxId];
+    await client.query('update team set id = $2 where id = $1', values);
+    for (const { name } of rows) {
+      const prefix = ['api_key', 'key_directory'].includes(name) ? `, prefix = 't' || prefix` : '';
+      await client.query(`update ${name} set team_id = $2${prefix} where team_id = $1`, values);
+    }
+    await client.query(
+      `update graphile_worker._private_jobs
+       set payload = (payload::jsonb || jsonb_build_object('teamId', $2::text))::json
+       where payload ->> 'teamId' = $1`,
+      values,
+    );
+    await client.query(
+      `insert into sandbox (team_id, scenario, created_at, reset_at, used_at, check_at)
+       values ($1, 'typical', $2, $2, $2, $2)`,
+      [sandboxId, at],
+    );
+    const { rows: secrets } = await client.query<{ id: string; sealed: Buffer }>(
+      'select id, secret_encrypted as sealed from webhook_endpoint where team_id = $1',
+      [sandboxId],
+    );
+    const { context } = ENCRYPTED_COLUMNS.webhookSecret;
+    for (const { id, sealed } of secrets) {
+      const secret = decrypt(sealed, SECRETS, context(teamId, id));
+      await client.query(
+        'update webhook_endpoint set secret_encrypted = $3 where team_id = $1 and id = $2',
+        [sandboxId, id, encrypt(secret, SECRETS.current, context(sandboxId, id))],
+      );
+    }
+    await client.query('commit');
+  } finally {
+    client.release();
+  }
+}
+
+/** The key of a team that has become a sandbox. */
+export function asTestKey(liveKey: string): string {
+  return liveKey.replace('svck_live_', 'svck_test_t');
 }

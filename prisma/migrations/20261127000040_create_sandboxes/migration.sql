@@ -32,6 +32,11 @@ CREATE TABLE "sandbox" (
   "receivers_fail_until" timestamptz(3),
   -- When its admins were told that it goes, because nobody uses it.
   "warned_at" timestamptz(3),
+  -- The last use that is known: a call with a key, a change or a reset. What tells of it is kept
+  -- for 30 days only.
+  "used_at" timestamptz(3) NOT NULL,
+  -- When somebody looks at it again, to find out whether it is used.
+  "check_at" timestamptz(3) NOT NULL,
   CONSTRAINT "sandbox_pkey" PRIMARY KEY ("team_id", "id"),
   CONSTRAINT "sandbox_id_check" CHECK ("id" = 'sandbox'),
   CONSTRAINT "sandbox_team_id_check" CHECK ("team_id" LIKE '_%:sandbox'),
@@ -41,6 +46,14 @@ CREATE TABLE "sandbox" (
 SELECT distribute_by_team('sandbox');
 ALTER TABLE "sandbox" ADD CONSTRAINT "sandbox_team_id_fkey"
   FOREIGN KEY ("team_id") REFERENCES "team" ("id") ON DELETE NO ACTION ON UPDATE NO ACTION;
+CREATE INDEX "sandbox_check_at_idx" ON "sandbox" ("check_at");
+
+-- Usage and the audit log of sandboxes are kept for less time than those of live teams
+-- (src/features/retention/rules.ts).
+CREATE INDEX "api_key_usage_sandbox_idx" ON "api_key_usage" ("day")
+  WHERE "team_id" LIKE '%:sandbox';
+CREATE INDEX "audit_log_sandbox_idx" ON "audit_log" ("created_at")
+  WHERE "team_id" LIKE '%:sandbox';
 
 -- Mails that a live team would have sent. Nobody gets them.
 CREATE TABLE "sandbox_mail" (

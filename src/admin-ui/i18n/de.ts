@@ -433,6 +433,7 @@ export const de: Texts = {
       tls_error: 'Das Zertifikat Ihres Servers ist nicht gültig.',
       target_not_public: 'Der Name führt zu keiner öffentlichen Adresse.',
       host_unreachable: 'Ihr Server war nicht erreichbar.',
+      simulated: 'Dieser Fehler wird in der Sandbox gespielt. Ihr Server wurde nicht gefragt.',
       other: 'Die Antwort Ihres Servers war nicht lesbar.',
     },
     todo: {
@@ -450,6 +451,7 @@ export const de: Texts = {
       tls_error: 'Erneuern Sie das Zertifikat mit allen Zwischenzertifikaten.',
       target_not_public: 'Prüfen Sie den Namen in Ihrem DNS.',
       host_unreachable: 'Prüfen Sie, ob der Server läuft und mit dem Internet verbunden ist.',
+      simulated: 'Nichts. Die nächsten Versuche gelingen, sobald das Spiel vorbei ist.',
       other: 'Sehen Sie das Protokoll des Servers oder des Proxys davor an.',
     },
   },

@@ -402,6 +402,7 @@ export const en = {
       tls_error: 'The certificate of your server is not valid.',
       target_not_public: 'The name leads to no public address.',
       host_unreachable: 'Your server could not be reached.',
+      simulated: 'This failure is played in the sandbox. Your server was not asked.',
       other: 'The answer of your server could not be read.',
     } as Readonly<Record<string, string>>,
     todo: {
@@ -419,6 +420,7 @@ export const en = {
       tls_error: 'Renew the certificate, with all certificates between it and its root.',
       target_not_public: 'Check the name in your DNS.',
       host_unreachable: 'Check that the server runs and is connected to the internet.',
+      simulated: 'Nothing. The next attempts succeed when the play has ended.',
       other: 'Look at the log of your server or of the proxy before it.',
     } as Readonly<Record<string, string>>,
   },

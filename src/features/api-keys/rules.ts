@@ -4,9 +4,9 @@
  *    the audit log never show two keys with one name. A taken name is a validation error of the
  *    field `name`.
  *  * A key is live while requests may use it: it is neither expired nor revoked. A rotated key is
- *    live until its grace period ends. A team may have at most 50 live keys. One more is a
- *    validation error of `name` (creation) or `grace_s` (rotation: without a grace period the old
- *    key makes room for the new one).
+ *    live until its grace period ends. A team may have at most 50 live keys, a sandbox fewer
+ *    (`core/team-limits.ts`). One more is a validation error of `name` (creation) or `grace_s`
+ *    (rotation: without a grace period the old key makes room for the new one).
  *  * A rotation creates a new key with the scopes, addresses and expiry of the old one, or with a
  *    new expiry. It cannot extend the scopes or addresses. The new name is the old one with the
  *    next free number, `Import` → `Import (2)`. The creator is the actor of the rotation. The old
@@ -39,9 +39,7 @@ import { hasApi } from '../../core/plans.ts';
 import { invalidField, ProblemError } from '../../core/problem.ts';
 import type { Mode } from '../../core/sandbox.ts';
 import { SCOPES, scopesOf, TEST_SCOPES, type Scope } from '../../core/scopes.ts';
-
-/** The maximum number of live keys per team. */
-export const LIVE_KEYS_MAX = 50;
+import { limitOf } from '../../core/team-limits.ts';
 
 export type KeyState = 'active' | 'expired' | 'revoked';
 
@@ -152,14 +150,15 @@ export function requireFuture(expiresAt: string | null, now: Date): void {
 }
 
 /** Throws `validation_error` (field `name`). Read the facts under the team's lock. */
-export function requireCreatable(facts: {
-  readonly liveKeys: number;
-  readonly nameTaken: boolean;
-}): void {
+export function requireCreatable(
+  teamId: string,
+  facts: { readonly liveKeys: number; readonly nameTaken: boolean },
+): void {
   if (facts.nameTaken)
     throw invalidField('name', 'The team has, or had, a key of this name.', 'name_taken');
-  if (facts.liveKeys >= LIVE_KEYS_MAX)
-    throw invalidField('name', `A team may have ${LIVE_KEYS_MAX} live keys.`, 'too_many_keys');
+  const max = limitOf(teamId, 'liveKeys');
+  if (facts.liveKeys >= max)
+    throw invalidField('name', `A team may have ${max} live keys.`, 'too_many_keys');
 }
 
 /** Throws `validation_error` (field `key_id`) for a key that has ended or was rotated before. */
@@ -175,12 +174,16 @@ export function requireRotatable(key: {
  * Throws `validation_error` (field `grace_s`). Count under the team's lock. The count includes the
  * old key.
  */
-export function requireRoomForSuccessor(liveKeys: number, graceS: number): void {
+export function requireRoomForSuccessor(
+  teamId: string,
+  { liveKeys, graceS }: { readonly liveKeys: number; readonly graceS: number },
+): void {
   const staying = graceS === 0 ? liveKeys - 1 : liveKeys;
-  if (staying < LIVE_KEYS_MAX) return;
+  const max = limitOf(teamId, 'liveKeys');
+  if (staying < max) return;
   throw invalidField(
     'grace_s',
-    `A team may have ${LIVE_KEYS_MAX} live keys: rotate without a grace, or revoke one first.`,
+    `A team may have ${max} live keys: rotate without a grace, or revoke one first.`,
     'too_many_keys',
   );
 }

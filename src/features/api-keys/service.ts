@@ -4,6 +4,7 @@ import { readPage, type Page, type PageQuery } from '../../core/page.ts';
 import { unknownId } from '../../core/problem.ts';
 import { modeOf } from '../../core/sandbox.ts';
 import type { Scope } from '../../core/scopes.ts';
+import { limitOf } from '../../core/team-limits.ts';
 import type { Db, Tx } from '../../db/client.ts';
 import { lockTeam } from '../../db/team-lock.ts';
 import { record, type ChangeContext } from '../../db/outbox.ts';
@@ -33,7 +34,7 @@ export function listEndingKeys(
   teamId: string,
   ends: { readonly after: Date; readonly until: Date },
 ): Promise<store.EndingKeyRow[]> {
-  return store.listEndingKeys(db, teamId, { ...ends, limit: rules.LIVE_KEYS_MAX });
+  return store.listEndingKeys(db, teamId, { ...ends, limit: limitOf(teamId, 'liveKeys') });
 }
 
 /** Throws `not_found`. */
@@ -82,7 +83,7 @@ export async function createKey(db: Db, by: KeyChangeContext, wanted: NewKey): P
   return db.transaction(async (tx) => {
     lockTeam(tx, teamId);
     const { liveKeys, names } = await store.countLiveAndNames(tx, teamId, wanted.name, now);
-    rules.requireCreatable({ liveKeys, nameTaken: names.includes(wanted.name) });
+    rules.requireCreatable(teamId, { liveKeys, nameTaken: names.includes(wanted.name) });
     const issued = await issueKey(tx, by, wanted);
     const { id, scopes, expires_at } = issued.row;
     record(tx, context, {
@@ -186,7 +187,7 @@ async function replaceKey(
   const { teamId } = context;
   const base = rules.baseOf(old.name);
   const { liveKeys, names } = await store.countLiveAndNames(tx, teamId, base, now);
-  rules.requireRoomForSuccessor(liveKeys, graceS);
+  rules.requireRoomForSuccessor(teamId, { liveKeys, graceS });
   store.endKey(tx, teamId, old.id, { graceS, now });
   return issueKey(tx, by, {
     name: rules.successorName(old.name, names),

@@ -25,11 +25,10 @@
  */
 import { createHash } from 'node:crypto';
 import { invalidField, ProblemError } from '../../core/problem.ts';
+import { limitOf } from '../../core/team-limits.ts';
 
 /** How long a link can be opened, in seconds. */
 export const LIFETIME_S = 3600;
-/** How many links of a team can be open at once. */
-export const OPEN_MAX = 100;
 /** In bytes. A sealed text has a nonce and a tag at least. */
 export const SEALED_MIN = 12 + 16;
 export const SEALED_MAX = 1024;
@@ -68,11 +67,12 @@ export function idOf(opener: string): string | null {
 }
 
 /** Throws `validation_error` (field `key_id`). Count under the team's lock. */
-export function requireRoom(openLinks: number): void {
-  if (openLinks < OPEN_MAX) return;
+export function requireRoom(teamId: string, openLinks: number): void {
+  const max = limitOf(teamId, 'openHandovers');
+  if (openLinks < max) return;
   throw invalidField(
     'key_id',
-    `A team may have ${OPEN_MAX} open links. Wait for one to end, or withdraw one.`,
+    `A team may have ${max} open links. Wait for one to end, or withdraw one.`,
     'too_many_links',
   );
 }

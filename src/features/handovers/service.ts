@@ -43,7 +43,7 @@ export async function createHandover(
       return made;
     }
     await getKey(tx, teamId, keyId, null);
-    rules.requireRoom(await store.countOpen(tx, teamId, at));
+    rules.requireRoom(teamId, await store.countOpen(tx, teamId, at));
     const expiresAt = rules.expiryOf(at).toISOString();
     const inserted: HandoverRow = {
       id,

@@ -4,7 +4,8 @@
  *    30 days old and its last delivery is deleted. So the events of a paused endpoint stay as long
  *    as their deliveries wait. They may be millions and cost the removal nothing: it marks each of
  *    them once.
- *  * The usage of a key is kept for the 90 days that the app shows, an audit entry for 400 days.
+ *  * The usage of a key is kept for the 90 days that the app shows, an audit entry for 400 days. A
+ *    sandbox keeps both for 30 days.
  *  * A resend is deleted 30 days after its end, a mail of a sandbox when it is 30 days old.
  *  * An idempotency record, and the record of an invitation that was mailed again, are kept for a
  *    day.
@@ -18,8 +19,15 @@
  * Each statement reads and deletes at most {@link BATCH_MAX} rows, from where the last one ended,
  * by an index that holds only rows that can go. A kind that fails does not stop the others.
  */
+import { SANDBOX_END } from '../../core/sandbox.ts';
+
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
+
+/** Nothing of a sandbox that has an age is kept for longer. */
+const SANDBOX_KEEP_MS = 30 * DAY_MS;
+/** SQL. Indexes hold these rows only. */
+const IS_OF_SANDBOX = `team_id like '%${SANDBOX_END}'`;
 
 /** The most rows that one statement reads. It takes tens of milliseconds. */
 export const BATCH_MAX = 1_000;
@@ -119,7 +127,7 @@ export const RETENTIONS: readonly Retention[] = [
   {
     name: 'sandbox_mails',
     table: 'sandbox_mail',
-    keepMs: 30 * DAY_MS,
+    keepMs: SANDBOX_KEEP_MS,
     at: 'created_at',
     type: 'timestamptz',
   },
@@ -129,6 +137,22 @@ export const RETENTIONS: readonly Retention[] = [
     keepMs: 400 * DAY_MS,
     at: 'created_at',
     type: 'timestamptz',
+  },
+  {
+    name: 'sandbox_usage',
+    table: 'api_key_usage',
+    keepMs: SANDBOX_KEEP_MS,
+    at: 'day',
+    type: 'date',
+    condition: IS_OF_SANDBOX,
+  },
+  {
+    name: 'sandbox_audit',
+    table: 'audit_log',
+    keepMs: SANDBOX_KEEP_MS,
+    at: 'created_at',
+    type: 'timestamptz',
+    condition: IS_OF_SANDBOX,
   },
 ];
 

@@ -1,6 +1,8 @@
 import { pageResponse } from '../../core/page.ts';
+import { okOutput } from '../../core/shapes.ts';
 import { changeContextOf } from '../../trpc/context.ts';
 import { appProcedure } from '../../trpc/procedures.ts';
+import { removeSandbox } from './removal-service.ts';
 import * as schema from './schema.ts';
 import * as service from './service.ts';
 import { simulateInput, simulation, updateInput } from './play-schema.ts';
@@ -34,7 +36,12 @@ export const adminSandbox = {
     input: schema.createInput,
     output: schema.sandbox,
   }).mutation(async ({ ctx, input }) =>
-    toSandbox(await service.createSandbox(ctx.db, changeContextOf(ctx), input.scenario)),
+    toSandbox(
+      await service.createSandbox(ctx.db, changeContextOf(ctx), {
+        scenario: input.scenario,
+        appSecret: ctx.services.secrets.current,
+      }),
+    ),
   ),
 
   reset: appProcedure({
@@ -42,8 +49,23 @@ export const adminSandbox = {
     input: schema.resetInput,
     output: schema.sandbox,
   }).mutation(async ({ ctx, input }) =>
-    toSandbox(await service.resetSandbox(ctx.db, changeContextOf(ctx), input.scenario)),
+    toSandbox(
+      await service.resetSandbox(ctx.db, changeContextOf(ctx), {
+        scenario: input.scenario,
+        appSecret: ctx.services.secrets.current,
+      }),
+    ),
   ),
+
+  /** Its rows are erased in the background. Called in the live team. */
+  remove: appProcedure({
+    access: 'admins',
+    input: schema.nothing,
+    output: okOutput,
+  }).mutation(async ({ ctx }) => {
+    await removeSandbox(ctx.db, changeContextOf(ctx));
+    return { ok: true };
+  }),
 
   update: appProcedure({
     access: 'admins',

@@ -21,7 +21,7 @@ import type { simulateInput } from './play-schema.ts';
 import * as store from './play-store.ts';
 import * as rules from './rules.ts';
 import { judgementOf } from './scenario.ts';
-import { idFor } from './service.ts';
+import { idFor, sandboxOf, type Sandbox } from './service.ts';
 import { findSandbox, type SandboxRow } from './store.ts';
 import { endSuspension } from './suspension-service.ts';
 
@@ -67,10 +67,12 @@ export async function simulate(
   plays.requireTaken(wanted);
   plays.requireRecent(wanted.at, context.at);
   return db.transaction(async (tx) => {
-    lockTeam(tx, teamId);
-    const sandbox = rules.requireSandbox(await findSandbox(tx, teamId));
+    const [sandbox, current] = await Promise.all([
+      lockSandbox(tx, teamId),
+      readChangeContext(tx, { ...context, teamId }),
+    ]);
     const host = { ...context, teamId, actor: SANDBOX_ACTOR };
-    record(tx, await readChangeContext(tx, { ...context, teamId }), {
+    record(tx, current, {
       audit: { action: 'sandbox.played', targetId: teamId, details: { play } },
     });
     const made = await PLAYERS[play]({ tx, sandbox, clock, host }, wanted);
@@ -283,22 +285,30 @@ async function failWebhooks({ tx, host }: Stage, wanted: Wanted): Promise<Made> 
   return forS === 0 ? {} : { until };
 }
 
+/** Reads the sandbox and locks its team until the transaction ends. Throws `not_found`. */
+export async function lockSandbox(tx: Tx, teamId: string): Promise<SandboxRow> {
+  lockTeam(tx, teamId);
+  return rules.requireSandbox(await findSandbox(tx, teamId));
+}
+
 /** Sets the speed of a sandbox. Opens a transaction. Throws `not_found`. */
 export async function updateSandbox(
   db: Db,
   context: PlatformChangeContext,
   { speed }: { readonly speed: number },
-): Promise<SandboxRow> {
+): Promise<Sandbox> {
   const teamId = idFor(context.teamId);
   return db.transaction(async (tx) => {
-    lockTeam(tx, teamId);
-    const before = rules.requireSandbox(await findSandbox(tx, teamId));
-    if (before.speed === speed) return before;
+    const [before, current] = await Promise.all([
+      lockSandbox(tx, teamId),
+      readChangeContext(tx, { ...context, teamId }),
+    ]);
+    if (before.speed === speed) return sandboxOf(before);
     await store.markPlayed(tx, teamId, { speed });
-    record(tx, await readChangeContext(tx, { ...context, teamId }), {
+    record(tx, current, {
       audit: { action: 'sandbox.updated', targetId: teamId, details: { speed } },
     });
-    return { ...before, speed };
+    return sandboxOf({ ...before, speed });
   });
 }
 

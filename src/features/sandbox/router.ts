@@ -16,6 +16,7 @@ const EXAMPLE = {
   speed: 1,
   suspended_until: null,
   receivers_fail_until: null,
+  removal_at: null,
 };
 
 /** What a test key can do beside everything that a live key can. */
@@ -54,7 +55,12 @@ export const sandbox = {
     isBodyOptional: true,
     example: { body: { scenario: 'typical' }, output: EXAMPLE },
   }).mutation(async ({ ctx, input }) =>
-    toSandbox(await service.resetSandbox(ctx.db, changeContextOf(ctx), input.scenario)),
+    toSandbox(
+      await service.resetSandbox(ctx.db, changeContextOf(ctx), {
+        scenario: input.scenario,
+        appSecret: ctx.services.secrets.current,
+      }),
+    ),
   ),
 
   update: endpoint({
@@ -72,6 +78,11 @@ export const sandbox = {
     output: schema.sandbox,
     outputName: 'Sandbox',
     bodyName: 'SandboxUpdate',
+    current: {
+      shape: schema.sandbox,
+      read: async ({ tx, ctx }) =>
+        toSandbox(service.sandboxOf(await plays.lockSandbox(tx, ctx.team.id))),
+    },
     example: { body: { speed: 1000 }, output: { ...EXAMPLE, speed: 1000 } },
   }).mutation(async ({ ctx, input }) =>
     toSandbox(await plays.updateSandbox(ctx.db, changeContextOf(ctx), input)),

@@ -12,10 +12,24 @@
  *  * It has seats and limits of its own (`LIMITS`), below those of a live team, and at most 20,000
  *    trainings: a stage, not a store.
  *  * It sends no mail. What a live team would have sent is kept for 30 days, or until a reset.
+ *  * Its other limits are smaller, too (`core/team-limits.ts`), and what has an age is kept for 30
+ *    days (`retention/rules.ts`). Its CRM is simulated (`crm/providers/simulated.ts`): a round
+ *    reads the same account, once a day or when somebody asks for one.
+ *  * It is removed after 90 days without use. Use is a call with one of its keys, whatever came of
+ *    it, a change by an admin or by a key, and a reset; what a worker or the host application does
+ *    is none. To look at it in the admin page is none either. The day of a call counts to its end.
+ *  * 14 days before, the owner and the admins of the live team get a mail, each in their language,
+ *    unless the team has ended. Whoever uses it then keeps it: the warning is taken back within a
+ *    day, and the next one comes 76 days later. It is never removed less than 14 days after its
+ *    mail was enqueued.
+ *  * An admin of the live team or the host application may remove it at any time. Its rows are
+ *    erased in the background like those of a team that has ended. Until they are gone there is no
+ *    sandbox, and to create one is a `conflict`.
  *  * The ids of a scenario are fixed, so that a guide and a test can name them. Its times are
  *    counted back from the reset.
  */
 import { ProblemError } from '../../core/problem.ts';
+import { isSandbox } from '../../core/sandbox.ts';
 
 export const SCENARIOS = ['empty', 'typical', 'large'] as const;
 export type Scenario = (typeof SCENARIOS)[number];
@@ -33,6 +47,67 @@ export const LIMITS = { seats: 200, requestsPerMinute: 300, trainings: 20_000 } 
 /** The limit of a sandbox's requests in a minute, which is never above that of its live team. */
 export function requestsPerMinute(ofLiveTeam: number): number {
   return Math.min(ofLiveTeam, LIMITS.requestsPerMinute);
+}
+
+const DAY_MS = 86_400_000;
+
+/** Times in days. */
+const IDLE = { removedAfter: 90, warnedBefore: 14 } as const;
+/** What tells of a use is kept for 30 days, so it is looked for in time. */
+const CHECKED_AFTER_DAYS = 25;
+
+function daysAfter(time: Date, days: number): Date {
+  return new Date(time.getTime() + days * DAY_MS);
+}
+
+function earlier(one: Date, other: Date): Date {
+  return one < other ? one : other;
+}
+
+/** When a new or reset sandbox is looked at for the first time. */
+export function firstCheckAfter(at: Date): Date {
+  return daysAfter(at, CHECKED_AFTER_DAYS);
+}
+
+/** When a sandbox is removed whose admins were warned then; null: they were not. */
+export function removalAt(warnedAt: string | null): string | null {
+  return warnedAt === null ? null : daysAfter(new Date(warnedAt), IDLE.warnedBefore).toISOString();
+}
+
+/** What becomes of a sandbox, and when it is looked at again. `keep` takes a warning back. */
+export type Verdict =
+  | { readonly kind: 'keep' | 'warn' | 'wait'; readonly checkAt: Date }
+  | { readonly kind: 'remove' };
+
+/** Decides by the last use and the last warning. */
+export function judge(
+  { usedAt, warnedAt }: { readonly usedAt: string; readonly warnedAt: string | null },
+  now: Date,
+): Verdict {
+  const warnAt = daysAfter(new Date(usedAt), IDLE.removedAfter - IDLE.warnedBefore);
+  if (now < warnAt)
+    return { kind: 'keep', checkAt: earlier(warnAt, daysAfter(now, CHECKED_AFTER_DAYS)) };
+  const tomorrow = daysAfter(now, 1);
+  // Used after the last warning, and not looked at since then.
+  if (warnedAt === null || warnedAt < usedAt) return { kind: 'warn', checkAt: tomorrow };
+  const removeAt = daysAfter(new Date(warnedAt), IDLE.warnedBefore);
+  return now < removeAt
+    ? { kind: 'wait', checkAt: earlier(removeAt, tomorrow) }
+    : { kind: 'remove' };
+}
+
+/** Throws `conflict` for a sandbox that is being erased. */
+export function requireNotErasing({ isErasing }: { readonly isErasing: boolean }): void {
+  if (isErasing)
+    throw new ProblemError('conflict', {
+      detail: 'The sandbox is being removed. Try again in a minute.',
+    });
+}
+
+/** Throws `conflict` in a sandbox: nobody there can say who removes it. */
+export function requireLive(teamId: string): void {
+  if (isSandbox(teamId))
+    throw new ProblemError('conflict', { detail: 'Remove the sandbox from its live team.' });
 }
 
 /** Throws `not_found` for a team without a sandbox. */

@@ -3,7 +3,7 @@
  * place of its row, so two resets at the same time of two days differ only in their times.
  */
 import { DIMENSIONS } from '../../core/dimensions.ts';
-import { SANDBOX_OWNER } from '../../core/sandbox.ts';
+import { SANDBOX_OWNER, SANDBOX_PEOPLE } from '../../core/sandbox.ts';
 import type { ColumnOf, Model } from '../../db/rows.ts';
 import { TRAININGS, type Scenario } from './rules.ts';
 
@@ -35,12 +35,13 @@ const TRAINEES = ['clara', 'david', 'elif', 'felix', 'greta', 'hamid', 'ines', '
 const LEFT = 'karla';
 const INVITED = 'lena';
 
-const memberOf = (name: string): string => `mem_sandbox_${name}`;
-const userOf = (name: string): string => `usr_sandbox_${name}`;
-const emailOf = (name: string): string => `${name}@sandbox.example`;
+const { memberOf, userOf, emailOf } = SANDBOX_PEOPLE;
 
-/** The content of a scenario for a reset at this time. */
-export function contentOf(scenario: Scenario, at: Date): Content {
+/** What the simulated CRM would have filled. */
+export type CrmContent = Pick<Content, 'connections' | 'deals' | 'objections'>;
+
+/** The content of a scenario for a reset at this time, with what its CRM connection has read. */
+export function contentOf(scenario: Scenario, at: Date, crm: CrmContent): Content {
   const daysAgo = (days: number): string => new Date(at.getTime() - days * DAY_MS).toISOString();
   const dayIn = (days: number): string => daysAgo(-days).slice(0, 10);
   const entries = [
@@ -101,50 +102,9 @@ export function contentOf(scenario: Scenario, at: Date): Content {
       trainingCase('discount', 'Nachlass von 20 %', daysAgo(20)),
       trainingCase('renewal', 'Verlängerung eines Vertrags', daysAgo(7)),
     ],
-    connections: [
-      {
-        id: 'crm_sandbox',
-        provider: 'hubspot',
-        status: 'active',
-        created_at: daysAgo(90),
-        last_synced_at: daysAgo(0.01),
-      },
-    ],
-    deals: ['open', 'open', 'won', 'lost', 'open'].map((outcome, index) => ({
-      id: `deal_sandbox_${index + 1}`,
-      connection_id: 'crm_sandbox',
-      external_id: String(9001 + index),
-      outcome,
-      title: `${['Nordwind GmbH', 'Auer AG', 'Kiosk 24', 'Stahl & Sohn', 'Papierhaus'][index]}`,
-      amount: String(12_000 + index * 3500),
-      currency: 'EUR',
-      close_date: dayIn(20 - index * 12),
-      probability: outcome === 'open' ? 40 + index * 10 : null,
-      lost_reason: outcome === 'lost' ? 'price' : null,
-      owner_user_id: userOf(TRAINEES[index] ?? 'clara'),
-      last_activity_at: daysAgo(index + 1),
-      synced_at: daysAgo(0.01),
-      created_at: daysAgo(60 - index * 5),
-    })),
-    objections: ['price', 'timing', 'competitor'].map((category, index) => ({
-      id: `obj_sandbox_${index + 1}`,
-      deal_id: `deal_sandbox_${index + 1}`,
-      connection_id: 'crm_sandbox',
-      category,
-      text: OBJECTIONS[index],
-      lang: 'de',
-      source: `note-${index + 1}`,
-      synced_at: daysAgo(0.01),
-      created_at: daysAgo(12 - index),
-    })),
+    ...crm,
   };
 }
-
-const OBJECTIONS = [
-  'Das ist uns zu teuer.',
-  'In diesem Jahr haben wir dafür keine Zeit.',
-  'Wir sprechen auch mit einem anderen Anbieter.',
-];
 
 const NOTHING: Content = {
   entries: [],

@@ -27,6 +27,11 @@ export const sandbox = z
     receivers_fail_until: dateTime.nullable().meta({
       description: 'Until then its webhook endpoints fail, because that is being played.',
     }),
+    removal_at: dateTime.nullable().meta({
+      description:
+        'When it is removed, because nobody has used it for so long; null: not soon. A call with ' +
+        'one of its keys keeps it.',
+    }),
   })
   .meta({ description: 'A team to rehearse on.' });
 
@@ -48,6 +53,8 @@ export const nothing = z.object({});
 /** Left out: the scenario that it has. */
 export const resetInput = z.strictObject({ scenario: scenario.optional() });
 export const createInput = z.strictObject({ scenario: scenario.default('typical') });
+
+export const platformRemoveInput = z.strictObject(teamInput);
 
 export const platformCreateInput = z.strictObject({
   ...teamInput,

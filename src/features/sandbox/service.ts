@@ -5,6 +5,7 @@ import { record } from '../../db/outbox.ts';
 import { lockTeam } from '../../db/team-lock.ts';
 import { readChangeContext, type PlatformChangeContext } from '../../db/team-privacy.ts';
 import { rebuildAnalytics } from '../analytics/service.ts';
+import { simulatedRows } from '../crm/sandbox-service.ts';
 import * as rules from './rules.ts';
 import type { Scenario } from './rules.ts';
 import { contentOf } from './scenario.ts';
@@ -12,46 +13,63 @@ import * as store from './store.ts';
 import type { SandboxRow } from './store.ts';
 import { endSuspension } from './suspension-service.ts';
 
+/** A sandbox. `removal_at`: when it goes, because nobody uses it; null: not soon. */
+export interface Sandbox extends Omit<SandboxRow, 'warned_at'> {
+  readonly removal_at: string | null;
+}
+
+/** What a sandbox is filled with. The secret encrypts what opens its simulated CRM. */
+export interface Filling<Wanted extends Scenario | undefined = Scenario> {
+  readonly scenario: Wanted;
+  readonly appSecret: string;
+}
+
 /** The sandbox of a team, which may be the sandbox itself; null if it has none. */
-export function findSandbox(db: Db, teamId: string): Promise<SandboxRow | null> {
-  return store.findSandbox(db, idFor(teamId));
+export async function findSandbox(db: Db, teamId: string): Promise<Sandbox | null> {
+  const row = await store.findSandbox(db, idFor(teamId));
+  return row && sandboxOf(row);
 }
 
 /** The same. Throws `not_found` if there is none. */
-export async function getSandbox(db: Db, teamId: string): Promise<SandboxRow> {
+export async function getSandbox(db: Db, teamId: string): Promise<Sandbox> {
   return rules.requireSandbox(await findSandbox(db, teamId));
 }
 
 /**
  * Creates the sandbox of a live team. One that exists stays as it is. Opens a transaction. Throws
- * `not_found` for a team that is unknown or being erased.
+ * `not_found` for a team that is unknown or being erased, `conflict` while a former sandbox is.
  */
 export async function createSandbox(
   db: Db,
   context: PlatformChangeContext,
-  scenario: Scenario,
-): Promise<SandboxRow> {
+  filling: Filling,
+): Promise<Sandbox> {
   const { teamId, at } = context;
+  const { scenario } = filling;
   if (isSandbox(teamId)) return getSandbox(db, teamId);
   const sandboxId = sandboxIdOf(teamId);
   return db.transaction(async (tx) => {
     const live = await store.lockLiveTeam(tx, teamId);
     if (!live) throw unknownId('team_id');
-    const before = await store.findSandbox(tx, sandboxId);
-    if (before) return before;
+    const before = await store.findErasure(tx, sandboxId);
+    if (before) {
+      rules.requireNotErasing(before);
+      return getSandbox(tx, sandboxId);
+    }
     await store.insertSandbox(tx, {
       id: sandboxId,
       live,
       scenario,
       at,
+      checkAt: rules.firstCheckAfter(at),
       seats: rules.LIMITS.seats,
       requestsPerMinute: rules.requestsPerMinute(live.rate_limit_per_min),
     });
-    await fill(tx, sandboxId, { scenario, at });
+    await fill(tx, sandboxId, { ...filling, at });
     record(tx, await readChangeContext(tx, context), {
       audit: { action: 'sandbox.created', targetId: sandboxId, details: { scenario } },
     });
-    return rules.requireSandbox(await store.findSandbox(tx, sandboxId));
+    return getSandbox(tx, sandboxId);
   });
 }
 
@@ -63,33 +81,41 @@ export async function createSandbox(
 export async function resetSandbox(
   db: Db,
   context: PlatformChangeContext,
-  wanted: Scenario | undefined,
-): Promise<SandboxRow> {
+  { scenario: wanted, appSecret }: Filling<Scenario | undefined>,
+): Promise<Sandbox> {
   const sandboxId = idFor(context.teamId);
   const { at } = context;
-  const suspendedUntil = (await store.findSandbox(db, sandboxId))?.suspended_until ?? null;
-  await endSuspension(db, { ...context, teamId: sandboxId }, suspendedUntil);
-  return db.transaction(async (tx) => {
+  const row = await db.transaction(async (tx) => {
     lockTeam(tx, sandboxId);
     const before = rules.requireSandbox(await store.findSandbox(tx, sandboxId));
     const scenario = wanted ?? (before.scenario as Scenario);
     store.removeContent(tx, sandboxId);
-    await fill(tx, sandboxId, { scenario, at });
+    await fill(tx, sandboxId, { scenario, appSecret, at });
     await store.markReset(tx, sandboxId, { scenario, at });
     record(tx, await readChangeContext(tx, { ...context, teamId: sandboxId }), {
       audit: { action: 'sandbox.reset', targetId: sandboxId, details: { scenario } },
     });
-    return rules.requireSandbox(await store.findSandbox(tx, sandboxId));
+    return getSandbox(tx, sandboxId);
   });
+  if (row.suspended_until === null) return row;
+  // Apart, because it locks the live team first. If the process dies here, the job ends it.
+  await endSuspension(db, { ...context, teamId: sandboxId }, row.suspended_until);
+  return getSandbox(db, sandboxId);
 }
 
 async function fill(
   tx: Tx,
   sandboxId: string,
-  { scenario, at }: { readonly scenario: Scenario; readonly at: Date },
+  { scenario, appSecret, at }: Filling & { readonly at: Date },
 ): Promise<void> {
-  await store.insertContent(tx, sandboxId, contentOf(scenario, at));
+  const crm = simulatedRows(sandboxId, { at, appSecret });
+  await store.insertContent(tx, sandboxId, contentOf(scenario, at, crm));
   rebuildAnalytics(tx, sandboxId);
+}
+
+/** The sandbox of a row. */
+export function sandboxOf({ warned_at, ...row }: SandboxRow): Sandbox {
+  return { ...row, removal_at: rules.removalAt(warned_at) };
 }
 
 /** The sandbox that a team has or is. */

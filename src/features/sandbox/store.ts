@@ -15,6 +15,7 @@ const SANDBOX = selectionOf('Sandbox', [
   'speed',
   'suspended_until',
   'receivers_fail_until',
+  'warned_at',
 ]);
 
 /** What a sandbox has beside a team. */
@@ -27,15 +28,28 @@ export type SandboxRow = RowOf<
   | 'speed'
   | 'suspended_until'
   | 'receivers_fail_until'
+  | 'warned_at'
 >;
 
-/** The sandbox, or null. */
+/** The sandbox, or null; null also while it is being erased. */
 export async function findSandbox(db: Db, sandboxId: string): Promise<SandboxRow | null> {
   const found = await db.prisma.sandbox.findFirst({
-    where: { teamId: sandboxId },
+    where: { teamId: sandboxId, team: { erasingSince: null } },
     select: SANDBOX.select,
   });
   return found && SANDBOX.toRow(found);
+}
+
+/** Whether the team of a sandbox is being erased; null if there is none. */
+export async function findErasure(
+  tx: Tx,
+  sandboxId: string,
+): Promise<{ readonly isErasing: boolean } | null> {
+  const team = await tx.prisma.team.findFirst({
+    where: { id: sandboxId },
+    select: { erasingSince: true },
+  });
+  return team && { isErasing: team.erasingSince !== null };
 }
 
 /** What a sandbox takes over from its live team. */
@@ -68,11 +82,12 @@ export interface NewSandbox {
   readonly requestsPerMinute: number;
   readonly scenario: Scenario;
   readonly at: Date;
+  readonly checkAt: Date;
 }
 
 /** Inserts the team, its owner and what makes it a sandbox. The live team must be locked. */
 export async function insertSandbox(tx: Tx, sandbox: NewSandbox): Promise<void> {
-  const { id: teamId, live, seats, requestsPerMinute, scenario, at } = sandbox;
+  const { id: teamId, live, seats, requestsPerMinute, scenario, at, checkAt } = sandbox;
   const { name, plan, status, language } = live;
   await tx.prisma.team.createMany({
     data: [
@@ -89,7 +104,7 @@ export async function insertSandbox(tx: Tx, sandbox: NewSandbox): Promise<void> 
     ],
   });
   await tx.prisma.sandbox.createMany({
-    data: [{ teamId, scenario, createdAt: at, resetAt: at }],
+    data: [{ teamId, scenario, createdAt: at, resetAt: at, usedAt: at, checkAt }],
   });
   const { memberId, userId, email } = SANDBOX_OWNER;
   await tx.prisma.person.createMany({ data: [{ teamId, id: userId }] });
@@ -118,7 +133,7 @@ export async function markReset(
 ): Promise<void> {
   await tx.prisma.sandbox.updateMany({
     where: { teamId: sandboxId },
-    data: { scenario, resetAt: at, receiversFailUntil: null, warnedAt: null },
+    data: { scenario, resetAt: at, receiversFailUntil: null, warnedAt: null, usedAt: at },
   });
 }
 
@@ -260,6 +275,8 @@ const DEAL_COLUMNS = [
   'currency',
   'close_date',
   'probability',
+  'pipeline_id',
+  'stage_id',
   'lost_reason',
   'owner_user_id',
   'last_activity_at',
@@ -300,8 +317,11 @@ const INSERTIONS = {
     'id',
     'provider',
     'status',
+    'credentials_encrypted',
+    'objection_marker',
     'created_at',
     'last_synced_at',
+    'next_sync_at',
   ]),
   deals: insertionOf('crm_deal', DEAL_COLUMNS),
   objections: insertionOf('crm_objection', OBJECTION_COLUMNS),

@@ -1,9 +1,11 @@
-import type { Task } from 'graphile-worker';
+import type { CronItem, Task } from 'graphile-worker';
 import { z } from 'zod';
 import type { Clock } from '../../core/clock.ts';
+import type { TeamMailer } from '../../core/mail.ts';
 import type { Db } from '../../db/client.ts';
-import { END_SUSPENSION, SCORE_TRAINING } from './jobs.ts';
+import { END_SUSPENSION, SCORE_TRAINING, SEND_REMOVAL_WARNING } from './jobs.ts';
 import { scoreTraining } from './play-service.ts';
+import { findWarning, removeIdle } from './removal-service.ts';
 import { endSuspensionOnTime } from './suspension-service.ts';
 
 const scorePayload = z.object({
@@ -13,11 +15,37 @@ const scorePayload = z.object({
   savedAt: z.string(),
 });
 const suspensionPayload = z.object({ teamId: z.string(), until: z.string() });
+const warningPayload = z.object({ teamId: z.string(), memberId: z.string() });
 
-/** The feature's jobs: what follows after a while on what was played. */
-export function sandboxTasks(db: Db, clock: Clock): Record<string, Task> {
+/** The job that looks for sandboxes that nobody uses. */
+export const REMOVE_IDLE_SANDBOXES = 'remove_idle_sandboxes';
+
+/** The feature's jobs: what follows after a while on what was played, and the end of a sandbox. */
+export function sandboxTasks({
+  db,
+  clock,
+  mailer,
+  publicUrl,
+}: {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly mailer: TeamMailer;
+  readonly publicUrl: string;
+}): Record<string, Task> {
   return {
     [SCORE_TRAINING]: (payload) => scoreTraining(db, clock, scorePayload.parse(payload)),
     [END_SUSPENSION]: (payload) => endSuspensionOnTime(db, clock, suspensionPayload.parse(payload)),
+    [REMOVE_IDLE_SANDBOXES]: (_payload, { abortSignal: signal }) =>
+      removeIdle(db, clock, { signal }),
+    [SEND_REMOVAL_WARNING]: async (payload) => {
+      const ids = warningPayload.parse(payload);
+      const mail = await findWarning(db, ids, publicUrl);
+      if (mail) await mailer(ids.teamId, mail);
+    },
   };
 }
+
+/** Every hour. A sandbox is due once in 25 days; a run looks at thousands. */
+export const SANDBOX_CRON: readonly CronItem[] = [
+  { task: REMOVE_IDLE_SANDBOXES, match: '23 * * * *', options: { backfillPeriod: 0 } },
+];

@@ -9,8 +9,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { notFound } from '../../core/problem.ts';
 import { sandboxIdOf } from '../../core/sandbox.ts';
-import type { Db } from '../../db/client.ts';
-import { record } from '../../db/outbox.ts';
+import type { Db, Tx } from '../../db/client.ts';
+import { record, type NewJob } from '../../db/outbox.ts';
 import { readChangeContext, type PlatformChangeContext } from '../../db/team-privacy.ts';
 import * as steps from './erasure-steps-store.ts';
 import * as store from './erasure-store.ts';
@@ -36,6 +36,24 @@ export async function requestErasure(db: Db, context: PlatformChangeContext): Pr
       jobs: [eraseJob()],
     });
   });
+}
+
+/** What an erasure of a sandbox begins with. */
+export type SandboxErasure =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'erasing' }
+  | { readonly kind: 'marked'; readonly job: NewJob };
+
+/**
+ * Marks a sandbox alone for its erasure, and returns the job to enqueue. The live team must be
+ * locked.
+ */
+export async function markSandbox(tx: Tx, sandboxId: string, at: Date): Promise<SandboxErasure> {
+  const team = await store.findForErasure(tx, sandboxId);
+  if (!team) return { kind: 'none' };
+  if (team.is_erasing) return { kind: 'erasing' };
+  await store.markErasing(tx, sandboxId, at);
+  return { kind: 'marked', job: eraseJob() };
 }
 
 /** How an erasure runs; tests make it small. */

@@ -36,12 +36,15 @@ const STOP_WEBHOOKS = statement(
    using found
    where w.team_id = $1 and w.id = found.id`,
 );
-/** Marks the team: it is unknown from now on, and nothing is sent or synchronized for it. */
+/**
+ * Marks the team: it is unknown from now on, and nothing is sent or synchronized for it. A sandbox
+ * ends with that.
+ */
 export async function markErasing(tx: Tx, teamId: string, at: Date): Promise<void> {
   await tx.prisma.team.updateMany({
     where: { id: teamId },
     // Without the hash, a creation of a team with this id is a conflict until the team is gone.
-    data: { erasingSince: at, creationHash: null },
+    data: { erasingSince: at, creationHash: null, status: 'ended' satisfies TeamStatus },
   });
   tx.send(STOP_WEBHOOKS, [teamId]);
   await tx.prisma.crmConnection.updateMany({

@@ -111,8 +111,8 @@ export async function updateTeam(tx: Tx, team: TeamRow): Promise<void> {
 }
 
 /**
- * The plan and the status of its sandbox, if it has one, are those of the team. While a suspension
- * is played there, an active team's sandbox stays suspended.
+ * The plan and the status of its sandbox, if it has one that is not being erased, are those of the
+ * team. While a suspension is played there, an active team's sandbox stays suspended.
  */
 export async function updateSandbox(tx: Tx, { id, plan, status }: TeamRow): Promise<void> {
   const sandboxId = sandboxIdOf(id);
@@ -123,7 +123,10 @@ export async function updateSandbox(tx: Tx, { id, plan, status }: TeamRow): Prom
     select: { suspendedUntil: true },
   });
   const shown = played && status === 'active' ? 'suspended' : status;
-  await tx.prisma.team.updateMany({ where: { id: sandboxId }, data: { plan, status: shown } });
+  await tx.prisma.team.updateMany({
+    where: { id: sandboxId, erasingSince: null },
+    data: { plan, status: shown },
+  });
 }
 
 /** A live member, of whom one is the owner. */

@@ -13,6 +13,7 @@ import { newId } from '../../core/ids.ts';
 import { invalidField, notFound, ProblemError, unknownId } from '../../core/problem.ts';
 import { toInstant } from '../../core/shapes.ts';
 import type { Clock } from '../../core/clock.ts';
+import { limitOf } from '../../core/team-limits.ts';
 import type { Db } from '../../db/client.ts';
 import { record, type ChangeContext } from '../../db/outbox.ts';
 import { requireEventType, requireResendStatus } from './rules.ts';
@@ -29,7 +30,6 @@ export interface ResendJob {
   readonly resendId: string;
 }
 
-const TOTAL_MAX = 10_000;
 const BATCH = 500;
 /** A batch waits while the endpoint has this many due retries. */
 const DUE_MAX = BATCH / 2;
@@ -63,8 +63,8 @@ export async function startResends(
   context: ChangeContext,
   wanted: WantedResend,
 ): Promise<ResendRow[]> {
-  const { teamId, at } = context;
-  const what = whatOf(wanted, at);
+  const { teamId } = context;
+  const what = whatOf(context, wanted);
   // Nobody waits for the count: the endpoints are locked after it.
   const counts = await store.countFailed(db, teamId, what);
   return db.transaction(async (tx) => {
@@ -155,11 +155,12 @@ function isEmpty({ failed, hasMore }: Counted): boolean {
  */
 export async function countResend(
   db: Db,
-  { teamId, at }: Pick<ChangeContext, 'teamId' | 'at'>,
+  context: Pick<ChangeContext, 'teamId' | 'at'>,
   wanted: WantedResend,
 ): Promise<{ readonly total: number; readonly hasMore: boolean }> {
+  const { teamId } = context;
   const facts = await store.findStartFacts(db, teamId, wanted.endpointId);
-  const counted = await store.countFailed(db, teamId, whatOf(wanted, at));
+  const counted = await store.countFailed(db, teamId, whatOf(context, wanted));
   const found = withCounts(facts, counted);
   const isAll = wanted.endpointId === null;
   if (!isAll && found.length === 0) throw unknownId('endpoint_id');
@@ -170,7 +171,10 @@ export async function countResend(
   };
 }
 
-function whatOf(wanted: WantedResend, at: Date): Wanted {
+function whatOf(
+  { teamId, at }: Pick<ChangeContext, 'teamId' | 'at'>,
+  wanted: WantedResend,
+): Wanted {
   const { endpointId, since, until, eventType, status } = wanted;
   return {
     endpointId,
@@ -179,7 +183,7 @@ function whatOf(wanted: WantedResend, at: Date): Wanted {
     eventType,
     status,
     at,
-    countMax: TOTAL_MAX,
+    countMax: limitOf(teamId, 'resentDeliveries'),
   };
 }
 
@@ -261,10 +265,11 @@ export async function resendBatch(db: Db, clock: Clock, job: ResendJob): Promise
     if (status !== 'active') return again(PAUSED_WAIT_MS);
     const due = await store.countDue(tx, teamId, { endpointId, now, countMax: DUE_MAX });
     if (due >= DUE_MAX) return again(WAIT_MS);
-    const limit = Math.min(BATCH, TOTAL_MAX - resend.sent);
+    const totalMax = limitOf(teamId, 'resentDeliveries');
+    const limit = Math.min(BATCH, totalMax - resend.sent);
     const { count, last } = await store.queueBatch(tx, teamId, { resend, limit, now });
     const sent = resend.sent + count;
-    const isDone = last === null || sent >= TOTAL_MAX;
+    const isDone = last === null || sent >= totalMax;
     await store.updateResend(tx, teamId, {
       ...resend,
       sent,

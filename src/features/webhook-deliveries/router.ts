@@ -97,7 +97,8 @@ export const webhookDeliveries = {
     tag: 'Webhooks',
     summary: 'Send failed deliveries again',
     description:
-      'Queues the failed deliveries of a stretch of time again, oldest first, 10,000 at most. ' +
+      'Queues the failed deliveries of a stretch of time again, oldest first, 10,000 at most ' +
+      '(500 in a sandbox). ' +
       'They are attempted a few hundred at a time, beside new events. ' +
       'The endpoint must be `active`, and has one resend at a time: another one is a 409. ' +
       'Read the progress by the `id` of the response. ' +

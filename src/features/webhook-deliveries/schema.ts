@@ -87,14 +87,18 @@ export const webhookResend = z
     status: knownText(RESEND_STATUSES.slice(1))
       .nullable()
       .meta({ description: 'The status of the deliveries; null for all that failed.' }),
-    total: z.int().min(0).meta({
-      description:
-        'How many of them there were at the start, among the first 10,000 that had failed.',
-    }),
+    total: z
+      .int()
+      .min(0)
+      .meta({
+        description:
+          'How many of them there were at the start, among the first 10,000 that had failed, or ' +
+          '500 in a sandbox.',
+      }),
     has_more: z.boolean().meta({
       description:
-        'Whether more than 10,000 had failed. A resend sends 10,000 at most; another one since ' +
-        '`reached_at` takes the others.',
+        'Whether more had failed. A resend sends 10,000 at most, in a sandbox 500; another one ' +
+        'since `reached_at` takes the others.',
     }),
     sent: z
       .int()

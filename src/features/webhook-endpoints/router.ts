@@ -91,7 +91,7 @@ export const webhookEndpoints = {
     description:
       'The response holds the signing `secret`, which is never shown again. ' +
       'The URL must be https, and its name must resolve to public addresses only. ' +
-      'A team may have 50 endpoints.',
+      'A team may have 50 endpoints, a sandbox 5.',
     input: createInput,
     output: webhookEndpoint,
     outputName: 'WebhookEndpoint',

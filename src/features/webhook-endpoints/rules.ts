@@ -38,14 +38,12 @@ import {
 } from '../../core/events.ts';
 import { invalidField } from '../../core/problem.ts';
 import { stillValid, type EarlierSecret } from '../../core/signing-secrets.ts';
+import { limitOf } from '../../core/team-limits.ts';
 
 /** The statuses of an endpoint that a request can set. */
 export const SETTABLE = ['active', 'disabled'] as const;
 /** All statuses of an endpoint. */
 export const STATUSES = [...SETTABLE, 'disabled_failures'] as const;
-
-/** How many endpoints a team may have. */
-export const ENDPOINTS_MAX = 50;
 
 /** How many earlier secrets sign a delivery besides the current one. */
 const EARLIER_SECRETS_MAX = 3;
@@ -117,12 +115,12 @@ export function requireSettableStatus(status: string): (typeof SETTABLE)[number]
 }
 
 /**
- * Throws `validation_error` (field `url`) if the team has ENDPOINTS_MAX endpoints already. Count
+ * Throws `validation_error` (field `url`) if the team has as many endpoints as it may have. Count
  * them under the team's lock.
  */
-export function requireRoom(endpoints: number): void {
-  if (endpoints >= ENDPOINTS_MAX)
-    throw invalidField('url', `A team may have ${ENDPOINTS_MAX} endpoints.`);
+export function requireRoom(teamId: string, endpoints: number): void {
+  const max = limitOf(teamId, 'webhookEndpoints');
+  if (endpoints >= max) throw invalidField('url', `A team may have ${max} endpoints.`);
 }
 
 function isSubscribable(type: string): type is EventType {

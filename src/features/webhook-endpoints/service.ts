@@ -69,7 +69,7 @@ export async function createEndpoint(
     () => requireTarget(wanted.target),
   );
   return db.transaction(async (tx) => {
-    rules.requireRoom(await store.countEndpointsLocked(tx, teamId));
+    rules.requireRoom(teamId, await store.countEndpointsLocked(tx, teamId));
     const row: EndpointRow = {
       id: newId('webhookEndpoint'),
       url: wanted.url,

@@ -3,7 +3,7 @@ import type { OutgoingHttpHeaders } from 'node:http';
 import Negotiator from 'negotiator';
 import type { AnsweredCall } from '../../core/answered-call.ts';
 import type { ProblemError } from '../../core/problem.ts';
-import { isSandbox } from '../../core/sandbox.ts';
+import { isSandbox, modeOf } from '../../core/sandbox.ts';
 import type { RateState } from './authentication/rate-limits.ts';
 import { isBodySmall } from './request-body.ts';
 import { DOCUMENT_PATH, type RestExchange, type RestOptions } from './exchange.ts';
@@ -199,8 +199,9 @@ export function finish(exchange: RestExchange): void {
   const ms = performance.now() - exchange.startedAt;
   const route = routeOf(exchange);
   const { statusCode: status } = response;
-  options.observe(`${request.method} ${route}`, status, ms / 1000);
   const team = authentication?.tenant?.team.id;
+  const mode = team === undefined ? undefined : modeOf(team);
+  options.observe(`${request.method} ${route}`, status, ms / 1000, mode ?? 'live');
   const key = authentication?.tenant?.actor.id;
   const ip = options.ipOf(request);
   if (team !== undefined && key !== undefined) {
@@ -227,6 +228,7 @@ export function finish(exchange: RestExchange): void {
       status,
       ms: Math.round(ms * 10) / 10,
       team,
+      mode,
       key,
       ip,
       trace: endTrace(exchange) ?? undefined,

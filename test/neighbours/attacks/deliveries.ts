@@ -66,7 +66,9 @@ async function insertEndpoints({ pool }: Seeded, count: number): Promise<void> {
 }
 
 /** Starts a receiver. It is not `startReceiver`, which keeps all that it has received. */
-async function receive(answer: RequestListener): Promise<{ url: string; close: () => void }> {
+export async function receive(
+  answer: RequestListener,
+): Promise<{ url: string; close: () => void }> {
   const server = createServer(answer).listen(0, '127.0.0.1');
   await once(server, 'listening');
   return {

@@ -8,12 +8,21 @@
  *    connection. A paused connection stays paused.
  */
 import { ENCRYPTED_COLUMNS } from '../../../core/encrypted-columns.ts';
+import { invalidField } from '../../../core/problem.ts';
+import { limitOf } from '../../../core/team-limits.ts';
 
 /** The statuses of a connection. Nobody sees a disconnected one any more. */
 export const STATUSES = ['active', 'paused', 'disconnected'] as const;
 
-/** The maximum number of connections per team, disconnected ones not counted. */
-export const CONNECTIONS_MAX = 10;
+/**
+ * Throws `validation_error` (field `provider`) if the team has as many connections as it may have.
+ * Disconnected ones do not count.
+ */
+export function requireRoom(teamId: string, connections: number): void {
+  const max = limitOf(teamId, 'crmConnections');
+  if (connections >= max)
+    throw invalidField('provider', `A team has at most ${max} CRM connections.`);
+}
 
 /** What the encrypted credentials of a connection are bound to. */
 export function credentialsContext(teamId: string, connectionId: string): string {

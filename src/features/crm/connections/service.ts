@@ -7,7 +7,7 @@ import { isProviderError } from '../providers/errors.ts';
 import { serializeCredentials } from '../providers/provider.ts';
 import { openProvider, type ProviderName } from '../providers/registry.ts';
 import { removalJob, SCHEDULE_SYNCS } from '../sync/jobs.ts';
-import { CONNECTIONS_MAX, credentialsContext } from './rules.ts';
+import { credentialsContext, requireRoom } from './rules.ts';
 import * as store from './store.ts';
 import type { ConnectionRow } from './store.ts';
 
@@ -54,13 +54,12 @@ export async function connect(
   const { provider, objectionMarker, baseUrl } = wanted;
   const storedCredentials = serializeCredentials(wanted.credentials);
   await requireSufficient(
-    { provider, storedCredentials, baseUrl, readsNotes: objectionMarker !== null },
+    { teamId, provider, storedCredentials, baseUrl, readsNotes: objectionMarker !== null, at },
     allowBaseUrl,
   );
   const id = newId('crmConnection');
   return db.transaction(async (tx) => {
-    if ((await store.countConnectionsLocked(tx, teamId)) >= CONNECTIONS_MAX)
-      throw invalidField('provider', `A team has at most ${CONNECTIONS_MAX} CRM connections.`);
+    requireRoom(teamId, await store.countConnectionsLocked(tx, teamId));
     const credentialsEncrypted = encrypt(
       storedCredentials,
       appSecret,
@@ -111,7 +110,7 @@ export async function replaceCredentials(
   const storedCredentials = serializeCredentials(credentials);
   const { base_url: baseUrl, objection_marker: marker } = settings;
   await requireSufficient(
-    { provider, storedCredentials, baseUrl, readsNotes: marker !== null },
+    { teamId, provider, storedCredentials, baseUrl, readsNotes: marker !== null, at },
     allowBaseUrl,
   );
   return change(db, context, connectionId, async (tx, { status }) => {

@@ -8,12 +8,15 @@
  * credentials or deleted longer ago than the CRM reports, and deleted notes.
  */
 import { z } from 'zod';
+import type { Mode } from '../../../core/sandbox.ts';
 import type { ProviderError } from '../providers/errors.ts';
 import type { ProviderPage } from '../providers/provider.ts';
 
 /** Between two rounds, ± `JITTER_MS`, which spreads connections that were made together. */
 export const INTERVAL_MS = 15 * 60_000;
 const JITTER_MS = 30_000;
+/** Nothing changes in a simulated CRM. Whoever wants a round of it asks for one. */
+const SANDBOX_INTERVAL_MS = 24 * 3_600_000;
 const FIRST_RETRY_MS = 60_000;
 /** A run that a rate limit has stopped does not continue sooner. */
 const CONTINUATION_MIN_MS = 1_000;
@@ -92,8 +95,9 @@ export function stateAfter(state: SyncState, done: Round): SyncState {
 }
 
 /** The next regular round. `random` is from 0 to 1. */
-export function nextRegular(now: Date, random: number): Date {
-  return new Date(now.getTime() + INTERVAL_MS + (random * 2 - 1) * JITTER_MS);
+export function nextRegular(now: Date, random: number, mode: Mode): Date {
+  const intervalMs = mode === 'test' ? SANDBOX_INTERVAL_MS : INTERVAL_MS;
+  return new Date(now.getTime() + intervalMs + (random * 2 - 1) * JITTER_MS);
 }
 
 /**

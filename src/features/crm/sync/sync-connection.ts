@@ -10,6 +10,7 @@ import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../../core/clock.ts';
 import { decrypt, type AppSecrets } from '../../../core/encryption.ts';
 import { ProblemError } from '../../../core/problem.ts';
+import { modeOf } from '../../../core/sandbox.ts';
 import type { Db } from '../../../db/client.ts';
 import { credentialsContext } from '../connections/rules.ts';
 import { isProviderError, providerError } from '../providers/errors.ts';
@@ -97,11 +98,13 @@ export async function syncConnection(
 }
 
 function open(
-  { secrets, settings }: SyncDependencies,
+  { clock, secrets, settings }: SyncDependencies,
   run: RunKey,
   row: ClaimedConnection,
 ): Promise<ProviderClient> {
   return openProvider(settings, {
+    teamId: run.teamId,
+    at: clock.now(),
     provider: requireProviderName(row.provider),
     storedCredentials: decryptCredentials(secrets, run, row),
     baseUrl: row.base_url,
@@ -211,7 +214,7 @@ async function endRound(
   state: SyncState,
 ): Promise<RunOutcome> {
   const at = clock.now();
-  const end = { state, at, next: nextRegular(at, random()) };
+  const end = { state, at, next: nextRegular(at, random(), modeOf(run.teamId)) };
   return db.transaction((tx) => store.endRound(tx, run, end));
 }
 

@@ -4,21 +4,9 @@
  */
 import { hasApi } from '../../../core/plans.ts';
 import { isSandbox, liveIdOf } from '../../../core/sandbox.ts';
-import { statement, type Queries } from '../../../db/client.ts';
+import type { Queries } from '../../../db/client.ts';
 import type { TeamFacts } from '../../../trpc/context.ts';
-
-const FIND_OVER = statement(
-  'http.findPlayedSuspensionOver',
-  `select
-   from sandbox
-   where team_id = $1 and suspended_until <= coalesce($2, statement_timestamp())`,
-);
-
-const FIND_ACTIVE = statement(
-  'http.findActiveTeam',
-  `select from team where id = $1 and status = 'active' and erasing_since is null`,
-  { because: 'hot' },
-);
+import { isActive, isSuspensionOver } from './played-suspension-store.ts';
 
 /** Whether a team is closed only because a played suspension has not been ended on time. */
 export async function isOverdue(
@@ -27,6 +15,5 @@ export async function isOverdue(
   now: Date | null,
 ): Promise<boolean> {
   if (!isSandbox(id) || !hasApi(plan)) return false;
-  if (!(await db.queryFirst(FIND_OVER, [id, now]))) return false;
-  return (await db.queryFirst(FIND_ACTIVE, [liveIdOf(id)])) !== null;
+  return (await isSuspensionOver(db, id, now)) && isActive(db, liveIdOf(id));
 }

@@ -1,0 +1,133 @@
+/**
+ * Removes sandboxes: those that an admin or the host application wants to be removed, and those
+ * that nobody uses, after a mail. `rules.ts` has the decisions.
+ */
+import type { Clock } from '../../core/clock.ts';
+import { newRequestId } from '../../core/ids.ts';
+import type { Mail } from '../../core/mail.ts';
+import { unknownId } from '../../core/problem.ts';
+import { liveIdOf, sandboxIdOf } from '../../core/sandbox.ts';
+import type { Db, Tx } from '../../db/client.ts';
+import { enqueue, record, type NewJob, type RecordContext } from '../../db/outbox.ts';
+import { readChangeContext, type PlatformChangeContext } from '../../db/team-privacy.ts';
+import { markSandbox } from '../team-lifecycle/erasure-service.ts';
+import { SEND_REMOVAL_WARNING } from './jobs.ts';
+import { writeWarning } from './removal-mail.ts';
+import * as removals from './removal-store.ts';
+import type { DueRow } from './removal-store.ts';
+import * as rules from './rules.ts';
+import { findSandbox, lockLiveTeam } from './store.ts';
+
+/**
+ * Marks the sandbox of a live team for its erasure. A repeated call changes nothing. Opens a
+ * transaction. Throws `not_found`, and `conflict` in the sandbox itself.
+ */
+export async function removeSandbox(db: Db, context: PlatformChangeContext): Promise<void> {
+  const { teamId } = context;
+  rules.requireLive(teamId);
+  await db.transaction(async (tx) => {
+    if (!(await lockLiveTeam(tx, teamId))) throw unknownId('team_id');
+    rules.requireSandbox(await remove(tx, context));
+  });
+}
+
+/** Null if there is none. The live team must be locked. */
+async function remove(
+  tx: Tx,
+  context: Omit<RecordContext, 'privacy'>,
+): Promise<'removed' | 'before' | null> {
+  const targetId = sandboxIdOf(context.teamId);
+  const erasure = await markSandbox(tx, targetId, context.at);
+  if (erasure.kind === 'none') return null;
+  if (erasure.kind === 'erasing') return 'before';
+  record(tx, await readChangeContext(tx, context), {
+    audit: { action: 'sandbox.removed', targetId },
+    jobs: [erasure.job],
+  });
+  return 'removed';
+}
+
+/** How a run looks at sandboxes; tests make it small. */
+export interface IdleOptions {
+  readonly signal?: AbortSignal | undefined;
+  readonly pageSize?: number;
+  /** After this time the next run goes on. */
+  readonly runMs?: number;
+}
+
+const PAGE_SIZE = 100;
+const RUN_MS = 60_000;
+
+/**
+ * Looks at the sandboxes that are due, each in a transaction of its own: warns the admins of those
+ * that nobody uses, and removes those that nobody has used since. Several may run at once: each
+ * sandbox is looked at by one of them. If one fails, the others go on, and then an error is thrown.
+ */
+export async function removeIdle(
+  db: Db,
+  clock: Clock,
+  { signal, pageSize = PAGE_SIZE, runMs = RUN_MS }: IdleOptions = {},
+): Promise<void> {
+  const until = performance.now() + runMs;
+  const now = clock.now();
+  const failures: unknown[] = [];
+  let after: DueRow | null = null;
+  let isLast = false;
+  while (!isLast) {
+    const page: DueRow[] = await removals.listDue(db, now, { after, limit: pageSize });
+    for (const { team_id: sandboxId } of page) {
+      if (signal?.aborted || performance.now() > until) {
+        isLast = true;
+        break;
+      }
+      await checkSandbox(db, sandboxId, now).catch((error: unknown) => failures.push(error));
+    }
+    after = page.at(-1) ?? null;
+    isLast ||= page.length < pageSize;
+  }
+  if (failures.length > 0) throw new AggregateError(failures, 'Some sandboxes were not looked at.');
+}
+
+async function checkSandbox(db: Db, sandboxId: string, now: Date): Promise<void> {
+  const liveId = liveIdOf(sandboxId);
+  await db.transaction(async (tx) => {
+    const live = await removals.lockFreeTeam(tx, liveId);
+    if (!live || !(await removals.lockFreeTeam(tx, sandboxId))) return;
+    const row = await removals.findUse(tx, sandboxId, now);
+    if (!row) return;
+    const { used_at: usedAt, warned_at: warnedAt } = row;
+    const verdict = rules.judge({ usedAt, warnedAt }, now);
+    if (verdict.kind === 'remove') {
+      const actor = { kind: 'system', id: 'worker' } as const;
+      await remove(tx, { teamId: liveId, actor, requestId: newRequestId(), at: now });
+      return;
+    }
+    const { kind, checkAt } = verdict;
+    const warned = { keep: null, wait: warnedAt, warn: now.toISOString() }[kind];
+    await removals.updateUse(tx, sandboxId, { usedAt, warnedAt: warned, checkAt });
+    if (kind === 'warn' && live.status !== 'ended') await enqueueWarnings(tx, liveId);
+  });
+}
+
+async function enqueueWarnings(tx: Tx, teamId: string): Promise<void> {
+  for (const memberId of await removals.listAdminIds(tx, teamId)) {
+    const job: NewJob = { task: SEND_REMOVAL_WARNING, payload: { teamId, memberId } };
+    await enqueue(tx, teamId, job);
+  }
+}
+
+/**
+ * Returns the mail to an admin of the live team; null if that member is no longer an admin, or the
+ * sandbox was used meanwhile or is gone.
+ */
+export async function findWarning(
+  db: Db,
+  ids: { readonly teamId: string; readonly memberId: string },
+  publicUrl: string,
+): Promise<Mail | null> {
+  const sandbox = await findSandbox(db, sandboxIdOf(ids.teamId));
+  const removalAt = sandbox && rules.removalAt(sandbox.warned_at);
+  if (removalAt === null) return null;
+  const recipient = await removals.findRecipient(db, ids);
+  return recipient && writeWarning(recipient, removalAt, publicUrl);
+}

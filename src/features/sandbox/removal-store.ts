@@ -1,0 +1,139 @@
+import type { Language } from '../../core/language.ts';
+import { statement, type Db, type Tx } from '../../db/client.ts';
+
+/** A sandbox that is due to be looked at, and its place among them. */
+export interface DueRow {
+  readonly team_id: string;
+  readonly check_at: string;
+}
+
+const LIST_DUE = statement<DueRow>(
+  'sandbox.listDue',
+  `select team_id, check_at
+   from sandbox
+   where check_at <= $1
+     and (check_at, team_id) > ($2::timestamptz, $3)
+   order by check_at, team_id
+   limit $4`,
+);
+
+/** Lists the sandboxes of all teams that are due, after `after`; null is the beginning. */
+export function listDue(
+  db: Db,
+  now: Date,
+  { after, limit }: { readonly after: DueRow | null; readonly limit: number },
+): Promise<DueRow[]> {
+  return db.query(LIST_DUE, [now, after?.check_at ?? '-infinity', after?.team_id ?? '', limit]);
+}
+
+const LOCK_FREE = statement<{ readonly status: string }>(
+  'sandbox.lockFreeTeam',
+  `select status
+   from team
+   where id = $1 and erasing_since is null
+   for no key update skip locked`,
+);
+
+/**
+ * Locks a team until the transaction ends. Returns null if there is none, if it is being erased, or
+ * if somebody else has locked it: the next run looks at it again.
+ */
+export function lockFreeTeam(tx: Tx, teamId: string): Promise<{ readonly status: string } | null> {
+  return tx.queryFirst(LOCK_FREE, [teamId]);
+}
+
+/** When a sandbox was used last, and when its admins were warned. */
+export interface UseRow {
+  readonly used_at: string;
+  readonly warned_at: string | null;
+}
+
+// Each part is one row of an index, however much the sandbox was used. The day of a call counts to
+// its end, but not beyond now.
+const FIND_USE = statement<UseRow>(
+  'sandbox.findUse',
+  `select
+     greatest(
+       s.used_at,
+       (
+         select least($2::timestamptz, (u.day + 1)::timestamp at time zone 'UTC')
+         from api_key_usage u
+         where u.team_id = $1
+         order by u.day desc
+         limit 1
+       ),
+       ${lastChangeBy('user')},
+       ${lastChangeBy('api_key')}
+     ) as used_at,
+     s.warned_at
+   from sandbox s
+   where s.team_id = $1 and s.check_at <= $2`,
+);
+
+function lastChangeBy(kind: string): string {
+  return `(
+         select a.created_at
+         from audit_log a
+         where a.team_id = $1 and a.actor_kind = '${kind}'
+         order by a.created_at desc, a.id desc
+         limit 1
+       )`;
+}
+
+/** Returns null if the sandbox is not due any more. Its team must be locked. */
+export function findUse(tx: Tx, sandboxId: string, now: Date): Promise<UseRow | null> {
+  return tx.queryFirst(FIND_USE, [sandboxId, now]);
+}
+
+/** Writes what is known of its use, and when it is looked at again. */
+export async function updateUse(
+  tx: Tx,
+  sandboxId: string,
+  {
+    usedAt,
+    warnedAt,
+    checkAt,
+  }: { readonly usedAt: string; readonly warnedAt: string | null; readonly checkAt: Date },
+): Promise<void> {
+  await tx.prisma.sandbox.updateMany({
+    where: { teamId: sandboxId },
+    data: { usedAt, warnedAt, checkAt },
+  });
+}
+
+const ADMINS = { status: 'active', role: { in: ['owner', 'admin'] } };
+
+/** The ids of the owner and the active admins of a team. */
+export async function listAdminIds(tx: Tx, teamId: string): Promise<string[]> {
+  const found = await tx.prisma.member.findMany({
+    where: { teamId, ...ADMINS },
+    select: { id: true },
+    orderBy: { id: 'asc' },
+  });
+  return found.map(({ id }) => id);
+}
+
+/** Who gets a mail. */
+export interface RecipientRow {
+  readonly email: string;
+  readonly language: Language;
+  readonly team_name: string;
+}
+
+/** Returns null if the member is no longer an admin, or the team is being erased. */
+export async function findRecipient(
+  db: Db,
+  { teamId, memberId }: { readonly teamId: string; readonly memberId: string },
+): Promise<RecipientRow | null> {
+  const found = await db.prisma.member.findFirst({
+    where: { teamId, id: memberId, ...ADMINS, team: { erasingSince: null } },
+    select: { email: true, language: true, team: { select: { name: true, language: true } } },
+  });
+  if (!found || found.email === null) return null;
+  const { email, team } = found;
+  return {
+    email,
+    language: (found.language ?? team.language) as Language,
+    team_name: team.name,
+  };
+}

@@ -1,0 +1,10 @@
+// A live team beside its sandbox, which has the same ids, and the other way round.
+import { describe } from 'vitest';
+import { describeTwin } from './twins.ts';
+
+describe('the live team', () => {
+  describeTwin('a', { hasSandbox: true });
+});
+describe('the sandbox', () => {
+  describeTwin('b', { hasSandbox: true });
+});
