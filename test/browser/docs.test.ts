@@ -28,7 +28,7 @@ describe.skipIf(SKIPPED !== '')(`developer pages in a browser${SKIPPED}`, () => 
   let browser: Browser;
 
   beforeAll(async () => {
-    api = await startTestApi({ seed: makeSeed([makeTeam('acme')]) });
+    api = await startTestApi({ seed: makeSeed([makeTeam('acme'), makeTeam('acme:sandbox')]) });
     browser = await launchBrowser();
   });
   afterAll(async () => {
@@ -64,6 +64,38 @@ describe.skipIf(SKIPPED !== '')(`developer pages in a browser${SKIPPED}`, () => 
     expect(await answer.innerText()).toMatch(/^200 OK, \d+ ms\s+x-request-id: [\w-]+/);
     expect(await answer.innerText()).toContain('"tenant_id": "team_acme"');
     expect(await findFaults(page)).toEqual([]);
+    expect(complaints).toEqual([]);
+  });
+
+  it('says which team a key opens before anything is sent', async () => {
+    const { page, complaints } = await open();
+    const fill = (key: string) => page.getByLabel('API key').fill(key);
+    const note = async () => (await page.locator('#try-mode p:visible').allInnerTexts()).join();
+    const send = page.getByRole('button', { name: 'Send POST' });
+    const colorOf = () =>
+      page.locator('#try-mode strong:visible').evaluate((one) => getComputedStyle(one).background);
+    await page.goto(`${api.url}/docs/reference/assignments-create`);
+    expect(await note()).toMatch(/^Begin with a test key: it opens the sandbox/);
+    await fill(api.key('team_acme'));
+    expect(await note()).toBe('Live This changes data of your live team.');
+    const live = await colorOf();
+    await photograph(page, 'try-live');
+    await fill(api.key('team_acme:sandbox'));
+    expect(await note()).toBe('Sandbox This changes data of the sandbox.');
+    expect(await colorOf()).not.toBe(live);
+    expect(await send.isEnabled()).toBe(true);
+    await photograph(page, 'try-sandbox');
+    expect(await findFaults(page)).toEqual([]);
+
+    // What only test keys reach.
+    await page.goto(`${api.url}/docs/reference/sandbox-reset`);
+    await fill(api.key('team_acme'));
+    expect(await note()).toBe('Live Only a test key can call this.');
+    expect(await send.isDisabled()).toBe(true);
+    await fill(api.key('team_acme:sandbox'));
+    await send.click();
+    await page.locator('.answer pre').waitFor();
+    expect(await page.locator('.answer').innerText()).toContain('"scenario": "typical"');
     expect(complaints).toEqual([]);
   });
 

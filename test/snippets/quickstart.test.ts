@@ -94,7 +94,7 @@ describe.skipIf(why !== null)(`the quickstart${because(why)}`, { timeout: 300_00
     expect(await paste(DEMO_TEAM_ID, page.me)).toMatchObject({ mode: 'live' });
     const live = await paste(DEMO_TEAM_ID, page.register);
     expect(live['secret']).not.toBe(endpoint['secret']);
-    await expect(paste(DEMO_TEAM_ID, page.train)).rejects.toThrow();
+    await expect(paste(DEMO_TEAM_ID, page.train)).rejects.toThrow('error: 404');
   });
 });
 

@@ -11,7 +11,7 @@ const PAGES: Readonly<Record<string, readonly [title: string, description: strin
   '/docs': ['Team Customer API', 'Was die API ist und wo man anfängt.'],
   '/docs/quickstart': ['Schnellstart', 'In Minuten vom Schlüssel zum geprüften Webhook.'],
   '/docs/sandbox': [
-    'Sandbox',
+    'Die Sandbox',
     'Proben in einem eigenen Team: Testschlüssel, Szenarien, und was man geschehen lässt.',
   ],
   '/docs/authentication': [

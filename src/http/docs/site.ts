@@ -67,7 +67,7 @@ export function navigationOf(site: Site): NavigationGroup[] {
         guide('/docs/quickstart', 'Quickstart', 'From a key to a verified webhook in minutes.'),
         guide(
           '/docs/sandbox',
-          'Sandbox',
+          'The sandbox',
           'Rehearse on a team of its own: test keys, scenarios, and what you let happen.',
         ),
       ],
