@@ -14,7 +14,9 @@ import { handoverHtml } from '../src/admin-ui/handover-page.ts';
 import { de } from '../src/admin-ui/i18n/de.ts';
 import { en } from '../src/admin-ui/i18n/en.ts';
 import { HANDOVER_TEXTS } from '../src/admin-ui/i18n/handover.ts';
+import { MODE_PATHS } from '../src/admin-ui/lib/navigation.ts';
 import { waitingHtml } from '../src/admin-ui/waiting.ts';
+import { MODES } from '../src/core/sandbox.ts';
 
 const root = join(import.meta.dirname, '..');
 const SOURCE = join(root, 'src/admin-ui');
@@ -82,16 +84,24 @@ async function buildAdmin(): Promise<void> {
   await rename(folder, TARGET);
 }
 
-/** Writes a document for each language, which shows the navigation before its scripts are here. */
+/**
+ * Writes a document for each language, of the live team and of the sandbox. It shows the navigation
+ * before its scripts are here.
+ */
 async function writeDocuments(folder: string, document: string): Promise<void> {
   const texts = { de, en };
-  for (const [language, t] of Object.entries(texts)) {
-    const html = document
-      .replace('<html lang="en"', `<html lang="${language}"`)
-      .replace(EMPTY_ROOT, () => `<div id="root">${waitingHtml(t, BASE)}</div>`);
-    if (!html.includes('class="frame"')) throw new Error('the document has no place for the page');
-    await writeFile(join(folder, `index.${language}.html`), html);
-  }
+  for (const [language, t] of Object.entries(texts))
+    for (const mode of MODES) {
+      const waiting = waitingHtml(t, mode, BASE + MODE_PATHS[mode]);
+      const html = document
+        .replace('<html lang="en"', `<html lang="${language}"`)
+        .replace('__MODE__', mode)
+        .replace('<title>', mode === 'test' ? `<title>${t.sandbox.name}: ` : '<title>')
+        .replace(EMPTY_ROOT, () => `<div id="root">${waiting}</div>`);
+      if (!html.includes('class="frame"'))
+        throw new Error('the document has no place for the page');
+      await writeFile(join(folder, `index.${mode}.${language}.html`), html);
+    }
 }
 
 /** Writes the page that opens a link, for each language. */

@@ -5,12 +5,14 @@ import { setLanguage, useLanguage, useTexts } from './i18n/language.ts';
 import { keepFocus } from './lib/focus.ts';
 import { listenForFinder, showFinder, useFinder } from './lib/finder.ts';
 import { IS_FRAMED, tellHeight, useHostChoices } from './lib/host-port.ts';
-import { SERVICE_PATH } from './lib/shell.ts';
+import { MODE, SERVICE_PATH } from './lib/shell.ts';
 import { lazyPage, preloadPages } from './lib/lazy.tsx';
 import { NAVIGATION } from './lib/navigation.ts';
-import { useSession, useSessionState } from './lib/session.ts';
+import { useSession, useSessionState, type StateOfNobody } from './lib/session.ts';
 import { setTheme, THEMES, useTheme, type Theme } from './lib/theme.ts';
+import { ModeSwitch } from './mode-switch.tsx';
 import { SessionEnded, SignIn, SignOut, Standstill } from './sign-in.tsx';
+import { Band } from './ui/band.tsx';
 import { NoticeRegion } from './ui/notice.tsx';
 import { Offline } from './ui/offline.tsx';
 import { Loading } from './ui/states.tsx';
@@ -18,23 +20,23 @@ import { Loading } from './ui/states.tsx';
 /** The first page comes first. */
 const PRELOAD_AFTER_MS = 1_500;
 
+const CreateSandbox = lazyPage<'CreateSandbox', { readonly onClose: () => void }>(
+  () => import('./pages/create-sandbox.tsx'),
+  'CreateSandbox',
+);
 const Finder = lazyPage(() => import('./pages/finder.tsx'), 'Finder');
 
 export function Frame() {
   const state = useSessionState();
-  if (state.kind === 'loading')
+  if (!('session' in state) || state.session.role === 'member')
     return (
-      <main className="alone">
-        <Loading />
-      </main>
+      <div className="app" data-mode={MODE}>
+        <header className="head">
+          <Band />
+        </header>
+        <Alone state={'session' in state ? 'forbidden' : state.kind} />
+      </div>
     );
-  if (!('session' in state))
-    return state.kind === 'none' || state.kind === 'host_down' ? (
-      <SignIn isHostDown={state.kind === 'host_down'} />
-    ) : (
-      <Standstill state={state.kind} />
-    );
-  if (state.session.role === 'member') return <Standstill state="forbidden" />;
   return (
     <>
       <SignedIn />
@@ -43,10 +45,23 @@ export function Frame() {
   );
 }
 
+function Alone({ state }: { readonly state: StateOfNobody | 'forbidden' }) {
+  if (state === 'loading')
+    return (
+      <main className="alone">
+        <Loading />
+      </main>
+    );
+  if (state === 'none' || state === 'host_down')
+    return <SignIn isHostDown={state === 'host_down'} />;
+  return <Standstill state={state} />;
+}
+
 function SignedIn() {
   const t = useTexts();
-  const { team } = useSession();
   const [isOpen, setOpen] = useState(false);
+  const [isOffered, setOffered] = useState(false);
+  const offer = () => setOffered(true);
   const location = useLocation();
   const main = useRef<HTMLElement>(null);
   useEffect(() => (main.current ? keepFocus(main.current) : undefined), []);
@@ -80,42 +95,80 @@ function SignedIn() {
         {t.app.skip}
       </a>
       <div
-        className="frame"
+        className="app"
+        data-mode={MODE}
         data-menu={isOpen || undefined}
         data-bare={navigation === false || undefined}
       >
-        <header className="top">
-          <span className="team">{team.name}</span>
-          <button
-            type="button"
-            className="menu-button"
-            aria-expanded={isOpen}
-            aria-controls="navigation"
-            onClick={() => setOpen(!isOpen)}
-          >
-            {t.app.menu}
-          </button>
-        </header>
-        <aside className="side" id="navigation" aria-label={t.app.menu}>
-          <p className="team">{team.name}</p>
-          <button type="button" className="find" onClick={() => showFinder(true)}>
-            {t.finder.open} <kbd>/</kbd>
-          </button>
-          <Navigation />
-          <Choices />
-        </aside>
-        <main id="content" ref={main} tabIndex={-1}>
-          <Offline />
-          <Outlet />
-          {isFinding && (
-            <Suspense>
-              <Finder />
-            </Suspense>
-          )}
-        </main>
+        <Head isOpen={isOpen} onMenu={() => setOpen(!isOpen)} onOffer={offer} />
+        <div className="frame">
+          <Side onOffer={offer} />
+          <main id="content" ref={main} tabIndex={-1}>
+            <Offline />
+            <Outlet />
+            {isFinding && (
+              <Suspense>
+                <Finder />
+              </Suspense>
+            )}
+            {isOffered && (
+              <Suspense>
+                <CreateSandbox onClose={() => setOffered(false)} />
+              </Suspense>
+            )}
+          </main>
+        </div>
       </div>
       <NoticeRegion />
     </>
+  );
+}
+
+/** On small screens, the navigation opens from here. */
+function Head({
+  isOpen,
+  onMenu,
+  onOffer,
+}: {
+  readonly isOpen: boolean;
+  readonly onMenu: () => void;
+  readonly onOffer: () => void;
+}) {
+  const t = useTexts();
+  const { team } = useSession();
+  return (
+    <header className="head">
+      <Band />
+      <div className="top">
+        <span className="team">{team.name}</span>
+        <ModeSwitch onOffer={onOffer} />
+        <button
+          type="button"
+          className="menu-button"
+          aria-expanded={isOpen}
+          aria-controls="navigation"
+          onClick={onMenu}
+        >
+          {t.app.menu}
+        </button>
+      </div>
+    </header>
+  );
+}
+
+function Side({ onOffer }: { readonly onOffer: () => void }) {
+  const t = useTexts();
+  const { team } = useSession();
+  return (
+    <aside className="side" id="navigation" aria-label={t.app.menu}>
+      <p className="team">{team.name}</p>
+      <ModeSwitch onOffer={onOffer} />
+      <button type="button" className="find" onClick={() => showFinder(true)}>
+        {t.finder.open} <kbd>/</kbd>
+      </button>
+      <Navigation />
+      <Choices />
+    </aside>
   );
 }
 

@@ -21,6 +21,7 @@ export function handoverHtml(texts: HandoverTexts): string {
     ]),
     section('shown', t.title, [
       `<p>${t.shown}</p>`,
+      `<p class="notice warn" data-test-key hidden>${t.testKey}</p>`,
       `<p><span class="hint">${t.name}</span><br /><strong id="name"></strong></p>`,
       `<div class="secret"><code id="secret"></code><span class="copy">`,
       `<button type="button" class="button main" id="copy">${t.copy}</button>`,

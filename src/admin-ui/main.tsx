@@ -8,6 +8,7 @@ import { setLanguage } from './i18n/language.ts';
 import { awaitHeading } from './lib/focus.ts';
 import { setHostColors } from './lib/host-colors.ts';
 import { connectToHost, IS_FRAMED, tellPlace } from './lib/host-port.ts';
+import { isHere } from './lib/mode.ts';
 import { acceptToken, missHost, startSession, untilKnown } from './lib/session.ts';
 import { ADMIN_PATH } from './lib/shell.ts';
 import { setTheme } from './lib/theme.ts';
@@ -22,7 +23,10 @@ if (IS_FRAMED) {
     theme: (theme) => setTheme(theme, false),
     language: (language) => setLanguage(language, false),
     colors: setHostColors,
-    go: (path) => router.history.push(ADMIN_PATH + path),
+    go: (path) => {
+      if (isHere(path)) router.history.push(ADMIN_PATH + path);
+      else location.assign(ADMIN_PATH + path);
+    },
     silence: missHost,
   });
   router.subscribe('onResolved', () =>

@@ -2,6 +2,7 @@
 import { createRootRoute, createRoute, createRouter } from '@tanstack/react-router';
 import { Frame } from './frame.tsx';
 import { lazyPage } from './lib/lazy.tsx';
+import { BASE_PATH } from './lib/mode.ts';
 import {
   readAuditSearch,
   readDeliverySearch,
@@ -9,7 +10,6 @@ import {
   readRequestSearch,
   readUsageSearch,
 } from './lib/search.ts';
-import { ADMIN_PATH } from './lib/shell.ts';
 import { Failed, NotFound } from './ui/not-found.tsx';
 
 const rootRoute = createRootRoute({ component: Frame });
@@ -78,6 +78,12 @@ const overview = createRoute({
   component: lazyPage(() => import('./pages/overview.tsx'), 'OverviewPage'),
 });
 
+const sandbox = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/play',
+  component: lazyPage(() => import('./pages/sandbox.tsx'), 'SandboxPage'),
+});
+
 const members = createRoute({
   getParentRoute: () => rootRoute,
   path: '/members',
@@ -132,6 +138,7 @@ const audit = createRoute({
 export const router = createRouter({
   routeTree: rootRoute.addChildren([
     overview,
+    sandbox,
     keys,
     newKey,
     webhooks,
@@ -150,7 +157,7 @@ export const router = createRouter({
     results,
     audit,
   ]),
-  basepath: ADMIN_PATH,
+  basepath: BASE_PATH,
   defaultPreload: 'intent',
   scrollRestoration: true,
   defaultNotFoundComponent: NotFound,

@@ -4,11 +4,19 @@ import { useEffect } from 'react';
 import { useTexts } from './i18n/language.ts';
 import { queryClient } from './lib/api.ts';
 import { answers, placesOfSignIn, type PlaceOfSignIn } from './lib/hosts.ts';
-import { listPeople, retrySignIn, signInForDevelopment, signOut } from './lib/session.ts';
+import { placeIn } from './lib/mode.ts';
+import {
+  listPeople,
+  retrySignIn,
+  signInForDevelopment,
+  signOut,
+  type StateOfNobody,
+} from './lib/session.ts';
 import { IS_FRAMED } from './lib/host-port.ts';
 import { HAS_DEVELOPMENT_LOGIN } from './lib/shell.ts';
 import { Actions, Button } from './ui/button.tsx';
 import { Dialog } from './ui/dialog.tsx';
+import { titleOf } from './ui/heading.tsx';
 import { Loaded, ProblemBox } from './ui/states.tsx';
 
 /** Nobody is signed in. `isHostDown`: and nobody can be, because the application is not there. */
@@ -39,26 +47,31 @@ export function SessionEnded() {
 export function Standstill({
   state,
 }: {
-  readonly state: 'forbidden' | 'closed' | 'unreachable' | 'no_host' | 'loading' | 'none';
+  readonly state: Exclude<StateOfNobody, 'loading' | 'none' | 'host_down'> | 'forbidden';
 }) {
   const t = useTexts();
   const hints = {
     forbidden: t.session.forbiddenHint,
     closed: t.session.closedHint,
     no_host: t.session.noHostHint,
+    no_sandbox: t.sandbox.noneHint,
   };
   const titles = {
     forbidden: t.session.forbidden,
     closed: t.session.closed,
     unreachable: t.session.unreachable,
     no_host: t.session.noHost,
-    loading: t.session.loading,
-    none: t.session.none,
+    no_sandbox: t.sandbox.none,
   };
   return (
     <main className="alone">
       <AloneHeading>{titles[state]}</AloneHeading>
       {state in hints && <p>{hints[state as keyof typeof hints]}</p>}
+      {state === 'no_sandbox' && (
+        <a className="button main" href={placeIn('live', '/play')}>
+          {t.sandbox.toMode.live}
+        </a>
+      )}
       {state === 'unreachable' || state === 'no_host' ? (
         <Button look="main" onClick={retrySignIn}>
           {t.common.retry}
@@ -74,7 +87,7 @@ export function Standstill({
 function AloneHeading({ children }: { readonly children: string }) {
   const t = useTexts();
   useEffect(() => {
-    document.title = `${children} – ${t.app.title}`;
+    document.title = titleOf(t, children, t.app.title);
   }, [children, t]);
   return <h1>{children}</h1>;
 }

@@ -8,6 +8,7 @@ import { extname, join } from 'node:path';
 import { Router, type Request } from 'express';
 import type { Language } from '../core/language.ts';
 import { once } from '../core/once.ts';
+import type { Mode } from '../core/sandbox.ts';
 import { pageHeaders } from './docs/page-headers.ts';
 import { createResource, type Resource } from './api/resource.ts';
 import { sendResource } from './docs/send-resource.ts';
@@ -54,7 +55,7 @@ export function adminRouter(options: AdminOptions): Router {
     if (shells === null) return response.status(503).type('text/plain').send(`${NOT_BUILT}\n`);
     if (name === undefined) {
       response.vary('Accept-Language');
-      return sendResource(request, response, shells[languageOf(request)]);
+      return sendResource(request, response, shells[modeOf(request)][languageOf(request)]);
     }
     const asset = assets.get(name);
     return asset ? sendResource(request, response, asset) : next();
@@ -67,30 +68,42 @@ function languageOf(request: Request): Language {
   return request.acceptsLanguages('en', 'de') === 'de' ? 'de' : 'en';
 }
 
+/**
+ * The page of the sandbox is a document of its own below the other one's address
+ * (`admin-ui/lib/mode.ts`).
+ */
+function modeOf({ path }: Request): Mode {
+  return /^\/admin\/sandbox(?:\/|$)/.test(path) ? 'test' : 'live';
+}
+
 /** The documents are null if the page was not built. */
 interface Files {
-  readonly shells: Readonly<Record<Language, Resource>> | null;
+  readonly shells: Readonly<Record<Mode, Readonly<Record<Language, Resource>>>> | null;
   readonly handovers: Readonly<Record<Language, string>> | null;
   readonly assets: ReadonlyMap<string, Resource>;
 }
 
 function readFiles(options: AdminOptions): Files {
-  if (!existsSync(join(BUILD, 'index.de.html')))
+  if (!existsSync(join(BUILD, 'index.live.de.html')))
     return { shells: null, handovers: null, assets: new Map() };
   const folder = join(BUILD, 'assets');
   const names = readdirSync(folder).filter((name) => extname(name) in TYPES);
   return {
-    shells: { de: readShell(options, 'de'), en: readShell(options, 'en') },
+    shells: { live: readShells(options, 'live'), test: readShells(options, 'test') },
     handovers: { de: readHandover(options, 'de'), en: readHandover(options, 'en') },
     assets: new Map(names.map((name) => [name, readAsset(folder, name)])),
   };
 }
 
-/** The same document for every address of the page. Addresses in it begin with the public path. */
-function readShell(options: AdminOptions, language: Language): Resource {
+/** The same document for every address of a mode. Addresses in it begin with the public path. */
+function readShells(options: AdminOptions, mode: Mode): Record<Language, Resource> {
+  return { de: readShell(options, mode, 'de'), en: readShell(options, mode, 'en') };
+}
+
+function readShell(options: AdminOptions, mode: Mode, language: Language): Resource {
   const { hasDevelopmentLogin, hostOrigins, refreshUrls } = options;
   const base = `${servicePathOf(options)}/admin`;
-  const html = readFileSync(join(BUILD, `index.${language}.html`), 'utf8')
+  const html = readFileSync(join(BUILD, `index.${mode}.${language}.html`), 'utf8')
     .replaceAll('"./', `"${base}/`)
     .replaceAll('__BASE__', base)
     .replace('__HOST_ORIGINS__', hostOrigins.join(' '))

@@ -11,9 +11,11 @@ import { openAdminPage, settle } from '../support/admin-page.ts';
 import { findDialogs } from '../support/admin-ui.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { launchBrowser, SKIPPED } from '../support/browser.ts';
+import { openSandbox } from '../support/sandbox.ts';
 import { makeMember, makeSeed, makeTeam } from '../support/seed.ts';
 
 const LANGUAGES = { de: { locale: 'de-DE', t: de }, en: { locale: 'en-GB', t: en } } as const;
+const REHEARSED = 'rehearsed';
 type Language = keyof typeof LANGUAGES;
 
 interface Place {
@@ -27,6 +29,8 @@ interface Place {
 
 interface Shown {
   readonly path: string;
+  /** In the sandbox of another team. Each dialog there is marked as one of the sandbox. */
+  readonly isInSandbox?: true;
   readonly open: (place: Place) => Promise<void>;
   /** Without the title and what closes the dialog. */
   readonly texts: (t: Texts) => readonly string[];
@@ -54,6 +58,14 @@ const secretTexts = (
   texts.whyNot,
   t.keys.secretDone,
   texts.whyNot,
+];
+
+const scenarioTexts = ({ sandbox }: Texts): string[] => [
+  sandbox.scenario,
+  ...['typical', 'large', 'empty'].flatMap((one) => [
+    sandbox.scenarios[one] ?? '',
+    sandbox.scenarioHints[one] ?? '',
+  ]),
 ];
 
 const copyTexts = ({ common }: Texts, label: string): string[] => [
@@ -94,6 +106,17 @@ const DIALOGS: Readonly<Record<string, Shown>> = {
       `${t.crm.marker} (${t.common.optional})`,
       t.crm.markerHint,
       t.crm.connectNow,
+      t.common.cancel,
+    ],
+  },
+  'pages/create-sandbox.tsx sandbox.create': {
+    path: '/play',
+    open: ({ t, press }) => press(t.sandbox.create),
+    texts: (t) => [
+      t.sandbox.createHint,
+      ...scenarioTexts(t),
+      t.sandbox.what,
+      t.sandbox.create,
       t.common.cancel,
     ],
   },
@@ -275,6 +298,12 @@ const DIALOGS: Readonly<Record<string, Shown>> = {
       t.common.cancel,
     ],
   },
+  'pages/reset-sandbox.tsx sandbox.resetTitle': {
+    path: '/sandbox/play',
+    isInSandbox: true,
+    open: ({ t, press }) => press(t.sandbox.reset),
+    texts: (t) => [...scenarioTexts(t), t.sandbox.resetHint, t.sandbox.resetNow, t.common.cancel],
+  },
   'pages/rotate-secret.tsx webhooks.rotate': {
     path: '/webhooks/whe_1',
     open: ({ t, press }) => press(t.webhooks.rotate),
@@ -415,7 +444,11 @@ describe.skipIf(SKIPPED !== '')(`the admin page: dialogs${SKIPPED}`, () => {
         },
       ],
     });
-    api = await startTestApi({ allowPrivateTargets: true, seed: makeSeed([team]) });
+    api = await startTestApi({
+      allowPrivateTargets: true,
+      seed: makeSeed([team, makeTeam(REHEARSED)]),
+    });
+    await openSandbox(api, REHEARSED);
     // Nothing reads them here.
     await api.db.pool.query(
       `update crm_connection
@@ -441,7 +474,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: dialogs${SKIPPED}`, () => {
     const { t, locale } = LANGUAGES[language];
     const { page } = await openAdminPage(browser, api, {
       path: shown.path,
-      team: 'dialog',
+      team: shown.isInSandbox ? REHEARSED : 'dialog',
       locale,
     });
     await settle(page);
@@ -469,7 +502,8 @@ describe.skipIf(SKIPPED !== '')(`the admin page: dialogs${SKIPPED}`, () => {
     await dialog.waitFor();
     await settle(page);
     const close = shown.isLocked ? [] : [t.common.close];
-    const expected = [title, ...close, ...shown.texts(t)];
+    const mark = shown.isInSandbox ? [t.sandbox.name] : [];
+    const expected = [title, ...mark, ...close, ...shown.texts(t)];
     const seen = await dialog.evaluate(READ);
     expect(await dialog.evaluate(BEGINS)).toBe(true);
     expect(

@@ -126,7 +126,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page in the host application${SKIPPED
     await frame.getByRole('navigation').waitFor({ state: 'hidden' });
     expect(await findFaults(innerOf(page))).toEqual([]);
     await set({ navigation: true });
-    await expect.poll(() => links.count()).toBe(13);
+    await expect.poll(() => links.count()).toBe(14);
     await set({ theme: 'green', navigation: ['nothing'], size: 3 });
     await page.evaluate(`admin.go('//elsewhere.test')`);
     await expect.poll(() => problemsOf(said, 'path')).toHaveLength(1);
@@ -135,7 +135,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page in the host application${SKIPPED
       'is not one of token, theme, language, colors, navigation',
     ]);
     expect(problemsOf(said, 'navigation')).toEqual([
-      expect.stringContaining('must be true, false or a list of pages: overview, keys'),
+      expect.stringContaining('must be true, false or a list of pages: overview, sandbox, keys'),
     ]);
     expect(new URL(innerOf(page).url()).pathname).toBe('/admin');
   });

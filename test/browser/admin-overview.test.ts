@@ -5,6 +5,7 @@ import { openAdminPage, settle } from '../support/admin-page.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { appAsMember } from '../support/app.ts';
 import { findFaults, launchBrowser, photograph, SKIPPED } from '../support/browser.ts';
+import { openSandbox } from '../support/sandbox.ts';
 import { makeMember, makeSeed, makeTeam } from '../support/seed.ts';
 
 const endpoint = (id: string, description: string) => ({
@@ -72,7 +73,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: overview${SKIPPED}`, () => {
         [...document.querySelectorAll('.steps [role=img]')]
           .map((tick) => (tick.ariaLabel === 'Done' ? '✓' : '·')).join('') || 'gone'`);
     await list.getByRole('link', { name: 'Create an API key for your program' }).waitFor();
-    expect(await state()).toBe('·····');
+    expect(await state()).toBe('······');
     await photograph(page, 'overview-new-team');
     expect(await page.getByText('Everything works.').count()).toBe(0);
     expect(await findFaults(page)).toEqual([]);
@@ -80,29 +81,33 @@ describe.skipIf(SKIPPED !== '')(`the admin page: overview${SKIPPED}`, () => {
     const look = async (expected: string) => {
       // The reader comes back to the window, once more if a reading was under way.
       const comeBack = async () => {
-        await page.evaluate(`window.dispatchEvent(new Event('visibilitychange'))`);
+        await page.evaluate(
+          `document.dispatchEvent(new Event('visibilitychange', { bubbles: true }))`,
+        );
         return state();
       };
       await expect.poll(comeBack, { timeout: 10_000, interval: 200 }).toBe(expected);
     };
     await app.admin.apiKeys.create.mutate({ name: 'Mine', scopes: ['users:read'] });
-    await look('✓····');
+    await look('·✓····');
     await run(`update api_key set last_used_at = now() where team_id = 'team_new'`);
-    await look('✓✓···');
+    await look('·✓✓···');
     const { id } = await app.v1.webhooks.createEndpoint.mutate({
       url: 'http://127.0.0.1:9/',
       description: 'Planner',
       events: ['member.joined'],
     });
-    await look('✓✓✓··');
+    await look('·✓✓✓··');
     await deliver('new', id, 'gave_up', 1);
-    await look('✓✓✓··');
+    await look('·✓✓✓··');
     await deliver('new', id, 'ok', 1);
-    await look('✓✓✓✓·');
+    await look('·✓✓✓✓·');
     await app.admin.team.grantRight.mutate({
       member_id: 'mem_new_friend',
       right: 'schnittstellen',
     });
+    await look('·✓✓✓✓✓');
+    await openSandbox(api, 'new', 'empty');
     await look('gone');
     expect(complaints).toEqual([]);
   });

@@ -12,9 +12,12 @@ import { startTestApi, type TestApi } from '../support/api.ts';
 import { appAsMember, tokenOf } from '../support/app.ts';
 import { launchBrowser, openPage, SKIPPED } from '../support/browser.ts';
 import { startCrm, type FakeCrm } from '../support/crm/fake.ts';
+import { appInSandbox, openSandbox } from '../support/sandbox.ts';
 import { CATALOG, makeMember, makeSeed, makeTeam, userId } from '../support/seed.ts';
 
 const TEAM = 'refused';
+/** Has a sandbox. */
+const REHEARSED = 'rehearsed';
 /** So low that an alert above a long list, or below a long form, is out of sight by itself. */
 const LOW = { width: 1280, height: 500 };
 const WAIT = { timeout: 10_000 };
@@ -22,6 +25,8 @@ const WAIT = { timeout: 10_000 };
 let api: TestApi;
 let browser: Browser;
 let crm: FakeCrm;
+/** The team of the change that is tried. */
+let team: string = TEAM;
 
 /** What a row needs. */
 interface Place {
@@ -33,6 +38,8 @@ interface Place {
 
 interface Change {
   readonly path: string;
+  /** Another team than `TEAM`. */
+  readonly team?: typeof REHEARSED;
   /** Leads to where the change is made. */
   readonly open?: (place: Place) => Promise<void>;
   /** Tries to make it; once for each kind of refusal. */
@@ -69,6 +76,13 @@ const inDialog = (
     await fill(place);
   },
   send: ({ press, dialog }) => press(sender, dialog),
+});
+
+const inSandbox = (open: Change['open'], send: Change['send']): Change => ({
+  path: '/sandbox/play',
+  team: REHEARSED,
+  ...(open && { open }),
+  send,
 });
 
 /** How each change of the page is made; `findMutations` names them. */
@@ -137,6 +151,29 @@ const CHANGES: Readonly<Record<string, Change>> = {
   'pages/crm.tsx admin.crm.resume': inCard('Paused', 'Resume'),
   'pages/crm.tsx admin.crm.syncNow': inCard('Works', 'Read now'),
   'pages/delivery.tsx v1.webhooks.retryDelivery': byButton('/deliveries/whd_1', 'Try again now'),
+  'pages/create-sandbox.tsx admin.sandbox.create': {
+    ...inDialog('/play', en.sandbox.create, en.sandbox.create, ({ dialog }) =>
+      dialog.getByLabel(/^A large team/).check(),
+    ),
+    readsNothing: true,
+  },
+  'pages/plays.tsx v1.sandbox.simulate': inSandbox(
+    ({ page }) => page.getByLabel(en.sandbox.score).first().fill('88'),
+    ({ press }) => press(`${en.sandbox.playNow}: ${en.sandbox.plays.training_completed}`),
+  ),
+  'pages/reset-sandbox.tsx v1.sandbox.reset': inSandbox(
+    async ({ press, dialog }) => {
+      await press(en.sandbox.reset);
+      await dialog.getByLabel(/^An empty team/).check();
+    },
+    ({ press, dialog }) => press(en.sandbox.resetNow, dialog),
+  ),
+  'pages/sandbox.tsx v1.sandbox.simulate': inSandbox(undefined, ({ press }) =>
+    press(`${en.sandbox.end}: ${en.sandbox.failingUntil}`),
+  ),
+  'pages/sandbox.tsx v1.sandbox.update': inSandbox(undefined, async ({ page }) => {
+    await page.getByLabel(en.sandbox.speed).selectOption('60');
+  }),
   'pages/end-key.tsx admin.apiKeys.revoke': inDialog(
     '/keys',
     'Revoke: users:write',
@@ -314,7 +351,7 @@ const REFUSALS: Readonly<
   network: (route) => route.abort('connectionreset'),
   validation_error: (route) => route.continue({ postData: '{"unknown":1}' }),
   forbidden: async (route) => {
-    const identity = { kind: 'user', userId: userId(TEAM, 'member'), teamId: `team_${TEAM}` };
+    const identity = { kind: 'user', userId: userId(team, 'member'), teamId: `team_${team}` };
     const token = await tokenOf(identity as Parameters<typeof tokenOf>[0]);
     const headers = { ...route.request().headers(), authorization: `Bearer ${token}` };
     await route.continue({ headers });
@@ -361,8 +398,14 @@ async function inputOf(procedure: string, name: string): Promise<unknown> {
     return { ...ofEndpoint, status: 'disabled' };
   if (name === 'pages/end-key.tsx admin.apiKeys.rotate')
     return { key_id: await idOf('api_key', `name = 'users:write'`), grace_s: 0 };
+  if (name === 'pages/sandbox.tsx v1.sandbox.simulate')
+    return { play: 'webhooks_failing', for_s: 0 };
   const inputs: Readonly<Record<string, unknown>> = {
     'admin.alerts.set': { kinds: ['keys'] },
+    'admin.sandbox.create': { scenario: 'large' },
+    'v1.sandbox.reset': { scenario: 'empty' },
+    'v1.sandbox.simulate': { play: 'training_completed', score: 88 },
+    'v1.sandbox.update': { speed: 60 },
     'admin.team.policy.set': { blocked: ['per_tough'] },
     'admin.team.memberPolicy.set': { ...ofMember, blocked: ['per_tough'] },
     'admin.team.release.set': { released: CATALOG.map(({ id }) => id).toSorted() },
@@ -449,7 +492,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: refusals${SKIPPED}`, () => {
     const guests = Array.from({ length: 8 }, (_, n) =>
       makeMember(TEAM, `guest_${n}`, { status: 'invited' }),
     );
-    const team = makeTeam(TEAM, {
+    const seeded = makeTeam(TEAM, {
       members: [
         makeMember(TEAM, 'holder', { role: 'admin', rights: ['schnittstellen'] }),
         ...guests,
@@ -461,8 +504,11 @@ describe.skipIf(SKIPPED !== '')(`the admin page: refusals${SKIPPED}`, () => {
     api = await startTestApi({
       allowPrivateTargets: true,
       developmentTeamId: `team_${TEAM}`,
-      seed: makeSeed([team, makeTeam('other')]),
+      seed: makeSeed([seeded, makeTeam('other'), makeTeam(REHEARSED)]),
     });
+    await openSandbox(api, REHEARSED);
+    const rehearsal = await appInSandbox(api, REHEARSED);
+    await rehearsal.v1.sandbox.simulate.mutate({ play: 'webhooks_failing', for_s: 3_600 });
     const owner = await appAsMember(api, TEAM, 'owner');
     const settings = crm.connectInput();
     await owner.admin.crm.connect.mutate(settings);
@@ -481,7 +527,8 @@ describe.skipIf(SKIPPED !== '')(`the admin page: refusals${SKIPPED}`, () => {
        create trigger refuse_entry before insert on alert_subscription
          for each row execute function refuse_entry();
        create trigger refuse_entry before insert on audit_log
-         for each row when (new.team_id = 'team_refused') execute function refuse_entry()`,
+         for each row when (new.team_id in ('team_refused', 'team_rehearsed:sandbox'))
+         execute function refuse_entry()`,
     );
     browser = await launchBrowser();
   });
@@ -504,9 +551,10 @@ describe.skipIf(SKIPPED !== '')(`the admin page: refusals${SKIPPED}`, () => {
   });
 
   it.each(Object.entries(CHANGES))('is seen: %s', async (name, change) => {
+    ({ team = TEAM } = change);
     const { page } = await openAdminPage(browser, api, {
       path: change.path,
-      team: TEAM,
+      team,
       viewport: LOW,
     });
     const errors: string[] = [];

@@ -31,7 +31,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: a slow line${SKIPPED}`, () => {
       const options = { path: '/keys', team: 'full', locale };
       const { page } = await openAdminPage(browser, api, options);
       const links = await page.evaluate(LINKS);
-      expect(links).toHaveLength(13);
+      expect(links).toHaveLength(14);
       await page.route('**/*.js', (route) => route.abort());
       await page.goto(`${api.url}/admin/keys`);
       await page.getByRole('navigation').waitFor();

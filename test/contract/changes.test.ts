@@ -107,7 +107,6 @@ const CHANGES: Readonly<Record<string, Change>> = {
 /** Changes that are in no audit log, and why. */
 const UNSAID: Readonly<Record<string, string>> = {
   'v1.sandbox.update': 'a live team has none: test/features/sandbox-play.test.ts',
-  'admin.sandbox.update': 'the same',
   'admin.alerts.set': 'which mails somebody wants is nobody else’s business',
 };
 

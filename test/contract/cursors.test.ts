@@ -2,6 +2,7 @@
 import type { AnyProcedure } from '@trpc/server';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { z } from 'zod';
+import { SANDBOX_END } from '../../src/core/sandbox.ts';
 import { ENDPOINTS } from '../../src/routers/endpoints.ts';
 import { admin } from '../../src/routers/routers.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
@@ -10,6 +11,7 @@ import {
   makeFullTeam,
   makeMember,
   makeSeed,
+  makeTeam,
   makeTraining,
   memberId,
   userId,
@@ -17,6 +19,8 @@ import {
 import { addDeliveries, fillPath, existingId } from './requests.ts';
 
 const TEAM = 'lists';
+/** It has the lists of sandboxes. */
+const SANDBOX = `${TEAM}${SANDBOX_END}`;
 
 interface Answer {
   readonly status: number;
@@ -49,7 +53,7 @@ const REST_LISTS: List[] = ENDPOINTS.filter(({ input }) => 'cursor' in input.sha
         ]),
       );
       const { status, body } = await api.call(
-        api.key(`team_${TEAM}`),
+        api.key(`team_${endpoint.mode === 'test' ? SANDBOX : TEAM}`),
         'GET',
         `${path}?${parameters}`,
       );
@@ -115,7 +119,7 @@ beforeAll(async () => {
       lang: 'en',
     })),
   });
-  api = await startTestApi({ seed: makeSeed([full]) });
+  api = await startTestApi({ seed: makeSeed([full, makeTeam(SANDBOX)]) });
   await addDeliveries(api.db);
   const { pool } = api.db;
   await pool.query(
@@ -151,6 +155,11 @@ beforeAll(async () => {
      select $1, now(), 'aud_' || n, 'system', 'test', 'team.seeded', null, 'none'
      from generate_series(1, 2) n`,
     [`team_${TEAM}`],
+  );
+  await pool.query(
+    `insert into sandbox_mail (team_id, id, recipient, subject, body, created_at)
+     select $1, 'mail_' || n, 'x', 'x', 'x', now() from generate_series(1, 2) n`,
+    [`team_${SANDBOX}`],
   );
   for (const { name, ask } of LISTS) {
     const { nextCursor } = await ask({ limit: 1 });

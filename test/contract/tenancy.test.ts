@@ -304,7 +304,7 @@ describe('a statement', () => {
       const shardText = shardTextOf(what);
       return shardText ? [{ name: what.name, text: shardText.text }] : [];
     });
-    expect(bound).toHaveLength(38);
+    expect(bound).toHaveLength(37);
     const failing = bound.filter(({ text }) => {
       const ofOne = text.replaceAll(/(?: collate "C")? = any \((\$\d+)::text\[\]\)/g, ' = $1');
       return !keepsToOneTeam(checkTenancy(ofOne, tables));

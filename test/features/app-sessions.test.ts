@@ -1,6 +1,7 @@
 // What a token opens, and until when: signing in, links, and signing out on all processes.
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { AppSecrets } from '../../src/core/encryption.ts';
+import { SANDBOX_OWNER } from '../../src/core/sandbox.ts';
 import { removeOld } from '../../src/features/retention/service.ts';
 import { idOfToken } from '../../src/http/app/token.ts';
 import { startTestApi, TEST_APP_SECRET, type TestApi } from '../support/api.ts';
@@ -8,6 +9,7 @@ import { appAs, appWith, codeOf, openSession, tokenOf } from '../support/app.ts'
 import { createTestDatabase } from '../support/database.ts';
 import { holdLock, untilWaiting } from '../support/locks.ts';
 import { makeMember, makeSeed, makeTeam, userId } from '../support/seed.ts';
+import { openSandbox } from '../support/sandbox.ts';
 import { followLink, HOST, linkToken, sent } from '../support/session-links.ts';
 
 let api: TestApi;
@@ -147,6 +149,28 @@ describe('a token for a link', () => {
     expect([refused.status, refused.to, cookie]).toEqual([403, null, '']);
     await set('active');
     expect(await sessionStatus((await followLink(api, token)).cookie)).toBe(200);
+  });
+});
+
+test('a session says in which team its calls are made, and if there is a sandbox', async () => {
+  const { headers } = await openSession(api, await ownerToken(909, 'b'));
+  const describeIn = async (mode: string) => {
+    const asked = { headers: { ...headers, 'svc-mode': mode } };
+    const response = await fetch(`${api.url}/trpc-session`, asked);
+    return { status: response.status, ...((await response.json()) as object) };
+  };
+  const live = { status: 200, member_id: 'mem_b_owner', role: 'owner' };
+  expect(await describeIn('live')).toMatchObject({ ...live, has_sandbox: false });
+  expect(await describeIn('test')).toMatchObject({ status: 404, code: 'not_found' });
+  await openSandbox(api, 'b', 'empty');
+  const { team } = (await describeIn('live')) as { team?: object };
+  expect(await describeIn('live')).toMatchObject({ ...live, has_sandbox: true });
+  expect(await describeIn('test')).toMatchObject({
+    status: 200,
+    has_sandbox: true,
+    member_id: SANDBOX_OWNER.memberId,
+    role: 'owner',
+    team: { ...team, id: 'team_b:sandbox' },
   });
 });
 

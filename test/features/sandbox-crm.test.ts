@@ -31,8 +31,8 @@ beforeEach(async () => {
   clock.set(new Date());
   hosts.length = 0;
   api = await startTestApi({ clock, allowPrivateTargets: true, seed: makeSeed([makeTeam('a')]) });
-  key = await openSandbox(api, 'a');
-  app = await appInSandbox(api, 'a');
+  key = await openSandbox(api, 'a', 'typical', clock.now());
+  app = await appInSandbox(api, 'a', 'owner', clock.now());
   return () => api.stop();
 });
 

@@ -34,6 +34,7 @@ const create = async (team = 'a') => {
 };
 const platformNow = async () =>
   appAs(api, await tokenOf({ kind: 'platform', service: 'training' }, clock.now()));
+const inside = () => appInSandbox(api, 'a', 'owner', clock.now());
 const owner = async () =>
   appAs(
     api,
@@ -111,11 +112,11 @@ describe('a sandbox that nobody uses', () => {
     [
       'a change by an admin',
       async () => {
-        const app = await appInSandbox(api, 'a', 'owner', clock.now());
+        const app = await inside();
         await app.admin.crm.pause.mutate({ connection_id: 'crm_sandbox' });
       },
     ],
-    ['a reset', async () => void (await (await owner()).admin.sandbox.reset.mutate({}))],
+    ['a reset', async () => void (await (await inside()).v1.sandbox.reset.mutate({}))],
   ])('stays after %s, and its admins are told again before it goes', async (_what, use) => {
     await openSandbox(api, 'a', 'typical', clock.now());
     await runUntil(76, 78);
@@ -158,7 +159,7 @@ describe('a sandbox that nobody uses', () => {
   it('is not removed without a new mail if no worker ran for long', async () => {
     await create();
     await runOn(76);
-    await (await owner()).admin.sandbox.reset.mutate({});
+    await (await inside()).v1.sandbox.reset.mutate({});
     await runOn(400);
     expect(await stateOf()).toEqual(WARNED);
     expect(await jobs()).toHaveLength(4);
@@ -228,12 +229,12 @@ describe('an admin', () => {
     await app.admin.sandbox.remove.mutate({});
     expect(await app.admin.sandbox.get.query({})).toEqual({ sandbox: null });
     expect(await codeOf(app.admin.sandbox.create.mutate({}))).toBe('conflict');
-    expect(await codeOf(app.admin.sandbox.reset.mutate({}))).toBe('not_found');
+    expect(await codeOf((await inside()).v1.sandbox.reset.mutate({}))).toBe('not_found');
     expect(await codeOf(app.admin.sandbox.remove.mutate({}))).toBe('ok');
     const update = { team_id: 'team_a', status: 'active', plan: 'enterprise' } as const;
     expect(await codeOf((await platformNow()).platform.teams.update.mutate(update))).toBe('ok');
     expect((await api.call(key, 'GET', '/me')).status).toBe(403);
-    const inSandbox = await appInSandbox(api, 'a', 'owner', clock.now());
+    const inSandbox = await inside();
     expect(await codeOf(inSandbox.admin.members.search.query({}))).toBe('not_found');
     const entries = await query(
       `select actor_id from audit_log where action = 'sandbox.removed' and team_id = 'team_a'`,
@@ -248,7 +249,7 @@ describe('an admin', () => {
 
   it('does not do so from inside, nor does a member of the team', async () => {
     await create();
-    const inSandbox = await appInSandbox(api, 'a', 'owner', clock.now());
+    const inSandbox = await inside();
     expect(await codeOf(inSandbox.admin.sandbox.remove.mutate({}))).toBe('conflict');
     expect(await stateOf()).toEqual(IDLE);
   });
@@ -256,11 +257,11 @@ describe('an admin', () => {
   it('and others at the same time leave one sandbox or none, never half of one', async () => {
     await create();
     const platform = await platformNow();
-    const app = await owner();
+    const [app, inSandbox] = [await owner(), await inside()];
     const codes = await Promise.all([
       codeOf(platform.platform.teams.removeSandbox.mutate({ team_id: 'team_a' })),
       codeOf(app.admin.sandbox.remove.mutate({})),
-      codeOf(app.admin.sandbox.reset.mutate({})),
+      codeOf(inSandbox.v1.sandbox.reset.mutate({})),
       codeOf(app.admin.sandbox.create.mutate({})),
       codeOf(platform.platform.teams.createSandbox.mutate({ team_id: 'team_a' })),
     ]);

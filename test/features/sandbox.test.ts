@@ -200,11 +200,11 @@ describe('a mail', () => {
       next_cursor: null,
     });
     const app = await appInSandbox(api, 'a');
-    expect(await app.admin.sandbox.mails.query({})).toEqual(kept.body);
+    expect(await app.v1.sandbox.mails.query({})).toEqual(kept.body);
     await app.admin.team.privacy.set.mutate({ member_detail_enabled: false });
     expect(await get(test, '/sandbox/mails')).toMatchObject({ status: 403 });
     await app.admin.team.privacy.set.mutate({ member_detail_enabled: true });
-    await app.admin.sandbox.reset.mutate({});
+    await app.v1.sandbox.reset.mutate({});
     expect((await get(test, '/sandbox/mails')).body).toMatchObject({ data: [] });
   });
 });
@@ -220,7 +220,7 @@ describe('while the details of members are hidden', () => {
       expect(text).not.toMatch(/@|usr_sandbox|mem_sandbox/);
     }
     await app.admin.team.privacy.set.mutate({ member_detail_enabled: true });
-    await app.admin.sandbox.reset.mutate({});
+    await app.v1.sandbox.reset.mutate({});
   });
 });
 

@@ -24,6 +24,7 @@ export const de: Texts = {
     team: 'Team',
     insight: 'Einblick',
     overview: 'Übersicht',
+    sandbox: 'Sandbox',
     keys: 'API-Schlüssel',
     requests: 'Anfragen',
     webhooks: 'Webhooks',
@@ -39,7 +40,6 @@ export const de: Texts = {
   },
   roles: { owner: 'Inhaber:in', admin: 'Administration', member: 'Mitglied' },
   session: {
-    loading: 'Wird geladen …',
     welcome: 'Anmelden',
     developmentHint:
       'Das ist ein Entwicklungsserver. Wählen Sie, als wer aus dem Demo-Team Sie arbeiten ' +
@@ -77,6 +77,134 @@ export const de: Texts = {
     offline:
       'Sie sind offline. Was Sie sehen, ist vielleicht veraltet; Änderungen lassen sich gerade ' +
       'nicht speichern.',
+  },
+  sandbox: {
+    name: 'Sandbox',
+    band: 'Hier ist nichts echt',
+    modes: 'Live-Team oder Sandbox',
+    modeNames: { live: 'Live', test: 'Sandbox' },
+    toMode: { live: 'Zum Live-Team', test: 'Zur Sandbox' },
+    whyNotNow: 'Warten Sie, bis die laufende Änderung fertig ist.',
+    none: 'Dieses Team hat keine Sandbox',
+    noneHint:
+      'Es gab noch keine, oder sie wurde entfernt. Auf der Seite des Teams können Sie eine ' +
+      'anlegen.',
+    intro:
+      'Ein zweites Team zum Proben: Seine Leute sind erfunden, nichts davon erreicht Ihr Team, ' +
+      'und es wird keine E-Mail verschickt.',
+    what:
+      'Programme benutzen sie mit eigenen Schlüsseln, die mit svck_test_ beginnen. Webhooks ' +
+      'werden wirklich verschickt, an die Adressen, die Sie dort eintragen. Sie braucht keine ' +
+      'Plätze. Die Admins Ihres Teams sind auch ihre Admins.',
+    create: 'Sandbox anlegen',
+    createHint:
+      'Sie bekommen ein zweites Team zum Proben. Seine Leute sind erfunden, und nichts von dort ' +
+      'erreicht Ihr Team. Es lässt sich jederzeit zurücksetzen.',
+    open: 'Sandbox öffnen',
+    scenario: 'Was soll sie enthalten?',
+    scenarioIs: 'Enthält',
+    scenarios: {
+      typical: 'Ein typisches Team',
+      large: 'Ein großes Team',
+      empty: 'Ein leeres Team',
+    },
+    scenarioHints: {
+      typical: 'Zwölf Personen, 60 Trainings in zwölf Wochen, Aufgaben, Fälle und CRM-Deals.',
+      large: '10.000 Trainings, um zu sehen, wie ein Programm mit vielen Seiten zurechtkommt.',
+      empty: 'Nur eine Person, der das Team gehört, und ein Katalog.',
+    },
+    createdAt: 'Angelegt',
+    resetAt: 'Zuletzt zurückgesetzt',
+    speed: 'Wiederholungen gescheiterter Zustellungen',
+    speedOf: (times) => `${times}-mal so schnell`,
+    speedReal: 'So schnell wie im Leben',
+    speedHint: 'Wartezeiten, die schon begonnen haben, bleiben so lang, wie sie sind.',
+    speedSaved: 'Das Tempo wurde geändert.',
+    suspendedUntil: 'Das Team ist gesperrt',
+    failingUntil: 'Webhooks scheitern',
+    until: (moment) => `bis ${moment}`,
+    end: 'Jetzt beenden',
+    ended: 'Beendet.',
+    reset: 'Zurücksetzen',
+    resetTitle: 'Sandbox zurücksetzen?',
+    resetHint:
+      'Mitglieder, Trainings, Aufgaben, Fälle und E-Mails werden durch die des Szenarios ' +
+      'ersetzt. Schlüssel, Webhooks, Zustellungen und das Protokoll bleiben.',
+    resetNow: 'Sandbox zurücksetzen',
+    resetDone: 'Die Sandbox wurde zurückgesetzt.',
+    play: 'Spielen',
+    playHint:
+      'Lässt geschehen, was sonst Menschen und Ihre Anwendung tun. Ihre Programme erfahren davon ' +
+      'wie im Leben.',
+    playNow: 'Jetzt spielen',
+    plays: {
+      training_completed: 'Ein Training wird abgeschlossen',
+      evaluation_saved: 'Ein Training wird bewertet',
+      evaluation_corrected: 'Eine Bewertung wird korrigiert',
+      invitation_accepted: 'Eine Einladung wird angenommen',
+      member_left: 'Ein Mitglied geht',
+      crm_sync_failed: 'Das CRM lässt sich nicht lesen',
+      team_suspended: 'Das Team wird gesperrt',
+      rate_limit_nearly_reached: 'Das Aufruflimit ist fast erreicht',
+      webhooks_failing: 'Webhooks scheitern',
+    },
+    playHints: {
+      training_completed: 'Die Bewertung folgt einige Sekunden später.',
+      evaluation_saved: 'Das neueste Training ohne Bewertung bekommt eine.',
+      evaluation_corrected:
+        'Die des neuesten Trainings. Wie im Leben wird dazu kein Ereignis verschickt.',
+      invitation_accepted: 'Die älteste offene. Gibt es keine, laden Sie zuerst jemanden ein.',
+      member_left: 'Das neueste Mitglied oder das, das Sie auswählen.',
+      crm_sync_failed: 'Dazu muss eine Verbindung bestehen.',
+      team_suspended:
+        'Seine Schlüssel werden abgewiesen. Diese Seite bleibt offen, und es endet von selbst.',
+      rate_limit_nearly_reached: 'Für alle Schlüssel zusammen, bis die Minute vorbei ist.',
+      webhooks_failing: 'Jede Zustellung bekommt die Antwort 503 und wird wie im Leben wiederholt.',
+    },
+    nothingFits: {
+      evaluation_saved: 'Alle Trainings sind bewertet. Spielen Sie zuerst eines.',
+      evaluation_corrected: 'Kein Training ist bewertet. Spielen Sie zuerst eines.',
+      invitation_accepted: 'Es ist keine Einladung offen. Laden Sie zuerst jemanden ein.',
+      crm_sync_failed: 'Es ist keine CRM-Verbindung aktiv. Verbinden Sie zuerst ein CRM.',
+      training_completed:
+        'Für ein weiteres Training ist kein Platz. Setzen Sie die Sandbox zurück.',
+    },
+    who: 'Wer',
+    whoFirst: 'Wer zuerst passt',
+    score: 'Punkte, 0 bis 100',
+    when: 'Wann',
+    whenHint: 'Leer: jetzt. Bis vor 90 Tagen.',
+    lasts: 'Wie lange',
+    reason: 'Warum',
+    reasons: {
+      unauthorized: 'Der Token gilt nicht mehr',
+      forbidden: 'Dem Token fehlt ein Recht',
+      rate_limited: 'Zu viele Aufrufe',
+      provider_error: 'Das CRM hat eine Störung',
+      timeout: 'Es antwortet nicht rechtzeitig',
+      unreachable: 'Es ist nicht erreichbar',
+    },
+    remaining: 'Verbleibende Aufrufe',
+    played: 'Geschehen.',
+    playedEvents: (events) => `Ereignisse: ${events}.`,
+    playedScore: (moment) => `Die Bewertung folgt: ${moment}.`,
+    playedUntil: (moment) => `Es dauert bis ${moment}.`,
+    toDeliveries: 'Zu den Zustellungen',
+    mails: 'E-Mails, die nicht verschickt wurden',
+    mailsHint: 'Was Menschen bekommen hätten, 30 Tage lang oder bis zum nächsten Zurücksetzen.',
+    noMails: 'Noch keine E-Mail',
+    noMailsHint: 'Laden Sie zum Beispiel jemanden ein.',
+    mailTo: 'An',
+    mailSubject: 'Betreff',
+    mailAt: 'Zeit',
+    mailText: 'Text',
+    noMail: 'Eine Sandbox verschickt keine E-Mails. Was verschickt würde, steht auf der Seite',
+    alertsNote:
+      'Eine Sandbox verschickt keine E-Mails, also erreichen diese Meldungen niemanden. Was ' +
+      'verschickt würde, steht auf der Seite',
+    crmNote: 'In einer Sandbox führt das zu einem simulierten CRM, welcher Token es auch sei.',
+    keysNote: 'Schlüssel der Sandbox beginnen mit svck_test_ und öffnen nichts anderes.',
+    testKey: (name) => `${name} (Test)`,
   },
   common: {
     retry: 'Erneut versuchen',
@@ -201,6 +329,7 @@ export const de: Texts = {
       'cases:write': 'Fälle des Teams erstellen, ändern und löschen',
       'catalog:read': 'Den Katalog sehen, den das Team benutzen darf',
       'analytics:read': 'Ergebnisse des Teams als Ganzes sehen',
+      'sandbox:write': 'Die Sandbox zurücksetzen und in ihr spielen',
       'webhooks:manage': 'Webhooks verwalten, testen und Zustellungen wiederholen',
     },
     countScopes: (n) => count(n, '1 Berechtigung', `${n} Berechtigungen`),
@@ -647,6 +776,11 @@ export const de: Texts = {
       'member.invitation_resent': 'Einladung erneut gesendet',
       'member.removed': 'Mitglied entfernt',
       'member.role_changed': 'Rolle geändert',
+      'sandbox.created': 'Sandbox angelegt',
+      'sandbox.played': 'In der Sandbox gespielt',
+      'sandbox.removed': 'Sandbox entfernt',
+      'sandbox.reset': 'Sandbox zurückgesetzt',
+      'sandbox.updated': 'Tempo der Sandbox geändert',
       'team.right_granted': 'Recht vergeben',
       'team.right_withdrawn': 'Recht entzogen',
       'team.privacy_changed': 'Datenschutzschalter geändert',
@@ -1002,6 +1136,7 @@ export const de: Texts = {
     done: (n, of) => `${n} von ${of} erledigt. Die Haken erscheinen von selbst.`,
     isDone: 'Erledigt',
     isOpen: 'Offen',
+    rehearse: 'In einer Sandbox proben, in der nichts echt ist',
     key: 'Einen API-Schlüssel für Ihr Programm erstellen',
     request: 'Die erste Anfrage senden, wie die Dokumentation es zeigt',
     webhook: 'Einen Webhook hinzufügen, damit Ereignisse zu Ihnen kommen',

@@ -8,6 +8,7 @@ const en = {
     'nothing any more. So have the place at hand where your program keeps its secrets.',
   show: 'Show the key',
   shown: 'Copy the key now to where your program keeps its secrets. It is not shown again.',
+  testKey: 'This is a test key. It opens the sandbox of the team, where nothing is real.',
   name: 'Name of the key',
   copy: 'Copy',
   copied: 'Copied',
@@ -42,6 +43,7 @@ const de: typeof en = {
   shown:
     'Kopieren Sie den Schlüssel jetzt dorthin, wo Ihr Programm seine Geheimnisse aufbewahrt. Er ' +
     'wird nicht noch einmal angezeigt.',
+  testKey: 'Das ist ein Testschlüssel. Er öffnet die Sandbox des Teams, in der nichts echt ist.',
   name: 'Name des Schlüssels',
   copy: 'Kopieren',
   copied: 'Kopiert',

@@ -7,6 +7,7 @@ import type { AppRouter } from '../../routers/routers.ts';
 import { currentLanguage } from '../i18n/language.ts';
 import type { CallContext } from './once.ts';
 import { problemOf } from './problem.ts';
+import { IS_SANDBOX } from './mode.ts';
 import { endSession, freshHeaders, loadSession, onReopened } from './session.ts';
 import { SERVICE_PATH } from './shell.ts';
 
@@ -18,6 +19,8 @@ const noticeChangesOfSession = (error: unknown): void => {
   if (code === 'unauthorized') endSession();
   // Somebody may have changed the role or the rights meanwhile.
   if (code === 'forbidden') void loadSession();
+  // Or removed the sandbox.
+  if (code === 'not_found' && IS_SANDBOX) void loadSession();
 };
 
 const noticeFailure = (error: unknown): void => {

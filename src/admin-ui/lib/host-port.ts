@@ -55,6 +55,7 @@ export interface HostChoices {
 const SILENCE_MS = 10_000;
 
 let port: MessagePort | null = null;
+let place: string | null = null;
 let choices: HostChoices = { theme: false, language: false, navigation: null };
 const observers = new Set<() => void>();
 
@@ -71,6 +72,8 @@ export function connectToHost(listener: HostListener): void {
     port = given;
     port.addEventListener('message', ({ data }) => receive(data, listener));
     port.start();
+    // The reader may have switched between live team and sandbox: this document is another one.
+    if (place !== null) tellPlace(place);
     askForToken();
   });
   window.setTimeout(() => {
@@ -87,6 +90,7 @@ export function askForToken(): void {
 
 /** Tells the host application which place is shown. */
 export function tellPlace(path: string): void {
+  place = path;
   port?.postMessage({ type: 'svc:place', path });
 }
 

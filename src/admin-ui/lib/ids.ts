@@ -12,7 +12,12 @@ export function idIn(text: string): { readonly kind: string; readonly id: string
   return found && { kind: found[1] ?? '', id: found[0] };
 }
 
+/** What stands before the prefix of a key. Only those of test keys begin with `t`. */
+export function beginOfKey(prefix: string): string {
+  return prefix.startsWith('t') ? 'svck_test_' : 'svck_live_';
+}
+
 /** Whether the text holds a secret, which must go nowhere. */
 export function holdsSecret(text: string): boolean {
-  return /svck_live_|whsec_/.test(text);
+  return /svck_(?:live|test)_|whsec_/.test(text);
 }

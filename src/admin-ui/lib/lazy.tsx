@@ -8,11 +8,11 @@ import { use, type ComponentType, type ReactNode } from 'react';
 const preloads: (() => Promise<void>)[] = [];
 
 /** Returns the component `name` of a file, which is loaded when it is needed. */
-export function lazyPage<Name extends string>(
-  load: () => Promise<Readonly<Record<Name, ComponentType>>>,
+export function lazyPage<Name extends string, Props extends object = object>(
+  load: () => Promise<Readonly<Record<Name, ComponentType<NoInfer<Props>>>>>,
   name: Name,
-): (() => ReactNode) & { readonly preload: () => Promise<void> } {
-  let page: ComponentType | null = null;
+): ((props: Props) => ReactNode) & { readonly preload: () => Promise<void> } {
+  let page: ComponentType<Props> | null = null;
   let failure: { readonly error: unknown } | null = null;
   let loading: Promise<void> | null = null;
   const preload = (): Promise<void> =>
@@ -26,11 +26,11 @@ export function lazyPage<Name extends string>(
       },
     ));
   preloads.push(preload);
-  function LazyPage() {
+  function LazyPage(props: Props) {
     if (failure) throw failure.error;
     if (page === null) use(preload());
     const Page = page;
-    return Page && <Page />;
+    return Page && <Page {...props} />;
   }
   return Object.assign(LazyPage, { preload });
 }

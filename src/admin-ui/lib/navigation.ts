@@ -1,6 +1,17 @@
+import type { Mode } from '../../core/sandbox.ts';
+
+/** What follows `/admin` in the addresses of the live team, and of its sandbox. */
+export const MODE_PATHS: Readonly<Record<Mode, string>> = { live: '', test: '/sandbox' };
+
 /** The pages of the navigation, in their groups. */
 export const NAVIGATION = [
-  { group: null, pages: [{ to: '/', name: 'overview' }] },
+  {
+    group: null,
+    pages: [
+      { to: '/', name: 'overview' },
+      { to: '/play', name: 'sandbox' },
+    ],
+  },
   {
     group: 'connect',
     pages: [

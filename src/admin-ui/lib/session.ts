@@ -5,10 +5,13 @@
 import { useSyncExternalStore } from 'react';
 import { askForToken, IS_FRAMED, tellEvent } from './host-port.ts';
 import { answers, placesOfSignIn, rememberHost } from './hosts.ts';
+import { IS_SANDBOX, MODE_HEADERS } from './mode.ts';
 import { SERVICE_PATH } from './shell.ts';
 
-/** The response of `GET /trpc-session`. */
+/** The response of `GET /trpc-session`. In the sandbox: its team and its owner. */
 export interface Session {
+  /** Whether the team has a sandbox, or is one. */
+  readonly has_sandbox: boolean;
   readonly csrf_token: string | null;
   readonly expires_at: string;
   readonly member_id: string;
@@ -30,12 +33,21 @@ export interface DevelopmentPerson {
  *  * `open`: a session is open.
  *  * `ended`: it was open and has ended; the page stays as it is underneath.
  *  * `closed`: the team is suspended or has ended.
+ *  * `no_sandbox`: the document is that of a sandbox, and the team has none.
  *  * `unreachable`: the service did not answer.
  *  * `no_host`: in a frame, the host application did not answer.
  *  * `host_down`: nobody is signed in, and the host application where that is done did not answer.
  */
+export type StateOfNobody =
+  | 'loading'
+  | 'none'
+  | 'closed'
+  | 'no_sandbox'
+  | 'unreachable'
+  | 'no_host'
+  | 'host_down';
 export type SessionState =
-  | { readonly kind: 'loading' | 'none' | 'closed' | 'unreachable' | 'no_host' | 'host_down' }
+  | { readonly kind: StateOfNobody }
   | { readonly kind: 'open' | 'ended'; readonly session: Session };
 
 const URL_OF_SESSION = `${SERVICE_PATH}/trpc-session`;
@@ -99,11 +111,11 @@ export function useSession(): Session {
   return current.session;
 }
 
-/** The headers that calls need: the host application's token, or the CSRF token. */
+/** The headers that calls need: the mode, and the host application's token or the CSRF token. */
 function sessionHeaders(): Record<string, string> {
-  if (bearer !== null) return { authorization: `Bearer ${bearer}` };
+  if (bearer !== null) return { ...MODE_HEADERS, authorization: `Bearer ${bearer}` };
   const token = 'session' in state ? state.session.csrf_token : null;
-  return token === null ? {} : { 'x-csrf-token': token };
+  return { ...MODE_HEADERS, ...(token !== null && { 'x-csrf-token': token }) };
 }
 
 /**
@@ -128,6 +140,7 @@ export async function loadSession(): Promise<void> {
     if (response.ok) open((await response.json()) as Session, response.headers.get('date'));
     else if (response.status === 403) change({ kind: 'closed' });
     else if (response.status === 401) endSession();
+    else if (response.status === 404 && IS_SANDBOX) change({ kind: 'no_sandbox' });
     else missService();
   } catch {
     // The network failed, or something else than the service has answered.

@@ -1,9 +1,13 @@
-/** What the server has written into the document. */
+/** What the build and the server have written into the document. */
+import type { Mode } from '../../core/sandbox.ts';
 
 function readMeta(name: string): string {
   const element = document.querySelector<HTMLMetaElement>(`meta[name="admin-${name}"]`);
   return element?.content ?? '';
 }
+
+/** Whether the document is that of the live team or that of its sandbox: see `mode.ts`. */
+export const MODE: Mode = readMeta('mode') === 'test' ? 'test' : 'live';
 
 /** The path of the page, such as `/admin`, without a slash at its end. */
 export const ADMIN_PATH = readMeta('base');

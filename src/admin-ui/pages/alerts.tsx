@@ -1,9 +1,11 @@
 import { useMutation, useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { useFormat } from '../i18n/format.ts';
 import { useTexts } from '../i18n/language.ts';
 import { api, client, type RouterOutputs } from '../lib/api.ts';
 import { LIMITS } from '../lib/attention-limits.ts';
 import { optimistic } from '../lib/optimistic.ts';
+import { SandboxNote } from '../ui/band.tsx';
 import { Choice, FormProblem, Group } from '../ui/field.tsx';
 import { announce } from '../ui/notice.tsx';
 import { Loaded, PageHead } from '../ui/states.tsx';
@@ -35,6 +37,9 @@ export function AlertsPage() {
   return (
     <>
       <PageHead title={t.alerts.title} intro={t.alerts.intro} />
+      <SandboxNote>
+        {t.sandbox.alertsNote} <Link to="/play">{t.nav.sandbox}</Link>.
+      </SandboxNote>
       <Loaded query={alerts} rows={3}>
         {({ kinds }) => (
           <form className="form">

@@ -6,7 +6,7 @@ import { useTexts } from '../i18n/language.ts';
 import { LIMITS } from '../lib/attention-limits.ts';
 import { DAY_MS } from '../lib/days.ts';
 import { nameOfEndpoint } from './endpoint-name.ts';
-import { wasNeverSeen } from './key-state.ts';
+import { nameOfKey, wasNeverSeen } from './key-state.ts';
 import { sumOf, type Facts } from './overview-facts.ts';
 
 /** How many deliveries may wait. */
@@ -160,7 +160,7 @@ const keysInNeed: Rule = ({ keys }, t, format) => {
   );
   const namesOf = (some: Facts['keys']) =>
     few(
-      some.map(({ name }) => name),
+      some.map(({ name }) => nameOfKey(t, name)),
       format,
     );
   const item = (id: string, some: Facts['keys'], text: string, next: string): Item[] =>

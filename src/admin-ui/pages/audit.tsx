@@ -10,6 +10,7 @@ import { Filter, FilterBar } from '../ui/filter.tsx';
 import { Empty, Loaded, PageHead } from '../ui/states.tsx';
 import { More, Table, type Column } from '../ui/table.tsx';
 import { TimeFilter, useTimes } from '../ui/time-filter.tsx';
+import { nameOfKey } from './key-state.ts';
 import { HiddenAddresses } from './hidden.tsx';
 import { nameOf as nameOfMember } from './member-name.ts';
 import { nameOfEndpoint } from './endpoint-name.ts';
@@ -42,7 +43,7 @@ export function AuditPage() {
   const isNaming = memberIds.length > 0 && members.isPending;
   const names = new Map([
     ...(members.data?.data ?? []).map((member) => [member.id, nameOfMember(member)] as const),
-    ...(keys.data?.data ?? []).map(({ id, name }) => [id, name] as const),
+    ...(keys.data?.data ?? []).map(({ id, name }) => [id, nameOfKey(t, name)] as const),
     ...(endpoints.data?.data ?? []).map((one) => [one.id, nameOfEndpoint(one)] as const),
   ]);
   const nameOf = (id: string) => names.get(id);
@@ -107,7 +108,7 @@ function Filters({
           <Filter
             label={t.usage.key}
             value={keys.find(({ id }) => id === search.actor)?.id}
-            options={keys.map(({ id, name }) => [id, name])}
+            options={keys.map(({ id, name }) => [id, nameOfKey(t, name)])}
             onChange={(actor) => set({ actor })}
           />
           {search.actor !== undefined && !keys.some(({ id }) => id === search.actor) && (

@@ -3,6 +3,7 @@ import { useState } from 'react';
 import { useFormat } from '../i18n/format.ts';
 import { useTexts } from '../i18n/language.ts';
 import { api, type RouterOutputs } from '../lib/api.ts';
+import { SandboxNote } from '../ui/band.tsx';
 import { Actions, Button } from '../ui/button.tsx';
 import { Confirm } from '../ui/confirm.tsx';
 import { FormProblem, lastError } from '../ui/field.tsx';
@@ -29,6 +30,7 @@ export function CrmPage() {
           {t.crm.connect}
         </Button>
       </PageHead>
+      <SandboxNote>{t.sandbox.crmNote}</SandboxNote>
       <Loaded query={connections} rows={2}>
         {({ data }) =>
           data.length === 0 ? (

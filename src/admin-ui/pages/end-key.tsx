@@ -10,7 +10,7 @@ import { Dialog } from '../ui/dialog.tsx';
 import { Choice, FormProblem, Group } from '../ui/field.tsx';
 import { announce } from '../ui/notice.tsx';
 import { KeySecret } from './key-secret.tsx';
-import { stateOf, type ApiKey } from './key-state.ts';
+import { nameOfKey, stateOf, type ApiKey } from './key-state.ts';
 
 /** How many calls and changes are looked at, and how many different ones are named. */
 const LOOKED_AT = 50;
@@ -32,7 +32,7 @@ export function EndKey({
     api.admin.apiKeys.revoke.mutationOptions({
       onSuccess: async () => {
         await look();
-        announce(t.keys.revoked(apiKey.name));
+        announce(t.keys.revoked(nameOfKey(t, apiKey.name)));
         onClose();
       },
     }),
@@ -42,7 +42,7 @@ export function EndKey({
   // One that is being replaced has its successor already.
   const needsNew = hasLeaked && stateOf(apiKey) !== 'ending';
   return (
-    <Dialog title={t.keys.revokeTitle(apiKey.name)} onClose={onClose}>
+    <Dialog title={t.keys.revokeTitle(nameOfKey(t, apiKey.name))} onClose={onClose}>
       <LeakChoice hasLeaked={hasLeaked} onChange={setLeaked} />
       <LastUse apiKey={apiKey} />
       {hasLeaked && <LastChanges keyId={apiKey.id} />}

@@ -9,6 +9,7 @@ import { holdsSecret, idIn, requestIdIn } from '../lib/ids.ts';
 import { NAVIGATION, type Page } from '../lib/navigation.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { nameOfEndpoint } from './endpoint-name.ts';
+import { nameOfKey } from './key-state.ts';
 import { nameOf } from './member-name.ts';
 
 const SHOWN = 5;
@@ -127,7 +128,7 @@ function useFound(wanted: string): readonly Found[] {
     ...foundKeys.map(({ id, name }) => ({
       id,
       kind: t.finder.key,
-      text: name,
+      text: nameOfKey(t, name),
       go: () => go({ to: '/requests', search: { key: id } }),
     })),
     ...foundHooks.map((hook) => ({

@@ -3,6 +3,7 @@ import { Link } from '@tanstack/react-router';
 import { useState, type ReactNode } from 'react';
 import { useTexts } from '../i18n/language.ts';
 import { api } from '../lib/api.ts';
+import { IS_SANDBOX } from '../lib/mode.ts';
 import { readPreference, writePreference } from '../lib/preferences.ts';
 import { useSession } from '../lib/session.ts';
 import { SERVICE_PATH } from '../lib/shell.ts';
@@ -43,10 +44,13 @@ export function FirstSteps({
   readonly onHide: () => void;
 }) {
   const t = useTexts();
-  const { member_id } = useSession();
+  const { member_id, has_sandbox } = useSession();
   const [hook] = hooks;
   const hasColleague = admins.some(({ id, rights }) => id !== member_id && rights.length > 0);
   const steps: { readonly isDone: boolean; readonly link: ReactNode }[] = [
+    ...(IS_SANDBOX
+      ? []
+      : [{ isDone: has_sandbox, link: <Link to="/play">{t.steps.rehearse}</Link> }]),
     { isDone: keys.length > 0, link: <Link to="/keys/new">{t.steps.key}</Link> },
     {
       isDone: keys.some(({ last_used_at }) => last_used_at !== null),
@@ -67,14 +71,19 @@ export function FirstSteps({
         <Link to="/webhooks">{t.steps.test}</Link>
       ),
     },
-    {
-      isDone: hasColleague,
-      link: (
-        <Link to="/members" search={{ role: 'admin' }}>
-          {t.steps.colleague}
-        </Link>
-      ),
-    },
+    // The admins of a sandbox are those of its live team.
+    ...(IS_SANDBOX
+      ? []
+      : [
+          {
+            isDone: hasColleague,
+            link: (
+              <Link to="/members" search={{ role: 'admin' }}>
+                {t.steps.colleague}
+              </Link>
+            ),
+          },
+        ]),
   ];
   const done = steps.filter(({ isDone }) => isDone).length;
   if (done === steps.length) return null;

@@ -1,9 +1,11 @@
 import { useMutation } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { useState, type FormEvent } from 'react';
 import { useTexts } from '../i18n/language.ts';
 import { api } from '../lib/api.ts';
 import { useSession } from '../lib/session.ts';
 import { Actions, Button } from '../ui/button.tsx';
+import { SandboxNote } from '../ui/band.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { Field, FormProblem, useFieldErrors } from '../ui/field.tsx';
 import { RoleChoice, type Role } from './role-choice.tsx';
@@ -56,6 +58,9 @@ export function InviteMember({
             </select>
           )}
         </Field>
+        <SandboxNote>
+          {t.sandbox.noMail} <Link to="/play">{t.nav.sandbox}</Link>.
+        </SandboxNote>
         <FormProblem error={invite.error} fields={['email', 'role']} />
         <Actions>
           <Button type="submit" look="main" busy={invite.isPending}>

@@ -5,6 +5,7 @@ import { api, client, type RouterOutputs } from '../lib/api.ts';
 import { pagesOptions } from '../lib/pages.ts';
 import { Badge, Loaded } from '../ui/states.tsx';
 import { More, Table, type Column } from '../ui/table.tsx';
+import { nameOfKey } from './key-state.ts';
 import { WithdrawLink } from './withdraw-link.tsx';
 
 type Link = RouterOutputs['admin']['handovers']['list']['data'][number];
@@ -53,7 +54,7 @@ function LinkTable({ links }: { readonly links: readonly Link[] }) {
     {
       label: t.handover.key,
       kind: 'main',
-      cell: ({ key_name }) => <span className="name">{key_name}</span>,
+      cell: ({ key_name }) => <span className="name">{nameOfKey(t, key_name)}</span>,
     },
     { label: t.keys.state, cell: (link) => <State link={link} /> },
     {

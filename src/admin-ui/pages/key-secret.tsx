@@ -4,6 +4,7 @@ import { useTexts } from '../i18n/language.ts';
 import { api } from '../lib/api.ts';
 import { tellEvent } from '../lib/host-port.ts';
 import { SERVICE_PATH } from '../lib/shell.ts';
+import { SandboxNote } from '../ui/band.tsx';
 import { Copyable, SecretDialog } from '../ui/secret.tsx';
 import { HandOver } from './hand-over.tsx';
 
@@ -46,6 +47,7 @@ export function KeySecret({
       error={confirm.error}
       isHandedOver={isHandedOver}
     >
+      <SandboxNote>{t.sandbox.keysNote}</SandboxNote>
       <details>
         <summary>{t.keys.secretTry}</summary>
         <Copyable text={curl} label={t.keys.secretTry} />

@@ -4,17 +4,19 @@ import { useState } from 'react';
 import { useFormat } from '../i18n/format.ts';
 import { useTexts } from '../i18n/language.ts';
 import { api, client } from '../lib/api.ts';
+import { beginOfKey } from '../lib/ids.ts';
 import { pagesOptions } from '../lib/pages.ts';
 import { useWhyNotKeys } from '../lib/rights.ts';
 import { useSession } from '../lib/session.ts';
 import { Actions, Button } from '../ui/button.tsx';
+import { SandboxNote } from '../ui/band.tsx';
 import { Choice } from '../ui/field.tsx';
 import { Badge, Empty, Loaded, PageHead } from '../ui/states.tsx';
 import { More, Table, type Column } from '../ui/table.tsx';
 import { EndKey } from './end-key.tsx';
 import { HiddenAddresses } from './hidden.tsx';
 import { KeyLinks } from './key-links.tsx';
-import { stateOf, wasNeverSeen, type ApiKey } from './key-state.ts';
+import { nameOfKey, stateOf, wasNeverSeen, type ApiKey } from './key-state.ts';
 import { RotateKey } from './rotate-key.tsx';
 
 type Task = { readonly kind: 'rotate' | 'revoke'; readonly key: ApiKey };
@@ -45,6 +47,7 @@ export function KeysPage() {
           </Button>
         )}
       </PageHead>
+      <SandboxNote>{t.sandbox.keysNote}</SandboxNote>
       {why !== null && <p className="notice">{why}</p>}
       <Loaded query={keys}>
         {({ pages }) => {
@@ -98,9 +101,9 @@ function KeyTable({
       kind: 'main',
       cell: (key) => (
         <>
-          <span className="name">{key.name}</span>
+          <span className="name">{nameOfKey(t, key.name)}</span>
           <code className="sub">
-            svck_live_
+            {beginOfKey(key.prefix)}
             <wbr />
             {key.prefix}
           </code>

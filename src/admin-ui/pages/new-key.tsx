@@ -8,6 +8,7 @@ import { DAY_MS } from '../lib/days.ts';
 import { useSecretMutation } from '../lib/once.ts';
 import { useWhyNotKeys } from '../lib/rights.ts';
 import { Actions, Button } from '../ui/button.tsx';
+import { SandboxNote } from '../ui/band.tsx';
 import { Choice, Field, FormProblem, Group, useFieldErrors } from '../ui/field.tsx';
 import { Loaded, PageHead } from '../ui/states.tsx';
 import { KeySecret } from './key-secret.tsx';
@@ -37,6 +38,7 @@ export function NewKeyPage() {
   return (
     <>
       <PageHead title={t.keys.create} intro={t.keys.emptyHint} />
+      <SandboxNote>{t.sandbox.keysNote}</SandboxNote>
       {why !== null && <p className="notice">{why}</p>}
       <Loaded query={offer}>{(data) => <NewKeyForm offer={data} />}</Loaded>
     </>

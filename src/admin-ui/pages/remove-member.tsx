@@ -5,6 +5,7 @@ import { useTexts } from '../i18n/language.ts';
 import { api, type RouterOutputs } from '../lib/api.ts';
 import { Confirm } from '../ui/confirm.tsx';
 import { Loaded, type QueryLike } from '../ui/states.tsx';
+import { nameOfKey } from './key-state.ts';
 import { nameOf, type Member, type MemberTask } from './member-name.ts';
 
 /** Removes somebody who leaves, and shows what they have: rights, open assignments, keys. */
@@ -61,7 +62,10 @@ function Holdings({
               t.members.leaverNoKey
             ) : (
               <>
-                {t.members.leaverKeys(own.length, format.list(own.map(({ name }) => name)))}{' '}
+                {t.members.leaverKeys(
+                  own.length,
+                  format.list(own.map(({ name }) => nameOfKey(t, name))),
+                )}{' '}
                 <Link to="/keys">{t.members.leaverToKeys}</Link>
               </>
             )}

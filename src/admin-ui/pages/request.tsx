@@ -8,6 +8,7 @@ import { SERVICE_PATH } from '../lib/shell.ts';
 import { CopyButton } from '../ui/button.tsx';
 import { Empty, Loaded, PageHead } from '../ui/states.tsx';
 import { Table } from '../ui/table.tsx';
+import { nameOfKey } from './key-state.ts';
 import { RequestStatus } from './request-status.tsx';
 
 type Detail = RouterOutputs['admin']['requests']['get'];
@@ -44,7 +45,8 @@ function RequestView({ request }: { readonly request: Detail }) {
   const format = useFormat();
   const { id, method, route: path, status, key_id, created_at: at, network } = request;
   const keys = useQuery(api.admin.apiKeys.list.queryOptions({ limit: 200 }));
-  const key = keys.data?.data.find((one) => one.id === key_id)?.name ?? key_id;
+  const name = keys.data?.data.find((one) => one.id === key_id)?.name;
+  const key = name === undefined ? key_id : nameOfKey(t, name);
   return (
     <>
       <PageHead

@@ -11,6 +11,7 @@ import { Filter, FilterBar, TextFilter } from '../ui/filter.tsx';
 import { Empty, Loaded, PageHead } from '../ui/states.tsx';
 import { More, Table, type Column } from '../ui/table.tsx';
 import { TimeFilter, useTimes } from '../ui/time-filter.tsx';
+import { nameOfKey } from './key-state.ts';
 import { RequestStatus } from './request-status.tsx';
 
 type LoggedRequest = RouterOutputs['admin']['requests']['list']['data'][number];
@@ -104,7 +105,7 @@ function Filters({ keys, routes }: { readonly keys: readonly Key[]; readonly rou
           <Filter
             label={t.usage.key}
             value={search.key}
-            options={keys.map(({ id, name }) => [id, name])}
+            options={keys.map(({ id, name }) => [id, nameOfKey(t, name)])}
             onChange={(key) => set({ key })}
           />
           <TimeFilter value={search} onChange={set} />
@@ -159,7 +160,10 @@ function RequestTable({
     },
     {
       label: t.usage.key,
-      cell: ({ key_id: id }) => keys.find((one) => one.id === id)?.name ?? <code>{id}</code>,
+      cell: ({ key_id: id }) => {
+        const key = keys.find((one) => one.id === id);
+        return key ? nameOfKey(t, key.name) : <code>{id}</code>;
+      },
     },
     {
       label: t.requests.took,

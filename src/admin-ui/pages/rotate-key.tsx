@@ -8,7 +8,7 @@ import { Dialog } from '../ui/dialog.tsx';
 import { FormProblem } from '../ui/field.tsx';
 import { GraceChoice, GRACES } from './grace.tsx';
 import { KeySecret } from './key-secret.tsx';
-import { wasNeverSeen, type ApiKey } from './key-state.ts';
+import { nameOfKey, wasNeverSeen, type ApiKey } from './key-state.ts';
 
 const OFFERED = ['hour', 'day', 'week', 'month', 'now'] as const;
 type Offered = (typeof OFFERED)[number];
@@ -31,7 +31,7 @@ export function RotateKey({
   });
   if (rotate.data) return <KeySecret issued={rotate.data} onDone={onClose} />;
   return (
-    <Dialog title={t.keys.rotateTitle(apiKey.name)} onClose={onClose}>
+    <Dialog title={t.keys.rotateTitle(nameOfKey(t, apiKey.name))} onClose={onClose}>
       <p>{wasNeverSeen(apiKey) ? t.keys.neverStoredHint : t.keys.rotateHint}</p>
       <GraceChoice legend={t.keys.grace} offered={OFFERED} chosen={grace} onChoose={setGrace} />
       <FormProblem error={rotate.error} />

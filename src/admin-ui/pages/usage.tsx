@@ -10,6 +10,7 @@ import { Figure } from '../ui/figure.tsx';
 import { Filter } from '../ui/filter.tsx';
 import { Empty, Loaded, PageHead } from '../ui/states.tsx';
 import { Table, type Column } from '../ui/table.tsx';
+import { nameOfKey } from './key-state.ts';
 
 export type Day = RouterOutputs['admin']['usage']['daily']['data'][number];
 type Status = keyof Day['requests'];
@@ -40,7 +41,7 @@ export function UsagePage() {
         <Filter
           label={t.usage.key}
           value={key}
-          options={(keys.data?.data ?? []).map(({ id, name }) => [id, name])}
+          options={(keys.data?.data ?? []).map(({ id, name }) => [id, nameOfKey(t, name)])}
           onChange={(next) =>
             void navigate({ search: (search) => ({ ...search, key: next }), replace: true })
           }

@@ -1,5 +1,6 @@
 import { useEffect, useId, useRef, type ReactNode } from 'react';
 import { useTexts } from '../i18n/language.ts';
+import { IS_SANDBOX } from '../lib/mode.ts';
 import { Offline } from './offline.tsx';
 
 const FIELDS = `input:not([type='radio']), input:checked, select, textarea`;
@@ -62,6 +63,7 @@ export function Dialog({
         <h2 id={titleId} tabIndex={-1}>
           {title}
         </h2>
+        {IS_SANDBOX && <span className="mode-mark">{t.sandbox.name}</span>}
         {!locked && (
           <button type="button" className="close" aria-label={t.common.close} onClick={onClose}>
             <svg viewBox="0 0 16 16" aria-hidden="true">

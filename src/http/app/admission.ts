@@ -4,7 +4,9 @@ import type { Logger } from 'pino';
 import { newRequestId } from '../../core/ids.ts';
 import type { Language } from '../../core/language.ts';
 import { ProblemError } from '../../core/problem.ts';
+import type { Mode } from '../../core/sandbox.ts';
 import type { RequestTrace, Tracing } from '../../core/trace.ts';
+import type { Db } from '../../db/client.ts';
 import type { Database } from '../../db/connections/database.ts';
 import type { Services } from '../../trpc/context.ts';
 import type { RateLimits, RateState } from '../api/authentication/rate-limits.ts';
@@ -19,7 +21,7 @@ import {
   toProblem,
   type ProblemBody,
 } from '../api/problem-response.ts';
-import { findCaller, type Caller } from './caller.ts';
+import { enterSandbox, findCaller, type Caller } from './caller.ts';
 import type { Opens, TokenKey, VerifiedToken, VerifyToken } from './token.ts';
 
 export interface TrpcOptions {
@@ -112,6 +114,19 @@ export async function admit(
   showRate(response, rate, counted);
   if (!caller) throw new ProblemError('unauthorized', { detail: refusalOf(text) });
   return caller;
+}
+
+/**
+ * The caller in the team that the request is about: the admin page says with each of them which of
+ * the two it shows. Throws `not_found` for the sandbox of a team that has none.
+ */
+export async function enterMode(
+  { request }: AppExchange,
+  caller: Caller,
+  dbFor: (teamId: string) => Db,
+): Promise<Caller> {
+  const isTest = request.headers['svc-mode'] === ('test' satisfies Mode);
+  return isTest ? enterSandbox(caller, dbFor) : caller;
 }
 
 /**

@@ -8,17 +8,20 @@ import type { Request, RequestHandler, Response, Router } from 'express';
 import { decodeJwt } from 'jose';
 import { isLoopbackHost } from '../../core/loopback.ts';
 import { ProblemError } from '../../core/problem.ts';
+import { isSandbox, sandboxIdOf } from '../../core/sandbox.ts';
+import type { Db } from '../../db/client.ts';
 import { bearerTokenOf } from '../api/authentication/credential.ts';
 import {
   admit,
   beginExchange,
   beginRefusal,
   describeProblem,
+  enterMode,
   present,
   type AppExchange,
   type TrpcOptions,
 } from './admission.ts';
-import { findTeamName, listDevelopmentPeople } from './caller-store.ts';
+import { findSandboxFacts, findTeamName, listDevelopmentPeople } from './caller-store.ts';
 import { cookieOf, cookieOptions, SESSION_MAX_AGE_MS } from './session-cookie.ts';
 import { logSession } from './session-log.ts';
 import { spendToken } from './spent-token-store.ts';
@@ -102,27 +105,42 @@ async function closeSession(exchange: AppExchange): Promise<void> {
 }
 
 /**
- * Says who is signed in, for the admin page. Pages of other origins cannot read the response, so it
- * may hold the session's CSRF token. That is null for a bearer token, which needs none.
+ * Says who is signed in, for the admin page, and as whom and in which team its calls are made.
+ * Throws `not_found` for the sandbox of a team that has none. Pages of other origins cannot read
+ * the response, so it may hold the session's CSRF token. That is null for a bearer token, which
+ * needs none.
  */
 async function describeSession(exchange: AppExchange): Promise<void> {
   const { options, request, response } = exchange;
   const token = tokenOf(options, request);
   const presented = await present(exchange, token, 'app');
-  const { actor, team, enabled } = await admit(exchange, presented, 1);
+  const dbFor = (teamId: string) => options.db.forCaller({ share: teamId });
+  const admitted = await admit(exchange, presented, 1);
+  const { actor, team, enabled } = await enterMode(exchange, admitted, dbFor);
   if (token === null || actor.kind !== 'user' || !team) throw new ProblemError('unauthorized');
   if (!enabled) throw new ProblemError('api_disabled');
   const isBearer = bearerTokenOf(request.headers.authorization) !== null;
   const { exp = 0 } = decodeJwt(token);
-  const db = options.db.forCaller({ share: team.id });
   response.json({
+    has_sandbox: await hasSandbox(dbFor, team.id),
     csrf_token: isBearer ? null : csrfTokenOf(options.services.secrets.current, token),
     expires_at: new Date(exp * 1000).toISOString(),
     member_id: actor.id,
     role: actor.role,
     rights: actor.rights,
-    team: { id: team.id, name: await findTeamName(db, team.id), language: team.language },
+    team: {
+      id: team.id,
+      name: await findTeamName(dbFor(team.id), team.id),
+      language: team.language,
+    },
   });
+}
+
+/** Whether a team has a sandbox, or is one. */
+async function hasSandbox(dbFor: (teamId: string) => Db, teamId: string): Promise<boolean> {
+  if (isSandbox(teamId)) return true;
+  const sandboxId = sandboxIdOf(teamId);
+  return (await findSandboxFacts(dbFor(sandboxId), sandboxId)) !== null;
 }
 
 /** Lists whom the development login can sign in. */

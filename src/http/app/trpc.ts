@@ -11,7 +11,6 @@ import { nodeHTTPRequestHandler } from '@trpc/server/adapters/node-http';
 import compression from 'compression';
 import { Router, type Request, type Response } from 'express';
 import { ProblemError } from '../../core/problem.ts';
-import type { Mode } from '../../core/sandbox.ts';
 import { appRouter } from '../../routers/routers.ts';
 import type { CallerContext } from '../../trpc/context.ts';
 import { hangUpOf, hasHungUp } from '../api/hang-up.ts';
@@ -22,13 +21,13 @@ import {
   beginExchange,
   beginRefusal,
   describeProblem,
+  enterMode,
   present,
   setProblemHeaders,
   type AppExchange,
   type TrpcOptions,
 } from './admission.ts';
 import { readCalls, type Calls } from './calls.ts';
-import { enterSandbox } from './caller.ts';
 import { addHandoverRoute, HANDOVER_PATH } from './handover.ts';
 import { addLinkRoute } from './link.ts';
 import { onceOf } from './once.ts';
@@ -84,7 +83,7 @@ async function serveCalls(exchange: AppExchange): Promise<void> {
     const once = onceOf(request, services);
     const token = await present(exchange, tokenOf(options, request), 'app');
     const admitted = await admit(exchange, token, calls.names.length);
-    const caller = wantsSandbox(request) ? await enterSandbox(admitted, dbFor) : admitted;
+    const caller = await enterMode(exchange, admitted, dbFor);
     exchange.told.teamId = caller.team?.id ?? null;
     // tRPC parses a body that is a text. Without one it would read the body itself.
     const owner = caller.team?.id ?? `service ${caller.actor.id}`;
@@ -104,11 +103,6 @@ async function serveCalls(exchange: AppExchange): Promise<void> {
     });
     response.type('application/json').send(JSON.stringify({ error: shape }));
   }
-}
-
-/** The admin page says with each call which of the two it shows. */
-function wantsSandbox({ headers }: Request): boolean {
-  return headers['svc-mode'] === ('test' satisfies Mode);
 }
 
 function requireMethod({ request, response }: AppExchange): void {
