@@ -58,7 +58,10 @@ function modeNotes({ prefix }: Site, { method, isDeprecated, isTestOnly }: Opera
       Begin with a test key: it opens the
       <a href="${prefix}/docs/sandbox">sandbox</a>, where nothing is real.
     </p>
-    <p data-for="test"><strong>Sandbox</strong> This ${warning} of the sandbox${ending}.</p>
+    <p data-for="test">
+      <strong>Sandbox</strong> This ${warning} of the sandbox${ending}. It has
+      <a href="${prefix}/docs/sandbox#what-is-in-it">ids of its own</a>.
+    </p>
     <p data-for="live"><strong>Live</strong> ${live}</p>
   </div>`;
 }
