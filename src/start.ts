@@ -14,12 +14,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { PrimaryClient } from './db/wire/primary-client.ts';
 import { startEmbedded, type EmbeddedPostgres } from './embedded-postgres/embedded-postgres.ts';
 import { appSecretsOf, loadConfig, type Config } from './runtime/config.ts';
-import { openDataFolder, type DataFolder } from './runtime/data-folder.ts';
+import { openDataFolder, type DataFolder, type DemoKeys } from './runtime/data-folder.ts';
 import { runUntilSignal, type Part } from './runtime/process.ts';
-import { DEMO_TEAM_ID } from './seed/demo-team.ts';
+import { DEMO_SANDBOX_ID, DEMO_TEAM_ID } from './seed/demo-team.ts';
 
 /** After this time Postgres is stopped, so that it still ends within the 15 s of a stop. */
 const DRAIN_TIMEOUT_MS = 13_000;
+const API_PATH = '/api/public/v1';
 /** Stands for the URL of the embedded database until it runs. */
 const EMBEDDED_PLACEHOLDER = 'postgres://embedded';
 
@@ -59,13 +60,18 @@ async function startAll(): Promise<void> {
   const [modules, config] = await Promise.all([importModules(), withDatabase(settings, folder)]);
   await modules.migrate(config.databaseUrl);
   await modules.requireAppSecretAt(config.databaseUrl, appSecretsOf(config));
-  const demoKey = await provideDemoTeam(config, folder, modules);
+  const demo = await provideDemoTeam(config, folder, modules);
 
   // The process has one port for metrics, and the API uses it.
   services.push(await modules.startWorker({ ...config, metricsPort: undefined }));
   const api = await modules.startApi(config);
   services.push(api);
-  greet({ ...config, port: api.port }, demoKey);
+  const site = siteOf({ ...config, port: api.port });
+  if (demo?.isNew) {
+    await fillSandbox(site, demo.keys);
+    folder.writeDemo({ state: 'loaded', ...demo.keys });
+  }
+  greet(config, site, demo?.keys ?? null);
 }
 
 async function giveUp(): Promise<void> {
@@ -128,20 +134,20 @@ async function withDatabase(config: Config, folder: DataFolder): Promise<Config>
 }
 
 /**
- * Loads the demo team if the database has no team, but never in production. Returns its API key, or
- * null if there is no demo team whose key we know. A key is shown only when it is made, so it is
- * kept in `.data/demo.json`.
+ * Loads the demo team if the database has no team, but never in production. Returns its API keys,
+ * or null if there is no demo team whose keys we know. A key is shown only when it is made, so they
+ * are kept in `.data/demo.json`, once the team `isNew` no more.
  */
 async function provideDemoTeam(
   config: Config,
   folder: DataFolder,
   modules: Modules,
-): Promise<string | null> {
+): Promise<{ readonly keys: DemoKeys; readonly isNew: boolean } | null> {
   const record = folder.readDemo();
   const teams = await findTeams(config.databaseUrl);
   const wasInterrupted = record?.state === 'loading' && teams.demo;
   if (teams.any && !wasInterrupted)
-    return record?.state === 'loaded' && teams.demo ? record.apiKey : null;
+    return record?.state === 'loaded' && teams.demo ? { keys: record, isNew: false } : null;
   if (config.nodeEnv === 'production') return null;
 
   folder.writeDemo({ state: 'loading' });
@@ -150,12 +156,24 @@ async function provideDemoTeam(
     replace: wasInterrupted,
     appSecret,
   });
-  const apiKey = loaded.teams[DEMO_TEAM_ID]?.api_keys['demo'];
-  if (apiKey === undefined)
-    throw new Error(`The demo seed file has no API key "demo" in ${DEMO_TEAM_ID}.`);
+  const keyOf = (team: string): string => {
+    const key = loaded.teams[team]?.api_keys['demo'];
+    if (key === undefined) throw new Error(`The demo seed file has no API key "demo" in ${team}.`);
+    return key;
+  };
+  const keys = { apiKey: keyOf(DEMO_TEAM_ID), testKey: keyOf(DEMO_SANDBOX_ID) };
   await modules.writeDemoPast(databaseUrl);
-  folder.writeDemo({ state: 'loaded', apiKey });
-  return apiKey;
+  return { keys, isNew: true };
+}
+
+/** Brings the scenario of the quickstart, which no seed file has, into the new sandbox. */
+async function fillSandbox(site: string, { testKey = '' }: DemoKeys): Promise<void> {
+  const response = await fetch(`${site}${API_PATH}/sandbox/reset`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${testKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ scenario: 'typical' }),
+  });
+  if (!response.ok) throw new Error(`The sandbox was not filled: ${await response.text()}`);
 }
 
 /** Whether the database has any team, and whether it has the demo team. */
@@ -177,14 +195,17 @@ async function findTeams(databaseUrl: string): Promise<{ any: boolean; demo: boo
   }
 }
 
-/** Prints the addresses, the key of the demo team and examples. null: the key is not known. */
-function greet(config: Config, demoKey: string | null): void {
-  const host = config.host.includes(':') ? `[${config.host}]` : config.host;
-  // Do not print PUBLIC_URL: it may name a proxy that is not running. Pasted lines must work now.
-  const site = `http://${host}:${config.port}`
+/** Not PUBLIC_URL, which may name a proxy that is not running. Pasted lines must work now. */
+function siteOf({ host: named, port }: Pick<Config, 'host' | 'port'>): string {
+  const host = named.includes(':') ? `[${named}]` : named;
+  return `http://${host}:${port}`
     .replace('//0.0.0.0:', '//127.0.0.1:')
     .replace('//[::]:', '//127.0.0.1:');
-  const base = `${site}/api/public/v1`;
+}
+
+/** Prints the addresses, the keys of the demo team and examples. null: they are not known. */
+function greet(config: Config, site: string, keys: DemoKeys | null): void {
+  const base = `${site}${API_PATH}`;
   const reason =
     config.nodeEnv === 'production'
       ? 'no demo tenant in production'
@@ -192,11 +213,12 @@ function greet(config: Config, demoKey: string | null): void {
   console.log(`
 Team Customer API
   Base URL  ${base}
-  API key   ${demoKey ?? `(none: ${reason})`}
+  API key   ${keys?.apiKey ?? `(none: ${reason})`}
+  Test key  ${keys?.testKey ?? '(none)'}
   Docs      ${site}/docs
   Admin     ${site}/admin${config.developmentLogin ? '  (sign in with one click)' : ''}
 `);
-  if (demoKey !== null) printExamples(base, demoKey);
+  if (keys !== null) printExamples(base, keys.apiKey);
 }
 
 function printExamples(base: string, apiKey: string): void {

@@ -1,11 +1,20 @@
 /** How the command reads the document of the API, or says why it cannot. */
 import { reasonOf, textOf, type ShownProblem } from './error-texts.ts';
+import * as errors from './errors.ts';
 
 const TIMEOUT_MS = 30_000;
 
 /** The command cannot go on. Its message is for the terminal. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
+}
+
+/** What the terminal is told of an error that a client has thrown. Any other error stays. */
+export function refusalOf(error: unknown): unknown {
+  if (error instanceof errors.ApiError) return new ApiError(`The API refused: ${error.message}`);
+  if (error instanceof errors.ConnectionError)
+    return new ApiError(`${error.message} Is --api-url right?`);
+  return error;
 }
 
 type Body = Readonly<Record<string, unknown>>;

@@ -7,8 +7,11 @@ import { makeRetryBudget } from './retries.ts';
 
 type Table = typeof OPERATIONS;
 
+/** Whether a key opens the live team or its sandbox, by the word in the key. */
+export type Mode = 'live' | 'test';
+
 /** Every operation, by group: `client.members.list()`. */
-export type Client = {
+export type Client = { readonly mode: Mode } & {
   readonly [Group in keyof Table]: {
     readonly [Name in keyof Table[Group]]: Table[Group][Name] extends readonly [
       infer Id extends keyof operations,
@@ -82,7 +85,11 @@ export function createClient(given: ClientOptions): Client {
       Object.entries(rows as Record<string, Row>).map(([name, row]) => [name, callerOf(row)]),
     ),
   ]);
-  return Object.fromEntries(groups) as Client;
+  return { mode: modeOf(options.apiKey), ...Object.fromEntries(groups) } as Client;
+}
+
+export function modeOf(apiKey: string): Mode {
+  return apiKey.startsWith('svck_test_') ? 'test' : 'live';
 }
 
 /** Distributes the input over path, query and body, and adds the headers. */

@@ -1,6 +1,7 @@
 /** The options of the command for development. */
 import { parseArgs } from 'node:util';
 import { API_PATH, requireBaseUrl, withApiPath } from './base-url.ts';
+import { modeOf } from './client.ts';
 import { COMMAND } from './package-name.ts';
 
 const DEFAULT_API_URL = 'http://localhost:3000';
@@ -33,7 +34,6 @@ type PlayField = keyof typeof PLAY_FIELDS;
 const PLAY_NAMES = Object.keys(PLAY_FIELDS) as readonly PlayField[];
 const optionOf = (field: PlayField): string => field.replaceAll('_', '-');
 const PLAY_OPTIONS = PLAY_NAMES.map((field) => `--${optionOf(field)}`);
-const TEST_KEY = 'svck_test_';
 
 export const USAGE = `Usage:
   ${COMMAND} listen --forward-to URL [--event TYPE]... [--replay TIME]
@@ -108,9 +108,9 @@ export function readOptions(
   const isJson = values.json ?? false;
   const fields = readFields(values);
   if (command === 'trigger' && values['forward-to'] === undefined) {
-    if (!apiKey.startsWith(TEST_KEY))
+    if (modeOf(apiKey) !== 'test')
       throw new UsageError(
-        `trigger needs --forward-to, or a test key (${TEST_KEY}...) to play in a sandbox.`,
+        'trigger needs --forward-to, or a test key (svck_test_...) to play in a sandbox.',
       );
     return { command: 'play', apiUrl, apiKey, play: named[0] ?? '', fields, isJson };
   }

@@ -3,6 +3,7 @@
  * The command for development: forwards a team's events to a local port, sends an example, or plays
  * something in a sandbox. It needs the public API and nothing else: no tunnel, no public address.
  */
+import { modeOf } from './client.ts';
 import { readOptions, USAGE, UsageError, type Options } from './command-options.ts';
 import { ApiError } from './ask.ts';
 import { keepSecret, secretFile } from './kept-secret.ts';
@@ -24,16 +25,18 @@ async function main(): Promise<boolean> {
   const options = readOptions(args, process.env);
   const ended = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => ended.abort());
+  const note = options.isJson ? printError : print;
   if (options.command === 'play') {
+    note('Playing in the sandbox');
     await play(options, { print, signal: ended.signal });
     return true;
   }
-  const note = options.isJson ? printError : print;
   const secret = await requireSecret(options, note);
   const isColored = hasColors(process.stdout.isTTY, process.env);
   const terminal: Terminal = { print, note, isColored, signal: ended.signal };
   if (options.command === 'trigger') return trigger(options, secret, terminal);
-  note(`Forwarding events to ${options.forwardTo}`);
+  const team = modeOf(options.apiKey) === 'test' ? 'the sandbox' : 'the live team';
+  note(`Forwarding events of ${team} to ${options.forwardTo}`);
   return listen(options, secret, terminal);
 }
 

@@ -1,5 +1,5 @@
 /** The client package of the Team Customer API. Its README is the guide `/docs/client`. */
-export { createClient, type Client } from './client.ts';
+export { createClient, type Client, type Mode } from './client.ts';
 export { ApiError, ConnectionError, type Problem, type ProblemCode } from './errors.ts';
 export { followEvents, type FollowOptions } from './follow-events.ts';
 export type { DeprecationInfo, ResponseInfo, RetryInfo } from './hooks.ts';

@@ -2,10 +2,9 @@
  * Follows the events of a team and posts each of them to a local receiver. It asks the API every
  * two seconds.
  */
-import { ApiError } from './ask.ts';
+import { refusalOf } from './ask.ts';
 import { createClient } from './client.ts';
 import type { Options } from './command-options.ts';
-import * as errors from './errors.ts';
 import { followEvents } from './follow-events.ts';
 import { forward, isAccepted, type Forwarded } from './forward.ts';
 import { toJson, toLine } from './output.ts';
@@ -67,10 +66,7 @@ export async function listen(
       show(forwarded, options, terminal);
     }
   } catch (error) {
-    if (error instanceof errors.ApiError) throw new ApiError(`The API refused: ${error.message}`);
-    if (error instanceof errors.ConnectionError)
-      throw new ApiError(`${error.message} Is --api-url right?`);
-    throw error;
+    throw refusalOf(error);
   }
   return areAccepted;
 }

@@ -1,23 +1,22 @@
 /** Plays something in a sandbox, with a test key. */
-import { ApiError } from './ask.ts';
+import { refusalOf } from './ask.ts';
 import { createClient } from './client.ts';
 import type { PlayOptions } from './command-options.ts';
-import { ApiError as Refusal, ConnectionError } from './errors.ts';
 import type { Terminal } from './listen.ts';
-import type { SandboxSimulate } from './operations.ts';
 import { printable } from './output.ts';
 
 /** Prints what was played. Throws an {@link ApiError}: the API does not answer, or refuses. */
-export async function play(options: PlayOptions, { print }: Terminal): Promise<void> {
-  const { apiKey, apiUrl, isJson } = options;
-  const client = createClient({ apiKey, baseUrl: apiUrl });
-  // The API checks what the play takes.
-  const wanted = { play: options.play, ...options.fields } as SandboxSimulate;
-  const played = await client.sandbox.simulate(wanted).catch((error: unknown) => {
-    if (!(error instanceof Refusal) && !(error instanceof ConnectionError)) throw error;
-    throw new ApiError(error.message);
-  });
-  print(isJson ? JSON.stringify(played) : printable(toText(played)));
+export async function play(options: PlayOptions, { print, signal }: Terminal): Promise<void> {
+  const { apiKey, apiUrl: baseUrl, isJson } = options;
+  const { sandbox } = createClient({ apiKey, baseUrl });
+  // The API checks the name of the play, and what it takes.
+  const input = { play: options.play, ...options.fields } as Parameters<typeof sandbox.simulate>[0];
+  try {
+    const played = await sandbox.simulate(input, { signal });
+    print(isJson ? JSON.stringify(played) : printable(toText(played)));
+  } catch (error) {
+    throw refusalOf(error);
+  }
 }
 
 /** The play with its events, and a line for whatever else has a value. */

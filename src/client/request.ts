@@ -16,7 +16,10 @@ const RETRIES = 4;
 
 /** How a client calls the API. */
 export interface ClientOptions extends Hooks {
-  /** `svck_live_…`. Keep it out of browsers: who has it can do all that its scopes allow. */
+  /**
+   * `svck_live_…`, or `svck_test_…` for the sandbox. Keep it out of browsers: who has it can do all
+   * that its scopes allow.
+   */
   readonly apiKey: string;
   /** For instance `https://api.example.com/api/public/v1`. */
   readonly baseUrl: string;

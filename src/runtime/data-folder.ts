@@ -16,10 +16,16 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
 /**
- * The API key of the demo team. `loading`: the load may have been interrupted. Its key is lost, so
- * the team must be loaded again.
+ * The API keys of the demo team. `loading`: the load may have been interrupted. Its keys are lost,
+ * so the team must be loaded again.
  */
-export type DemoRecord = { state: 'loading' } | { state: 'loaded'; apiKey: string };
+export type DemoRecord = { state: 'loading' } | ({ state: 'loaded' } & DemoKeys);
+
+export interface DemoKeys {
+  readonly apiKey: string;
+  /** That of its sandbox. A demo team of an earlier version has none. */
+  readonly testKey?: string;
+}
 
 /** The secrets of the first start. They are kept, so that stored values and tokens stay valid. */
 export interface KeptSecrets {

@@ -60,7 +60,7 @@ export function redact(text: string): string {
   // An address begins only where a word does. Without that, a long word without an @ would be read
   // again from each of its characters.
   return text.replace(
-    /(?<![^\s<>"'(),;:=])[^\s<>"'(),;:=]+@[^\s<>"'(),;]+|svck_live_\w+|whsec_[\w+/=-]+/g,
+    /(?<![^\s<>"'(),;:=])[^\s<>"'(),;:=]+@[^\s<>"'(),;]+|svck_(?:live|test)_\w+|whsec_[\w+/=-]+/g,
     '[redacted]',
   );
 }

@@ -1,5 +1,8 @@
+import { sandboxIdOf } from '../core/sandbox.ts';
+
 /** The id of the demo team, which `npm start` loads into an empty database. */
 export const DEMO_TEAM_ID = 'team_demo';
+export const DEMO_SANDBOX_ID = sandboxIdOf(DEMO_TEAM_ID);
 
 /**
  * The ids in the examples of the API's documentation. The demo team has them, so that an example

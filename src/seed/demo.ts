@@ -11,15 +11,18 @@ import {
   type Team,
 } from './demo-history.ts';
 import { DEMO_KEYS } from './demo-calls.ts';
-import { DEMO_TEAM_ID, EXAMPLE_IDS } from './demo-team.ts';
+import { DEMO_SANDBOX_ID, DEMO_TEAM_ID, EXAMPLE_IDS } from './demo-team.ts';
 import { DEMO_ENDPOINTS, demoDeliveries } from './demo-webhooks.ts';
+import { SANDBOX_OWNER } from '../core/sandbox.ts';
+import { LIMITS } from '../features/sandbox/rules.ts';
 import type { SeedFileInput } from './schema.ts';
 
 const DAY_MS = 86_400_000;
 
 /**
  * Returns a seed file for {@link loadSeed}: the demo team with an API key `demo` that has
- * every scope.
+ * every scope, and its sandbox with a test key of that name. The sandbox is empty until a reset
+ * brings it a scenario.
  */
 export function demoSeedFile(now: Date = new Date()): SeedFileInput {
   const ago = (days: number, minutes = 0): string =>
@@ -62,7 +65,25 @@ export function demoSeedFile(now: Date = new Date()): SeedFileInput {
     ],
     generate: { trainings: 240, crm_deals: 12, from: ago(84), to: ago(0), random_seed: 2026 },
   };
-  return { catalog: [...DEMO_CATALOG], catalog_rules: DEMO_RULES, teams: [team] };
+  return {
+    catalog: [...DEMO_CATALOG],
+    catalog_rules: DEMO_RULES,
+    teams: [team, demoSandbox(team, ago)],
+  };
+}
+
+function demoSandbox({ name, plan, language }: Team, ago: Ago): Team {
+  const { memberId, userId, email } = SANDBOX_OWNER;
+  return {
+    id: DEMO_SANDBOX_ID,
+    name,
+    plan,
+    language,
+    seats: LIMITS.seats,
+    rate_limit_per_min: LIMITS.requestsPerMinute,
+    members: [{ id: memberId, user_id: userId, email, role: 'owner', created_at: ago(1) }],
+    api_keys: [{ name: 'demo', scopes: 'all' }],
+  };
 }
 
 const PEOPLE = [

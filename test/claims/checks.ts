@@ -5,12 +5,23 @@ import { expect, vi } from 'vitest';
 import { createClient } from '../../src/client/client.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX } from '../../src/core/page.ts';
+import { SANDBOX_OWNER } from '../../src/core/sandbox.ts';
+import { TEAM_LIMITS } from '../../src/core/team-limits.ts';
+import {
+  DAYS_BACK,
+  DEFAULTS,
+  PLAY_NAMES,
+  SPEED_MAX,
+} from '../../src/features/sandbox/play-rules.ts';
+import { simulatedRows } from '../../src/features/crm/sandbox-service.ts';
+import { LIMITS, SCENARIOS } from '../../src/features/sandbox/rules.ts';
+import { contentOf } from '../../src/features/sandbox/scenario.ts';
 import { IP_RATE_LIMIT_PER_MINUTE } from '../../src/http/api/authentication/rate-limits.ts';
 import { LANGUAGES } from '../../src/http/docs/samples/languages.ts';
 import { ENDPOINTS } from '../../src/routers/endpoints.ts';
 import { readState, teamOf, validRequest } from '../contract/requests.ts';
-import type { ApiResponse, TestApi } from '../support/api.ts';
-import { startDeliveries } from '../support/deliveries.ts';
+import { TEST_APP_SECRET, type ApiResponse, type TestApi } from '../support/api.ts';
+import { RETRY_DELAYS_S, startDeliveries } from '../support/deliveries.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { memberId } from '../support/seed.ts';
 import { until } from '../support/until.ts';
@@ -79,11 +90,55 @@ export const CHECKS: Readonly<Record<string, (api: TestApi) => Promise<void>>> =
 
   'the calls of the quickstart need the scopes that it names': async () => {
     const text = guide('quickstart');
-    const called = [...text.matchAll(/^\{\{request (.+)\}\}$/gm)].map(([, call]) => call);
+    const called = [...text.matchAll(/^\{\{request (\S+ \S+?)(?: \{.*\})?\}\}$/gm)].map(
+      ([, call]) => call,
+    );
     const scopes = ENDPOINTS.flatMap(({ method, path, scope }) =>
       called.includes(`${method} ${path}`) && scope !== null ? [scope] : [],
     );
     expect(new Set(scopes)).toEqual(new Set(text.match(/(?<=`)\w+:\w+(?=`)/g)));
+  },
+
+  'the sandbox has the ids that its guide names': async () => {
+    const [, section = ''] = /^## What is in it\n(.*?)^## /ms.exec(guide('sandbox')) ?? [];
+    const terms = [...section.matchAll(/`(\w+)`/g)].map(([, term = '']) => term);
+    const beginnings = terms.filter((term) => term.endsWith('_'));
+    const at = new Date();
+    const crm = simulatedRows('team_a:sandbox', { at, appSecret: TEST_APP_SECRET });
+    const typical = contentOf('typical', at, crm);
+    const idsOf = (rows: Iterable<{ readonly id?: unknown }>) =>
+      Array.from(rows, ({ id }) => String(id));
+    const { entries, members, assignments, cases, connections } = typical;
+    const single = [
+      SANDBOX_OWNER.memberId,
+      ...[entries, members, assignments, cases, connections].flatMap(idsOf),
+    ];
+    const endsOf = (ids: readonly string[]) => [ids[0] ?? '', ids.at(-1) ?? ''];
+    const ends = [typical.deals, typical.objections, typical.trainings()].flatMap((rows) =>
+      endsOf(idsOf(rows)),
+    );
+    const [first = ''] = idsOf(contentOf('large', at, crm).trainings());
+    const named = (id: string): string[] => [
+      id,
+      ...beginnings.filter((one) => id.startsWith(one)).map((one) => id.slice(one.length)),
+    ];
+    const ids = [...single, ...ends, first];
+    expect(ids.filter((id) => !named(id).some((name) => terms.includes(name)))).toEqual([]);
+    const known = new Set<string>([...SCENARIOS, ...beginnings, ...ids.flatMap(named)]);
+    expect(terms.filter((term) => !known.has(term))).toEqual([]);
+    expect(members).toHaveLength(12);
+  },
+
+  'the sandbox plays what its guide names': async () => {
+    const rows = guide('sandbox').matchAll(/^\| `(\w+_\w+)` /gm);
+    expect(Array.from(rows, ([, play]) => play)).toEqual(PLAY_NAMES);
+    expect(DEFAULTS).toMatchObject({ delayS: 10, suspendedS: 60, failingS: 300, remaining: 5 });
+    expect([DAYS_BACK, SPEED_MAX]).toEqual([90, 1000]);
+    const allS = RETRY_DELAYS_S.reduce((sum, delayS) => sum + delayS, 0);
+    expect(allS / SPEED_MAX).toBeLessThan(180);
+    expect(LIMITS).toEqual({ seats: 200, requestsPerMinute: 300, trainings: 20_000 });
+    const { webhookEndpoints, liveKeys } = TEAM_LIMITS;
+    expect([webhookEndpoints.test, liveKeys.test]).toEqual([5, 10]);
   },
 
   'every read has an ETag': async (api) => {

@@ -14,11 +14,10 @@ import { BASE_PATH } from '../../src/http/api/exchange.ts';
 import { compileRoutes } from '../../src/http/api/routes.ts';
 import { eventExample } from '../../src/http/openapi/webhooks.ts';
 import { ENDPOINTS } from '../../src/routers/endpoints.ts';
-import { DEMO_TEAM_ID } from '../../src/seed/demo-team.ts';
+import { DEMO_SANDBOX_ID, DEMO_TEAM_ID } from '../../src/seed/demo-team.ts';
 import { demoSeedFile } from '../../src/seed/demo.ts';
 import { startTestApi } from '../support/api.ts';
 import { launchBrowser, SKIPPED } from '../support/browser.ts';
-import { DEMO_SANDBOX, withSandbox } from '../support/sandbox.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const run = promisify(execFile);
@@ -103,12 +102,12 @@ describe('the package', { timeout: 10 * MINUTES }, () => {
   });
 
   it.each(RUNTIMES)('calls every operation from %s', async (_name, runtime) => {
-    const api = await startTestApi({
-      seed: withSandbox(demoSeedFile()),
-      allowPrivateTargets: true,
-    });
-    const keys = { API_KEY: api.key(DEMO_TEAM_ID, 'demo'), TEST_KEY: api.key(DEMO_SANDBOX) };
-    const env = { API_URL: api.base, ...keys };
+    const api = await startTestApi({ seed: demoSeedFile(), allowPrivateTargets: true });
+    const env = {
+      API_URL: api.base,
+      API_KEY: api.key(DEMO_TEAM_ID, 'demo'),
+      TEST_KEY: api.key(DEMO_SANDBOX_ID, 'demo'),
+    };
     const requests = (await runIn(runtime, 'program.ts', env)) as string[];
     const matchRoute = compileRoutes(ENDPOINTS);
     const called = requests.map((request) => {

@@ -142,14 +142,18 @@ async function changeMembers(): Promise<void> {
 }
 
 async function rehearse(): Promise<void> {
-  const { sandbox } = clientOf(env['TEST_KEY']);
-  require((await codeOf(client.sandbox.get())) === 'not_found', 'a live key has no sandbox');
-  require((await sandbox.reset({ scenario: 'typical' })).scenario === 'typical', 'a scenario');
-  require((await sandbox.update({ speed: 1000 })).speed === 1000, 'a speed');
-  require((await sandbox.get()).speed === 1000, 'the same speed');
-  const played = await sandbox.simulate({ play: 'training_completed', score: 71 });
-  require(played.events.includes('evaluation.completed'), 'two events');
-  require((await sandbox.mails()).data.length === 0, 'no mails');
+  require(client.mode === 'live', 'a live key');
+  require((await codeOf(client.sandbox.get())) === 'not_found', 'no sandbox for a live key');
+  const test = clientOf(env['TEST_KEY']);
+  require(test.mode === 'test', 'a test key');
+  require((await test.sandbox.reset({ scenario: 'typical' })).scenario === 'typical', 'reset');
+  require((await test.sandbox.update({ speed: 60 })).speed === 60, 'the speed');
+  require((await test.sandbox.get()).speed === 60, 'the sandbox');
+  const { training_id } = await test.sandbox.simulate({ play: 'training_completed', delay_s: 0 });
+  require((await test.evaluations.get({ training_id: training_id ?? '' })).score.total ===
+    71, 'it');
+  await test.members.create({ email: 'kim@example.com' });
+  for await (const mail of test.sandbox.mails()) require(mail.subject !== '', 'a mail');
 }
 
 await readEverything();

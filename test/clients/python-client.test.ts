@@ -20,7 +20,7 @@ import { BASE_PATH } from '../../src/http/api/exchange.ts';
 import { compileRoutes } from '../../src/http/api/routes.ts';
 import { eventExample } from '../../src/http/openapi/webhooks.ts';
 import { ENDPOINTS } from '../../src/routers/endpoints.ts';
-import { DEMO_TEAM_ID } from '../../src/seed/demo-team.ts';
+import { DEMO_SANDBOX_ID, DEMO_TEAM_ID } from '../../src/seed/demo-team.ts';
 import { demoSeedFile } from '../../src/seed/demo.ts';
 import { startTestApi } from '../support/api.ts';
 import { LOSSES, startLossyProxy } from '../support/lossy-proxy.ts';
@@ -28,7 +28,6 @@ import { findFreePort } from '../support/ports.ts';
 import { installPythonClient, SKIPPED, type PythonClient } from '../support/python.ts';
 import { readRecipe } from '../support/recipes.ts';
 import { makeSeed, makeTeam, userId } from '../support/seed.ts';
-import { DEMO_SANDBOX, withSandbox } from '../support/sandbox.ts';
 import { until } from '../support/until.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -94,10 +93,13 @@ describe.skipIf(SKIPPED !== '')(`the Python client${SKIPPED}`, { timeout: 5 * MI
 
   describe('with the service', () => {
     it.each(['sync', 'async'])('calls every operation (%s)', async (MODE) => {
-      const seed = withSandbox(demoSeedFile());
-      const api = await startTestApi({ seed, allowPrivateTargets: true });
-      const keys = { API_KEY: api.key(DEMO_TEAM_ID, 'demo'), TEST_KEY: api.key(DEMO_SANDBOX) };
-      const env = { API_URL: api.base, ...keys, MODE };
+      const api = await startTestApi({ seed: demoSeedFile(), allowPrivateTargets: true });
+      const env = {
+        API_URL: api.base,
+        API_KEY: api.key(DEMO_TEAM_ID, 'demo'),
+        TEST_KEY: api.key(DEMO_SANDBOX_ID, 'demo'),
+        MODE,
+      };
       const requests = (await runJson('every_operation.py', { env })) as string[];
       const matchRoute = compileRoutes(ENDPOINTS);
       const called = requests.map((request) => {

@@ -6,6 +6,7 @@ import { openApiDocument } from '../../src/http/openapi/document.ts';
 import { ENDPOINTS } from '../../src/routers/endpoints.ts';
 import { writeDemoPast } from '../../src/seed/demo-past-store.ts';
 import { demoSeedFile } from '../../src/seed/demo.ts';
+import { DEMO_SANDBOX_ID, DEMO_TEAM_ID } from '../../src/seed/demo-team.ts';
 import type { SeedFileInput } from '../../src/seed/schema.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 
@@ -98,8 +99,12 @@ const LISTS = ENDPOINTS.filter(
 );
 
 test('every value of the data is one that the document names', async () => {
-  for (const key of [api.key('team_demo', 'demo'), api.key('team_gen')])
-    for (const { path, input } of LISTS) {
+  const keys = [api.key(DEMO_TEAM_ID, 'demo'), api.key('team_gen')];
+  const testKey = api.key(DEMO_SANDBOX_ID, 'demo');
+  await api.call(testKey, 'POST', '/sandbox/reset', { body: { scenario: 'typical' } });
+  for (const key of [...keys, testKey])
+    for (const { path, input, mode } of LISTS) {
+      if (mode === 'test' && key !== testKey) continue;
       const limit = 'limit' in input.shape ? 'limit=200' : '';
       await readAll(key, path, path === '/trainings' ? `${limit}&include=evaluation` : limit);
     }

@@ -115,8 +115,8 @@ describe('the guides', () => {
   it('lead to a webhook: the quickstart subscribes to the event that it lets happen', async () => {
     const text = await (await fetch(`${api.url}/docs/quickstart.md`)).text();
     const [, subscribed = ''] = /"events": (\[[^\]]*\])/.exec(text) ?? [];
-    expect(JSON.parse(subscribed)).toContain('assignment.created');
-    expect(text).toContain('"type": "assignment.created"');
+    expect(JSON.parse(subscribed)).toContain('evaluation.completed');
+    expect(text).toContain('"type": "evaluation.completed"');
   });
 
   it('list every scope', () => {
@@ -227,7 +227,7 @@ describe('search', () => {
     ['quicks', '/docs/quickstart'],
     ['webhok', '/docs/webhooks'],
     ['sdk', '/docs/client'],
-    ['sandbox', '/docs/webhooks#test-and-inspect'],
+    ['sandbox', '/docs/sandbox'],
     ['timezone', '/docs'],
     ['bearer token', '/docs/authentication'],
     ['replay events', '/docs/pagination#catch-up-after-an-outage'],

@@ -17,7 +17,7 @@ import { makeSeed, makeTeam } from '../support/seed.ts';
 const PAGE_MAX_BYTES = 100_000;
 
 /** So much can a program read at once, with room for its work. In any language. */
-const FULL_MAX = 121_000;
+const FULL_MAX = 146_000;
 /** The largest guide, with the samples that are shown by default. */
 const WEBHOOKS_MAX = 17_000;
 

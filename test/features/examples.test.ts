@@ -4,14 +4,13 @@ import type { oas31 } from 'zod-openapi';
 import { sampleRequest } from '../../src/http/docs/samples/sample-request.ts';
 import { createSite } from '../../src/http/docs/site.ts';
 import { openApiDocument } from '../../src/http/openapi/document.ts';
-import { DEMO_TEAM_ID } from '../../src/seed/demo-team.ts';
+import { DEMO_SANDBOX_ID, DEMO_TEAM_ID } from '../../src/seed/demo-team.ts';
 import { demoSeedFile } from '../../src/seed/demo.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
-import { DEMO_SANDBOX, withSandbox } from '../support/sandbox.ts';
 
 let api: TestApi;
 beforeAll(async () => {
-  api = await startTestApi({ seed: withSandbox(demoSeedFile()), allowPrivateTargets: true });
+  api = await startTestApi({ seed: demoSeedFile(), allowPrivateTargets: true });
 });
 
 /** What takes something away comes last, and members after what belongs to them. */
@@ -27,14 +26,14 @@ function demoSite() {
   });
 }
 
-async function send({ method, url, body }: { method: string; url: string; body: unknown }) {
-  // Only a test key reaches the paths of a sandbox.
-  const isOfSandbox = url.startsWith(`${api.base}/sandbox`);
-  const key = isOfSandbox ? api.key(DEMO_SANDBOX) : api.key(DEMO_TEAM_ID, 'demo');
+async function send(
+  { method, url, body }: { method: string; url: string; body: unknown },
+  { team = DEMO_TEAM_ID }: { team?: string } = {},
+) {
   const response = await fetch(url, {
     method,
     headers: {
-      Authorization: `Bearer ${key}`,
+      Authorization: `Bearer ${api.key(team, 'demo')}`,
       'Content-Type': 'application/json',
     },
     ...(body === null ? {} : { body: JSON.stringify(body) }),
@@ -82,7 +81,8 @@ describe('the examples of the documentation', () => {
     const seen: string[] = [];
     const expected: string[] = [];
     for (const operation of operations) {
-      const { status, body } = await send(sampleRequest(operation, site));
+      const team = operation.isTestOnly ? DEMO_SANDBOX_ID : DEMO_TEAM_ID;
+      const { status, body } = await send(sampleRequest(operation, site), { team });
       const name = `${operation.method} ${operation.path}`;
       seen.push(`${name}: ${status}${status < 300 ? '' : ` ${JSON.stringify(body)}`}`);
       expected.push(`${name}: ${operation.success.status}`);

@@ -158,6 +158,15 @@ describe('a call', () => {
   });
 });
 
+describe('a client', () => {
+  it.each([
+    ['svck_live_0_1', 'live'],
+    ['svck_test_t0_1', 'test'],
+  ])('says by the word of its key which team it opens', (apiKey, mode) => {
+    expect(clientOf([], { apiKey }).client.mode).toBe(mode);
+  });
+});
+
 describe('a wrong base URL', () => {
   it.each([
     '',

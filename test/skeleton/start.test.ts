@@ -54,6 +54,7 @@ interface Greeting {
   readonly base: string;
   readonly docs: string;
   readonly key: string;
+  readonly testKey: string;
   /** The printed lines that a person is to paste. */
   readonly curls: readonly string[];
 }
@@ -88,7 +89,14 @@ function readGreeting(text: string): Greeting {
   const value = (label: string) =>
     new RegExp(`^ +${label} +(.+)$`, 'm').exec(text)?.[1] ?? `no ${label} in:\n${text}`;
   const curls = text.split('\n').filter((line) => line.trimStart().startsWith('curl '));
-  return { text, base: value('Base URL'), docs: value('Docs'), key: value('API key'), curls };
+  return {
+    text,
+    base: value('Base URL'),
+    docs: value('Docs'),
+    key: value('API key'),
+    testKey: value('Test key'),
+    curls,
+  };
 }
 
 /** Runs each line as printed, except that curl prints the status instead of the response. */
@@ -111,6 +119,11 @@ async function registerLocalReceiver(base: string, key: string): Promise<number>
     body: JSON.stringify({ url: 'http://localhost:4000/hook', events: ['member.joined'] }),
   });
   return response.status;
+}
+
+async function readSandbox(base: string, key: string): Promise<unknown> {
+  const headers = { authorization: `Bearer ${key}` };
+  return (await fetch(`${base}/sandbox`, { headers })).json();
 }
 
 function killGroup(child: ChildProcess, signal: NodeJS.Signals): void {
@@ -157,12 +170,14 @@ describe('npm start', { timeout: 5 * START_TIMEOUT_MS }, () => {
     const keys: string[] = [];
     for (let run = 0; run < 2; run += 1) {
       const service = start('npm', { PORT: port });
-      const { text, base, docs, key, curls } = await service.greeting();
+      const { text, base, docs, key, testKey, curls } = await service.greeting();
       expect(base).toBe(`http://127.0.0.1:${port}/api/public/v1`);
       expect(key).toMatch(/^svck_live_/);
       expect(await paste(curls)).toEqual(['200', '200', '201']);
       expect((await fetch(docs)).status).toBe(200);
       expect(await registerLocalReceiver(base, key)).toBe(201);
+      expect(testKey).toMatch(/^svck_test_/);
+      expect(await readSandbox(base, testKey)).toMatchObject({ scenario: 'typical' });
       const login = docs.replace(/docs$/, 'trpc-session/development/usr_demo_nobody');
       const refused = await fetch(login, { method: 'POST' });
       expect(await refused.json()).toMatchObject({ code: 'not_found' });
@@ -218,7 +233,10 @@ describe('npm start', { timeout: 5 * START_TIMEOUT_MS }, () => {
     const service = start('node', env);
     const { curls } = await service.greeting();
     expect(await paste(curls)).toEqual(['200', '200', '201']);
-    expect(await query('SELECT id FROM team')).toEqual([{ id: 'team_demo' }]);
+    expect(await query('SELECT id FROM team ORDER BY id')).toEqual([
+      { id: 'team_demo' },
+      { id: 'team_demo:sandbox' },
+    ]);
   });
 
   test('names the port that is in use, and leaves nothing running', async () => {

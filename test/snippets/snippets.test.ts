@@ -11,7 +11,7 @@ import { sampleRequest } from '../../src/http/docs/samples/sample-request.ts';
 import { createSite } from '../../src/http/docs/site.ts';
 import { openApiDocument } from '../../src/http/openapi/document.ts';
 import { eventExample } from '../../src/http/openapi/webhooks.ts';
-import { DEMO_TEAM_ID } from '../../src/seed/demo-team.ts';
+import { DEMO_SANDBOX_ID, DEMO_TEAM_ID } from '../../src/seed/demo-team.ts';
 import { demoSeedFile } from '../../src/seed/demo.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { because } from '../support/debian.ts';
@@ -39,8 +39,8 @@ for (const { id, label, write } of LANGUAGES) {
       api = await startTestApi({ seed: demoSeedFile(), allowPrivateTargets: true });
     });
 
-    const withKey = (code: string): string =>
-      code.replaceAll(KEY_PLACEHOLDER, api.key(DEMO_TEAM_ID, 'demo'));
+    const withKey = (code: string, team = DEMO_TEAM_ID): string =>
+      code.replaceAll(KEY_PLACEHOLDER, api.key(team, 'demo'));
 
     test('calls every operation', async () => {
       const document = JSON.parse(JSON.stringify(openApiDocument(api.url)));
@@ -61,7 +61,8 @@ for (const { id, label, write } of LANGUAGES) {
         );
       const failed: string[] = [];
       for (const operation of operations) {
-        const code = withKey(write(sampleRequest(operation, site)));
+        const team = operation.isTestOnly ? DEMO_SANDBOX_ID : DEMO_TEAM_ID;
+        const code = withKey(write(sampleRequest(operation, site)), team);
         // What it prints differs by language. The names of fields are in all of them.
         const [field = ''] = Object.keys(operation.success.schema.properties ?? {});
         await runProgram(id, code).then(

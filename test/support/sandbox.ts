@@ -4,12 +4,9 @@ import { ENCRYPTED_COLUMNS } from '../../src/core/encrypted-columns.ts';
 import { decrypt, encrypt } from '../../src/core/encryption.ts';
 import type { Scenario } from '../../src/features/sandbox/rules.ts';
 import type { AppRouter } from '../../src/routers/routers.ts';
-import { sandboxIdOf } from '../../src/core/sandbox.ts';
-import { DEMO_TEAM_ID } from '../../src/seed/demo-team.ts';
-import type { SeedFileInput } from '../../src/seed/schema.ts';
 import { TEST_APP_SECRET, type TestApi } from './api.ts';
 import { appAs, appWith, tokenOf } from './app.ts';
-import { makeTeam, userId } from './seed.ts';
+import { userId } from './seed.ts';
 
 /** Returns a client of the tRPC API that acts in the sandbox of `team_<team>`, valid from `now`. */
 export async function appInSandbox(
@@ -103,12 +100,4 @@ export async function makeSandbox(
 /** The key of a team that has become a sandbox. */
 export function asTestKey(liveKey: string): string {
   return liveKey.replace('svck_live_', 'svck_test_t');
-}
-
-/** The sandbox that `withSandbox` adds to the demo team. */
-export const DEMO_SANDBOX = sandboxIdOf(DEMO_TEAM_ID);
-
-/** The seed of the demo team, with its sandbox, which has a test key. */
-export function withSandbox({ teams = [], ...seed }: SeedFileInput): SeedFileInput {
-  return { ...seed, teams: [...teams, makeTeam(DEMO_SANDBOX.slice('team_'.length))] };
 }

@@ -36,16 +36,24 @@ export function makeDirectives(
   const words = WORDS[site.language];
   const once = (one: Block, elsewhere: string): Block => (showsAll ? one : briefly(one, elsewhere));
   return {
-    /** `{{request POST /users}}`: the call in every language. */
-    request: (name) => {
+    /**
+     * `{{request POST /users}}`: the call in every language. With JSON behind it, that is its body
+     * instead of the example. No other page has such a call, so it is always shown.
+     */
+    request: (argument) => {
+      const { name, json } = readCall(argument);
       const operation = findOperation(site, name);
+      const request = sampleRequest(operation, site);
+      if (json !== null) return requestTabs({ ...request, body: { ...json } }, site.language);
       const elsewhere = `\`${name}\`: see _${operation.summary}_.`;
-      return once(requestTabs(sampleRequest(operation, site), site.language), elsewhere);
+      return once(requestTabs(request, site.language), elsewhere);
     },
-    /** `{{response GET /me}}`: an example of its response. */
-    response: (name) => {
+    /** `{{response GET /me}}`: an example of its response. JSON behind it changes its fields. */
+    response: (argument) => {
+      const { name, json } = readCall(argument);
       const { success } = findOperation(site, name);
-      return codeBlock(`${words.response} ${success.status}`, jsonText(success.example), 'json');
+      const example = jsonText({ ...(success.example as object), ...json });
+      return codeBlock(`${words.response} ${success.status}`, example, 'json');
     },
     /** `{{problem not_found}}`: an example of an error. */
     problem: (code) => codeBlock(words.response, jsonText(findProblem(site, code)), 'json'),
@@ -69,6 +77,12 @@ export function makeDirectives(
     key: () => keyField(site),
     cards: () => cards(site),
   };
+}
+
+/** The method and path of an operation, and what may follow them: an object in JSON. */
+function readCall(argument: string): { readonly name: string; readonly json: object | null } {
+  const [, name = argument, json = null] = /^(\S+ \S+) (\{.*\})$/.exec(argument) ?? [];
+  return { name, json: json === null ? null : (JSON.parse(json) as object) };
 }
 
 function findOperation({ reference }: Site, name: string): Operation {
@@ -123,7 +137,7 @@ function keyField({ language }: Site): Block {
           type="password"
           autocomplete="off"
           spellcheck="false"
-          placeholder="svck_live_…"
+          placeholder="svck_test_…"
           data-key-input
         />
         <p>${key.text}</p>
@@ -134,13 +148,17 @@ function keyField({ language }: Site): Block {
 
 const CARDS: Readonly<Record<Language, readonly (readonly [string, string, string])[]>> = {
   en: [
-    ['/docs/quickstart', 'Quickstart', 'From a key to a verified webhook in five minutes.'],
+    ['/docs/quickstart', 'Quickstart', 'From a test key to a verified webhook in five minutes.'],
     ['/docs/webhooks', 'Webhooks', 'Receive events, verify them, handle duplicates and retries.'],
     ['/docs/reference', 'API reference', 'Every operation, to try with your key.'],
     ['/docs/errors', 'Errors', 'Every error code with its cause and what to do.'],
   ],
   de: [
-    ['/docs/quickstart', 'Schnellstart', 'In fünf Minuten vom Schlüssel zum geprüften Webhook.'],
+    [
+      '/docs/quickstart',
+      'Schnellstart',
+      'In fünf Minuten vom Testschlüssel zum geprüften Webhook.',
+    ],
     ['/docs/webhooks', 'Webhooks', 'Ereignisse empfangen, prüfen, Duplikate behandeln.'],
     ['/docs/reference', 'API-Referenz', 'Jede Operation, mit eigenem Schlüssel zum Ausprobieren.'],
     ['/docs/errors', 'Fehler', 'Jeder Fehlercode mit Ursache und Abhilfe.'],

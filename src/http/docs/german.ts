@@ -10,6 +10,10 @@ import { errorsPage } from './pages/errors-page.ts';
 const PAGES: Readonly<Record<string, readonly [title: string, description: string]>> = {
   '/docs': ['Team Customer API', 'Was die API ist und wo man anfängt.'],
   '/docs/quickstart': ['Schnellstart', 'In Minuten vom Schlüssel zum geprüften Webhook.'],
+  '/docs/sandbox': [
+    'Die Sandbox',
+    'Proben in einem eigenen Team: Testschlüssel, Szenarien, und was man geschehen lässt.',
+  ],
   '/docs/authentication': [
     'Authentifizierung',
     'API-Schlüssel, Scopes und wie man Schlüssel wechselt.',

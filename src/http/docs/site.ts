@@ -65,6 +65,11 @@ export function navigationOf(site: Site): NavigationGroup[] {
           label: 'Introduction',
         },
         guide('/docs/quickstart', 'Quickstart', 'From a key to a verified webhook in minutes.'),
+        guide(
+          '/docs/sandbox',
+          'The sandbox',
+          'Rehearse on a team of its own: test keys, scenarios, and what you let happen.',
+        ),
       ],
     },
     {

@@ -36,9 +36,10 @@ export const SECURITY_SCHEMES: Readonly<Record<string, oas31.SecuritySchemeObjec
   ApiKey: {
     type: 'http',
     scheme: 'bearer',
-    bearerFormat: 'svck_live_<key_prefix>_<secret_part>',
+    bearerFormat: 'svck_<live or test>_<key_prefix>_<secret_part>',
     description:
-      'An API key of the team, created in the app. Enter the whole key, including `svck_live_`.',
+      'An API key of the team, created in the app. Enter the whole key, including `svck_live_`, ' +
+      'or `svck_test_` of the sandbox.',
   },
 };
 

@@ -49,6 +49,7 @@ Send the API key with every request:
 curl {base_url}/me -H 'Authorization: Bearer svck_live_…'
 \`\`\`
 
+- Keys of the team's sandbox begin with \`svck_test_\`. Everything works there as in the live team.
 - An admin or the owner of the team creates keys in the app. The team needs the plan Team or
   Enterprise. The secret part of a key is shown only once.
 - A key belongs to the team, not to a person. No path and no body names a team. For data of another

@@ -28,7 +28,7 @@ export function describeOperation(
   shared: SharedComponents,
   publicUrl: string,
 ): oas31.OperationObject {
-  const { scope, includes, deprecated } = endpoint;
+  const { scope, mode, includes, deprecated } = endpoint;
   const needed = scope === null ? 'Needs no scope.' : `Needs the scope \`${scope}\`.`;
   const alsoNeeded = Object.entries(includes)
     .filter(([, other]) => other !== scope)
@@ -44,6 +44,7 @@ export function describeOperation(
     ...(deprecated ? { deprecated: true } : {}),
     tags: [endpoint.tag],
     'x-required-scope': scope,
+    ...(mode && { 'x-required-mode': mode }),
     parameters: [...describeParameters(endpoint, generated), ...requestHeaders(endpoint)],
     ...describeBody(endpoint, generated, shared),
     responses: {

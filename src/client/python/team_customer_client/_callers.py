@@ -7,7 +7,7 @@ import re
 import time
 import uuid
 from collections.abc import Mapping
-from typing import Any, Union
+from typing import Any, Literal, Union
 from urllib.parse import urlsplit
 
 from ._facts import BASE_PATH, VERSION
@@ -17,6 +17,7 @@ from ._retries import RetryRules, Steps, Wait, call_steps
 from ._transport import HttpTransport, Request, Response, Transport
 
 Values = Mapping[str, object]
+Mode = Literal["live", "test"]
 
 
 class Setup:
@@ -34,6 +35,7 @@ class Setup:
         transport: Transport | None,
     ) -> None:
         _check_key(api_key)
+        self.mode: Mode = "test" if api_key.startswith("svck_test_") else "live"
         if language not in ("de", "en"):
             raise ValueError("language must be de or en")
         if not timeout_s > 0:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Literal
 
-from ._callers import AsyncCaller, Caller, Setup
+from ._callers import AsyncCaller, Caller, Mode, Setup
 from ._operations import AsyncOperations, Operations
 from ._transport import Transport
 
@@ -13,10 +13,11 @@ from ._transport import Transport
 class Client(Operations):
     """Calls the API with one key. Any number of threads may use it at once.
 
-    `api_key` is `svck_live_…`; whoever has it can do all that its scopes allow. `base_url` is for
-    instance `https://api.example.com/api/public/v1`. `language` is that of titles and labels.
-    `timeout_s` is that of an attempt. A call is repeated `max_retries` times at most, and only
-    while its waits do not exceed `retry_budget_s` together. `transport` replaces the HTTP client.
+    `api_key` is `svck_live_…`, or `svck_test_…` for the sandbox; whoever has it can do all that its
+    scopes allow. `base_url` is for instance `https://api.example.com/api/public/v1`. `language` is
+    that of titles and labels. `timeout_s` is that of an attempt. A call is repeated `max_retries`
+    times at most, and only while its waits do not exceed `retry_budget_s` together. `transport`
+    replaces the HTTP client.
     """
 
     def __init__(
@@ -40,6 +41,11 @@ class Client(Operations):
             transport=transport,
         )
         super().__init__(Caller(self._setup))
+
+    @property
+    def mode(self) -> Mode:
+        """Whether the key opens the live team or its sandbox, by the word in the key."""
+        return self._setup.mode
 
     def __repr__(self) -> str:
         return describe(self)
@@ -94,6 +100,11 @@ class AsyncClient(AsyncOperations):
             transport=transport,
         )
         super().__init__(AsyncCaller(self._setup))
+
+    @property
+    def mode(self) -> Mode:
+        """Whether the key opens the live team or its sandbox, by the word in the key."""
+        return self._setup.mode
 
     def __repr__(self) -> str:
         return describe(self)

@@ -1,14 +1,26 @@
 // @ts-nocheck -- runs in the browser; the project's types are those of Node.
 // Sends the form of an operation to the service that served the page, and shows the response.
-import { keyInUse } from './key.js';
+import { keyInUse, onKey } from './key.js';
 
 const SHOWN_HEADERS = ['x-request-id', 'location', 'idempotency-replayed', 'retry-after'];
 
 export function prepareTry(root) {
   const form = root.querySelector('form.try');
   form.addEventListener('submit', () => void send(form));
-  // Until now, the browser would have sent the form itself, and lost the key.
-  form.querySelector('button[type=submit]').disabled = false;
+  showMode(form);
+}
+
+onKey(() => {
+  for (const form of document.querySelectorAll('form.try')) showMode(form);
+});
+
+/** Says which team the key opens, before anything is sent. */
+function showMode(form) {
+  const [, mode = 'none'] = /^svck_(live|test)_/.exec(keyInUse()) ?? [];
+  form.dataset.mode = mode;
+  // Without the script, the browser would send the form itself, and lose the key.
+  form.querySelector('button[type=submit]').disabled =
+    mode === 'live' && 'testOnly' in form.dataset;
 }
 
 async function send(form) {
@@ -39,7 +51,7 @@ async function send(form) {
   } catch (error) {
     show(answer, { title: 'No response', text: String(error) });
   } finally {
-    button.disabled = false;
+    showMode(form);
   }
 }
 

@@ -48,6 +48,8 @@ export interface Operation {
   /** Markdown, without the sentence about the scope. */
   readonly description: string;
   readonly scope: string | null;
+  /** Whether only the test keys of sandboxes reach it. */
+  readonly isTestOnly: boolean;
   readonly isDeprecated: boolean;
   readonly parameters: readonly Parameter[];
   readonly body: RequestBody | null;
@@ -121,6 +123,7 @@ function readOperation(
     summary: operation.summary ?? '',
     description: (operation.description ?? '').replace(/\n\nNeeds (?:no|the) scope[^\n]*/, ''),
     scope: (operation as { 'x-required-scope'?: string | null })['x-required-scope'] ?? null,
+    isTestOnly: 'x-required-mode' in operation,
     isDeprecated: operation.deprecated === true,
     parameters: (operation.parameters ?? []).map((one) =>
       readParameter(resolve<oas31.ParameterObject>(document, one)),

@@ -11,32 +11,32 @@ import type { Operation, Parameter } from './operations.ts';
 const BODY_MAX_ROWS = 8;
 
 export function tryForm(site: Site, operation: Operation): Block[] {
-  const { method, path, parameters, isDeprecated } = operation;
+  const { method, path, parameters, isTestOnly } = operation;
   const { body, isIdempotent } = sampleRequest(operation, site);
   const fields = parameters.filter(({ place }) => place !== 'header');
   const needed = fields.filter(({ required }) => required);
   const optional = fields.filter(({ required }) => !required);
-  const warning = method === 'GET' ? 'reads data' : 'changes data';
   const form = (): Html =>
     html`<form
         class="try"
         data-method="${method}"
         data-url="${site.prefix}${BASE_PATH}${path}"
         ${isIdempotent ? html`data-idempotent` : null}
+        ${isTestOnly ? html`data-test-only` : null}
         data-key-form
       >
-        <p>This ${warning} of your team${isDeprecated ? ', by a deprecated operation' : ''}.</p>
         <label for="try-key">API key</label>
         <input
           id="try-key"
           type="password"
           autocomplete="off"
           spellcheck="false"
-          placeholder="svck_live_…"
+          placeholder="svck_test_…"
+          aria-describedby="try-mode"
           required
           data-key-input
         />
-        ${needed.map(parameterField)} ${optionalFields(optional)}
+        ${modeNotes(site, operation)} ${needed.map(parameterField)} ${optionalFields(optional)}
         ${body === null ? null : bodyField(jsonText(body))}
         <button type="submit" disabled>Send ${method}</button>
         <div class="answer" role="status"></div>
@@ -44,6 +44,26 @@ export function tryForm(site: Site, operation: Operation): Block[] {
       <p class="no-script">Trying it here needs JavaScript. The samples above do the same.</p>`;
   // Not for programs: they have the samples.
   return [block(heading(2, 'Try it', 'try').render, ''), block(form, '')];
+}
+
+/** What the key opens, by the word in it: `assets/try.js` chooses one of the sentences. */
+function modeNotes({ prefix }: Site, { method, isDeprecated, isTestOnly }: Operation): Html {
+  const warning = method === 'GET' ? 'reads data' : 'changes data';
+  const ending = isDeprecated ? ', by a deprecated operation' : '';
+  const live = isTestOnly
+    ? html`Only a test key can call this.`
+    : html`This ${warning} of your live team${ending}.`;
+  return html`<div class="modes" id="try-mode" aria-live="polite">
+    <p data-for="none">
+      Begin with a test key: it opens the
+      <a href="${prefix}/docs/sandbox">sandbox</a>, where nothing is real.
+    </p>
+    <p data-for="test">
+      <strong>Sandbox</strong> This ${warning} of the sandbox${ending}. It has
+      <a href="${prefix}/docs/sandbox#what-is-in-it">ids of its own</a>.
+    </p>
+    <p data-for="live"><strong>Live</strong> ${live}</p>
+  </div>`;
 }
 
 /** They are folded: the reader looks for the button first. */
