@@ -4,7 +4,7 @@ import { CONCERNED_SCOPES } from '../../src/admin-ui/lib/privacy-scopes.ts';
 import { privateFieldsOf } from '../../src/core/private-fields.ts';
 import { ENDPOINTS } from '../../src/routers/endpoints.ts';
 
-const reads = ENDPOINTS.filter(({ method }) => method === 'GET');
+const reads = ENDPOINTS.filter(({ method, mode }) => method === 'GET' && mode === null);
 const scopesOf = (endpoints: typeof ENDPOINTS) =>
   [...new Set(endpoints.map(({ scope }) => String(scope)))].toSorted();
 

@@ -29,6 +29,8 @@ const NEVER_NULL: Readonly<Record<string, string>> = {
   'assignments.readRecipients email': ENDED,
   'announcements.list email': ENDED,
   'alerts.findRecipient email': ENDED,
+  'sandbox.findLongest user_id': 'an active member has one: member_active_has_user_check',
+  'sandbox.findNewest user_id': 'the same',
   'crm.endSync is_due': 'the statement has just set it, to its parameter if to nothing else',
 };
 

@@ -16,6 +16,8 @@ const INPUTS: Record<string, object> = {
   'teams.update': { ...team, seats: 5 },
   'members.accept': { ...team, user_id: 'usr_x', member_id: 'mem_x' },
   'teams.transferOwnership': { ...team, member_id: 'mem_x' },
+  'teams.createSandbox': team,
+  'teams.removeSandbox': team,
   'teams.erase': team,
   'members.deletePerson': { ...team, user_id: 'usr_x' },
   'trainings.start': training,

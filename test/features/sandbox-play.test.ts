@@ -471,6 +471,12 @@ describe('a call', () => {
         'not_found',
       );
     expect(await app.v1.sandbox.update.mutate({ speed: 7 })).toMatchObject({ speed: 7 });
+    const known = (await api.call(key, 'GET', '/sandbox')).headers['etag'] ?? '';
+    const setTo = (speed: number) =>
+      api.call(key, 'PATCH', '/sandbox', { body: { speed }, headers: { 'if-match': known } });
+    expect((await setTo(8)).status).toBe(200);
+    // It is another one by now.
+    expect((await setTo(9)).status).toBe(412);
     await app.v1.sandbox.update.mutate({ speed: 1 });
   });
 });

@@ -119,7 +119,6 @@ test('leaves nothing of a team in any table, and nothing else changes', async ()
     'public.rate_counter',
     // Of its sandbox, which is erased as a team of its own.
     'public.sandbox',
-    'public.sandbox_mail',
   ]);
 
   await platform.teams.erase.mutate({ team_id: TEAM });

@@ -228,8 +228,8 @@ describe('a worker that ends', LIMIT, () => {
     await writeDeliveries(50);
     const worker = await startWorker();
     await until(() => receiver.requests.length === 5);
-    // The job runner, and the worker itself.
-    await until(async () => (await countListeners()) === 2);
+    // The two job runners, and the worker itself.
+    await until(async () => (await countListeners()) === 3);
     const ended = worker.kill('SIGTERM');
     // It has handled the signal once it no longer listens.
     await until(async () => (await countListeners()) === 0);

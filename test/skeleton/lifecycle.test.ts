@@ -388,7 +388,7 @@ describe('the log of an API process', () => {
       status: 201,
       team: 'team_a',
       key: expect.stringMatching(/^key_/),
-      ip: '127.0.0.1',
+      network: '127.0.0.0/24',
     });
     expect(log).not.toMatch(/secret|svck_live|whsec_|@a\.test/);
     for (const secret of [key, TEST_APP_SECRET, String(created.body?.secret)])

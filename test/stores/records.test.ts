@@ -70,7 +70,7 @@ describe.each(RETENTIONS)('deleteOld of $name', (kind) => {
         await makeSandbox(twins.pool, team, `${team}:sandbox`);
         await run(
           `insert into sandbox_mail (team_id, id, recipient, subject, body, created_at)
-           select $1, 'mail_' || n, 'x', 'x', 'x', '2026-11-20Z' from generate_series(1, 4) n`,
+           select $1, 'another_' || n, 'x', 'x', 'x', '2026-11-20Z' from generate_series(1, 4) n`,
           [`${team}:sandbox`],
         );
       }

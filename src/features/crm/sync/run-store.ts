@@ -45,18 +45,13 @@ export function claim(
   return db.queryFirst(CLAIM, [now, run.teamId, run.connectionId, run.token, leaseUntil]);
 }
 
-const TAKE_OVER = statement<{ id: string }>(
-  'crm.takeOverSync',
-  `update crm_connection
-   set sync_token = $3, sync_lease_until = $4
-   where team_id = $1 and id = $2 and status = 'active'
-   returning id`,
-);
-
 /** Takes an active connection for this run, due or not. Another run that has it loses it. */
 export async function takeOver(tx: Tx, run: RunKey, leaseUntil: Date): Promise<boolean> {
-  const values = [run.teamId, run.connectionId, run.token, leaseUntil];
-  return (await tx.query(TAKE_OVER, values)).length > 0;
+  const { count } = await tx.prisma.crmConnection.updateMany({
+    where: { teamId: run.teamId, id: run.connectionId, status: 'active' },
+    data: { syncToken: run.token, syncLeaseUntil: leaseUntil },
+  });
+  return count > 0;
 }
 
 /** SQL: the run still has the connection. The parameters are those of `keyOf`. */
