@@ -90,6 +90,22 @@ const ALL_SHARDS = [
   ...ENCRYPTED.map((column) => `rotation.read.${column}`),
 ];
 
+/** The tables that the reset of a sandbox fills. */
+const SCENARIO = [
+  'assignment',
+  'crm_connection',
+  'crm_deal',
+  'crm_objection',
+  'evaluation',
+  'member',
+  'member_block',
+  'person',
+  'team_block',
+  'team_catalog_entry',
+  'training',
+  'training_case',
+];
+
 /**
  * What the coordinator runs: functions, whose statements are routed each; its own tables; values
  * that it gathers and then inserts into the shard of the team.
@@ -112,6 +128,7 @@ const COORDINATOR = [
   'jobs.findDead',
   'jobs.findOwn',
   'jobs.unlock',
+  'metrics.jobs',
   'migrations.countApplied',
   'obstacles.readOnly',
   'obstacles.spill',
@@ -123,6 +140,11 @@ const COORDINATOR = [
   'requests.waitBriefly',
   'rollups.insertPeople',
   'rollups.insertWeeks',
+  // A reset is no operation of a live team. Its rows come from a value of the request.
+  ...SCENARIO.map((table) => `sandbox.insert.${table}`),
+  'sandbox.analyze.evaluation',
+  'sandbox.analyze.training',
+  'sandbox.readByIndex',
   'shards.isCitus',
   'shards.isCoordinator',
   'shards.isDistributed',
