@@ -99,7 +99,12 @@ export function SignOut({ look = 'plain' }: { readonly look?: 'plain' | 'quiet' 
   return (
     <>
       {leave.error && (
-        <p role="alert" className="notice bad">
+        // The sidebar may be longer than the screen.
+        <p
+          role="alert"
+          className="notice bad"
+          ref={(one) => one?.scrollIntoView({ block: 'nearest' })}
+        >
           {t.session.signOutFailed}
         </p>
       )}
