@@ -48,11 +48,6 @@ const DRAIN_MS = 11_000;
 const RESTART_DELAY_MS = 1_000;
 /** After this silence a connection is broken: graphile-worker would wait for ever. */
 const ANSWER_TIMEOUT_MS = 10_000;
-/**
- * Connections for each runner: one listens, the others are for the short statements that fetch and
- * end jobs. What the jobs do has a pool of its own.
- */
-const CONNECTIONS_MAX = 5;
 
 /** Runs jobs until `stop`. Rejects if the first run cannot start. */
 export async function keepRunning(options: JobRunnerOptions): Promise<Part> {
@@ -104,7 +99,7 @@ interface Run {
 }
 
 async function startRun(options: JobRunnerOptions, watchdog: Watchdog): Promise<Run> {
-  const { databaseUrl, logger, slots, taskList, cronItems, onFailure } = options;
+  const { logger, slots, taskList, cronItems, onFailure } = options;
   const events = new EventEmitter() as WorkerEvents;
   let pool = null as WorkerPool | null;
   events.once('pool:create', ({ workerPool }) => {
@@ -114,7 +109,7 @@ async function startRun(options: JobRunnerOptions, watchdog: Watchdog): Promise<
   events.on('job:start', ({ job }) => inHand.add(job.id));
   events.on('job:complete', ({ job }) => inHand.delete(job.id));
   events.on('job:error', ({ job }) => onFailure(job.task_identifier));
-  const connections = openConnections(databaseUrl, logger, watchdog);
+  const connections = openConnections(options, watchdog);
   const runnerOptions: RunnerOptions = {
     pgPool: connections,
     taskList,
@@ -167,10 +162,14 @@ function keepLocks(
  * are closed. If Postgres is stopped at that moment, as `npm start` does, an unhandled error would
  * end this process.
  */
-function openConnections(databaseUrl: string, logger: Logger, watchdog: Watchdog): pg.Pool {
+function openConnections(
+  { databaseUrl, logger, slots }: JobRunnerOptions,
+  watchdog: Watchdog,
+): pg.Pool {
   const pool = new pg.Pool({
     ...poolToPrimary(databaseUrl),
-    max: CONNECTIONS_MAX,
+    // With fewer graphile-worker warns at each start.
+    max: slots,
     connectionTimeoutMillis: 10_000,
   });
   const report = (error: Error): void =>
