@@ -1,11 +1,12 @@
 import { unknownId } from '../../core/problem.ts';
-import { isSandbox, sandboxIdOf } from '../../core/sandbox.ts';
+import { isSandbox, SANDBOX_OWNER, sandboxIdOf } from '../../core/sandbox.ts';
 import type { Db, Tx } from '../../db/client.ts';
 import { record } from '../../db/outbox.ts';
 import { lockTeam } from '../../db/team-lock.ts';
 import { readChangeContext, type PlatformChangeContext } from '../../db/team-privacy.ts';
 import { rebuildAnalytics } from '../analytics/service.ts';
 import { simulatedRows } from '../crm/sandbox-service.ts';
+import { addOwner } from '../team-lifecycle/service.ts';
 import * as rules from './rules.ts';
 import type { Scenario } from './rules.ts';
 import { contentOf } from './scenario.ts';
@@ -65,6 +66,7 @@ export async function createSandbox(
       seats: rules.LIMITS.seats,
       requestsPerMinute: rules.requestsPerMinute(live.rate_limit_per_min),
     });
+    await addOwner(tx, sandboxId, SANDBOX_OWNER, at);
     await fill(tx, sandboxId, { ...filling, at });
     record(tx, await readChangeContext(tx, context), {
       audit: { action: 'sandbox.created', targetId: sandboxId, details: { scenario } },

@@ -1,5 +1,3 @@
-import { SCHNITTSTELLEN } from '../../core/access.ts';
-import type { Role, MemberStatus } from '../../core/actor.ts';
 import { SANDBOX_OWNER } from '../../core/sandbox.ts';
 import { statement, type Db, type Statement, type Tx } from '../../db/client.ts';
 import { selectionOf, type RowOf } from '../../db/rows.ts';
@@ -85,7 +83,7 @@ export interface NewSandbox {
   readonly checkAt: Date;
 }
 
-/** Inserts the team, its owner and what makes it a sandbox. The live team must be locked. */
+/** Inserts the team and what makes it a sandbox. The live team must be locked. */
 export async function insertSandbox(tx: Tx, sandbox: NewSandbox): Promise<void> {
   const { id: teamId, live, seats, requestsPerMinute, scenario, at, checkAt } = sandbox;
   const { name, plan, status, language } = live;
@@ -105,23 +103,6 @@ export async function insertSandbox(tx: Tx, sandbox: NewSandbox): Promise<void> 
   });
   await tx.prisma.sandbox.createMany({
     data: [{ teamId, scenario, createdAt: at, resetAt: at, usedAt: at, checkAt }],
-  });
-  const { memberId, userId, email } = SANDBOX_OWNER;
-  await tx.prisma.person.createMany({ data: [{ teamId, id: userId }] });
-  await tx.prisma.member.createMany({
-    data: [
-      {
-        teamId,
-        id: memberId,
-        userId,
-        email,
-        role: 'owner' satisfies Role,
-        status: 'active' satisfies MemberStatus,
-        rights: [SCHNITTSTELLEN],
-        joinedAt: at,
-        createdAt: at,
-      },
-    ],
   });
 }
 

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { newId } from '../../core/ids.ts';
 import { ProblemError, unknownId } from '../../core/problem.ts';
 import { isSandbox } from '../../core/sandbox.ts';
-import type { Db } from '../../db/client.ts';
+import type { Db, Tx } from '../../db/client.ts';
 import { record } from '../../db/outbox.ts';
 import { lockTeam } from '../../db/team-lock.ts';
 import { readChangeContext, type PlatformChangeContext } from '../../db/team-privacy.ts';
@@ -62,6 +62,11 @@ export async function createTeam(
     });
     return { teamId, ownerMemberId: memberId };
   });
+}
+
+/** Inserts the first member of a new team. */
+export function addOwner(tx: Tx, teamId: string, owner: store.Owner, at: Date): Promise<void> {
+  return store.insertOwner(tx, teamId, owner, at);
 }
 
 /** Sets the given fields and returns the team. Opens a transaction. Throws `not_found`. */
