@@ -11,9 +11,10 @@ export interface Part {
 
 /**
  * The terminal sends Ctrl-C to npm and to us, and npm passes it on. A second signal within this
- * time is that copy.
+ * time is that copy. A busy machine may let npm wait long; nobody but a terminal sends SIGINT, so a
+ * supervisor's second SIGTERM need not wait for that.
  */
-const ECHO_MS = 300;
+const ECHO_MS = { SIGINT: 3_000, SIGTERM: 300 };
 /**
  * After its announcement, a stop takes at most this long. Each part has a shorter limit of its own
  * for the work in flight; this one is for a part that hangs.
@@ -34,16 +35,17 @@ export async function runUntilSignal(
   suitHeap();
   let stoppingSince: number | null = null;
   let started: Part | null = null;
-  const onSignal = (): void => {
-    if (stoppingSince !== null && performance.now() - stoppingSince > ECHO_MS) process.exit(1);
-    if (stoppingSince !== null) return;
+  const onSignal = (signal: keyof typeof ECHO_MS): void => {
+    if (stoppingSince !== null) {
+      if (performance.now() - stoppingSince > ECHO_MS[signal]) process.exit(1);
+      return;
+    }
     stoppingSince = performance.now();
     const limit = setTimeout(() => process.exit(0), STOP_LIMIT_MS).unref();
     const stopped = !started && giveUp ? giveUp() : running.then((part) => stop(part, limit));
     stopped.then(() => process.exit(0), fail);
   };
-  process.on('SIGTERM', onSignal);
-  process.on('SIGINT', onSignal);
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => onSignal(signal));
   const running = start();
   try {
     started = await running;

@@ -148,6 +148,21 @@ async function findPort(): Promise<string> {
   return String(await findFreePort());
 }
 
+/** Pastes a call that writes, which then waits in the database until `release`. */
+async function holdRequest(line: string) {
+  const holder = new Client({ connectionString: embeddedUrl() });
+  holder.on('error', () => undefined);
+  await holder.connect();
+  await holder.query(`BEGIN; SELECT FROM team FOR UPDATE`);
+  const pasted = pasteAndRead(line).then(
+    () => 'answered',
+    () => 'lost',
+  );
+  const waiting = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'`;
+  await until(async () => (await query(waiting)).length === 1);
+  return { pasted, release: () => holder.end() };
+}
+
 async function query(text: string, url = embeddedUrl()): Promise<Record<string, unknown>[]> {
   const client = new Client({ connectionString: url });
   await client.connect();
@@ -192,6 +207,22 @@ describe('npm start', { timeout: 5 * START_TIMEOUT_MS }, () => {
       await expectNothingLeft(service, postgres);
     }
     expect(keys[1]).toBe(keys[0]);
+  });
+
+  test('stops in order although npm passes Ctrl-C on late', async () => {
+    const service = start('npm', { PORT: await findPort() });
+    const { curls } = await service.greeting();
+    const postgres = await postmaster();
+    const { pasted, release } = await holdRequest(curls[2] ?? '');
+    service.child.kill('SIGSTOP');
+    killGroup(service.child, 'SIGINT');
+    await delay(1_000);
+    service.child.kill('SIGCONT');
+    await delay(500);
+    await release();
+    expect(await pasted).toBe('answered');
+    expect(await service.exitCode).toBe(0);
+    await expectNothingLeft(service, postgres);
   });
 
   test('recovers after kill -9 with the same key; a POST pasted twice acts once', async () => {
@@ -276,16 +307,7 @@ describe('npm start', { timeout: 5 * START_TIMEOUT_MS }, () => {
     const service = start('node', { PORT: await findPort() });
     const { curls, base } = await service.greeting();
     const postgres = await postmaster();
-    const holder = new Client({ connectionString: embeddedUrl() });
-    holder.on('error', () => undefined);
-    await holder.connect();
-    await holder.query(`BEGIN; SELECT FROM team FOR UPDATE`);
-    const pasted = pasteAndRead(curls[2] ?? '').then(
-      () => 'answered',
-      () => 'lost',
-    );
-    const waiting = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'`;
-    await until(async () => (await query(waiting)).length === 1);
+    const { pasted } = await holdRequest(curls[2] ?? '');
 
     service.child.kill('SIGTERM');
     await until(() =>
