@@ -35,16 +35,17 @@ const COMPILER_OPTIONS = {
   outDir: 'dist',
 };
 
-const { version, license } = JSON.parse(
-  await readFile(join(root, 'package.json'), 'utf8'),
-) as Record<string, string>;
+const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as {
+  readonly version: string;
+};
 
 const PACKAGE = {
   name: PACKAGE_NAME,
   version,
   description:
     'Client of the Team Customer API, verification of its webhooks, and a command for development.',
-  license,
+  // Not that of the service.
+  license: 'SEE LICENSE IN LICENSE',
   // Until the operator owns the scope: npm refuses to publish it.
   private: true,
   type: 'module',

@@ -24,13 +24,13 @@ const WHEEL_MAX_BYTES = 100_000;
  */
 export async function buildPythonClient(folder: string): Promise<string> {
   const text = await readFile(join(root, 'openapi.v1.json'), 'utf8');
-  const { version, license } = JSON.parse(
-    await readFile(join(root, 'package.json'), 'utf8'),
-  ) as Record<'version' | 'license', string>;
+  const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as {
+    readonly version: string;
+  };
   const files = [
     ...(await writtenFiles()),
     ...generatedFiles(JSON.parse(text) as oas31.OpenAPIObject, version),
-    ...(await infoFiles(version, license)),
+    ...(await infoFiles(version)),
   ];
   const record = `${MODULE}-${version}.dist-info/RECORD`;
   const lines = files.map(({ name, content }) => {
@@ -83,7 +83,7 @@ BASE_PATH = ${literal(new URL(address).pathname)}
   }).map(([name, text]) => fileOf(`${MODULE}/${name}`, HEADER + text));
 }
 
-async function infoFiles(version: string, license: string): Promise<ZipFile[]> {
+async function infoFiles(version: string): Promise<ZipFile[]> {
   const info = `${MODULE}-${version}.dist-info`;
   // The guide of the developer pages, which knows the address of its service.
   const guide = await readFile(join(root, 'src/http/docs/guides/python.md'), 'utf8');
@@ -92,7 +92,7 @@ async function infoFiles(version: string, license: string): Promise<ZipFile[]> {
 Name: team-customer-client
 Version: ${version}
 Summary: Client of the Team Customer API, and verification of its webhooks.
-License: ${license}
+License: see the file LICENSE, which is not that of the service
 License-File: LICENSE
 Requires-Python: >=3.11
 Classifier: Programming Language :: Python :: 3
