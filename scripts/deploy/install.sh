@@ -13,9 +13,11 @@ npm ci
 npm prune --omit=dev --omit=optional --ignore-scripts
 
 cd node_modules
+# Node's licence, which names those of what it is built from, before its download goes.
+cp node/node_modules/node-*/LICENSE node/
 # Declarations, source maps and texts: nothing reads them at run time. Licences stay.
 find . -type f \( -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' -o -name '*.map' \
-  -o -name '*.md' -o -name '*.markdown' \) ! -iname 'licen[sc]e*' -delete
+  -o -name '*.md' -o -name '*.markdown' \) ! -iname 'licen[sc]e*' ! -iname 'notice*' -delete
 # Prisma's query compilers for other databases, and its largest twice more, for other bundlers.
 find @prisma/client/runtime -type f \( -name '*mysql*' -o -name '*sqlite*' -o -name '*sqlserver*' \
   -o -name '*cockroachdb*' -o -name 'wasm-compiler-edge*' \) -delete

@@ -98,8 +98,8 @@ function classOf(status: number): 'ok' | 'refused' | 'unavailable' | 'fault' {
 }
 
 /**
- * Serves the metrics as Prometheus text at `/metrics`, on METRICS_PORT, which must not be public.
- * Returns null if METRICS_PORT is not set. Rejects with the error of the port (`EADDRINUSE`).
+ * Serves the metrics as Prometheus text at `/metrics`, on METRICS_PORT, which must not be public,
+ * and `/healthz`, because a worker has no other port that an orchestrator could ask. Returns null if METRICS_PORT is not set. Rejects with the error of the port (`EADDRINUSE`).
  */
 export async function serveMetrics(
   { host, metricsPort }: Config,
@@ -108,7 +108,7 @@ export async function serveMetrics(
   if (metricsPort === undefined) return null;
   const server = createServer((request, response) => {
     if (request.url !== '/metrics') {
-      response.writeHead(404).end();
+      response.writeHead(request.url === '/healthz' ? 200 : 404).end();
       return;
     }
     registry.metrics().then(

@@ -315,7 +315,7 @@ describe('the metrics', () => {
     expect(text).toMatch(/^nodejs_eventloop_lag_p99_seconds /m);
     // An id in a label would create a time series for each row of the database.
     expect(text).not.toContain('mem_');
-    expect(await statusOf(`http://127.0.0.1:${metricsPort}/healthz`)).toBe(404);
+    expect(await statusOf(`http://127.0.0.1:${metricsPort}/docs`)).toBe(404);
     await api.kill('SIGTERM');
   });
 
@@ -326,6 +326,13 @@ describe('the metrics', () => {
     const read = async () => (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
     await until(async () => (await read()).includes('job_failures_total{'));
     expect(await read()).toContain('job_failures_total{task="send_pause_mail"} 1');
+    await worker.kill('SIGTERM');
+  });
+
+  test('have a worker answer /healthz beside them, which has no other port', async () => {
+    const metricsPort = await findFreePort();
+    const worker = await startWorkerProcess(database.url, { METRICS_PORT: String(metricsPort) });
+    expect(await statusOf(`http://127.0.0.1:${metricsPort}/healthz`)).toBe(200);
     await worker.kill('SIGTERM');
   });
 });
