@@ -13,7 +13,7 @@ import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { PrimaryClient } from './db/wire/primary-client.ts';
 import { startEmbedded, type EmbeddedPostgres } from './embedded-postgres/embedded-postgres.ts';
-import { appSecretsOf, loadConfig, type Config } from './runtime/config.ts';
+import { appSecretsOf, loadConfig, withSecretFiles, type Config } from './runtime/config.ts';
 import { openDataFolder, type DataFolder, type DemoKeys } from './runtime/data-folder.ts';
 import { runUntilSignal, type Part } from './runtime/process.ts';
 import { DEMO_SANDBOX_ID, DEMO_TEAM_ID } from './seed/demo-team.ts';
@@ -110,7 +110,8 @@ type Modules = Awaited<ReturnType<typeof importModules>>;
  * login without a password, and webhooks to receivers on this machine. The URL of an embedded
  * database is not known yet, so a placeholder stands for it.
  */
-function withDefaults(env: NodeJS.ProcessEnv, folder: DataFolder): NodeJS.ProcessEnv {
+function withDefaults(given: NodeJS.ProcessEnv, folder: DataFolder): NodeJS.ProcessEnv {
+  const env = withSecretFiles(given);
   const kept = folder.readSecrets();
   const forDevelopment = env['NODE_ENV'] === 'production' ? '0' : '1';
   const auth =
