@@ -1,8 +1,10 @@
 import '../src/runtime/node-version.ts';
 import { migrate } from '../src/db/operator/migrate.ts';
 import { withSecretFiles } from '../src/runtime/config.ts';
-import { messageOf } from '../src/runtime/process.ts';
+import { shapeOutput } from '../src/runtime/output.ts';
+import { fail, messageOf } from '../src/runtime/process.ts';
 
+shapeOutput(fail);
 try {
   // Only DATABASE_URL is read: the migration step of a deployment does not need the API's secrets.
   const { DATABASE_URL: databaseUrl } = withSecretFiles(process.env, ['DATABASE_URL']);

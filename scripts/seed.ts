@@ -10,7 +10,8 @@ import { requireAppSecretAt } from '../src/db/operator/app-secret.ts';
 import { startEmbedded } from '../src/embedded-postgres/embedded-postgres.ts';
 import { migrate } from '../src/db/operator/migrate.ts';
 import { loadSeed, type SeedResult } from '../src/seed/load.ts';
-import { messageOf } from '../src/runtime/process.ts';
+import { shapeOutput } from '../src/runtime/output.ts';
+import { fail, messageOf } from '../src/runtime/process.ts';
 
 const USAGE = 'Usage: npm run seed -- FILE.json [--replace]';
 
@@ -20,6 +21,7 @@ interface Target {
   close(): Promise<void>;
 }
 
+shapeOutput(fail);
 try {
   const { path, replace } = readArguments();
   const file = readJson(path);

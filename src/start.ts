@@ -204,6 +204,11 @@ function siteOf({ host: named, port }: Pick<Config, 'host' | 'port'>): string {
     .replace('//[::]:', '//127.0.0.1:');
 }
 
+/** For a person, also where the console writes JSON. */
+function print(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
 /** Prints the addresses, the keys of the demo team and examples. null: they are not known. */
 function greet(config: Config, site: string, keys: DemoKeys | null): void {
   const base = `${site}${API_PATH}`;
@@ -211,7 +216,7 @@ function greet(config: Config, site: string, keys: DemoKeys | null): void {
     config.nodeEnv === 'production'
       ? 'no demo tenant in production'
       : 'this database had teams of its own';
-  console.log(`
+  print(`
 Team Customer API
   Base URL  ${base}
   API key   ${keys?.apiKey ?? `(none: ${reason})`}
@@ -230,7 +235,7 @@ function printExamples(base: string, apiKey: string): void {
     `-H 'Content-Type: application/json' -H 'Idempotency-Key: ${once}'`,
     `-d '{"email":"guest-${once}@example.com"}'`,
   ].join(' ');
-  console.log(`Try it:
+  print(`Try it:
   curl ${auth} ${base}/me
   curl ${auth} '${base}/trainings?limit=2'
   curl ${auth} ${invite} ${base}/users

@@ -5,6 +5,8 @@ import type { AppSecrets } from '../core/encryption.ts';
 import { isLoopbackHost } from '../core/loopback.ts';
 import { findUrlFault } from '../db/database-url.ts';
 import { deprecationsFile } from './deprecations-file.ts';
+import { warn } from './output.ts';
+import { fail } from './process.ts';
 import { fileNameOf, readSecretFiles, type Environment } from './secret-files.ts';
 import { SAMPLERS, tracingOf } from './tracing-settings.ts';
 
@@ -66,12 +68,11 @@ export function parseConfig(given: Environment, uses: Uses = {}): Config {
 export function loadConfig(env: Environment, uses: Uses = {}): Config {
   try {
     for (const { name, meant } of findMisspelt(env))
-      process.stderr.write(`${name} is no setting and changes nothing. Is ${meant} meant?\n`);
+      warn(`${name} is no setting and changes nothing. Is ${meant} meant?`);
     return parseConfig(env, uses);
   } catch (error) {
     if (!(error instanceof Error) || error.name !== 'ConfigError') throw error;
-    process.stderr.write(`${error.message}\n`);
-    process.exit(1);
+    fail(error);
   }
 }
 
@@ -266,6 +267,7 @@ const environment = z
     HOST: z.string().default('127.0.0.1'),
     PUBLIC_URL: httpUrl.transform((value) => value.replace(/\/+$/, '')).optional(),
     METRICS_PORT: integer(0, 65_535).optional(),
+    METRICS_HOST: z.string().optional(),
     DRAIN_DELAY_MS: integer(0, 600_000).optional(),
     APP_AUTH_JWKS_URL: httpUrl.optional(),
     ADMIN_HOST_ORIGINS: origins.optional(),
@@ -308,6 +310,7 @@ const environment = z
     host: env.HOST,
     publicUrl: env.PUBLIC_URL,
     metricsPort: env.METRICS_PORT,
+    metricsHost: env.METRICS_HOST ?? env.HOST,
     drainDelayMs: env.DRAIN_DELAY_MS ?? (env.NODE_ENV === 'production' ? 5000 : 0),
     appSecret: env.APP_SECRET,
     appSecretPrevious: env.APP_SECRET_PREVIOUS,

@@ -78,6 +78,7 @@ describe('the environment', () => {
       host: '127.0.0.1',
       publicUrl: 'http://127.0.0.1:3000',
       metricsPort: undefined,
+      metricsHost: '127.0.0.1',
       drainDelayMs: 0,
       appSecret: valid.APP_SECRET,
       appSecretPrevious: undefined,
@@ -291,6 +292,12 @@ describe('the environment', () => {
     expect(delayOf({ NODE_ENV: 'production' })).toBe(5000);
     expect(delayOf({ NODE_ENV: 'production', DRAIN_DELAY_MS: '0' })).toBe(0);
     expect(delayOf({ DRAIN_DELAY_MS: '20000' })).toBe(20_000);
+  });
+
+  it('serves metrics at the address of the API, or at one of their own', () => {
+    const hostOf = (env: Record<string, string>) => parseConfig({ ...valid, ...env }).metricsHost;
+    expect(hostOf({ HOST: '0.0.0.0' })).toBe('0.0.0.0');
+    expect(hostOf({ HOST: '0.0.0.0', METRICS_HOST: '10.0.0.11' })).toBe('10.0.0.11');
   });
 
   it('builds the public URL from host and port, and cuts the slash of a given one', () => {
