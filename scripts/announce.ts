@@ -15,7 +15,8 @@ import { announce, planAnnouncement } from '../src/features/announcements/servic
 import { mailerOf } from '../src/features/sandbox/mail-service.ts';
 import { createLogger } from '../src/runtime/log.ts';
 import { createMailer } from '../src/runtime/mail.ts';
-import { messageOf } from '../src/runtime/process.ts';
+import { shapeOutput } from '../src/runtime/output.ts';
+import { fail, messageOf } from '../src/runtime/process.ts';
 
 const USAGE =
   'Usage: npm run announce -- --version v1 --deprecation YYYY-MM-DD' +
@@ -23,6 +24,7 @@ const USAGE =
 /** The advisory lock that keeps two announcements from mailing the same people. */
 const LOCK = { lockClass: 72_707_370, number: 1 };
 
+shapeOutput(fail);
 try {
   const { announcement, dryRun } = readArguments();
   const config = loadConfig(process.env, { mail: true });

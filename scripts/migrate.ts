@@ -1,18 +1,19 @@
 import '../src/runtime/node-version.ts';
 import { migrate } from '../src/db/operator/migrate.ts';
-import { messageOf } from '../src/runtime/process.ts';
+import { withSecretFiles } from '../src/runtime/config.ts';
+import { shapeOutput } from '../src/runtime/output.ts';
+import { fail, messageOf } from '../src/runtime/process.ts';
 
-// Only DATABASE_URL is read: the migration step of a deployment does not need the API's secrets.
-const databaseUrl = process.env['DATABASE_URL'];
-if (!databaseUrl) {
-  console.error(
-    'DATABASE_URL is required. It must be the postgres:// URL of a direct connection' +
-      ' (not through PgBouncer).',
-  );
-  process.exit(1);
-}
-
+shapeOutput(fail);
 try {
+  // Only DATABASE_URL is read: the migration step of a deployment does not need the API's secrets.
+  const { DATABASE_URL: databaseUrl } = withSecretFiles(process.env, ['DATABASE_URL']);
+  if (!databaseUrl) {
+    throw new Error(
+      'DATABASE_URL is required. It must be the postgres:// URL of a direct connection' +
+        ' (not through PgBouncer).',
+    );
+  }
   const applied = await migrate(databaseUrl, {
     distribute: process.argv.includes('--distribute'),
     onDistributed: (table) => console.log(`distributed ${table}`),

@@ -5,8 +5,10 @@ import { loadConfig } from '../src/runtime/config.ts';
 import { requireAppSecret, rotateCanary } from '../src/db/operator/app-secret.ts';
 import { openDatabase } from '../src/db/connections/database.ts';
 import { rotateSecret } from '../src/db/operator/rotate-secret.ts';
-import { messageOf } from '../src/runtime/process.ts';
+import { shapeOutput } from '../src/runtime/output.ts';
+import { fail, messageOf } from '../src/runtime/process.ts';
 
+shapeOutput(fail);
 const config = loadConfig(process.env);
 const { appSecret: current, appSecretPrevious: previous } = config;
 if (previous === undefined) {

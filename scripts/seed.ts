@@ -4,12 +4,14 @@ import '../src/runtime/node-version.ts';
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { withSecretFiles } from '../src/runtime/config.ts';
 import { openDataFolder } from '../src/runtime/data-folder.ts';
 import { requireAppSecretAt } from '../src/db/operator/app-secret.ts';
 import { startEmbedded } from '../src/embedded-postgres/embedded-postgres.ts';
 import { migrate } from '../src/db/operator/migrate.ts';
 import { loadSeed, type SeedResult } from '../src/seed/load.ts';
-import { messageOf } from '../src/runtime/process.ts';
+import { shapeOutput } from '../src/runtime/output.ts';
+import { fail, messageOf } from '../src/runtime/process.ts';
 
 const USAGE = 'Usage: npm run seed -- FILE.json [--replace]';
 
@@ -19,6 +21,7 @@ interface Target {
   close(): Promise<void>;
 }
 
+shapeOutput(fail);
 try {
   const { path, replace } = readArguments();
   const file = readJson(path);
@@ -55,7 +58,7 @@ async function load(file: unknown, replace: boolean): Promise<SeedResult> {
   const target = await openTarget(file);
   try {
     const { databaseUrl, appSecret } = target;
-    const previous = process.env['APP_SECRET_PREVIOUS'] || null;
+    const previous = readEnvironment()['APP_SECRET_PREVIOUS'] || null;
     // A file without webhook endpoints needs no secret, so there may be none.
     if (appSecret.length >= 32)
       await requireAppSecretAt(databaseUrl, { current: appSecret, previous });
@@ -69,10 +72,14 @@ async function load(file: unknown, replace: boolean): Promise<SeedResult> {
   }
 }
 
+/** The settings that the seed uses; SMTP_URL and others may be wrong. */
+function readEnvironment() {
+  return withSecretFiles(process.env, ['DATABASE_URL', 'APP_SECRET', 'APP_SECRET_PREVIOUS']);
+}
+
 async function openTarget(file: unknown): Promise<Target> {
-  const databaseUrl = process.env['DATABASE_URL'];
+  const { DATABASE_URL: databaseUrl, APP_SECRET: appSecret = '' } = readEnvironment();
   if (!databaseUrl) return openEmbedded();
-  const appSecret = process.env['APP_SECRET'] ?? '';
   if (appSecret.length < 32 && hasEndpoints(file)) {
     throw new Error(
       'APP_SECRET is required, with at least 32 characters: ' +
@@ -95,7 +102,8 @@ function hasEndpoints(file: unknown): boolean {
 async function openEmbedded(): Promise<Target> {
   const folder = openDataFolder(resolve('.data'));
   const appSecret =
-    process.env['APP_SECRET'] || (folder ? folder.readSecrets().appSecret : readSecretOfRunning());
+    readEnvironment()['APP_SECRET'] ||
+    (folder ? folder.readSecrets().appSecret : readSecretOfRunning());
   const postgres = await startEmbedded({ dataDir: '.data' });
   const close = () => (folder ? postgres.stop() : Promise.resolve());
   try {

@@ -24,6 +24,7 @@ import { keepRunning } from './runtime/job-runner.ts';
 import { STOP, type JobThreadMessage } from './runtime/job-thread.ts';
 import { createThreadLogger } from './runtime/log.ts';
 import { createMailer } from './runtime/mail.ts';
+import { logWarnings } from './runtime/output.ts';
 
 /** Few jobs run at once, and the job runner has connections of its own. */
 const POOL_MAX = 8;
@@ -56,6 +57,7 @@ if (parentPort) await runJobs(workerData as Config);
 async function runJobs(config: Config): Promise<void> {
   const say = (message: JobThreadMessage): void => parentPort?.postMessage(message);
   const logger = createThreadLogger(config.logLevel, (line) => say({ kind: 'log', line }));
+  logWarnings(logger);
   const db = openDatabase({
     url: config.databaseUrl,
     poolMax: Math.min(config.databasePoolMax, POOL_MAX),

@@ -13,7 +13,7 @@ import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { PrimaryClient } from './db/wire/primary-client.ts';
 import { startEmbedded, type EmbeddedPostgres } from './embedded-postgres/embedded-postgres.ts';
-import { appSecretsOf, loadConfig, type Config } from './runtime/config.ts';
+import { appSecretsOf, loadConfig, withSecretFiles, type Config } from './runtime/config.ts';
 import { openDataFolder, type DataFolder, type DemoKeys } from './runtime/data-folder.ts';
 import { runUntilSignal, type Part } from './runtime/process.ts';
 import { DEMO_SANDBOX_ID, DEMO_TEAM_ID } from './seed/demo-team.ts';
@@ -110,7 +110,8 @@ type Modules = Awaited<ReturnType<typeof importModules>>;
  * login without a password, and webhooks to receivers on this machine. The URL of an embedded
  * database is not known yet, so a placeholder stands for it.
  */
-function withDefaults(env: NodeJS.ProcessEnv, folder: DataFolder): NodeJS.ProcessEnv {
+function withDefaults(given: NodeJS.ProcessEnv, folder: DataFolder): NodeJS.ProcessEnv {
+  const env = withSecretFiles(given);
   const kept = folder.readSecrets();
   const forDevelopment = env['NODE_ENV'] === 'production' ? '0' : '1';
   const auth =
@@ -203,6 +204,11 @@ function siteOf({ host: named, port }: Pick<Config, 'host' | 'port'>): string {
     .replace('//[::]:', '//127.0.0.1:');
 }
 
+/** For a person, also where the console writes JSON. */
+function print(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
 /** Prints the addresses, the keys of the demo team and examples. null: they are not known. */
 function greet(config: Config, site: string, keys: DemoKeys | null): void {
   const base = `${site}${API_PATH}`;
@@ -210,7 +216,7 @@ function greet(config: Config, site: string, keys: DemoKeys | null): void {
     config.nodeEnv === 'production'
       ? 'no demo tenant in production'
       : 'this database had teams of its own';
-  console.log(`
+  print(`
 Team Customer API
   Base URL  ${base}
   API key   ${keys?.apiKey ?? `(none: ${reason})`}
@@ -229,7 +235,7 @@ function printExamples(base: string, apiKey: string): void {
     `-H 'Content-Type: application/json' -H 'Idempotency-Key: ${once}'`,
     `-d '{"email":"guest-${once}@example.com"}'`,
   ].join(' ');
-  console.log(`Try it:
+  print(`Try it:
   curl ${auth} ${base}/me
   curl ${auth} '${base}/trainings?limit=2'
   curl ${auth} ${invite} ${base}/users

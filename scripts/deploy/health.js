@@ -1,9 +1,18 @@
 // The container's health check: whether the process beside it answers. It asks nothing about the
 // database: a process that waits for Postgres needs no restart, and /readyz tells balancers.
-const { PORT = '3000', METRICS_PORT } = process.env;
-const addresses = [`http://127.0.0.1:${PORT}/healthz`];
+const { PORT = '3000', HOST = '127.0.0.1', METRICS_PORT, METRICS_HOST = HOST } = process.env;
+/**
+ * The address at which this container reaches a process that listens at `host`.
+ *
+ * @param {string} host
+ */
+const reach = (host) => {
+  if (host === '0.0.0.0') return '127.0.0.1';
+  return host.includes(':') ? `[${host === '::' ? '::1' : host}]` : host;
+};
+const addresses = [`http://${reach(HOST)}:${PORT}/healthz`];
 // A worker has no other port.
-if (METRICS_PORT) addresses.push(`http://127.0.0.1:${METRICS_PORT}/healthz`);
+if (METRICS_PORT) addresses.push(`http://${reach(METRICS_HOST)}:${METRICS_PORT}/healthz`);
 
 const answers = await Promise.all(
   addresses.map((address) =>

@@ -5,6 +5,9 @@ import type { AppSecrets } from '../core/encryption.ts';
 import { isLoopbackHost } from '../core/loopback.ts';
 import { findUrlFault } from '../db/database-url.ts';
 import { deprecationsFile } from './deprecations-file.ts';
+import { warn } from './output.ts';
+import { fail } from './process.ts';
+import { fileNameOf, readSecretFiles, type Environment } from './secret-files.ts';
 import { SAMPLERS, tracingOf } from './tracing-settings.ts';
 
 /** The configuration of a process. Only {@link parseConfig} reads the environment. */
@@ -28,8 +31,6 @@ export interface ConfigError extends Error {
   faults: readonly string[];
 }
 
-type Environment = Record<string, string | undefined>;
-
 /** What a process does that needs more of the environment. */
 export interface Uses {
   /** Whether it sends mails. */
@@ -40,31 +41,52 @@ export interface Uses {
  * Parses the environment. An empty variable counts as not set. Throws a {@link ConfigError} that
  * names every invalid variable, not only the first.
  */
-export function parseConfig(env: Environment, uses: Uses = {}): Config {
+export function parseConfig(given: Environment, uses: Uses = {}): Config {
+  const { env, fromFile, faults: ofFiles } = readSecretFiles(given, SECRETS);
   const set = Object.fromEntries(
     Object.entries(env).filter(([, value]) => value !== undefined && value.trim() !== ''),
   );
   const result = environment.safeParse(set);
-  const faults = (result.error?.issues ?? []).map(
-    ({ path, message }) => `${String(path[0])} ${message}`,
-  );
+  const faults = (result.error?.issues ?? []).map(({ path, message }) => {
+    const name = String(path[0]);
+    return fromFile.has(name)
+      ? `${name}, from ${fileNameOf(name)}, ${message}`
+      : `${name} ${message}`;
+  });
   // Not in the schema, because zod skips rules over several fields if a field is invalid.
   if (set['NODE_ENV'] === 'production') faults.push(...faultsInProduction(set, uses));
-  if (!result.success || faults.length > 0) throw configError([...new Set(faults)]);
+  const all = [
+    ...Object.values(ofFiles),
+    // A setting whose file is at fault has no value, which is no second fault.
+    ...faults.filter((fault) => !(fault.replace(/[ ,].*/, '') in ofFiles)),
+  ];
+  if (!result.success || all.length > 0) throw configError([...new Set(all)]);
   return { ...result.data, publicUrl: result.data.publicUrl ?? ownUrl(result.data) };
 }
 
-/** Like {@link parseConfig}, for entries: prints the faults to standard error and exits 1. */
+/** Like {@link parseConfig}, for entries: writes the faults to standard error and exits 1. */
 export function loadConfig(env: Environment, uses: Uses = {}): Config {
   try {
     for (const { name, meant } of findMisspelt(env))
-      process.stderr.write(`${name} is no setting and changes nothing. Is ${meant} meant?\n`);
+      warn(`${name} is no setting and changes nothing. Is ${meant} meant?`);
     return parseConfig(env, uses);
   } catch (error) {
     if (!(error instanceof Error) || error.name !== 'ConfigError') throw error;
-    process.stderr.write(`${error.message}\n`);
-    process.exit(1);
+    fail(error);
   }
+}
+
+/**
+ * Returns the environment with the secrets that are in files, for entries that do not parse all of
+ * it. `names`: those that the entry uses. Throws a {@link ConfigError}.
+ */
+export function withSecretFiles(
+  given: Environment,
+  names: readonly (keyof typeof secretSettings)[] = SECRETS,
+): Environment {
+  const { env, faults } = readSecretFiles(given, names);
+  if (Object.keys(faults).length > 0) throw configError(Object.values(faults));
+  return env;
 }
 
 function faultsInProduction(set: Environment, uses: Uses): string[] {
@@ -94,10 +116,11 @@ function faultsInProduction(set: Environment, uses: Uses): string[] {
 export function findMisspelt(
   env: Environment,
 ): readonly { readonly name: string; readonly meant: string }[] {
-  const settings = Object.keys(environment.in.shape).filter((name) => name.includes('_'));
+  const settings = new Set([...Object.keys(environment.in.shape), ...SECRETS.map(fileNameOf)]);
+  const long = [...settings].filter((name) => name.includes('_'));
   return Object.entries(env).flatMap(([name, value]) => {
-    if (value === undefined || Object.hasOwn(environment.in.shape, name)) return [];
-    const meant = settings.find((setting) => areNear(name, setting));
+    if (value === undefined || settings.has(name)) return [];
+    const meant = long.find((setting) => areNear(name, setting));
     return meant === undefined ? [] : [{ name, meant }];
   });
 }
@@ -225,18 +248,27 @@ function isCidr(value: string): boolean {
   );
 }
 
+/** The settings that hold a secret. Each may be given as a file instead: DATABASE_URL_FILE. */
+const secretSettings = {
+  DATABASE_URL: databaseUrl,
+  APP_SECRET: secret,
+  APP_SECRET_PREVIOUS: secret.optional(),
+  APP_AUTH_SECRET: secret.optional(),
+  SMTP_URL: url(['smtp:', 'smtps:'], 'must be an smtp:// or smtps:// URL').optional(),
+};
+
+const SECRETS = Object.keys(secretSettings) as readonly (keyof typeof secretSettings)[];
+
 const environment = z
   .object({
-    DATABASE_URL: databaseUrl,
+    ...secretSettings,
     DATABASE_POOL_MAX: integer(4, 1000).prefault('16'),
     PORT: integer(0, 65_535).prefault('3000'),
     HOST: z.string().default('127.0.0.1'),
     PUBLIC_URL: httpUrl.transform((value) => value.replace(/\/+$/, '')).optional(),
     METRICS_PORT: integer(0, 65_535).optional(),
+    METRICS_HOST: z.string().optional(),
     DRAIN_DELAY_MS: integer(0, 600_000).optional(),
-    APP_SECRET: secret,
-    APP_SECRET_PREVIOUS: secret.optional(),
-    APP_AUTH_SECRET: secret.optional(),
     APP_AUTH_JWKS_URL: httpUrl.optional(),
     ADMIN_HOST_ORIGINS: origins.optional(),
     ADMIN_REFRESH_URL: refreshUrls.optional(),
@@ -252,7 +284,6 @@ const environment = z
     WEBHOOK_ALLOW_PRIVATE_TARGETS: flag.prefault('false'),
     WEBHOOK_MAX_IN_FLIGHT_PER_ENDPOINT: integer(1, 10_000).prefault('8'),
     WORKER_CONCURRENCY: integer(1, 10_000).prefault('200'),
-    SMTP_URL: url(['smtp:', 'smtps:'], 'must be an smtp:// or smtps:// URL').optional(),
     MAIL_FROM: z.string().optional(),
     MAIL_DIR: z.string().default('.data/mail'),
     LOG_LEVEL: z
@@ -279,6 +310,7 @@ const environment = z
     host: env.HOST,
     publicUrl: env.PUBLIC_URL,
     metricsPort: env.METRICS_PORT,
+    metricsHost: env.METRICS_HOST ?? env.HOST,
     drainDelayMs: env.DRAIN_DELAY_MS ?? (env.NODE_ENV === 'production' ? 5000 : 0),
     appSecret: env.APP_SECRET,
     appSecretPrevious: env.APP_SECRET_PREVIOUS,

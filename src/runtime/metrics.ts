@@ -98,11 +98,12 @@ function classOf(status: number): 'ok' | 'refused' | 'unavailable' | 'fault' {
 }
 
 /**
- * Serves the metrics as Prometheus text at `/metrics`, on METRICS_PORT, which must not be public,
- * and `/healthz`, because a worker has no other port that an orchestrator could ask. Returns null if METRICS_PORT is not set. Rejects with the error of the port (`EADDRINUSE`).
+ * Serves the metrics as Prometheus text at `/metrics`, on METRICS_PORT of METRICS_HOST, which must
+ * not be public, and `/healthz`, because a worker has no other port that an orchestrator could ask.
+ * Returns null if METRICS_PORT is not set. Rejects with the error of the port (`EADDRINUSE`).
  */
 export async function serveMetrics(
-  { host, metricsPort }: Config,
+  { metricsHost, metricsPort }: Config,
   registry: Registry,
 ): Promise<Server | null> {
   if (metricsPort === undefined) return null;
@@ -118,6 +119,6 @@ export async function serveMetrics(
   });
   return new Promise((resolve, reject) => {
     server.once('error', reject);
-    server.listen(metricsPort, host, () => resolve(server));
+    server.listen(metricsPort, metricsHost, () => resolve(server));
   });
 }

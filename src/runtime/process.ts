@@ -1,5 +1,6 @@
 import { ProblemError } from '../core/problem.ts';
 import { suitHeap } from './heap.ts';
+import { shapeOutput, writeFault } from './output.ts';
 
 /** A running part of the service, for instance the API. */
 export interface Part {
@@ -32,6 +33,7 @@ export async function runUntilSignal(
   start: () => Promise<Part>,
   giveUp?: () => Promise<void>,
 ): Promise<void> {
+  shapeOutput(fail);
   suitHeap();
   let stoppingSince: number | null = null;
   let started: Part | null = null;
@@ -63,9 +65,9 @@ async function stop(part: Part, limit: NodeJS.Timeout): Promise<void> {
   await part.stop();
 }
 
-/** Prints the error for the operator and ends the process with exit code 1. */
+/** Writes the error for the operator and ends the process with exit code 1. */
 export function fail(error: unknown): never {
-  process.stderr.write(`${messageOf(error)}\n`);
+  writeFault(error, messageOf(error));
   process.exit(1);
 }
 

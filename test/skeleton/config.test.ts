@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { requireOperations } from '../../src/core/deprecation.ts';
 import { parseDatabaseUrl } from '../../src/db/database-url.ts';
-import { findMisspelt, parseConfig } from '../../src/runtime/config.ts';
+import { findMisspelt, parseConfig, withSecretFiles } from '../../src/runtime/config.ts';
 
 const valid = { DATABASE_URL: 'postgres://u:p@db/x', APP_SECRET: 's'.repeat(32) };
 
@@ -78,6 +78,7 @@ describe('the environment', () => {
       host: '127.0.0.1',
       publicUrl: 'http://127.0.0.1:3000',
       metricsPort: undefined,
+      metricsHost: '127.0.0.1',
       drainDelayMs: 0,
       appSecret: valid.APP_SECRET,
       appSecretPrevious: undefined,
@@ -293,6 +294,12 @@ describe('the environment', () => {
     expect(delayOf({ DRAIN_DELAY_MS: '20000' })).toBe(20_000);
   });
 
+  it('serves metrics at the address of the API, or at one of their own', () => {
+    const hostOf = (env: Record<string, string>) => parseConfig({ ...valid, ...env }).metricsHost;
+    expect(hostOf({ HOST: '0.0.0.0' })).toBe('0.0.0.0');
+    expect(hostOf({ HOST: '0.0.0.0', METRICS_HOST: '10.0.0.11' })).toBe('10.0.0.11');
+  });
+
   it('builds the public URL from host and port, and cuts the slash of a given one', () => {
     expect(parseConfig({ ...valid, HOST: '::1', PORT: '81' }).publicUrl).toBe('http://[::1]:81');
     expect(parseConfig({ ...valid, PUBLIC_URL: 'https://api.example.com/' }).publicUrl).toBe(
@@ -366,7 +373,87 @@ describe('the file of deprecations', () => {
   );
 });
 
+describe('secrets in files', () => {
+  /** Writes a file and returns its path. */
+  function write(contents: string): string {
+    const folder = mkdtempSync(join(tmpdir(), 'secrets-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const file = join(folder, 'secret');
+    writeFileSync(file, contents);
+    return file;
+  }
+  const [secret, other, third] = ['a', 'b', 'c'].map((letter) => letter.repeat(40));
+  const url = 'postgres://u:p@host/app';
+  const without = (env: Record<string, string>): string[] => {
+    try {
+      parseConfig(env);
+    } catch (error) {
+      return (error as { faults: string[] }).faults;
+    }
+    return [];
+  };
+
+  it('are read for each setting that holds one, without the newline at the end', () => {
+    const config = parseConfig({
+      DATABASE_URL_FILE: write(`${url}\n`),
+      APP_SECRET_FILE: write(`${secret}\r\n`),
+      APP_SECRET_PREVIOUS_FILE: write(`${other}`),
+      APP_AUTH_SECRET_FILE: write(`${third} \n\n`),
+      SMTP_URL_FILE: write('smtps://user:password@mail'),
+      APP_SECRET: '',
+    });
+    expect(config).toMatchObject({
+      databaseUrl: url,
+      appSecret: secret,
+      appSecretPrevious: other,
+      appAuthSecret: `${third} \n`,
+      smtpUrl: 'smtps://user:password@mail',
+    });
+  });
+
+  it('stand in for the setting where production requires it', () => {
+    const env = { ...valid, NODE_ENV: 'production', SMTP_URL_FILE: write('smtp://mail') };
+    expect(parseConfig(env, { mail: true }).smtpUrl).toBe('smtp://mail');
+  });
+
+  it('are no second value of the setting', () => {
+    const faults = faultsOf({ APP_SECRET_FILE: write(String(secret)) });
+    expect(faults).toEqual(['APP_SECRET must not be set together with APP_SECRET_FILE']);
+  });
+
+  it.each([
+    ['no file', () => '/nowhere/hunter2', 'cannot be read (ENOENT)'],
+    ['a folder', () => tmpdir(), 'cannot be read (EISDIR)'],
+    ['an empty file', () => write(''), 'is empty'],
+    ['a blank file', () => write(' \n'), 'is empty'],
+  ])('are refused with %s, by name and only once', (_what, path, says) => {
+    expect(without({ DATABASE_URL: url, APP_SECRET_FILE: path() })).toEqual([
+      `APP_SECRET_FILE names a file that ${says}`,
+    ]);
+    const mail = { ...valid, NODE_ENV: 'production', SMTP_URL_FILE: path() };
+    expect(() => parseConfig(mail, { mail: true })).toThrow(/SMTP_URL_FILE names a file/);
+    expect(() => parseConfig(mail, { mail: true })).not.toThrow(/SMTP_URL is required|hunter2/);
+    const migrating = { DATABASE_URL_FILE: path() };
+    expect(() => withSecretFiles(migrating)).toThrow(`DATABASE_URL_FILE names a file that ${says}`);
+  });
+
+  it('are held to the rules of the setting, and not shown', () => {
+    const env = { DATABASE_URL_FILE: write('mysql://hunter2'), APP_SECRET_FILE: write('hunter2') };
+    expect(without(env)).toEqual([
+      expect.stringMatching(/^DATABASE_URL, from DATABASE_URL_FILE, is required/),
+      'APP_SECRET, from APP_SECRET_FILE, must have at least 32 characters',
+    ]);
+  });
+
+  it('are read only as far as an entry needs them', () => {
+    const env = { DATABASE_URL_FILE: write(url), APP_SECRET_FILE: '/nowhere' };
+    expect(withSecretFiles(env, ['DATABASE_URL'])['DATABASE_URL']).toBe(url);
+  });
+});
+
 it.each([
+  ['APP_SECRET_FIEL', 'APP_SECRET_FILE'],
+  ['DATABASE_URL_FILES', 'DATABASE_URL_FILE'],
   ['DATABASE_POOL_MXA', 'DATABASE_POOL_MAX'],
   ['DATABSE_URL', 'DATABASE_URL'],
   ['SMTP_URLS', 'SMTP_URL'],
@@ -377,6 +464,8 @@ it.each([
 
 it.each([
   'DATABASE_URL',
+  'DATABASE_URL_FILE',
+  'APP_SECRET_PREVIOUS_FILE',
   'HOSTS',
   'PORTS',
   'PATH',
