@@ -15,37 +15,45 @@ const DAY_S = 86_400;
 /** A younger table says nothing about a day. */
 const AGE_MIN_S = 3600;
 
+// A partitioned table counts with its partitions.
+const ROOT = `case when c.relispartition then pg_partition_root(c.oid)::regclass
+    else c.oid::regclass end::text as name`;
+
+const OF_THIS_NODE = `select ${ROOT},
+    sum(s.n_live_tup)::float8 as rows, sum(pg_total_relation_size(c.oid))::float8 as bytes
+  from pg_class c
+  join pg_stat_user_tables s on s.relid = c.oid
+  where c.relkind = 'r'
+    and c.relnamespace in (
+      'public'::regnamespace, to_regnamespace('request_days'), to_regnamespace('graphile_worker')
+    )
+  group by 1
+  order by 3 desc`;
+
+// A node that is away counts as empty.
+const OF_ALL_NODES = `select ${ROOT}, 0::float8 as rows,
+    sum(citus_total_relation_size(c.oid, fail_on_error => false))::float8 as bytes
+  from pg_dist_partition p
+  join pg_class c on c.oid = p.logicalrelid
+  where c.relkind = 'r'
+  group by 1
+  order by 3 desc`;
+
 /** Tables by size, and what becomes of those that grow with use. */
 export const tables = checkOfDatabase('tables', 'Sizing', async (ask) => {
-  const all = await readTables(ask);
-  const largest = all.slice(0, LARGEST).map(({ name, bytes }) => `${name} ${spellBytes(bytes)}`);
-  if (largest.length === 0) return [unknown('there are no tables yet')];
-  const sizes = ok(`the largest: ${largest.join(', ')}`);
-  return [sizes, ...(await forecast(ask, all))];
-});
-
-// A partitioned table counts with its partitions.
-async function readTables(ask: Ask): Promise<readonly Table[]> {
-  return ask<Table>(
-    `select case when c.relispartition then pg_partition_root(c.oid)::regclass
-         else c.oid::regclass end::text as name,
-       sum(s.n_live_tup)::float8 as rows, sum(pg_total_relation_size(c.oid))::float8 as bytes
-     from pg_class c
-     join pg_stat_user_tables s on s.relid = c.oid
-     where c.relkind = 'r'
-       and c.relnamespace in (
-         'public'::regnamespace, to_regnamespace('request_days'), to_regnamespace('graphile_worker')
-       )
-     group by 1
-     order by 3 desc`,
-  );
-}
-
-async function forecast(ask: Ask, all: readonly Table[]): Promise<Finding[]> {
   const [known] = await ask<{ is_citus: boolean }>(
     `select exists (select from pg_extension where extname = 'citus') as is_citus`,
   );
-  if (known?.is_citus) return [unknown('the growth on Citus: look at each node')];
+  const isCitus = known?.is_citus === true;
+  const all = await ask<Table>(isCitus ? OF_ALL_NODES : OF_THIS_NODE);
+  const largest = all.slice(0, LARGEST).map(({ name, bytes }) => `${name} ${spellBytes(bytes)}`);
+  if (largest.length === 0) return [unknown('there are no tables yet')];
+  const sizes = ok(`the largest: ${largest.join(', ')}`);
+  if (isCitus) return [sizes, unknown('the growth, which on Citus each node knows of its rows')];
+  return [sizes, ...(await forecast(ask, all))];
+});
+
+async function forecast(ask: Ask, all: readonly Table[]): Promise<Finding[]> {
   const named = new Map(all.map((table) => [table.name, table]));
   const ends: { readonly finding: Finding; readonly now: number; readonly end: number }[] = [];
   for (const growing of growingTables()) {
