@@ -56,12 +56,13 @@ beforeAll(async () => {
       max_prepared_transactions: '5',
       autovacuum_freeze_max_age: '100000',
       archive_mode: 'on',
-      archive_command: 'true',
     },
   });
   await onServer(
     `CREATE ROLE app LOGIN PASSWORD '${PASSWORD}'`,
     'GRANT pg_monitor TO app',
+    `ALTER SYSTEM SET archive_command = 'true'`,
+    'SELECT pg_reload_conf()',
     'CREATE DATABASE app OWNER app',
   );
   url = urlOf('app');
@@ -696,7 +697,8 @@ describe('the backup fails', () => {
   });
 
   test('when the archive refuses the log', async () => {
-    await set({ archive_command: `'false'` });
+    const refuse = `ALTER SYSTEM SET archive_command = 'false'`;
+    await onServer(refuse, 'SELECT pg_reload_conf()');
     await until(async () => {
       // A segment without anything new is not left.
       await admin.query(`select pg_logical_emit_message(false, 'a', 'b'), pg_switch_wal()`);
