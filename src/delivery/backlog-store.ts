@@ -27,8 +27,8 @@ export interface WaitingJobs {
   readonly oldest_s: number;
 }
 
-// A job that has failed for the last time stays, and waits for nothing.
-const WAITING_JOBS = statement<WaitingJobs>(
+/** A job that has failed for the last time stays, and waits for nothing. */
+export const WAITING_JOBS = statement<WaitingJobs>(
   'metrics.jobs',
   `select k.identifier as task, count(*)::int as count,
      extract(epoch from now() - min(j.run_at))::float8 as oldest_s

@@ -247,8 +247,8 @@ export async function forgetEvents(db: Db, worker: number): Promise<void> {
   await db.query(FORGET_EVENTS, [[worker]]);
 }
 
-// Finds the workers that have claims, then those of them that have no lock.
-const FIND_DEAD = statement<{ readonly worker: number }>(
+/** Finds the workers that have claims, then those of them that have no lock. */
+export const FIND_DEAD = statement<{ readonly worker: number }>(
   'webhooks.findDead',
   `with recursive held (worker) as (
      select min(held_by)

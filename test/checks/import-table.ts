@@ -101,6 +101,14 @@ export const TABLE: Readonly<Record<string, readonly Rule[] | 'everything'>> = {
     ...behindDb('wire', 'citus', 'connections', 'jobs', 'operator'),
     ...typesOf([delivery, { room: 'delivery', role: 'store' }]),
   ],
+  doctor: [
+    core,
+    db,
+    ...behindDb('wire', 'citus', 'connections', 'jobs', 'operator'),
+    { room: 'runtime' },
+    { room: 'delivery', role: 'store' },
+    { room: 'features', role: 'rules' },
+  ],
   'http/api/authentication': [core, db, ...typesOf([trpc, ...behindDb('connections')])],
   'http/api': [core, db, trpc, routers, authentication, ...typesOf(behindDb('connections'))],
   'http/app': [

@@ -231,6 +231,7 @@ const OTHER_SQL: Readonly<Record<string, readonly [calls: number, why: string]>>
   'src/db/wire/undocumented.ts': [1, 'sends declared statements'],
   'src/db/wire/plain-wire.ts': [2, 'sends declared statements, and cancels one'],
   'src/db/connections/listener.ts': [1, 'listens to the channels of wake-ups'],
+  'src/doctor/session.ts': [5, 'asks for the operator, and cannot write'],
   'src/embedded-postgres/embedded-postgres.ts': [1, 'asks a server which folder it serves'],
   'src/db/citus/distribution.ts': [17, 'distributes the tables, on Citus'],
   'src/db/operator/migrate.ts': [10, 'migrations and their ledger'],

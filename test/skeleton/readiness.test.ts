@@ -1,10 +1,8 @@
 // A process that cannot work says why: in the body of /readyz, and in its log at each change.
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, mkdtempSync, openSync, rmdirSync, rmSync, writeSync } from 'node:fs';
+import { rmdirSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { TLSSocket } from 'node:tls';
 import { setImmediate as turn } from 'node:timers/promises';
 import { Client } from 'pg';
@@ -28,6 +26,7 @@ import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../s
 import { findFreePort } from '../support/ports.ts';
 import { startPostgresProxy } from '../support/postgres-proxy.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
+import { fillDisk, mountSmallDisk } from '../support/small-disk.ts';
 import { until } from '../support/until.ts';
 
 const READY = { status: 200, body: { status: 'ready' } };
@@ -139,42 +138,6 @@ describe('a process that is not ready says', () => {
     expect(told(api.output())).toEqual(expect.arrayContaining(['database_read_only', 'draining']));
   });
 });
-
-const BLOCK = Buffer.alloc(64 * 1024);
-
-/** Mounts a file system of this size. Returns null if this process may not. */
-function mountSmallDisk(megabytes: number): string | null {
-  const folder = mkdtempSync(join(tmpdir(), 'small-disk-'));
-  try {
-    const options = `size=${megabytes}m,mode=755`;
-    execFileSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', folder], { stdio: 'ignore' });
-    return folder;
-  } catch {
-    rmdirSync(folder);
-    return null;
-  }
-}
-
-/**
- * Writes until the disk is full, which Postgres may fill at the same time. Returns the function
- * that makes room again.
- */
-function fillDisk(folder: string): () => void {
-  const file = join(folder, 'filler');
-  const filler = openSync(file, 'w');
-  const fillsUp = (): boolean => {
-    try {
-      writeSync(filler, BLOCK);
-      return false;
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
-      return true;
-    }
-  };
-  while (!fillsUp());
-  closeSync(filler);
-  return () => rmSync(file);
-}
 
 test('very many probes look at the database ten times a second', async () => {
   const db = openDatabase({ url: database.url, poolMax: 4, onError: () => undefined });

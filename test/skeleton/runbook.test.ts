@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { Pool } from 'pg';
 import { describe, expect, test } from 'vitest';
+import { CHECKS } from '../../src/doctor/checks.ts';
 import { createMetrics } from '../../src/runtime/metrics.ts';
 import { createWorkerMetrics } from '../../src/runtime/worker-metrics.ts';
 
@@ -27,6 +28,14 @@ describe('the runbook', () => {
       .filter((name) => !/^(?:nodejs|process)_/.test(name));
     const explained = [...(await read('README.md')).matchAll(/^\| `(\w+)` +\|/gm)];
     expect(explained.map(([, name]) => name)).toEqual(expect.arrayContaining(names));
+  });
+
+  test('has each check of the doctor, in its order, with its section', async () => {
+    const section = (await read('README.md')).split(/^## Doctor$/m)[1]?.split(/^## /m)[0] ?? '';
+    const rows = section.matchAll(/^\| `(\w+)` .*\| \[([^\]]+)\]\(#[\w-]+\) +\|$/gm);
+    const checks = CHECKS.map(({ id, section: heading }) => `${id}: ${heading}`);
+    expect([...rows].map(([, id, heading]) => `${id}: ${heading}`)).toEqual(checks);
+    expect(new Set(CHECKS.map(({ id }) => id)).size).toBe(CHECKS.length);
   });
 
   test('links only to pages that it has', async () => {

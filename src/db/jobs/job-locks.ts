@@ -112,7 +112,8 @@ function lockNumber(poolId: string): number {
   return createHash('md5').update(poolId).digest().readUInt32BE() & 0x7fffffff;
 }
 
-const FIND_DEAD = statement<{ readonly pool_id: string }>(
+/** The pools of graphile-worker that have locked jobs and have no lock. */
+export const FIND_DEAD = statement<{ readonly pool_id: string }>(
   'jobs.findDead',
   `select j.locked_by as pool_id
    from (

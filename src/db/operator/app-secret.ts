@@ -11,7 +11,7 @@ import { readSomeEncrypted } from './rotate-secret.ts';
 const TEXT = 'the APP_SECRET of this database';
 const CONTEXT = 'app_secret_canary.sealed';
 
-const READ = statement<{ sealed: Buffer }>(
+export const READ = statement<{ sealed: Buffer }>(
   'appSecret.read',
   'select sealed from app_secret_canary',
   { because: 'early' },
@@ -35,7 +35,12 @@ const REPLACE = statement(
  */
 export async function findAppSecretFault(db: Db, secrets: AppSecrets): Promise<string | null> {
   const found = (await db.query(READ, []))[0] ?? (await writeFirst(db, secrets));
-  return found && opens(secrets, found.sealed, CONTEXT) ? null : faultOf(secrets);
+  return found ? faultOfCanary(found.sealed, secrets) : faultOf(secrets);
+}
+
+/** Like {@link findAppSecretFault}, for the canary that `READ` has found. Writes nothing. */
+export function faultOfCanary(sealed: Buffer, secrets: AppSecrets): string | null {
+  return opens(secrets, sealed, CONTEXT) ? null : faultOf(secrets);
 }
 
 /** Throws an error for the operator if a process with these secrets must not run. */

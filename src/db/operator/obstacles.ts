@@ -23,12 +23,12 @@ const READ_ONLY = statement<{ read_only: boolean }>(
   `select current_setting('transaction_read_only')::boolean as read_only`,
 );
 
-// More than the memory of this statement holds, so Postgres must write it to a file.
-const LITTLE_MEMORY = statement(
+/** `SPILL` needs more than this memory, so Postgres must write a file. */
+export const LITTLE_MEMORY = statement(
   'obstacles.useLittleMemory',
   `select set_config('work_mem', '64kB', true)`,
 );
-const SPILL = statement('obstacles.spill', 'select count(*) from generate_series(1, 5000)');
+export const SPILL = statement('obstacles.spill', 'select count(*) from generate_series(1, 5000)');
 
 /**
  * Looks for an obstacle that the database itself tells: it cannot be written, it has not the

@@ -16,7 +16,8 @@
  *    last seven days, today, and a day before and behind for clocks that differ.
  */
 const DAY_MS = 86_400_000;
-const KEEP_MS = 7 * DAY_MS;
+export const KEPT_DAYS = 7;
+const KEEP_MS = KEPT_DAYS * DAY_MS;
 
 /** How many partitions the days take in turn. */
 export const SLOTS = 10;

@@ -1,0 +1,76 @@
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fail, ok, unknown, warn, type Check, type Finding, type World } from '../check.ts';
+import type { Ask } from '../session.ts';
+import { spell } from '../words.ts';
+
+const HOUR_S = 3600;
+/** A nightly backup may take some hours. */
+const WARN_S = 30 * HOUR_S;
+const FAIL_S = 54 * HOUR_S;
+/** Segments are archived when they are full, or after archive_timeout. */
+const ARCHIVE_WARN_S = HOUR_S;
+
+/** How old the newest backup is, if the operator has named it, and the archive of the WAL. */
+export const backup: Check = {
+  id: 'backup',
+  section: 'Backup and restore',
+  needsDatabase: true,
+  run: async (world) => {
+    const [archive, files] = await Promise.all([world.inspect(findArchive), findFiles(world)]);
+    if (archive.length + files.length > 0) return [...files, ...archive];
+    return [unknown('archive_mode is off, and no --backup FILE_OR_FOLDER says where backups are')];
+  },
+};
+
+async function findFiles({ backup: path }: World): Promise<Finding[]> {
+  if (path === null) return [];
+  const newest = await findNewest(path);
+  const remedy = 'Look at the log of what makes backups, and make one now.';
+  if (newest === null) return [fail(`there is no backup in ${path}`, remedy)];
+  const age = (Date.now() - newest) / 1000;
+  const text = `the newest backup in ${path} is ${spell(age)} old`;
+  if (age >= FAIL_S) return [fail(text, remedy)];
+  return [age >= WARN_S ? warn(text, remedy) : ok(text)];
+}
+
+/** When the newest file was written, in ms. null: there is none that can be seen. */
+async function findNewest(path: string): Promise<number | null> {
+  const found = await stat(path).catch(() => null);
+  if (found === null) return null;
+  if (!found.isDirectory()) return found.mtimeMs;
+  const names = await readdir(path).catch(() => []);
+  const times = await Promise.all(
+    names.map((name) =>
+      stat(join(path, name)).then(
+        (one) => one.mtimeMs,
+        () => 0,
+      ),
+    ),
+  );
+  return times.length === 0 ? null : Math.max(...times);
+}
+
+interface Archiver {
+  readonly mode: string;
+  readonly fails: boolean;
+  readonly archived_s: number | null;
+  readonly failed_count: number;
+}
+
+async function findArchive(ask: Ask): Promise<Finding[]> {
+  const [row] = await ask<Archiver>(
+    `select current_setting('archive_mode') as mode, failed_count::int,
+       coalesce(last_failed_time > coalesce(last_archived_time, '-infinity'), false) as fails,
+       extract(epoch from now() - last_archived_time)::float8 as archived_s
+     from pg_stat_archiver`,
+  );
+  if (!row || row.mode === 'off') return [];
+  const remedy = 'Read the log of Postgres for what archive_command says.';
+  if (row.fails) return [fail(`archiving the WAL fails, ${row.failed_count} times so far`, remedy)];
+  if (row.archived_s === null)
+    return [warn('no segment of the WAL is archived yet', 'Run "SELECT pg_switch_wal()".')];
+  const text = `the last segment of the WAL was archived ${spell(row.archived_s)} ago`;
+  if (row.archived_s < ARCHIVE_WARN_S) return [ok(text)];
+  return [warn(text, 'Set archive_timeout, for instance to 5min, or look whether it has stopped.')];
+}

@@ -1,0 +1,51 @@
+import { checkOfDatabase, fail, orOk, warn } from '../check.ts';
+import { spell } from '../words.ts';
+
+interface Bloated {
+  readonly name: string;
+  readonly dead: number;
+  readonly live: number;
+  readonly vacuumed_s: number | null;
+}
+
+const DEAD_MIN = 10_000;
+const DEAD_SHARE = 0.2;
+
+/** Tables with many dead rows, and whether anything removes them. */
+export const vacuum = checkOfDatabase('vacuum', 'Doctor', async (ask) => {
+  const [setting] = await ask<{ is_on: boolean }>(
+    `select current_setting('autovacuum')::boolean and current_setting('track_counts')::boolean
+       as is_on`,
+  );
+  const excluded = await ask<{ name: string }>(
+    `select oid::regclass::text as name
+     from pg_class
+     where relnamespace in ('public'::regnamespace, to_regnamespace('graphile_worker'))
+       and 'autovacuum_enabled=false' = any (reloptions)`,
+  );
+  const bloated = await ask<Bloated>(
+    `select relid::regclass::text as name, n_dead_tup::float8 as dead, n_live_tup::float8 as live,
+       extract(epoch from now() - greatest(last_vacuum, last_autovacuum))::float8 as vacuumed_s
+     from pg_stat_user_tables
+     where n_dead_tup > ${DEAD_MIN} and n_dead_tup > ${DEAD_SHARE} * n_live_tup
+     order by n_dead_tup desc
+     limit 5`,
+  );
+  const findings = bloated.map(({ name, dead, live, vacuumed_s }) => {
+    const when = vacuumed_s === null ? 'never vacuumed' : `vacuumed ${spell(vacuumed_s)} ago`;
+    return warn(
+      `${name} has ${dead} dead rows beside ${live}, ${when}`,
+      `Look for long transactions; then run "VACUUM (ANALYZE) ${name}".`,
+    );
+  });
+  for (const { name } of excluded)
+    findings.push(
+      fail(
+        `autovacuum is off for ${name}`,
+        `Run "ALTER TABLE ${name} RESET (autovacuum_enabled)".`,
+      ),
+    );
+  if (!setting?.is_on)
+    findings.unshift(fail('autovacuum is off', 'Set autovacuum = on and track_counts = on.'));
+  return orOk(findings, 'autovacuum is on, and no table has many dead rows');
+});

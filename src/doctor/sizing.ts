@@ -1,0 +1,63 @@
+/** How large tables become, from how fast they grow and how long their rows are kept. */
+import { RETENTIONS } from '../features/retention/rules.ts';
+import { KEPT_DAYS } from '../features/requests/rules.ts';
+
+const DAY_MS = 86_400_000;
+
+/**
+ * Bytes of a row with its share of the indexes, as the service writes it.
+ * `test/features/sizing.test.ts` measures them, and compares them with the runbook's table.
+ */
+export const BYTES_PER_ROW = {
+  webhook_delivery: 1000,
+  webhook_attempt: 300,
+  event: 700,
+  audit_log: 950,
+  request_log: 413,
+  idempotency_record: 900,
+  api_key_usage: 250,
+} as const;
+
+/** A table whose rows are removed when they are old. */
+export interface Growing {
+  readonly table: string;
+  readonly keptDays: number;
+  /** SQL: when a row was written, and which rows an index has by that. null: partitions tell. */
+  readonly written: { readonly at: string; readonly condition: string } | null;
+}
+
+/** Returns the tables with an end for their rows. Attempts go with their delivery. */
+export function growingTables(): readonly Growing[] {
+  const kept = RETENTIONS.map(({ table, keepMs, at, condition = 'true' }): Growing => ({
+    table,
+    keptDays: keepMs / DAY_MS,
+    written: { at, condition },
+  }));
+  // Of a table with several kinds of rows, the first kind is that of most rows.
+  const first = kept.filter(
+    ({ table }, place) => kept.findIndex((one) => one.table === table) === place,
+  );
+  return [...first, { table: 'request_log', keptDays: KEPT_DAYS, written: null }];
+}
+
+/** What a table has now. */
+export interface Measured {
+  readonly rows: number;
+  readonly bytes: number;
+  readonly rowsPerDay: number;
+}
+
+/** Fewer rows say little about the size of one. */
+const ROWS_ENOUGH = 10_000;
+
+/** Returns the bytes that the table has when as many rows are removed as are written. */
+export function bytesInTheEnd(
+  { table, keptDays }: Pick<Growing, 'table' | 'keptDays'>,
+  { rows, bytes, rowsPerDay }: Measured,
+): number {
+  const known = Object.hasOwn(BYTES_PER_ROW, table)
+    ? BYTES_PER_ROW[table as keyof typeof BYTES_PER_ROW]
+    : null;
+  const perRow = rows >= ROWS_ENOUGH || known === null ? bytes / Math.max(1, rows) : known;
+  return rowsPerDay * keptDays * perRow;
+}

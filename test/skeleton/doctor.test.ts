@@ -1,0 +1,711 @@
+// `npm run doctor`: the command as a process, and each check in front of a real Postgres that is
+// unwell in its way. The server is one of this file's own, because it is harmed.
+import { execFile, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, chownSync, readFileSync, rmdirSync, statSync, writeFileSync } from 'node:fs';
+import { mkdir, mkdtemp, rm, utimes, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { holdSessionLock } from '../../src/db/connections/session-lock.ts';
+import { requireAppSecretAt } from '../../src/db/operator/app-secret.ts';
+import { migrate } from '../../src/db/operator/migrate.ts';
+import { WORKER_LOCK_CLASS } from '../../src/delivery/claim-store.ts';
+import { checkOfDatabase, ok, type Check, type Finding } from '../../src/doctor/check.ts';
+import { CHECKS } from '../../src/doctor/checks.ts';
+import { compareClocks } from '../../src/doctor/checks/clock.ts';
+import { jobPools } from '../../src/doctor/checks/jobs.ts';
+import { preparedTransactions } from '../../src/doctor/checks/prepared.ts';
+import { replicationSlots } from '../../src/doctor/checks/slots.ts';
+import { findingOfTls } from '../../src/doctor/checks/tls.ts';
+import { openTransactions } from '../../src/doctor/checks/transactions.ts';
+import { examine, type Examined } from '../../src/doctor/examine.ts';
+import { hasFailed, reportText } from '../../src/doctor/report.ts';
+import { bytesInTheEnd } from '../../src/doctor/sizing.ts';
+import {
+  startEmbedded,
+  type EmbeddedPostgres,
+} from '../../src/embedded-postgres/embedded-postgres.ts';
+import { EXPIRED, GOOD, KEY } from '../support/certificates.ts';
+import { findFreePort } from '../support/ports.ts';
+import { fillDisk, mountSmallDisk } from '../support/small-disk.ts';
+import { until } from '../support/until.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const APP_SECRET = 'a secret for tests, 32 characters';
+const PASSWORD = 'hunter2';
+
+let folder: string;
+let server: EmbeddedPostgres;
+/** The superuser, in the database of the service. */
+let admin: Client;
+/** The URL of the role that owns the database, and may see what monitoring sees. */
+let url: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'doctor-'));
+  chmodSync(folder, 0o755);
+  server = await startEmbedded({
+    dataDir: folder,
+    settings: {
+      fsync: 'off',
+      max_connections: '40',
+      max_prepared_transactions: '5',
+      autovacuum_freeze_max_age: '100000',
+      archive_mode: 'on',
+    },
+  });
+  await onServer(
+    `CREATE ROLE app LOGIN PASSWORD '${PASSWORD}'`,
+    'GRANT pg_monitor TO app',
+    `ALTER SYSTEM SET archive_command = 'true'`,
+    'SELECT pg_reload_conf()',
+    'CREATE DATABASE app OWNER app',
+  );
+  url = urlOf('app');
+  await migrate(url);
+  admin = await connect(superUrl());
+}, 60_000);
+
+afterAll(async () => {
+  await admin.end();
+  await server.stop();
+  await rm(folder, { recursive: true });
+});
+
+const superUrl = (): string => server.databaseUrl.replace(/[^/]+$/, 'app');
+
+function urlOf(role: string): string {
+  const own = new URL(superUrl());
+  own.username = role;
+  own.password = PASSWORD;
+  return own.href;
+}
+
+async function connect(to: string): Promise<Client> {
+  const client = new Client({ connectionString: to });
+  client.on('error', () => undefined);
+  await client.connect();
+  return client;
+}
+
+/** Runs statements as the superuser. */
+async function onServer(...statements: string[]): Promise<void> {
+  const client = await connect(server.databaseUrl);
+  for (const statement of statements) await client.query(statement);
+  await client.end();
+}
+
+/** Changes settings of the server until the end of the test. */
+async function set(settings: Readonly<Record<string, string>>): Promise<void> {
+  const change = (undo: boolean): Promise<void> =>
+    onServer(
+      ...Object.entries(settings).map(
+        ([name, value]) =>
+          `ALTER SYSTEM ${undo ? 'RESET' : 'SET'} ${name}${undo ? '' : ` = ${value}`}`,
+      ),
+      'SELECT pg_reload_conf()',
+    );
+  onTestFinished(() => change(true));
+  await change(false);
+}
+
+/** What a check finds. */
+async function findingsOf(
+  check: Check | string,
+  {
+    DATABASE_URL = url,
+    backup = null,
+    ...env
+  }: Readonly<Record<string, string>> & { backup?: string } = {},
+): Promise<readonly Finding[]> {
+  const one = typeof check === 'string' ? CHECKS.find(({ id }) => id === check) : check;
+  if (!one) throw new Error('there is no such check');
+  const [examined] = await examine([one], { env: { DATABASE_URL, APP_SECRET, ...env }, backup });
+  return examined?.findings ?? [];
+}
+
+const failing = (text: RegExp, remedy?: RegExp): unknown =>
+  expect.objectContaining({
+    level: 'fail',
+    text: expect.stringMatching(text),
+    remedy: expect.stringMatching(remedy ?? /\.$/),
+  });
+const warning = (text: RegExp): unknown =>
+  expect.objectContaining({
+    level: 'warn',
+    text: expect.stringMatching(text),
+    remedy: expect.any(String),
+  });
+const fine = (text: RegExp = /./): unknown => ({ level: 'ok', text: expect.stringMatching(text) });
+
+/** Waits until the check finds it: what Postgres counts may come a moment late. */
+const untilFound = (check: Check | string, wanted: unknown): Promise<boolean> =>
+  until(async () => {
+    const found = await findingsOf(check);
+    return found.some((one) => {
+      try {
+        expect(one).toEqual(wanted);
+        return true;
+      } catch {
+        return false;
+      }
+    });
+  });
+
+interface Said {
+  readonly code: number;
+  readonly text: string;
+}
+
+/** Runs the command of a production install. */
+function runDoctor(env: Readonly<Record<string, string>>, ...args: string[]): Promise<Said> {
+  return new Promise((done) => {
+    execFile(
+      join(ROOT, 'scripts/deploy/run'),
+      ['doctor', ...args],
+      { env: { PATH: process.env['PATH'], ...env } },
+      (error, stdout, stderr) =>
+        done({ code: error ? Number(error.code) : 0, text: `${stdout}${stderr}` }),
+    );
+  });
+}
+
+describe('the command', () => {
+  test('finds nothing wrong where nothing is, and exits 0', async () => {
+    await admin.query('SELECT pg_switch_wal()');
+    await untilFound('backup', fine(/archived/));
+    const worker = await holdSessionLock(url, WORKER_LOCK_CLASS);
+    onTestFinished(() => worker.close());
+    const { code, text } = await runDoctor({ DATABASE_URL: url, APP_SECRET }, '--json');
+    const { failed, checks } = JSON.parse(text) as { failed: boolean; checks: Examined[] };
+    expect({ code, failed }).toEqual({ code: 0, failed: false });
+    expect(checks.map(({ id }) => id)).toEqual(CHECKS.map(({ id }) => id));
+    // How much space this machine has is not ours to say.
+    const other = checks
+      .filter(({ id }) => id !== 'disk')
+      .flatMap(({ findings }) => findings.filter(({ level }) => level !== 'ok'));
+    expect(other).toEqual([
+      { level: 'unknown', text: expect.stringContaining('nothing is older than an hour') },
+    ]);
+  });
+
+  test('names what fails with its remedy, and exits 1', async () => {
+    const { code, text } = await runDoctor({
+      DATABASE_URL: url,
+      APP_SECRET: 'short',
+      PORT: 'none',
+      WORKER_CONCURENCY: '3',
+    });
+    expect(code).toBe(1);
+    expect(text).toMatch(/^fail +configuration +APP_SECRET must .*README/m);
+    expect(text).toMatch(/^fail +configuration +PORT must/m);
+    expect(text).toMatch(/^warn +configuration +WORKER_CONCURENCY .*Is WORKER_CONCURRENCY meant/m);
+    expect(text).toMatch(/^ok +database /m);
+    expect(text).not.toContain(PASSWORD);
+  });
+
+  test('still looks at the rest while the database is away', async () => {
+    const port = await findFreePort();
+    const env = { DATABASE_URL: `postgres://app:${PASSWORD}@127.0.0.1:${port}/app`, APP_SECRET };
+    const { code, text } = await runDoctor(env);
+    expect(code).toBe(1);
+    expect(text).toMatch(/^ok +configuration /m);
+    expect(text).toMatch(/^fail +database +database_unreachable: .*ApiUnavailable/m);
+    expect(text).toMatch(/^unknown +indexes +not looked at/m);
+    expect(text).not.toContain(PASSWORD);
+  });
+
+  test('refuses an option that it does not know', async () => {
+    expect(await runDoctor({}, '--repair')).toMatchObject({ code: 64 });
+  });
+});
+
+describe('a check', () => {
+  test('cannot write', async () => {
+    const writes = checkOfDatabase('writes', 'Doctor', async (ask) => {
+      await ask(`delete from team`);
+      return [ok('written')];
+    });
+    expect(await findingsOf(writes)).toEqual([warning(/read-only transaction/)]);
+  });
+
+  test('that waits for a lock, or for ever, stops no other', async () => {
+    const holder = await connect(superUrl());
+    onTestFinished(() => holder.end());
+    await holder.query('begin; lock table _prisma_migrations in access exclusive mode');
+    const hangs: Check = {
+      id: 'hangs',
+      section: 'Doctor',
+      needsDatabase: false,
+      run: () => new Promise(() => undefined),
+    };
+    const breaks: Check = { ...hangs, run: () => Promise.reject(new Error('out of order')) };
+    const migrations = CHECKS.find(({ id }) => id === 'migrations');
+    const indexes = CHECKS.find(({ id }) => id === 'indexes');
+    const examined = await examine(
+      [hangs, breaks, migrations, indexes].filter((one) => one !== undefined),
+      { env: { DATABASE_URL: url, APP_SECRET }, limitMs: 3_000 },
+    );
+    expect(examined.map(({ findings }) => findings)).toEqual([
+      [warning(/no answer in time/)],
+      [warning(/out of order/)],
+      [warning(/lock timeout/)],
+      [fine()],
+    ]);
+    expect(hasFailed(examined)).toBe(false);
+    expect(reportText(examined)).toMatch(/1 ok, 3 warn, 0 fail, 0 unknown$/);
+  });
+});
+
+describe('the database fails', () => {
+  test('with the reason of /readyz: a wrong password, one that refuses writes', async () => {
+    const wrong = new URL(url);
+    wrong.password = 'wrong';
+    expect(await findingsOf('database', { DATABASE_URL: wrong.href })).toEqual([
+      failing(/^database_login_refused/, /ApiUnavailable/),
+    ]);
+    expect(await findingsOf('database', { DATABASE_URL: 'http://a' })).toEqual([
+      failing(/DATABASE_URL is not valid/),
+    ]);
+    onTestFinished(() => onServer('ALTER DATABASE app RESET default_transaction_read_only'));
+    await onServer('ALTER DATABASE app SET default_transaction_read_only = on');
+    expect(await findingsOf('database')).toEqual([failing(/^database_read_only/)]);
+  });
+});
+
+describe('certificates', () => {
+  /** Lets Postgres serve a certificate for 127.0.0.1 that ends after these days. */
+  async function serveTls(days: number): Promise<string> {
+    const data = join(folder, 'postgres');
+    const [key, certificate] = [join(data, 'server.key'), join(data, 'server.crt')];
+    execFileSync(
+      'openssl',
+      [
+        ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'],
+        ...['-subj', '/CN=127.0.0.1', '-addext', 'subjectAltName=IP:127.0.0.1'],
+        ...['-days', String(days), '-keyout', key, '-out', certificate],
+      ],
+      { stdio: 'ignore' },
+    );
+    const { uid, gid } = statSync(data);
+    for (const file of [key, certificate]) chownSync(file, uid, gid);
+    chmodSync(key, 0o600);
+    const root = join(folder, `authority-${days}.crt`);
+    writeFileSync(root, readFileSync(certificate));
+    await set({ ssl: 'on' });
+    const secure = `${url}?sslmode=verify-full&sslrootcert=${root}`;
+    await until(async () => (await findingsOf('tls', { DATABASE_URL: secure }))[0]?.level === 'ok');
+    return secure;
+  }
+
+  test.each([
+    [1, failing(/127\.0\.0\.1:\d+ ends at/, /Renew/)],
+    [10, warning(/ends at/)],
+    [100, fine(/ends at/)],
+  ])('of Postgres: one that ends in %i days', async (days, wanted) => {
+    const secure = await serveTls(days);
+    expect(await findingsOf('database_certificate', { DATABASE_URL: secure })).toEqual([wanted]);
+    expect(await findingsOf('tls', { DATABASE_URL: secure })).toEqual([fine(/verified/)]);
+  });
+
+  test('of Postgres: one that is not trusted, and none', async () => {
+    await serveTls(100);
+    const other = join(folder, 'other.crt');
+    writeFileSync(other, GOOD);
+    const secure = `${url}?sslmode=verify-full&sslrootcert=${other}`;
+    expect(await findingsOf('database', { DATABASE_URL: secure })).toEqual([
+      failing(/^database_certificate/),
+    ]);
+    await set({ ssl: 'off' });
+    expect(
+      await until(async () => {
+        const [found] = await findingsOf('database_certificate', { DATABASE_URL: secure });
+        return found?.level === 'fail' && found;
+      }),
+    ).toEqual(failing(/does not speak TLS/, /ssl = on/));
+  });
+
+  test('of PUBLIC_URL: one that has ended, one that nobody trusts, and no answer', async () => {
+    const serve = async (cert: string): Promise<string> => {
+      const https = createServer({ key: KEY, cert }).listen(0, '127.0.0.1');
+      await once(https, 'listening');
+      onTestFinished(() => void https.close());
+      return `https://127.0.0.1:${(https.address() as AddressInfo).port}`;
+    };
+    const find = async (PUBLIC_URL: string) => findingsOf('public_certificate', { PUBLIC_URL });
+    expect(await find(await serve(EXPIRED))).toEqual([failing(/has ended/, /Renew/)]);
+    expect(await find(await serve(GOOD))).toEqual([failing(/not trusted here: [A-Z_]+$/)]);
+    const nowhere = `https://127.0.0.1:${await findFreePort()}`;
+    expect(await find(nowhere)).toEqual([warning(/cannot be reached/)]);
+    expect(await find('http://127.0.0.1')).toEqual([fine()]);
+  });
+
+  test('and TLS is missed only where others could listen', () => {
+    expect(findingOfTls('none', 'db.internal')).toEqual(warning(/not encrypted/));
+    expect(findingOfTls('unverified', 'db.internal')).toEqual(warning(/not verified/));
+    expect(findingOfTls('verified', 'db.internal')).toEqual(fine());
+    expect(findingOfTls('none', '127.0.0.1')).toEqual(fine());
+    expect(findingOfTls('none', '/var/run/postgresql')).toEqual(fine());
+  });
+});
+
+test('clocks fail when they are apart by more than the answer took', async () => {
+  expect(await findingsOf('clock')).toEqual([fine()]);
+  const at = 1_800_000_000_000;
+  expect(compareClocks({ before: at, at: at + 500, after: at + 900 })).toEqual([fine(/ 0 ms/)]);
+  expect(compareClocks({ before: at, at: at + 60_000, after: at + 900 })).toEqual([
+    failing(/59100 ms apart/, /chrony/),
+  ]);
+  expect(compareClocks({ before: at, at: at - 2_000, after: at + 900 })).toEqual([
+    warning(/2000 ms apart/),
+  ]);
+});
+
+test('the secret fails if it is not that of the database', async () => {
+  await requireAppSecretAt(url, { current: APP_SECRET, previous: null });
+  expect(await findingsOf('secret')).toEqual([fine()]);
+  const other = 'another secret, of 32 characters.';
+  const found = await findingsOf('secret', { APP_SECRET: other });
+  expect(found).toEqual([failing(/not the one of this database/)]);
+  expect(
+    await findingsOf('secret', { APP_SECRET: other, APP_SECRET_PREVIOUS: APP_SECRET }),
+  ).toEqual([fine()]);
+});
+
+describe('the role fails', () => {
+  test('with too few connections or a password that ends, not by what is only unwise', async () => {
+    expect(await findingsOf('role')).toEqual([fine()]);
+    onTestFinished(() => onServer(`ALTER ROLE app CONNECTION LIMIT -1 VALID UNTIL 'infinity'`));
+    const soon = new Date(Date.now() + 3_600_000).toISOString();
+    await onServer(`ALTER ROLE app CONNECTION LIMIT 8 VALID UNTIL '${soon}'`);
+    expect(await findingsOf('role')).toEqual([
+      failing(/app may have 8 connections, and one process opens 16/),
+      failing(/password of app ends in 0 days/),
+    ]);
+    expect(await findingsOf('role', { DATABASE_URL: superUrl() })).toEqual([
+      warning(/postgres is a superuser/),
+    ]);
+  });
+
+  test('that lacks what a process needs', async () => {
+    await onServer(`CREATE ROLE guest LOGIN PASSWORD '${PASSWORD}'`);
+    onTestFinished(() => onServer('DROP ROLE guest'));
+    const found = await findingsOf('role', { DATABASE_URL: urlOf('guest') });
+    expect(found).toEqual(
+      expect.arrayContaining([
+        warning(/guest may not migrate/),
+        failing(/may not use the schema graphile_worker/, /Grant/),
+        failing(/lacks INSERT on \d+ tables/, /Grant/),
+        failing(/lacks TRUNCATE on 10 tables/, /Grant/),
+      ]),
+    );
+    expect(await findingsOf('transactions', { DATABASE_URL: urlOf('guest') })).toEqual([
+      { level: 'unknown', text: expect.stringContaining('pg_monitor') },
+    ]);
+  });
+
+  test('whose statement_timeout is set, behind a pooler', async () => {
+    onTestFinished(() => onServer('ALTER ROLE app RESET statement_timeout'));
+    await onServer(`ALTER ROLE app SET statement_timeout = '10s'`);
+    expect(await findingsOf('role')).toEqual([warning(/statement_timeout = 10s/)]);
+    const pooled = await startOldPooler();
+    expect(await findingsOf('role', { DATABASE_URL: pooled })).toEqual([
+      failing(/statement_timeout = 10s/, /RESET/),
+    ]);
+    expect(await findingsOf('pooler')).toEqual([fine(/direct/)]);
+    expect(await findingsOf('pooler', { DATABASE_URL: pooled })).toEqual([
+      failing(/^pooler_without_prepared_statements/, /max_prepared_statements/),
+      warning(/only the API/),
+    ]);
+  });
+});
+
+/** PgBouncer that does not follow prepared statements, whatever its release. */
+async function startOldPooler(): Promise<string> {
+  const port = await findFreePort();
+  const { hostname, port: serverPort } = new URL(url);
+  const own = await mkdtemp(join(tmpdir(), 'doctor-pooler-'));
+  chmodSync(own, 0o755);
+  const file = join(own, 'pgbouncer.ini');
+  await writeFile(join(own, 'users'), `"app" "${PASSWORD}"\n`);
+  await writeFile(
+    file,
+    `[databases]
+app = host=${hostname} port=${serverPort}
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = ${port}
+unix_socket_dir =
+auth_type = plain
+auth_file = ${join(own, 'users')}
+pool_mode = transaction
+`,
+  );
+  const command = [
+    '--reuid=nobody',
+    '--clear-groups',
+    '--pdeathsig',
+    'KILL',
+    'pgbouncer',
+    '-q',
+    file,
+  ];
+  const pgbouncer = spawn('setpriv', command, { stdio: 'ignore' });
+  onTestFinished(async () => {
+    pgbouncer.kill('SIGKILL');
+    await rm(own, { recursive: true });
+  });
+  const pooled = `postgres://app:${PASSWORD}@127.0.0.1:${port}/app`;
+  await until(() =>
+    connect(pooled).then(
+      (client) => client.end().then(() => true),
+      () => false,
+    ),
+  );
+  return pooled;
+}
+
+test('connections fail when nearly all are taken', async () => {
+  expect(await findingsOf('connections')).toEqual([fine(/of 37 connections/)]);
+  const held = await Promise.all(Array.from({ length: 35 }, () => connect(superUrl())));
+  onTestFinished(async () => void (await Promise.all(held.map((one) => one.end()))));
+  expect(await findingsOf('connections', { DATABASE_URL: superUrl() })).toEqual([
+    failing(/3[5-7] of 37 connections/, /PgBouncer/),
+  ]);
+});
+
+describe('migrations fail', () => {
+  test('when there are none, or some are pending, changed or failed', async () => {
+    await onServer('CREATE DATABASE empty OWNER app');
+    onTestFinished(() => onServer('DROP DATABASE empty WITH (FORCE)'));
+    const DATABASE_URL = url.replace(/app$/, 'empty');
+    expect(await findingsOf('migrations', { DATABASE_URL })).toEqual([
+      failing(/no tables/, /run migrate/),
+    ]);
+    expect(await findingsOf('jobs', { DATABASE_URL })).toEqual([failing(/no tables for jobs/)]);
+    await migrate(DATABASE_URL);
+    expect(await findingsOf('migrations', { DATABASE_URL })).toEqual([fine(/all \d+/)]);
+    const client = await connect(DATABASE_URL);
+    await client.query(
+      `delete from _prisma_migrations where migration_name = '20261127000040_create_sandboxes';
+       update _prisma_migrations set checksum = 'another'
+         where migration_name = '20261127000020_give_events_a_place';
+       update _prisma_migrations set finished_at = null
+         where migration_name = '20261126000010_create_alert_subscriptions';
+       insert into _prisma_migrations (id, checksum, finished_at, migration_name)
+         values ('1', 'a', now(), '20990101000000_later')`,
+    );
+    await client.query('create table unfinished_distribution (a int)');
+    await client.end();
+    expect(await findingsOf('migrations', { DATABASE_URL })).toEqual([
+      failing(/create_alert_subscriptions has failed/, /prisma migrate resolve/),
+      failing(/give_events_a_place was changed/, /Restore/),
+      failing(/pending: 20261127000040_create_sandboxes$/, /run migrate/),
+      warning(/newer release has applied 20990101000000_later/),
+      failing(/not all tables are distributed/),
+    ]);
+  });
+});
+
+test('extensions fail when their files are missing', async () => {
+  expect(await findingsOf('extensions')).toEqual([fine(/plpgsql/)]);
+  // As after an upgrade of Postgres without the extension's package.
+  onTestFinished(async () => {
+    await admin.query(`update pg_extension set extname = 'plpgsql', extversion = '1.0'`);
+  });
+  await admin.query(`update pg_extension set extversion = '0.9'`);
+  expect(await findingsOf('extensions')).toEqual([warning(/plpgsql is 0\.9/)]);
+  await admin.query(`update pg_extension set extname = 'gone'`);
+  expect(await findingsOf('extensions')).toEqual([failing(/files of gone are missing/)]);
+});
+
+test('indexes fail when one is invalid', async () => {
+  expect(await findingsOf('indexes')).toEqual([fine()]);
+  onTestFinished(async () => void (await admin.query('drop table twice')));
+  await admin.query('create table twice as select 1 as a from generate_series(1, 2)');
+  await expect(admin.query('create unique index concurrently once on twice (a)')).rejects.toThrow(
+    /could not create unique index/,
+  );
+  expect(await findingsOf('indexes')).toEqual([
+    failing(/^once of twice is invalid/, /REINDEX INDEX CONCURRENTLY once"/),
+  ]);
+});
+
+test('transactions fail when one is open for long', async () => {
+  expect(await findingsOf('transactions')).toEqual([fine()]);
+  const idle = await connect(superUrl());
+  onTestFinished(() => idle.end());
+  await idle.query(`set application_name = 'psql'; begin; select 1`);
+  await untilFound(
+    openTransactions({ warnS: 1, failS: 2 }),
+    failing(/process \d+ \(psql\) is open for 2 s, idle in transaction/, /pg_terminate_backend/),
+  );
+});
+
+test('prepared transactions fail when nobody ends one', async () => {
+  const check = preparedTransactions({ warnS: 0, failS: 1 });
+  expect(await findingsOf(check)).toEqual([fine()]);
+  const client = await connect(superUrl());
+  await client.query(`begin; select pg_current_xact_id(); prepare transaction 'left'`);
+  await client.end();
+  onTestFinished(async () => void (await admin.query(`rollback prepared 'left'`)));
+  await untilFound(check, failing(/^'left' waits/, /ROLLBACK PREPARED 'left'/));
+});
+
+test('replication fails when writes wait for a standby that is not there', async () => {
+  expect(await findingsOf('replication')).toEqual([fine()]);
+  await set({ synchronous_standby_names: `'nobody'` });
+  await untilFound('replication', failing(/writes wait/, /Start a standby/));
+});
+
+test('slots fail when one that nobody reads keeps the log', async () => {
+  expect(await findingsOf('replication_slots')).toEqual([fine()]);
+  await admin.query(`select pg_create_physical_replication_slot('forgotten', true)`);
+  onTestFinished(
+    async () => void (await admin.query(`select pg_drop_replication_slot('forgotten')`)),
+  );
+  expect(await findingsOf('replication_slots')).toEqual([
+    warning(/the slot forgotten, which keeps/),
+  ]);
+  await admin.query('select pg_switch_wal()');
+  expect(await findingsOf(replicationSlots(1))).toEqual([
+    failing(/forgotten, which keeps [\d.]+ [kM]?B/, /pg_drop_replication_slot\('forgotten'\)/),
+  ]);
+});
+
+test('the wraparound fails when vacuum does not get on', async () => {
+  const old = await connect(superUrl());
+  onTestFinished(() => old.end());
+  await old.query('begin isolation level repeatable read; select pg_current_xact_id()');
+  await admin.query(
+    `do $$ begin for i in 1..310000 loop perform pg_current_xact_id(); commit; end loop; end $$`,
+  );
+  expect(await findingsOf('wraparound')).toEqual([
+    failing(/is 3\d{5} ago; autovacuum begins at 100000/, /VACUUM \(FREEZE\)/),
+  ]);
+}, 60_000);
+
+test('vacuum fails when it is off, and warns of dead rows', async () => {
+  expect(await findingsOf('vacuum')).toEqual([fine()]);
+  onTestFinished(async () => void (await admin.query('drop table dead')));
+  await admin.query(
+    `create table dead with (autovacuum_enabled = false)
+       as select 1 as a from generate_series(1, 20000);
+     delete from dead`,
+  );
+  await untilFound('vacuum', warning(/dead has 20000 dead rows/));
+  expect(await findingsOf('vacuum')).toContainEqual(failing(/off for dead/, /RESET/));
+  await set({ autovacuum: 'off' });
+  await untilFound('vacuum', failing(/^autovacuum is off$/));
+});
+
+test('jobs fail when one waits for long, and warn of those that nobody runs', async () => {
+  expect(await findingsOf('jobs')).toEqual([fine()]);
+  onTestFinished(async () => void (await admin.query('delete from graphile_worker._private_jobs')));
+  await admin.query(
+    `select graphile_worker.add_job('late', run_at := now() - interval '2 hours');
+     select graphile_worker.add_job('locked');
+     select graphile_worker.add_job('given_up', max_attempts := 1);
+     update graphile_worker._private_jobs j set locked_by = 'gone', locked_at = now()
+       from graphile_worker._private_tasks t where t.id = task_id and identifier = 'locked';
+     update graphile_worker._private_jobs j set attempts = 1
+       from graphile_worker._private_tasks t where t.id = task_id and identifier = 'given_up'`,
+  );
+  expect(await findingsOf('jobs')).toEqual([
+    failing(/^1 jobs late wait, the oldest for 2 h/, /Start workers/),
+    warning(/locked by the worker gone/),
+    warning(/1 jobs given_up have failed for the last time/),
+  ]);
+  expect(await findingsOf(jobPools({ warnS: 60, failS: 86_400 }))).toContainEqual(warning(/late/));
+});
+
+test('workers fail when none lives and a dead one has claims', async () => {
+  expect(await findingsOf('workers')).toEqual([warning(/none lives/)]);
+  onTestFinished(async () => void (await admin.query('delete from event_in_hand')));
+  await admin.query(
+    `begin;
+     set local session_replication_role = replica;
+     insert into event_in_hand (team_id, event_id, worker) values ('team_a', 'evt_a', 7);
+     commit`,
+  );
+  expect(await findingsOf('workers')).toEqual([
+    failing(/none lives, and 1 dead/, /Start a worker/),
+  ]);
+  const worker = await holdSessionLock(url, WORKER_LOCK_CLASS);
+  expect(await findingsOf('workers')).toEqual([warning(/^1 live, and 1 dead/)]);
+  await worker.close();
+});
+
+test('tables say what becomes of them', async () => {
+  expect(await findingsOf('tables')).toEqual([
+    fine(/^the largest: /),
+    { level: 'unknown', text: expect.stringContaining('nothing is older') },
+  ]);
+  onTestFinished(async () => void (await admin.query('truncate audit_log')));
+  await admin.query(
+    `begin;
+     set local session_replication_role = replica;
+     insert into audit_log (team_id, id, created_at, actor_kind, actor_id, action, request_id)
+       select 'team_a', 'aud_' || n, now() - n * interval '1 minute', 'user', 'a', 'b', 'c'
+       from generate_series(1, 14400) n;
+     commit`,
+  );
+  await untilFound('tables', fine(/^audit_log: 1440 rows a day, kept 400 days: .* in the end$/));
+  expect(await findingsOf('tables')).toContainEqual(fine(/^all: .* a disk of/));
+  const rate = { rows: 1000, bytes: 500_000, rowsPerDay: 100 };
+  expect(bytesInTheEnd({ table: 'unknown', keptDays: 30 }, rate)).toBe(1_500_000);
+});
+
+test('the disk fails when it is full', async (context) => {
+  const small = mountSmallDisk(160);
+  if (small === null) return context.skip('only root may mount a small disk to fill');
+  const full = await startEmbedded({ dataDir: small, settings: { fsync: 'off' } });
+  onTestFinished(async () => {
+    await full.stop();
+    execFileSync('umount', ['--lazy', small]);
+    rmdirSync(small);
+  });
+  expect(await findingsOf('disk', { DATABASE_URL: full.databaseUrl })).toEqual([
+    fine(/the database has/),
+    expect.objectContaining({ text: expect.stringMatching(/ of 168 MB are free/) }),
+  ]);
+  const makeRoom = fillDisk(small);
+  const found = await findingsOf('disk', { DATABASE_URL: full.databaseUrl });
+  makeRoom();
+  expect(found[0]).toEqual(failing(/^disk_full/, /replication slot/));
+});
+
+describe('the backup fails', () => {
+  test('when there is none, and when the newest is old', async () => {
+    const backups = join(folder, 'backups');
+    await mkdir(backups);
+    const find = async () =>
+      (await findingsOf('backup', { backup: backups })).filter(({ text }) => /backup/.test(text));
+    expect(await find()).toEqual([failing(/there is no backup/)]);
+    expect(await findingsOf('backup', { backup: '/nowhere' })).toContainEqual(
+      failing(/no backup in \/nowhere/),
+    );
+    await writeFile(join(backups, 'app.dump'), '');
+    expect(await find()).toEqual([fine(/is 0 s old|is 1 s old/)]);
+    const old = Date.now() / 1000 - 3 * 86_400;
+    await utimes(join(backups, 'app.dump'), old, old);
+    expect(await find()).toEqual([failing(/is 3 days old/, /make one now/)]);
+  });
+
+  test('when the archive refuses the log', async () => {
+    const refuse = `ALTER SYSTEM SET archive_command = 'false'`;
+    await onServer(refuse, 'SELECT pg_reload_conf()');
+    await until(async () => {
+      // A segment without anything new is not left.
+      await admin.query(`select pg_logical_emit_message(false, 'a', 'b'), pg_switch_wal()`);
+      const found = await findingsOf('backup');
+      return found.some(
+        ({ level, text }) => level === 'fail' && /archiving the WAL fails/.test(text),
+      );
+    });
+  });
+});
