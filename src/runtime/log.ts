@@ -1,11 +1,6 @@
 import { readFileSync } from 'node:fs';
 import pino, { type Logger, type LoggerOptions } from 'pino';
-
-/**
- * Log lines are written in batches of this size. One write per line or per few lines costs a
- * quarter of a list request.
- */
-const BATCH_BYTES = 32_768;
+import { openLogOutput, type LogOutput } from './log-output.ts';
 
 /** The release, so that lines of two releases side by side can be told apart. */
 const { version: RELEASE } = JSON.parse(
@@ -20,22 +15,24 @@ export interface ProcessLogger extends Logger {
   write(line: string): void;
 }
 
+/** The one output of the process: two would mix their lines. */
+let output: LogOutput | null = null;
+
+/** How many lines of this process were dropped because nobody reads its standard output. */
+export const countDroppedLines = (): number => output?.dropped() ?? 0;
+
 /**
  * Creates the logger of the process. It writes to standard output in batches, at least once a
  * second. Never pass keys, secrets, emails or bodies to it.
  */
 export function createLogger(level: string): ProcessLogger {
-  const destination = pino.destination({
-    fd: 1,
-    sync: false,
-    minLength: BATCH_BYTES,
-    maxWrite: 2 * BATCH_BYTES,
-    periodicFlush: 1000,
+  output ??= openLogOutput({
+    onRoom: (dropped) =>
+      logger.warn({ dropped }, 'nobody read the log for some time, and lines were dropped'),
   });
-  return Object.assign(pino(optionsOf(level), destination), {
-    flushNow: () => destination.flushSync(),
-    write: (line: string) => void destination.write(line),
-  });
+  const { write, flushNow } = output;
+  const logger = Object.assign(pino(optionsOf(level), { write }), { write, flushNow });
+  return logger;
 }
 
 /** Creates the logger of a thread. `write` passes each line to the process. */

@@ -1,8 +1,9 @@
 import { createServer, type Server } from 'node:http';
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { Mode } from '../core/sandbox.ts';
 import type { Database } from '../db/connections/database.ts';
 import type { Config } from './config.ts';
+import { createProcessRegistry } from './process-metrics.ts';
 import type { Readiness } from './readiness.ts';
 
 export interface Metrics {
@@ -19,8 +20,7 @@ export interface Metrics {
  * leave them out. It has no route: nobody tunes the service by them.
  */
 export function createMetrics({ pool, waiting }: Pick<Database, 'pool' | 'waiting'>): Metrics {
-  const registry = new Registry();
-  collectDefaultMetrics({ register: registry });
+  const registry = createProcessRegistry();
   const requests = new Histogram({
     name: 'api_request_duration_seconds',
     help: 'Requests under the base path, by route template and status; without sandboxes.',

@@ -1,7 +1,8 @@
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { Mode } from '../core/sandbox.ts';
 import type { Backlog, WaitingJobs } from '../delivery/backlog-store.ts';
 import type { Dispatcher } from '../delivery/dispatcher.ts';
+import { createProcessRegistry } from './process-metrics.ts';
 
 export interface WorkerMetrics {
   readonly registry: Registry;
@@ -17,8 +18,7 @@ export interface WorkerMetrics {
  * leave them out; their attempts are a metric of their own.
  */
 export function createWorkerMetrics(readBacklog: () => Promise<Backlog>): WorkerMetrics {
-  const registry = new Registry();
-  collectDefaultMetrics({ register: registry });
+  const registry = createProcessRegistry();
   const attempts = new Histogram({
     name: 'webhook_attempt_duration_seconds',
     help: 'Delivery attempts by the resulting status of the delivery: ok, retrying or gave_up.',

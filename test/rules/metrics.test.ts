@@ -31,6 +31,7 @@ test('of an API process', async () => {
   for (let times = 0; times < 43; times += 1) observeRequest('GET /me', 500, 1, 'test');
   for (const status of [200, 499, 422, 503, 500]) observeCall('v1.me.get', status, 0.5);
   expect(await readOurs(registry)).toEqual({
+    log_lines_dropped_total: 0,
     'database_pool_connections state=total': 11,
     'database_pool_connections state=idle': 7,
     'database_queue_length kind=statement': 2,
@@ -71,6 +72,7 @@ test('of a worker', async () => {
   const { webhook_oldest_due_seconds: age, ...others } = await readOurs(registry);
   expect(Math.round(age ?? 0)).toBe(23);
   expect(others).toEqual({
+    log_lines_dropped_total: 0,
     webhook_fan_out_lag_seconds: 13,
     webhook_endpoints_paused: 19,
     webhook_endpoints_at_limit: 1,
