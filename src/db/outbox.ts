@@ -73,7 +73,7 @@ export function record(tx: Tx, context: RecordContext, change: ChangeRecord): vo
   const audit = [teamId, at, newId('auditEntry'), ...who, shown];
   if (first) tx.send(RECORD_WITH_EVENT, [...audit, ...first]);
   else tx.send(RECORD, audit);
-  for (const event of others) tx.send(INSERT_EVENT, [teamId, at, ...event]);
+  for (const event of others) tx.send(INSERT_EVENT, [teamId, at, ...event, requestId]);
   for (const job of change.jobs ?? []) sendJob(tx, teamId, job);
   if (change.makesDeliveryDue) tx.wakeAfterCommit('deliveries');
   else if (first) tx.wakeAfterCommit('events');
@@ -89,15 +89,15 @@ const RECORD = statement('outbox.record', AUDIT, { because: 'pipelined' });
 const RECORD_WITH_EVENT = statement(
   'outbox.recordWithEvent',
   `with event as (
-     insert into event (team_id, created_at, id, type, data, traceparent)
-     values ($1, $2, $10, $11, $12, $13)
+     insert into event (team_id, created_at, id, type, data, traceparent, request_id)
+     values ($1, $2, $10, $11, $12, $13, $8)
    )
    ${AUDIT}`,
 );
 const INSERT_EVENT = statement(
   'outbox.insertEvent',
-  `insert into event (team_id, created_at, id, type, data, traceparent)
-   values ($1, $2, $3, $4, $5, $6)`,
+  `insert into event (team_id, created_at, id, type, data, traceparent, request_id)
+   values ($1, $2, $3, $4, $5, $6, $7)`,
   { because: 'pipelined' },
 );
 

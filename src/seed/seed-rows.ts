@@ -11,7 +11,10 @@ export type SeedRow<M extends Model, Left extends ColumnOf<M> = never> = Readonl
 export type SeedTeamRow = SeedRow<'Team', 'creation_hash' | 'erasing_since'>;
 export type SeedMember = SeedRow<'Member', 'language' | 'invited_at' | 'invitation_sent_at'>;
 export type SeedKey = SeedRow<'ApiKey', 'last_used_at'>;
-export type SeedEvent = SeedRow<'Event', 'kept_for_deliveries' | 'traceparent' | 'place'>;
+export type SeedEvent = SeedRow<
+  'Event',
+  'kept_for_deliveries' | 'traceparent' | 'place' | 'request_id'
+>;
 /** It was not changed since it was created. */
 export type SeedAssignment = SeedRow<'Assignment', 'updated_at'>;
 /** As if it were written by hand, not synchronized. */

@@ -708,6 +708,7 @@ describe('insertPing', () => {
     deliveryId: 'whd_new',
     at: AT,
     data: '{}',
+    requestId: 'req_new',
   };
   const insert = (tx: Tx) => endpoints.insertPing(tx, 'team_a', ping);
 

@@ -235,12 +235,12 @@ export async function testEndpoint(
   context: ChangeContext,
   { endpointId, eventType }: { readonly endpointId: string; readonly eventType: string },
 ): Promise<{ readonly id: string; readonly status: 'pending' }> {
-  const { teamId, at, privacy } = context;
+  const { teamId, at, privacy, requestId } = context;
   const type = rules.requireTestable(eventType);
   const data = testData(privacy, { teamId, endpointId, type });
   return db.transaction(async (tx) => {
     const deliveryId = newId('webhookDelivery');
-    const ping = { endpointId, eventId: newId('event'), deliveryId, at, data };
+    const ping = { endpointId, eventId: newId('event'), deliveryId, at, data, requestId };
     if (!(await store.insertPing(tx, teamId, ping))) throw notFound();
     record(tx, context, {
       audit: {

@@ -190,9 +190,10 @@ const HOLD = statement<{ readonly id: string }>(
 const INSERT_PING = statement(
   'webhooks.insertPing',
   `with ping as (
-     insert into event (team_id, id, type, data, created_at, fanned_out_at, traceparent)
+     insert into event
+       (team_id, id, type, data, created_at, fanned_out_at, traceparent, request_id)
      values (
-       $1, $3, 'ping', $7, $5, $5, $6
+       $1, $3, 'ping', $7, $5, $5, $6, $8
      )
    )
    insert into webhook_delivery
@@ -206,11 +207,19 @@ const INSERT_PING = statement(
 export async function insertPing(
   tx: Tx,
   teamId: string,
-  ping: { endpointId: string; eventId: string; deliveryId: string; at: Date; data: string },
+  ping: {
+    endpointId: string;
+    eventId: string;
+    deliveryId: string;
+    at: Date;
+    data: string;
+    requestId: string;
+  },
 ): Promise<boolean> {
-  const { endpointId, eventId, deliveryId, at, data } = ping;
+  const { endpointId, eventId, deliveryId, at, data, requestId } = ping;
   if ((await tx.query(HOLD, [teamId, endpointId])).length === 0) return false;
   const traceparent = tx.trace?.event('ping', eventId) ?? null;
-  tx.send(INSERT_PING, [teamId, endpointId, eventId, deliveryId, at, traceparent, data]);
+  const values = [teamId, endpointId, eventId, deliveryId, at, traceparent, data, requestId];
+  tx.send(INSERT_PING, values);
   return true;
 }
