@@ -3,7 +3,7 @@
 const { PORT = '3000', METRICS_PORT } = process.env;
 const addresses = [`http://127.0.0.1:${PORT}/healthz`];
 // A worker has no other port.
-if (METRICS_PORT) addresses.push(`http://127.0.0.1:${METRICS_PORT}/healthz`);
+if (METRICS_PORT) addresses.push(`http://127.0.0.1:${METRICS_PORT}/`);
 
 const answers = await Promise.all(
   addresses.map((address) =>

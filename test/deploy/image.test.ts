@@ -284,6 +284,15 @@ describe.skipIf(reason !== null)(`the image${because(reason)}`, { timeout: 600_0
       expect(state).toBe('0');
     });
 
+    test('announces the end of a version', async () => {
+      const dates = ['--deprecation', '2027-01-01', '--sunset', '2028-01-01'];
+      const said = await runOnce(
+        ['announce', '--version', 'v1', ...dates, '--dry-run'],
+        ['--env', 'SMTP_URL=smtp://127.0.0.1:1'],
+      );
+      expect(said).toMatch(/^\d+ mails to \d+ teams would be sent; 0 were sent before\.$/m);
+    });
+
     test('rotates the secret', async () => {
       const env = {
         APP_SECRET: `${TEST_APP_SECRET}, a new one`,

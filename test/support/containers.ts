@@ -69,14 +69,15 @@ export function podmanSettings(): { readonly CONTAINERS_CONF: string } {
   const file = join(hooks, 'containers.conf');
   writeFileSync(
     file,
-    `[engine]\nruntime = "runc"\nevents_logger = "file"\nhooks_dir = ["${hooks}"]\n`,
+    '[containers]\ndefault_ulimits = ["nofile=1024:4096", "nproc=4096:4096"]\n' +
+      `[engine]\nruntime = "runc"\nevents_logger = "file"\nhooks_dir = ["${hooks}"]\n`,
   );
   return { CONTAINERS_CONF: file };
 }
 
 /**
- * A hook that takes the limits of open files and processes out of a container. podman sets them as
- * high as root may, which a container of CI may not, and `kube play` has no option for them.
+ * A hook that takes the limits of open files and processes out of a container. `kube play` does not
+ * heed the default: it sets them as high as root may, which a container of CI may not.
  */
 const NO_LIMITS = {
   version: '1.0.0',
