@@ -50,7 +50,7 @@ function component(found: {
 }
 
 function npmPackages(): Component[] {
-  const files = globSync('{,**/}node_modules/{*,@*/*}/package.json', { cwd: root });
+  const files = globSync('**/node_modules/{*,@*/*}/package.json', { cwd: root });
   return files.toSorted().map((file) => {
     const { name, version, license } = readJson<{
       name: string;

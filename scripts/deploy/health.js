@@ -12,7 +12,7 @@ const reach = (host) => {
 };
 const addresses = [`http://${reach(HOST)}:${PORT}/healthz`];
 // A worker has no other port.
-if (METRICS_PORT) addresses.push(`http://${reach(METRICS_HOST)}:${METRICS_PORT}/healthz`);
+if (METRICS_PORT) addresses.push(`http://${reach(METRICS_HOST)}:${METRICS_PORT}/`);
 
 const answers = await Promise.all(
   addresses.map((address) =>

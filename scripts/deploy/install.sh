@@ -9,12 +9,12 @@
 set -eu
 
 npm ci
+# Node's licence, which has those of what it is built from. The next line removes its download.
+cp node_modules/node/node_modules/node-*/LICENSE node_modules/node/
 # Prisma's generator has done its work, and production brings its own Postgres.
 npm prune --omit=dev --omit=optional --ignore-scripts
 
 cd node_modules
-# Node's licence, which names those of what it is built from, before its download goes.
-cp node/node_modules/node-*/LICENSE node/
 # Declarations, source maps and texts: nothing reads them at run time. Licences stay.
 find . -type f \( -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' -o -name '*.map' \
   -o -name '*.md' -o -name '*.markdown' \) ! -iname 'licen[sc]e*' ! -iname 'notice*' -delete

@@ -25,6 +25,10 @@ const source = fileURLToPath(new URL('../../scripts/deploy', import.meta.url));
 const SERVICES = 'postgres pgbouncer migrate api1 api2 worker1 worker2 nginx prometheus'.split(' ');
 const reason = whyNot([...CONTAINER_TOOLS, 'podman-compose']);
 
+interface Inspected {
+  readonly Mounts: readonly { readonly Destination: string }[];
+}
+
 describe.skipIf(reason !== null)(`compose.yaml${because(reason)}`, { timeout: 600_000 }, () => {
   const project = `customer-api-test-${process.pid}`;
   let folder: string;
@@ -126,6 +130,20 @@ describe.skipIf(reason !== null)(`compose.yaml${because(reason)}`, { timeout: 60
       const mails = await podman('exec', container('worker1'), 'ls', '/mail');
       return mails.includes('.eml');
     });
+  });
+
+  test('gives our processes no right and nothing to write to', async () => {
+    for (const service of ['migrate', 'api1', 'api2', 'worker1', 'worker2']) {
+      const [inspected] = JSON.parse(await podman('inspect', container(service))) as [Inspected];
+      expect(inspected).toMatchObject({
+        EffectiveCaps: null,
+        Config: { User: '10001:10001' },
+        HostConfig: { ReadonlyRootfs: true, SecurityOpt: ['no-new-privileges'] },
+      });
+      // The mails of the worker, instead of a mail server.
+      const folders = inspected.Mounts.map(({ Destination }) => Destination);
+      expect(folders).toEqual(service.startsWith('worker') ? ['/mail'] : []);
+    }
   });
 
   test('is watched by Prometheus', async () => {

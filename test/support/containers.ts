@@ -2,7 +2,7 @@
 // Debian's packages. No registry of images is needed: `mmdebstrap` makes the base from Debian's
 // packages, as Debian's own image is made, and the build's base adds this Node and npm to it.
 import { copyFile, cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -63,14 +63,28 @@ export function podman(...args: string[]): Promise<string> {
 
 /** The environment of programs that run podman. */
 export function podmanSettings(): { readonly CONTAINERS_CONF: string } {
-  const file = join(tmpdir(), 'customer-api-containers.conf');
+  const hooks = join(tmpdir(), 'customer-api-hooks');
+  mkdirSync(hooks, { recursive: true });
+  writeFileSync(join(hooks, 'limits.json'), JSON.stringify(NO_LIMITS));
+  const file = join(hooks, 'containers.conf');
   writeFileSync(
     file,
     '[containers]\ndefault_ulimits = ["nofile=1024:4096", "nproc=4096:4096"]\n' +
-      '[engine]\nruntime = "runc"\nevents_logger = "file"\n',
+      `[engine]\nruntime = "runc"\nevents_logger = "file"\nhooks_dir = ["${hooks}"]\n`,
   );
   return { CONTAINERS_CONF: file };
 }
+
+/**
+ * A hook that takes the limits of open files and processes out of a container. `kube play` does not
+ * heed the default: it sets them as high as root may, which a container of CI may not.
+ */
+const NO_LIMITS = {
+  version: '1.0.0',
+  hook: { path: '/bin/sed', args: ['sed', String.raw`s/"rlimits":\[[^]]*\]/"rlimits":[]/`] },
+  when: { always: true },
+  stages: ['precreate'],
+};
 
 async function exists(image: string): Promise<boolean> {
   return podman('image', 'exists', image).then(
