@@ -7,7 +7,8 @@ import { run, whyNot } from '../support/debian.ts';
 import { findFreePort } from '../support/ports.ts';
 import { send } from '../support/processes.ts';
 
-const PROGRAMS = '/usr/lib/postgresql/15/bin';
+/** Where Debian has the programs of Postgres. */
+export const PROGRAMS = '/usr/lib/postgresql/15/bin';
 
 /** Why these tests must be skipped, or null. */
 export const whyNoPostgres = existsSync(`${PROGRAMS}/initdb`)
@@ -98,8 +99,8 @@ async function startNode(folder: string, name: string): Promise<Node> {
   };
 }
 
-/** Postgres refuses root. */
-function asPostgres(program: string, ...args: string[]): Promise<string> {
+/** Runs one of its programs. Postgres refuses root. */
+export function asPostgres(program: string, ...args: string[]): Promise<string> {
   const user = ['--reuid=postgres', '--regid=postgres', '--clear-groups'];
   return run('setpriv', [...user, `${PROGRAMS}/${program}`, ...args]);
 }

@@ -16,6 +16,7 @@ import { startPrometheus, untilFiring } from './prometheus.ts';
 import { ASSIGNMENT, createWorld, type Process, type World } from './world.ts';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
+const CONFIGURATION = fileURLToPath(new URL('../../scripts/deploy/prometheus', import.meta.url));
 const DASHBOARD = new URL('../../scripts/deploy/grafana/dashboard.json', import.meta.url);
 
 /** Holds a lock on a table while `work` runs. */
@@ -51,6 +52,8 @@ async function killAndWait(
 
 /** How each alert's cause comes about. Resolves when the alert fires. */
 const causes: Readonly<Record<string, (world: World, alert: string) => Promise<void>>> = {
+  // It has no cause.
+  Watchdog: async ({ prometheus }, alert) => untilFiring(prometheus, alert),
   ApiGone: async (world, alert) => killAndWait(world, alert, ['api', await world.startApi()]),
   ApiProcessDown: async (world, alert) =>
     killAndWait(world, alert, ['api', await world.startApi()]),
@@ -229,9 +232,19 @@ const causes: Readonly<Record<string, (world: World, alert: string) => Promise<v
 const reason = whyNot(['prometheus', 'promtool', 'haproxy']);
 
 describe.skipIf(reason !== null)(`the alerts${because(reason)}`, { timeout: 300_000 }, () => {
-  test('fire at their thresholds and not before', async () => {
-    const said = await run('promtool', ['test', 'rules', 'alerts.promtool.yml'], { cwd: here });
-    expect(said).toContain('SUCCESS');
+  test.for(['alerts', 'slo', 'slo-days', 'postgres'])(
+    'of %s.promtool.yml fire at their thresholds and not before',
+    async (name) => {
+      const said = await run('promtool', ['test', 'rules', `${name}.promtool.yml`], { cwd: here });
+      expect(said).toContain('SUCCESS');
+    },
+  );
+
+  test('are read from a valid configuration, with containers and with units', async () => {
+    for (const name of ['prometheus.yml', 'prometheus.units.yml'])
+      expect(await run('promtool', ['check', 'config', name], { cwd: CONFIGURATION })).toContain(
+        'SUCCESS',
+      );
   });
 
   test('are all provoked here', async (context) => {
@@ -275,6 +288,17 @@ describe.skipIf(reason !== null)(`the alerts${because(reason)}`, { timeout: 300_
     expect(await prometheus.count('webhook_endpoints_at_limit > 0')).toBe(1);
   });
 
+  test.concurrent('the budget of a promise burns while requests fail', async (context) => {
+    const { startApi, pool, prometheus, ask } = await createWorld(context, { rules: ['slo.yml'] });
+    await startApi();
+    for (let number = 0; number < 20; number += 1) await ask('GET', '/trainings');
+    const burning = 'ALERTS{alertname="ErrorBudgetBurnsFast", slo="availability"}';
+    expect(await prometheus.count(burning)).toBe(0);
+    await pool.query('alter table training rename to training_of_somebody_else');
+    await untilFiring(prometheus, 'ErrorBudgetBurnsFast', () => ask('GET', '/trainings'));
+    expect(await prometheus.count(burning)).toBe(1);
+  });
+
   test('stay silent while nothing is wrong', async (context) => {
     const { startApi, startWorker, prometheus, ask } = await createWorld(context);
     await startApi();
@@ -285,13 +309,14 @@ describe.skipIf(reason !== null)(`the alerts${because(reason)}`, { timeout: 300_
       await ask('GET', '/assignments');
       await delay(1_000);
     }
-    expect(await prometheus.firing()).toEqual([]);
+    expect(await prometheus.firing()).toEqual(['Watchdog']);
   });
 });
 
 describe.skipIf(reason !== null)(`the dashboard${because(reason)}`, { timeout: 300_000 }, () => {
   test('asks only for figures that processes serve', async (context) => {
-    const { startApi, startWorker, prometheus, ask } = await createWorld(context);
+    const rules = { rules: ['alerts.yml', 'slo.yml'] };
+    const { startApi, startWorker, prometheus, ask } = await createWorld(context, rules);
     await startApi();
     await startWorker({ SMTP_URL: `smtp://127.0.0.1:${await findFreePort()}` });
     const queries = await readQueries();

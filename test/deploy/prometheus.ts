@@ -11,7 +11,7 @@ import type { TestContext } from 'vitest';
 import { findFreePort } from '../support/ports.ts';
 import { until } from '../support/until.ts';
 
-const RULES = fileURLToPath(new URL('../../scripts/deploy/prometheus/alerts.yml', import.meta.url));
+const RULES = fileURLToPath(new URL('../../scripts/deploy/prometheus/', import.meta.url));
 const SECONDS_PER_MINUTE = 2;
 
 /** A running Prometheus. It stops with the test. */
@@ -27,14 +27,33 @@ export interface Prometheus {
 /** What a world needs of the test that it ends with. Tests that run at once have one each. */
 export type Ending = Pick<TestContext, 'onTestFinished'>;
 
+/** What Prometheus does besides scraping. */
+export interface PrometheusOptions {
+  /** The files of rules; by default the alerts. */
+  readonly rules?: readonly string[];
+  /** The port of an Alertmanager. */
+  readonly alertmanager?: number;
+}
+
 /** Starts Prometheus over these metrics ports, by job. */
 export async function startPrometheus(
   { onTestFinished }: Ending,
   jobs: Readonly<Record<string, readonly number[]>>,
+  { rules = ['alerts.yml'], alertmanager }: PrometheusOptions = {},
 ): Promise<Prometheus> {
   const folder = await mkdtemp(join(tmpdir(), 'prometheus-'));
-  await writeFile(join(folder, 'alerts.yml'), faster(await readFile(RULES, 'utf8')));
-  await writeFile(join(folder, 'prometheus.yml'), JSON.stringify(configuration(jobs)));
+  for (const file of rules)
+    await writeFile(join(folder, file), faster(await readFile(join(RULES, file), 'utf8')));
+  const settings = {
+    ...configuration(jobs),
+    rule_files: rules,
+    ...(alertmanager !== undefined && {
+      alerting: {
+        alertmanagers: [{ static_configs: [{ targets: [`127.0.0.1:${alertmanager}`] }] }],
+      },
+    }),
+  };
+  await writeFile(join(folder, 'prometheus.yml'), JSON.stringify(settings));
   const port = await findFreePort();
   const child = spawn(
     'prometheus',
@@ -107,10 +126,9 @@ export async function untilFiring(
 }
 
 /** YAML is a superset of JSON. */
-function configuration(jobs: Readonly<Record<string, readonly number[]>>): unknown {
+function configuration(jobs: Readonly<Record<string, readonly number[]>>): object {
   return {
     global: { scrape_interval: '1s', scrape_timeout: '1s', evaluation_interval: '1s' },
-    rule_files: ['alerts.yml'],
     scrape_configs: Object.entries(jobs).map(([job, ports]) => ({
       job_name: job,
       static_configs: [{ targets: ports.map((port) => `127.0.0.1:${port}`) }],
@@ -118,11 +136,13 @@ function configuration(jobs: Readonly<Record<string, readonly number[]>>): unkno
   };
 }
 
-/** Shortens the durations of the rules: `for: 5m`, `[15m]`, `[1h]`. */
+const MINUTES: Readonly<Record<string, number>> = { m: 1, h: 60, d: 1440 };
+
+/** Shortens the durations of the rules: `for: 5m`, `[15m]`, `[1h]`, `[3d]`. */
 function faster(rules: string): string {
   const seconds = (count: string, unit: string): string =>
-    `${Number(count) * (unit === 'h' ? 60 : 1) * SECONDS_PER_MINUTE}s`;
+    `${Number(count) * (MINUTES[unit] ?? 0) * SECONDS_PER_MINUTE}s`;
   return rules
     .replaceAll(/(for: )(\d+)([mh])$/gm, (_, start, count, unit) => start + seconds(count, unit))
-    .replaceAll(/\[(\d+)([mh])\]/g, (_, count, unit) => `[${seconds(count, unit)}]`);
+    .replaceAll(/\[(\d+)([mhd])\]/g, (_, count, unit) => `[${seconds(count, unit)}]`);
 }

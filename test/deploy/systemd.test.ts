@@ -1,5 +1,5 @@
 // The systemd units, as systemd itself reads them.
-import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -32,12 +32,27 @@ describe.skipIf(reason !== null)(`the systemd units${because(reason)}`, () => {
   test('have no fault', async () => {
     expect(units).toHaveLength(3);
     for (const unit of units) {
-      const instance = unit.replace('@.', '@3001.');
+      const instance = unit.replace('@.', '@3000.');
       if (instance !== unit) await cp(unit, instance);
       // It warns on standard error, and succeeds.
       const verify = ['-c', 'exec systemd-analyze verify --man=no "$1" 2>&1', 'sh', instance];
       expect(await run('sh', verify)).toBe('');
     }
+  });
+
+  test("take the runbook's drop-in for secrets in files", async () => {
+    const runbook = await readFile(join(root, 'scripts/deploy/README.md'), 'utf8');
+    const [, block = ''] = /```ini\n([^]*?)```/.exec(runbook) ?? [];
+    expect(block).toContain('LoadCredential=');
+    const unit = join(folder, 'team-customer-api@3000.service');
+    await cp(join(folder, 'team-customer-api@.service'), unit);
+    await mkdir(`${unit}.d`);
+    await writeFile(join(`${unit}.d`, 'secrets.conf'), block.replaceAll(/^ +/gm, ''));
+    const verify = ['-c', 'exec systemd-analyze verify --man=no "$1" 2>&1', 'sh', unit];
+    expect(await run('sh', verify)).toBe('');
+    const wrong = block.replace('LoadCredential', 'LoadCredentials');
+    await writeFile(join(`${unit}.d`, 'secrets.conf'), wrong.replaceAll(/^ +/gm, ''));
+    expect(await run('sh', verify)).toContain('LoadCredentials');
   });
 
   test('leave their process few rights', async () => {

@@ -9,7 +9,12 @@ import { startPostgresProxy } from '../support/postgres-proxy.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { makeSeed, makeTeam, memberId } from '../support/seed.ts';
 import { startHaproxy } from '../balancers/balancers.ts';
-import { startPrometheus, type Ending, type Prometheus } from './prometheus.ts';
+import {
+  startPrometheus,
+  type Ending,
+  type Prometheus,
+  type PrometheusOptions,
+} from './prometheus.ts';
 
 export type Process = Awaited<ReturnType<typeof startWorkerProcess>>;
 
@@ -39,8 +44,8 @@ export const ASSIGNMENT = {
   industry_id: 'ind_saas',
 };
 
-/** Creates a world, which ends with the test. */
-export async function createWorld(ending: Ending): Promise<World> {
+/** Creates a world, which ends with the test. `options`: those of its Prometheus. */
+export async function createWorld(ending: Ending, options: PrometheusOptions = {}): Promise<World> {
   const database = await createTestDatabase();
   const proxy = await startPostgresProxy(database.url);
   const receiver = await startReceiver();
@@ -49,11 +54,8 @@ export async function createWorld(ending: Ending): Promise<World> {
   const port = String(await findFreePort());
   const [api, worker] = [await findFreePort(), await findFreePort()];
   const balancer = await findFreePort();
-  const prometheus = await startPrometheus(ending, {
-    api: [api],
-    worker: [worker],
-    balancer: [balancer],
-  });
+  const jobs = { api: [api], worker: [worker], balancer: [balancer] };
+  const prometheus = await startPrometheus(ending, jobs, options);
   const processes: Process[] = [];
   ending.onTestFinished(async () => {
     await Promise.all(processes.map((one) => one.kill('SIGKILL')));

@@ -11,7 +11,9 @@ const read = (name: string): Promise<string> => readFile(new URL(name, folder), 
 
 describe('the runbook', () => {
   test('has a page for each alert, and no other', async () => {
-    const alerts = [...(await read('prometheus/alerts.yml')).matchAll(/- alert: (\w+)/g)];
+    const files = ['alerts.yml', 'slo.yml', 'postgres.yml'];
+    const rules = await Promise.all(files.map((file) => read(`prometheus/${file}`)));
+    const alerts = [...rules.join('\n').matchAll(/- alert: (\w+)/g)];
     const section = (await read('README.md')).split(/^## Alerts$/m)[1]?.split(/^## /m)[0] ?? '';
     const pages = [...section.matchAll(/^### (\w+)$/gm)];
     expect(alerts.length).toBeGreaterThan(10);
@@ -36,6 +38,28 @@ describe('the runbook', () => {
     const checks = CHECKS.map(({ id, section: heading }) => `${id}: ${heading}`);
     expect([...rows].map(([, id, heading]) => `${id}: ${heading}`)).toEqual(checks);
     expect(new Set(CHECKS.map(({ id }) => id)).size).toBe(CHECKS.length);
+  });
+
+  test('promises what the rules count', async () => {
+    const [slo, runbook] = await Promise.all([read('prometheus/slo.yml'), read('README.md')]);
+    const budgets = [...slo.matchAll(/slo: (\w+) \}\n +expr: vector\((.+)\)/g)];
+    expect(budgets.map(([, name]) => name)).toEqual(['availability', 'latency', 'webhooks']);
+    for (const [, name, budget] of budgets)
+      expect(runbook).toMatch(
+        new RegExp(`^\\| \`${name}\` +\\| ${100 - Number(budget) * 100} % of`, 'm'),
+      );
+  });
+
+  test('counts slow requests at a bound of the histogram', async () => {
+    const { registry } = createMetrics({
+      pool: new Pool(),
+      waiting: () => ({ statements: 0, slowStatements: 0, transactions: 0 }),
+    });
+    const found = registry.getSingleMetric('api_request_duration_seconds');
+    const { buckets } = found as unknown as { buckets: number[] };
+    const asked = [...(await read('prometheus/slo.yml')).matchAll(/bucket\{le="([\d.]+)"/g)];
+    expect(asked.length).toBeGreaterThan(5);
+    for (const [, le] of asked) expect(buckets).toContain(Number(le));
   });
 
   test('links only to pages that it has', async () => {
