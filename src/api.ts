@@ -40,6 +40,7 @@ export async function startApi(config: Config): Promise<Required<Part> & { port:
   });
   const requestLog = startRequestLog({
     db: db.forCaller({ share: null }),
+    sample: config.requestLogSample,
     onError: (error, leftOut) =>
       logger.warn({ err: error, leftOut }, 'could not write the request log yet'),
   });

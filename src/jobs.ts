@@ -126,7 +126,7 @@ function tasksOf({ config, db }: TaskOptions): TaskList {
     }),
     ...webhookTasks({ db, clock: systemClock, pauseAfterS: config.webhookPauseAfterS }),
     ...deliveryTasks(db, systemClock),
-    ...retentionTasks(db, systemClock),
+    ...retentionTasks(db, systemClock, { requestLogDays: config.requestLogDays }),
     ...teamTasks(db),
     ...sandboxTasks(db, systemClock),
   };

@@ -27,7 +27,7 @@ export interface World {
   /** Aborts when the time of the check is over. */
   readonly signal: AbortSignal;
   /** Runs `work` on a connection of its own, in a transaction that cannot write. */
-  inspect<T>(work: (ask: Ask) => Promise<T>): Promise<T>;
+  readonly inspect: <T>(work: (ask: Ask) => Promise<T>) => Promise<T>;
 }
 
 /** One check of the doctor. Checks know nothing of each other. */

@@ -1,6 +1,6 @@
 /** How large tables become, from how fast they grow and how long their rows are kept. */
 import { RETENTIONS } from '../features/retention/rules.ts';
-import { KEPT_DAYS } from '../features/requests/rules.ts';
+import { KEPT_DAYS_MAX } from '../features/requests/rules.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -10,12 +10,12 @@ const DAY_MS = 86_400_000;
  */
 export const BYTES_PER_ROW = {
   webhook_delivery: 1000,
-  webhook_attempt: 300,
-  event: 700,
-  audit_log: 950,
-  request_log: 413,
-  idempotency_record: 900,
-  api_key_usage: 250,
+  webhook_attempt: 175,
+  event: 860,
+  audit_log: 1040,
+  request_log: 415,
+  idempotency_record: 1150,
+  assignment: 650,
 } as const;
 
 /** A table whose rows are removed when they are old. */
@@ -27,7 +27,7 @@ export interface Growing {
 }
 
 /** Returns the tables with an end for their rows. Attempts go with their delivery. */
-export function growingTables(): readonly Growing[] {
+export function growingTables(requestLogDays = KEPT_DAYS_MAX): readonly Growing[] {
   const kept = RETENTIONS.map(({ table, keepMs, at, condition = 'true' }): Growing => ({
     table,
     keptDays: keepMs / DAY_MS,
@@ -37,7 +37,8 @@ export function growingTables(): readonly Growing[] {
   const first = kept.filter(
     ({ table }, place) => kept.findIndex((one) => one.table === table) === place,
   );
-  return [...first, { table: 'request_log', keptDays: KEPT_DAYS, written: null }];
+  // Its whole days, and the one that has begun.
+  return [...first, { table: 'request_log', keptDays: requestLogDays + 1, written: null }];
 }
 
 /** What a table has now. */

@@ -278,6 +278,8 @@ const environment = z
     API_KEY_RATE_LIMIT_PER_MIN: integer(1, 2_000_000_000).prefault('120'),
     // At least ten, because a request of the app may hold ten calls.
     PERSON_RATE_LIMIT_PER_MIN: integer(10, 2_000_000_000).prefault('300'),
+    REQUEST_LOG_SAMPLE: ratio.prefault('1'),
+    REQUEST_LOG_DAYS: integer(1, 7).prefault('7'),
     WEBHOOK_RETRY_DELAYS_S: integers(0, 31_536_000).prefault('60,300,1800,7200,21600,43200,86400'),
     WEBHOOK_TIMEOUT_MS: integer(1, 600_000).prefault('10000'),
     WEBHOOK_PAUSE_AFTER_S: integer(0, 315_360_000).prefault('259200'),
@@ -323,6 +325,8 @@ const environment = z
     trustProxy: env.TRUST_PROXY,
     apiKeyRateLimitPerMinute: env.API_KEY_RATE_LIMIT_PER_MIN,
     personRateLimitPerMinute: env.PERSON_RATE_LIMIT_PER_MIN,
+    requestLogSample: env.REQUEST_LOG_SAMPLE,
+    requestLogDays: env.REQUEST_LOG_DAYS,
     webhookRetryDelaysS: env.WEBHOOK_RETRY_DELAYS_S,
     webhookTimeoutMs: env.WEBHOOK_TIMEOUT_MS,
     webhookPauseAfterS: env.WEBHOOK_PAUSE_AFTER_S,

@@ -4,7 +4,12 @@ import { newRequestId } from '../../src/core/ids.ts';
 import type { Db } from '../../src/db/client.ts';
 import type { AnsweredCall } from '../../src/core/answered-call.ts';
 import { startRequestLog } from '../../src/features/requests/log.ts';
-import { slotOf, timeOfRequest } from '../../src/features/requests/rules.ts';
+import {
+  expiredSlots,
+  isLogged,
+  slotOf,
+  timeOfRequest,
+} from '../../src/features/requests/rules.ts';
 import { removeOldRequests } from '../../src/features/requests/service.ts';
 import { removeOld } from '../../src/features/retention/service.ts';
 import { createCall, startApiProcess, startTestApi, type TestApi } from '../support/api.ts';
@@ -263,6 +268,77 @@ describe('the log', () => {
     const left = rows.map(({ id }) => id);
     expect(left).not.toContain(expired);
     expect(left).toContain(kept);
+  });
+});
+
+test('with fewer days, those that are not kept go, and no others', async () => {
+  const now = new Date();
+  const insert = (daysAgo: number) => insertAt(new Date(now.getTime() - daysAgo * DAY_MS), '/few');
+  const kept = await insert(2);
+  for (const daysAgo of [3, 5]) await insert(daysAgo);
+  const clock = { now: () => now, override: () => now };
+  await removeOld(api.db, clock, { requestLogDays: 2 });
+  const { rows } = await api.db.pool.query(`select id from request_log where route = '/few'`);
+  expect(rows).toEqual([{ id: kept }]);
+  expect(new Set(expiredSlots(now, 1)).size).toBe(7);
+  expect(expiredSlots(now, 1)).not.toContain(slotOf(new Date(now.getTime() - DAY_MS)));
+  expect(expiredSlots(now, 1)).not.toContain(slotOf(new Date(now.getTime() + DAY_MS)));
+});
+
+describe('a sample of the calls', () => {
+  const failWith = (error: unknown): never => expect.fail(String(error));
+
+  test('has every error and the share of the others, whichever process decides', async () => {
+    const calls = Array.from({ length: 4_000 }, () => answered({ route: '/sampled' }));
+    const errors = [404, 429, 503].map((status) => answered({ route: '/sampled', status }));
+    const running = startRequestLog({ db: api.db, sample: 0.25, onError: failWith });
+    for (const each of [...calls, ...errors]) running.add(each);
+    await running.stop();
+    const { rows } = await api.db.pool.query<{ id: string; status: number }>(
+      `select id, status from request_log where route = '/sampled'`,
+    );
+    const fine = rows.filter(({ status }) => status < 400);
+    expect(rows.length - fine.length).toBe(3);
+    // Five times the deviation of chance.
+    expect(Math.abs(fine.length - 1_000)).toBeLessThan(140);
+    expect(fine.map(({ id }) => id).toSorted()).toEqual(
+      calls
+        .filter((call) => isLogged(call, 0.25))
+        .map(({ requestId }) => requestId)
+        .toSorted(),
+    );
+  });
+
+  const usageOf = async (): Promise<{ fine: number; refused: number }> => {
+    const { rows } = await api.db.pool.query(
+      `select coalesce(sum(count_2xx), 0)::int as fine,
+         coalesce(sum(count_4xx), 0)::int as refused
+       from api_key_usage
+       where team_id = 'team_c'`,
+    );
+    return rows[0];
+  };
+
+  test('changes no figure that customers see', async () => {
+    const sampled = await startApiProcess(api.databaseUrl, { REQUEST_LOG_SAMPLE: '0' });
+    const call = createCall(sampled.url);
+    const since = new Date();
+    const before = await usageOf();
+    const statuses = [];
+    for (const path of ['/me', '/me', '/me', '/trainings/none'])
+      statuses.push((await call(api.key('team_c'), 'GET', path)).status);
+    expect(statuses).toEqual([200, 200, 200, 404]);
+    await sampled.kill('SIGTERM');
+    const logged = await api.db.pool.query(
+      `select status from request_log where team_id = 'team_c' and created_at >= $1`,
+      [since],
+    );
+    expect(logged.rows).toEqual([{ status: 404 }]);
+    const after = await usageOf();
+    expect({ fine: after.fine - before.fine, refused: after.refused - before.refused }).toEqual({
+      fine: 3,
+      refused: 1,
+    });
   });
 });
 

@@ -30,7 +30,7 @@ beforeAll(async () => {
 
 const query = async (sql: string, values: unknown[] = []) =>
   (await api.db.pool.query(sql, values)).rows;
-const remove = (batch?: number) => removeOld(api.db, clock, batch);
+const remove = (batch?: number) => removeOld(api.db, clock, { batch });
 const exists = async (table: string, id: string) =>
   (await query(`select from ${table} where id = $1`, [id])).length > 0;
 

@@ -20,7 +20,7 @@ beforeAll(async () => {
 
 const query = async (sql: string, values: unknown[] = []) =>
   (await api.db.pool.query(sql, values)).rows;
-const remove = (batch?: number) => removeOld(api.db, clock, batch);
+const remove = (batch?: number) => removeOld(api.db, clock, { batch });
 const ago = (ms: number) => new Date(clock.now().getTime() - ms);
 
 interface Row {

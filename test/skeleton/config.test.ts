@@ -91,6 +91,8 @@ describe('the environment', () => {
       trustProxy: { kind: 'none' },
       apiKeyRateLimitPerMinute: 120,
       personRateLimitPerMinute: 300,
+      requestLogSample: 1,
+      requestLogDays: 7,
       webhookRetryDelaysS: [60, 300, 1800, 7200, 21_600, 43_200, 86_400],
       webhookTimeoutMs: 10_000,
       webhookPauseAfterS: 259_200,

@@ -118,13 +118,16 @@ async function findingsOf(
   check: Check | string,
   {
     DATABASE_URL = url,
-    backup = null,
+    backup,
     ...env
-  }: Readonly<Record<string, string>> & { backup?: string } = {},
+  }: Readonly<Record<string, string>> & { readonly backup?: string } = {},
 ): Promise<readonly Finding[]> {
   const one = typeof check === 'string' ? CHECKS.find(({ id }) => id === check) : check;
   if (!one) throw new Error('there is no such check');
-  const [examined] = await examine([one], { env: { DATABASE_URL, APP_SECRET, ...env }, backup });
+  const [examined] = await examine([one], {
+    env: { DATABASE_URL, APP_SECRET, ...env },
+    backup: backup ?? null,
+  });
   return examined?.findings ?? [];
 }
 
@@ -282,15 +285,12 @@ describe('certificates', () => {
   async function serveTls(days: number): Promise<string> {
     const data = join(folder, 'postgres');
     const [key, certificate] = [join(data, 'server.key'), join(data, 'server.crt')];
-    execFileSync(
-      'openssl',
-      [
-        ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'],
-        ...['-subj', '/CN=127.0.0.1', '-addext', 'subjectAltName=IP:127.0.0.1'],
-        ...['-days', String(days), '-keyout', key, '-out', certificate],
-      ],
-      { stdio: 'ignore' },
-    );
+    const request =
+      'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes ' +
+      `-subj /CN=127.0.0.1 -addext subjectAltName=IP:127.0.0.1 -days ${days}`;
+    execFileSync('openssl', [...request.split(' '), '-keyout', key, '-out', certificate], {
+      stdio: 'ignore',
+    });
     const { uid, gid } = statSync(data);
     for (const file of [key, certificate]) chownSync(file, uid, gid);
     chmodSync(key, 0o600);
@@ -699,13 +699,11 @@ describe('the backup fails', () => {
   test('when the archive refuses the log', async () => {
     const refuse = `ALTER SYSTEM SET archive_command = 'false'`;
     await onServer(refuse, 'SELECT pg_reload_conf()');
-    await until(async () => {
+    const found = await until(async () => {
       // A segment without anything new is not left.
       await admin.query(`select pg_logical_emit_message(false, 'a', 'b'), pg_switch_wal()`);
-      const found = await findingsOf('backup');
-      return found.some(
-        ({ level, text }) => level === 'fail' && /archiving the WAL fails/.test(text),
-      );
+      return (await findingsOf('backup')).find(({ level }) => level === 'fail');
     });
+    expect(found).toEqual(failing(/archiving the WAL fails, \d+ times/, /Read the log/));
   });
 });

@@ -836,7 +836,8 @@ export const de: Texts = {
     },
     title: 'Anfragen',
     intro:
-      'Was Ihre Programme mit ihren Schlüsseln angefragt haben, und was daraus wurde, 7 Tage lang.',
+      'Was Ihre Programme mit ihren Schlüsseln angefragt haben, und was daraus wurde, bis zu 7 ' +
+      'Tage lang. Alle Fehler stehen hier; von den anderen Anfragen können manche fehlen.',
     refresh: 'Erneut nachsehen',
     late: 'Eine Anfrage erscheint hier einige Sekunden nach ihrer Antwort.',
     empty: 'Noch keine Anfrage',
@@ -878,8 +879,8 @@ export const de: Texts = {
       'Was gesendet und geantwortet wurde, wird nie aufbewahrt, nur wo etwas daran falsch war.',
     missing: 'Diese Anfrage ist nicht im Protokoll',
     missingHint:
-      'Sie ist älter als 7 Tage, wurde nicht mit einem Schlüssel dieses Teams gestellt oder ' +
-      'ist gerade erst gestellt worden.',
+      'Sie ist älter als 7 Tage, wurde nicht mit einem Schlüssel dieses Teams gestellt, ist ' +
+      'gerade erst gestellt worden oder wurde ausgelassen, weil sie fehlerfrei war.',
     toList: 'Zu allen Anfragen',
     ofKey: 'Seine Anfragen',
   },

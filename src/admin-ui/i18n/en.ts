@@ -794,7 +794,9 @@ export const en = {
       unavailable: 'Busy at the moment',
     } satisfies Record<ProblemCode, string>,
     title: 'Requests',
-    intro: 'What your programs asked for with their keys, and what came of it, for 7 days.',
+    intro:
+      'What your programs asked for with their keys, and what came of it, for up to 7 days. All ' +
+      'errors are listed; of other requests, some may be left out.',
     refresh: 'Look again',
     late: 'A request appears here a few seconds after its response.',
     empty: 'No request yet',
@@ -835,7 +837,8 @@ export const en = {
     notKept: 'What was sent and answered is never kept, only where something was wrong with it.',
     missing: 'This request is not in the log',
     missingHint:
-      'It is older than 7 days, was not made with a key of this team, or was made just now.',
+      'It is older than 7 days, was not made with a key of this team, was made just now, or was ' +
+      'left out because nothing was wrong with it.',
     toList: 'To all requests',
     ofKey: 'Its requests',
   },

@@ -40,7 +40,7 @@ const OF_ALL_NODES = `select ${ROOT}, 0::float8 as rows,
   order by 3 desc`;
 
 /** Tables by size, and what becomes of those that grow with use. */
-export const tables = checkOfDatabase('tables', 'Sizing', async (ask) => {
+export const tables = checkOfDatabase('tables', 'Sizing', async (ask, { config }) => {
   const [known] = await ask<{ is_citus: boolean }>(
     `select exists (select from pg_extension where extname = 'citus') as is_citus`,
   );
@@ -50,13 +50,17 @@ export const tables = checkOfDatabase('tables', 'Sizing', async (ask) => {
   if (largest.length === 0) return [unknown('there are no tables yet')];
   const sizes = ok(`the largest: ${largest.join(', ')}`);
   if (isCitus) return [sizes, unknown('the growth, which on Citus each node knows of its rows')];
-  return [sizes, ...(await forecast(ask, all))];
+  return [sizes, ...(await forecast(ask, all, growingTables(config?.requestLogDays)))];
 });
 
-async function forecast(ask: Ask, all: readonly Table[]): Promise<Finding[]> {
+async function forecast(
+  ask: Ask,
+  all: readonly Table[],
+  growingOnes: readonly Growing[],
+): Promise<Finding[]> {
   const named = new Map(all.map((table) => [table.name, table]));
   const ends: { readonly finding: Finding; readonly now: number; readonly end: number }[] = [];
-  for (const growing of growingTables()) {
+  for (const growing of growingOnes) {
     const table = named.get(growing.table);
     const rowsPerDay = table && (await readRowsPerDay(ask, growing, table));
     if (!table || !rowsPerDay) continue;

@@ -5,6 +5,7 @@
 import type { AnsweredCall } from '../../core/answered-call.ts';
 import type { Db } from '../../db/client.ts';
 import {
+  isLogged,
   keptFaults,
   keptIgnored,
   shortenAddress,
@@ -25,6 +26,8 @@ export interface RequestLog {
 /** `onError` gets the error of a failed write, and is told how many calls were left out. */
 export interface RequestLogOptions {
   readonly db: Db;
+  /** The share of calls without an error that are logged, from 0 to 1; 1 by default. */
+  readonly sample?: number;
   readonly onError: (error: unknown, leftOut: number) => void;
 }
 
@@ -36,7 +39,7 @@ const BATCH = 20;
 const PARTS = 100;
 
 /** Starts the log. The caller must call `stop` before it closes the database. */
-export function startRequestLog({ db, onError }: RequestLogOptions): RequestLog {
+export function startRequestLog({ db, sample = 1, onError }: RequestLogOptions): RequestLog {
   let waiting: AnsweredCall[] = [];
   let leftOut = 0;
   let writing: Promise<void> | null = null;
@@ -63,6 +66,7 @@ export function startRequestLog({ db, onError }: RequestLogOptions): RequestLog 
 
   return {
     add: (call) => {
+      if (!isLogged(call, sample)) return;
       if (waiting.length < WAITING_MAX) waiting.push(call);
       else leftOut += 1;
     },

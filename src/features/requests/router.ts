@@ -13,13 +13,14 @@ export const requests = {
     summary: 'Get an earlier request',
     description:
       'What became of a request that this key made in the last seven days. It is shown a few ' +
-      'seconds after its response. Bodies and values are never kept. ' +
+      'seconds after its response. Requests that were refused or failed are all kept; of the ' +
+      'others, some may be left out. Bodies and values are never kept. ' +
       'This operation is an addition of this service to the specification of the API.',
     input: getInput,
     output: loggedRequest,
     outputName: 'LoggedRequest',
     errors: {
-      not_found: 'This key has made no such request in the last seven days.',
+      not_found: 'This key has made no such request in the last seven days, or it was not kept.',
     },
     example: {
       output: {

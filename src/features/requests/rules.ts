@@ -1,5 +1,6 @@
 /**
- * The request log: the calls of a team's API keys in the last seven days. What is decided here:
+ * The request log: the calls of a team's API keys in the last seven days at most. What is decided
+ * here:
  *  * A call is logged if its key is valid, whatever comes of it. Others belong to no team. Calls of
  *    the app are not logged; the audit log has its changes.
  *  * Nothing that was sent is kept: the route and not the path, no query, no body. Of `errors`, the
@@ -13,24 +14,46 @@
  *  * A key finds its own calls only, in the app an admin finds all. An older call, one of another
  *    team and one that is not written yet are `not_found` alike.
  *  * Days are kept in ten partitions in turn. Emptying the partition of eight days ago leaves the
- *    last seven days, today, and a day before and behind for clocks that differ.
+ *    last seven days, today, and a day before and behind for clocks that differ. With
+ *    `REQUEST_LOG_DAYS`, those of later days are emptied, too.
+ *  * With `REQUEST_LOG_SAMPLE`, only a share of the calls that were answered without an error is
+ *    logged. Which ones, their ids decide, so that all processes agree. Nothing counts the rows of
+ *    the log: the usage of keys, and the alerts made of it, come from counters of all calls
+ *    (`features/usage`). A call that is left out is `not_found`, like one of another team.
  */
 const DAY_MS = 86_400_000;
-export const KEPT_DAYS = 7;
-const KEEP_MS = KEPT_DAYS * DAY_MS;
+/** How many days are kept, and shown. */
+export const KEPT_DAYS_MAX = 7;
+const KEEP_MS = KEPT_DAYS_MAX * DAY_MS;
 
 /** How many partitions the days take in turn. */
 export const SLOTS = 10;
-const DAYS_AGO_EMPTIED = 8;
 
 /** Returns the partition of a call that came at this time. */
 export function slotOf(at: Date): number {
   return Math.floor(at.getTime() / DAY_MS) % SLOTS;
 }
 
-/** Returns the partition to empty now. */
-export function expiredSlot(now: Date): number {
-  return slotOf(new Date(now.getTime() - DAYS_AGO_EMPTIED * DAY_MS));
+/**
+ * Returns the partitions to empty now: those of the days that are not kept. More than one has rows
+ * after the number of days was made smaller.
+ */
+export function expiredSlots(now: Date, keptDays: number): readonly number[] {
+  const daysAgo = Array.from({ length: KEPT_DAYS_MAX + 1 - keptDays }, (_, n) => keptDays + 1 + n);
+  return daysAgo.map((days) => slotOf(new Date(now.getTime() - days * DAY_MS)));
+}
+
+/** The random end of a UUIDv7 has so many hex digits, and numbers so large. */
+const RANDOM_DIGITS = 12;
+const RANDOM_END = 16 ** RANDOM_DIGITS;
+
+/** Whether a call is logged. `share`: of the calls without an error, from 0 to 1. */
+export function isLogged(
+  { requestId, status }: { readonly requestId: string; readonly status: number },
+  share: number,
+): boolean {
+  if (status >= 400 || share >= 1) return true;
+  return Number.parseInt(requestId.slice(-RANDOM_DIGITS), 16) < share * RANDOM_END;
 }
 
 /** Calls before this moment are not shown. */

@@ -45,13 +45,18 @@ export function listRequests(
 }
 
 /**
- * Removes the calls that are too old, of all teams: it is the operator's job. Opens a transaction.
- * Fails if somebody reads them at the moment; the next run removes them.
+ * Removes the calls that are too old, of all teams: it is the operator's job. Opens a transaction
+ * for each day. Fails if somebody reads one at the moment; the next run removes it.
  */
-export async function removeOldRequests(db: Db, now: Date): Promise<void> {
-  const slot = rules.expiredSlot(now);
-  if (!(await store.hasRows(db, slot))) return;
-  await db.transaction((tx) => Promise.resolve(store.emptySlot(tx, slot)));
+export async function removeOldRequests(
+  db: Db,
+  now: Date,
+  keptDays = rules.KEPT_DAYS_MAX,
+): Promise<void> {
+  for (const slot of rules.expiredSlots(now, keptDays)) {
+    if (await store.hasRows(db, slot))
+      await db.transaction((tx) => Promise.resolve(store.emptySlot(tx, slot)));
+  }
 }
 
 /** Returns a call of the actor's own key; for an admin, of any key. Throws `not_found`. */

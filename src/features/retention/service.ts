@@ -6,16 +6,21 @@ import { BATCH_MAX, RETENTIONS } from './rules.ts';
 import * as store from './store.ts';
 import type { Batch } from './store.ts';
 
+/** `batch` is at most `BATCH_MAX`. `requestLogDays`: by default as many as are shown. */
+export interface RemovalOptions {
+  readonly batch?: number | undefined;
+  readonly requestLogDays?: number;
+}
+
 /**
  * Deletes old rows and returns how many, by kind. Deletes in small statements, each with a
- * transaction of its own, so that no lock is held for long. `batch` is at most `BATCH_MAX`. If a
- * kind fails, the others are deleted all the same, and then an error is thrown that names each kind
- * that failed.
+ * transaction of its own, so that no lock is held for long. If a kind fails, the others are deleted
+ * all the same, and then an error is thrown that names each kind that failed.
  */
 export async function removeOld(
   db: Db,
   clock: Clock,
-  batch = BATCH_MAX,
+  { batch = BATCH_MAX, requestLogDays }: RemovalOptions = {},
 ): Promise<Record<string, number>> {
   const now = clock.now();
   const removed: Record<string, number> = {};
@@ -28,7 +33,7 @@ export async function removeOld(
     }
   }
   try {
-    await removeOldRequests(db, now);
+    await removeOldRequests(db, now, requestLogDays);
   } catch (error) {
     failures.push(new Error(`requests: ${reasonOf(error)}`, { cause: error }));
   }

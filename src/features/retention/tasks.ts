@@ -1,16 +1,20 @@
 import type { CronItem, Task } from 'graphile-worker';
 import type { Clock } from '../../core/clock.ts';
 import type { Db } from '../../db/client.ts';
-import { removeOld } from './service.ts';
+import { removeOld, type RemovalOptions } from './service.ts';
 
 /** The job that deletes old rows. */
 export const REMOVE_OLD = 'remove_old';
 
 /** The feature's jobs. */
-export function retentionTasks(db: Db, clock: Clock): Record<string, Task> {
+export function retentionTasks(
+  db: Db,
+  clock: Clock,
+  options: Pick<RemovalOptions, 'requestLogDays'> = {},
+): Record<string, Task> {
   return {
     [REMOVE_OLD]: async () => {
-      await removeOld(db, clock);
+      await removeOld(db, clock, options);
     },
   };
 }

@@ -1,0 +1,120 @@
+// How many bytes a row has that the service writes, with its indexes. The doctor's forecast and the
+// runbook's section "Sizing" use these figures.
+import { readFile } from 'node:fs/promises';
+import type { Pool } from 'pg';
+import { beforeAll, expect, test } from 'vitest';
+import { BYTES_PER_ROW } from '../../src/doctor/sizing.ts';
+import { createCall, startApiProcess, startTestApi, startWorkerProcess } from '../support/api.ts';
+import { startReceiver } from '../support/receiver.ts';
+import { makeSeed, makeTeam } from '../support/seed.ts';
+import { until } from '../support/until.ts';
+
+const CALLS = Number(process.env['SIZING_CALLS'] ?? 2_000);
+const AT_ONCE = 8;
+const TABLES = Object.keys(BYTES_PER_ROW) as readonly (keyof typeof BYTES_PER_ROW)[];
+/** How far a figure may be from what is measured. Pages that are half full count for little. */
+const TOLERANCE = 0.2;
+
+const BODY = {
+  member_id: 'mem_a_member',
+  title: 'Practise objections',
+  situation_id: 'sit_cold',
+  personality_id: 'per_calm',
+  industry_id: 'ind_saas',
+};
+
+/** The bytes of each table, with its partitions. */
+async function sizesOf(pool: Pool): Promise<ReadonlyMap<string, number>> {
+  const { rows } = await pool.query<{ name: string; bytes: number }>(
+    `select case when c.relispartition then pg_partition_root(c.oid)::regclass
+         else c.oid::regclass end::text as name,
+       sum(pg_total_relation_size(c.oid))::float8 as bytes
+     from pg_class c
+     where c.relkind = 'r'
+     group by 1`,
+  );
+  return new Map(rows.map(({ name, bytes }) => [name, bytes]));
+}
+
+const counted: Record<string, number> = {};
+const measured: Record<string, number> = {};
+beforeAll(async () => {
+  const receiver = await startReceiver();
+  receiver.on('/fails', (response) => response.writeHead(500).end());
+  const endpoint = (id: string) => ({
+    id,
+    url: `${receiver.url}/${id === 'whe_2' ? 'fails' : 'works'}`,
+    events: ['assignment.created' as const],
+  });
+  const world = await startTestApi({
+    seed: makeSeed([makeTeam('a', { webhook_endpoints: ['whe_1', 'whe_2'].map(endpoint) })]),
+  });
+  const { db, databaseUrl } = world;
+  // An empty table has pages, too; the request log has those of ten partitions.
+  const empty = await sizesOf(db.pool);
+  const api = await startApiProcess(databaseUrl);
+  // Each delivery to the second endpoint fails once, and is then left alone for an hour.
+  const worker = await startWorkerProcess(databaseUrl, {
+    WEBHOOK_ALLOW_PRIVATE_TARGETS: '1',
+    WEBHOOK_RETRY_DELAYS_S: '3600',
+    WEBHOOK_MAX_IN_FLIGHT_PER_ENDPOINT: '100',
+  });
+  const call = createCall(api.url);
+  let next = 0;
+  const work = async (): Promise<void> => {
+    for (next += 1; next <= CALLS; next += 1) {
+      const { status } = await call(world.key('team_a'), 'POST', '/assignments', {
+        headers: { 'Idempotency-Key': `sizing-${next}` },
+        body: BODY,
+      });
+      if (status !== 201) throw new Error(`POST /assignments answered ${status}`);
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  await until(async () => {
+    const { rows } = await db.pool.query<{ done: boolean }>(
+      `select count(*) = 2 * count(distinct event_id) and count(*) >= ${2 * CALLS} as done
+       from webhook_delivery
+       where status <> 'pending'`,
+    );
+    return rows[0]?.done;
+  });
+  await worker.kill('SIGTERM');
+  await api.kill('SIGTERM');
+  // The pages of rows that were changed are used again, so they are no one's growth.
+  await db.pool.query('vacuum (analyze)');
+  const full = await sizesOf(db.pool);
+  for (const table of TABLES) {
+    const { rows } = await db.pool.query<{ count: number }>(
+      `select count(*)::int as count from ${table}`,
+    );
+    const count = rows[0]?.count ?? 0;
+    counted[table] = count;
+    measured[table] = ((full.get(table) ?? 0) - (empty.get(table) ?? 0)) / count;
+  }
+  console.log(
+    TABLES.map((table) => `${table} ${Math.round(measured[table] ?? 0)}`).join(', '),
+    'bytes a row',
+  );
+}, 240_000);
+
+test.each(TABLES)('a row of %s is as large as the forecast says', (table) => {
+  expect(counted[table]).toBeGreaterThan(CALLS * 0.9);
+  const bytes = BYTES_PER_ROW[table];
+  expect(measured[table]).toBeGreaterThan(bytes * (1 - TOLERANCE));
+  expect(measured[table]).toBeLessThan(bytes * (1 + TOLERANCE));
+});
+
+test('the runbook has the same figures', async () => {
+  const runbook = await readFile(
+    new URL('../../scripts/deploy/README.md', import.meta.url),
+    'utf8',
+  );
+  const section = runbook.split(/^## Sizing$/m)[1]?.split(/^## /m)[0] ?? '';
+  const rows = section.matchAll(/^\| `(\w+)` +\| ([\d,]+) +\|/gm);
+  const figures = [...rows].map(([, table, bytes = '']) => [
+    table,
+    Number(bytes.replaceAll(',', '')),
+  ]);
+  expect(Object.fromEntries(figures)).toEqual(BYTES_PER_ROW);
+});
