@@ -39,6 +39,12 @@ export interface PlatformActor {
   readonly id: string;
 }
 
+/** Jobs of this service that do what the host application could have done. */
+export const JOB_ACTORS = {
+  crmSync: { kind: 'platform', id: 'crm_sync' },
+  invitationExpiry: { kind: 'platform', id: 'invitation_expiry' },
+} as const satisfies Record<string, PlatformActor>;
+
 /** The service itself, for whoever has a link or because it is time. It calls no procedure. */
 export interface SystemActor {
   readonly kind: 'system';

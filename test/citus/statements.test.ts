@@ -86,6 +86,8 @@ const ALL_SHARDS = [
   'sandbox.listDue',
   'webhooks.findFailing',
   'retention.teams.counted',
+  'trace.countOlderEvents',
+  'trace.listTeams',
   ...RETENTIONS.map((kind) => `retention.teams.${kind}`),
   ...ENCRYPTED.map((column) => `rotation.read.${column}`),
 ];
@@ -151,6 +153,8 @@ const COORDINATOR = [
   'shards.list',
   'shards.ofTeams',
   'teamNodes.find',
+  'trace.begin',
+  'trace.listWorkersOfNodes',
   'transactions.begin',
   'transactions.commit',
   'wakeUps.notify',
@@ -271,7 +275,7 @@ function readPlan(plan: string): Kind {
 async function importStatements(): Promise<void> {
   const names = await readdir(join(root, 'src'), { recursive: true });
   for (const name of names.filter((file) =>
-    /^(db|delivery|features|http|seed)\/.*\.ts$/.test(file),
+    /^(db|delivery|features|http|seed|trace)\/.*\.ts$/.test(file),
   )) {
     if (name.startsWith('db/generated')) continue;
     const text = await readFile(join(root, 'src', name), 'utf8');

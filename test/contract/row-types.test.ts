@@ -41,6 +41,7 @@ const ONLY_ON_CITUS = new Set([
   'shards.list',
   'shards.ofTeams',
   'teamNodes.find',
+  'trace.listWorkersOfNodes',
 ]);
 
 let database: TestDatabase;

@@ -1,6 +1,6 @@
 // How Postgres runs a list: its plan, and how many rows it reads.
 import type { Client } from 'pg';
-import type { Db, Statement } from '../../src/db/client.ts';
+import { withFirst, type Db, type Statement } from '../../src/db/client.ts';
 
 /** A node of EXPLAIN (FORMAT JSON). */
 export interface PlanNode {
@@ -28,7 +28,7 @@ async function capture(
     return Promise.resolve([]);
   };
   // Some stores read the row that is not there.
-  await list({ query } as unknown as Db).catch(() => undefined);
+  await list(withFirst(query as Db['query']) as Db).catch(() => undefined);
   return sent ?? Promise.reject(new Error('the list sent no statement'));
 }
 

@@ -1,3 +1,4 @@
+import { JOB_ACTORS } from '../../core/actor.ts';
 import type { Language } from '../../core/language.ts';
 import type { Clock } from '../../core/clock.ts';
 import { newId, newRequestId } from '../../core/ids.ts';
@@ -262,7 +263,7 @@ function endExpired(
   invitation: { teamId: string; memberId: string; sentBefore: Date; at: Date },
 ): Promise<boolean> {
   const { teamId, memberId, sentBefore, at } = invitation;
-  const actor = { kind: 'platform', id: 'invitation_expiry' } as const;
+  const actor = JOB_ACTORS.invitationExpiry;
   return db.transaction(async (tx) => {
     lockTeam(tx, teamId);
     const [context, target] = await Promise.all([

@@ -1,3 +1,4 @@
+import { JOB_ACTORS } from '../../../core/actor.ts';
 import type { Clock } from '../../../core/clock.ts';
 import { newRequestId } from '../../../core/ids.ts';
 import { privacyOf } from '../../../core/privacy.ts';
@@ -45,7 +46,7 @@ function recordFailure(
 ): void {
   const context = {
     teamId,
-    actor: { kind: 'platform', id: 'crm_sync' },
+    actor: JOB_ACTORS.crmSync,
     // The event has no personal data.
     privacy: privacyOf({ memberDetailEnabled: false, leaderboardEnabled: false }),
     requestId: newRequestId(),

@@ -1,0 +1,51 @@
+// `npm run trace -- ID [--team TEAM_ID] [--json]` says where a webhook is, and why it waits: by the
+// id of a request, an event, a delivery, a webhook endpoint or a team. It reads only. Exit code 1:
+// it could not ask; 2: nothing has this id.
+import '../src/runtime/node-version.ts';
+import { parseArgs } from 'node:util';
+import { openDatabase } from '../src/db/connections/database.ts';
+import { findUrlFault } from '../src/db/database-url.ts';
+import { messageOf } from '../src/runtime/process.ts';
+import { trace } from '../src/trace/service.ts';
+import { traceResult } from '../src/trace/schema.ts';
+import { formatTrace } from '../src/trace/text.ts';
+
+const USAGE = 'Usage: npm run trace -- ID [--team TEAM_ID] [--json]';
+/** Of a terminal that does not tell its own, and of a file. */
+const WIDTH = 100;
+const NOTHING_FOUND = 2;
+
+try {
+  const wanted = readArguments();
+  const db = openDatabase({ url: readUrl(), poolMax: 1, onError: () => undefined });
+  try {
+    const result = await trace(db, { ...wanted, now: new Date() });
+    process.stdout.write(
+      wanted.json
+        ? `${JSON.stringify(traceResult.parse(result), null, 2)}\n`
+        : formatTrace(result, process.stdout.columns ?? WIDTH),
+    );
+    if (!result.found) process.exitCode = NOTHING_FOUND;
+  } finally {
+    await db.close();
+  }
+} catch (error) {
+  console.error(messageOf(error));
+  process.exitCode = 1;
+}
+
+function readArguments(): { id: string; teamId: string | null; json: boolean } {
+  const options = { team: { type: 'string' }, json: { type: 'boolean' } } as const;
+  const { values, positionals } = parseArgs({ options, allowPositionals: true });
+  const [id = '', ...more] = positionals;
+  if (id.trim() === '' || more.length > 0) throw new Error(USAGE);
+  return { id, teamId: values.team ?? null, json: values.json ?? false };
+}
+
+/** Only DATABASE_URL is read: who looks at a delivery need not know the service's secrets. */
+function readUrl(): string {
+  const url = process.env['DATABASE_URL'] ?? '';
+  const fault = findUrlFault(url);
+  if (fault !== null) throw new Error(`DATABASE_URL ${fault}`);
+  return url;
+}

@@ -1,0 +1,172 @@
+/**
+ * Finds what has an id, of whichever team. All ids of teams' rows follow the team in their keys, so
+ * each page of teams is one lookup of a primary key for each of its teams. Rejected: indexes by the
+ * id alone, which every write would pay for and only this command would read.
+ */
+import { statement, type Db } from '../db/client.ts';
+import { listed, type RowOf } from '../db/rows.ts';
+
+const REQUEST = [
+  'team_id',
+  'id',
+  'created_at',
+  'key_id',
+  'method',
+  'route',
+  'status',
+  'duration_ms',
+  'error_code',
+] as const;
+export const AUDIT = [
+  'team_id',
+  'id',
+  'created_at',
+  'actor_kind',
+  'actor_id',
+  'action',
+  'target_id',
+  'request_id',
+] as const;
+export const EVENT = [
+  'team_id',
+  'id',
+  'type',
+  'created_at',
+  'request_id',
+  'fanned_out_at',
+] as const;
+export const DELIVERY = [
+  'team_id',
+  'id',
+  'endpoint_id',
+  'event_id',
+  'event_type',
+  'status',
+  'attempt',
+  'created_at',
+  'next_try_at',
+  'last_attempt_at',
+  'response_code',
+  'response_ms',
+  'error',
+  'urgent',
+  'claimed_by',
+] as const;
+
+/** A line of the request log, without the caller's network. */
+export type RequestRow = RowOf<'RequestLog', (typeof REQUEST)[number]>;
+/** An audit entry without its details, which may be personal. */
+export type AuditRow = RowOf<'AuditLog', (typeof AUDIT)[number]>;
+/** An event without its data. */
+export type EventRow = RowOf<'Event', (typeof EVENT)[number]> & { readonly has_place: boolean };
+/** A delivery without what the receiver answered. */
+export type DeliveryRow = RowOf<'WebhookDelivery', (typeof DELIVERY)[number]>;
+/** A team, and what it is recognized by elsewhere. */
+export type IdRow = Pick<RowOf<'Event'>, 'team_id' | 'id'>;
+
+const LIST_TEAMS = statement<{ readonly id: string }>(
+  'trace.listTeams',
+  'select id from team where id > $1 order by id limit $2',
+  { because: 'no client' },
+);
+
+/** Returns the ids of up to `limit` teams after this one, sandboxes among them. */
+export async function listTeams(db: Db, after: string, limit: number): Promise<string[]> {
+  return (await db.query(LIST_TEAMS, [after, limit])).map(({ id }) => id);
+}
+
+// Each is planned with its teams: how many they are decides how they are looked up.
+const PLANNED = { isSearch: true } as const;
+
+const FIND_REQUESTS = statement<RequestRow>(
+  'trace.findRequests',
+  `select ${listed(REQUEST)}
+   from request_log
+   where team_id = any ($1::text[]) and slot = $2 and id = $3
+   limit 10`,
+  PLANNED,
+);
+
+/** The line of the request log that has this id, which lies in this partition. */
+export function findRequests(
+  db: Db,
+  teamIds: readonly string[],
+  { id, slot }: { readonly id: string; readonly slot: number },
+): Promise<RequestRow[]> {
+  return db.query(FIND_REQUESTS, [teamIds, slot, id]);
+}
+
+/** A range of time, both ends included. */
+export interface Window {
+  readonly from: Date;
+  readonly to: Date;
+}
+
+const FIND_AUDIT = statement<AuditRow>(
+  'trace.findAudit',
+  `select ${listed(AUDIT)}
+   from audit_log
+   where team_id = any ($1::text[])
+     and created_at between $2 and $3
+     and request_id = $4
+   order by created_at, id
+   limit $5`,
+  PLANNED,
+);
+
+/** The audit entries of a request, oldest first. It reads all entries of the window. */
+export function findAudit(
+  db: Db,
+  teamIds: readonly string[],
+  {
+    requestId,
+    window,
+    limit,
+  }: { readonly requestId: string; readonly window: Window; readonly limit: number },
+): Promise<AuditRow[]> {
+  return db.query(FIND_AUDIT, [teamIds, window.from, window.to, requestId, limit]);
+}
+
+const FIND_EVENTS = statement<EventRow>(
+  'trace.findEvents',
+  `select ${listed(EVENT)}, place is not null as has_place
+   from event
+   where team_id = any ($1::text[]) and id = $2
+   limit 10`,
+  PLANNED,
+);
+
+/** The events with this id. Seed files may give several teams the same one. */
+export function findEvents(db: Db, teamIds: readonly string[], id: string): Promise<EventRow[]> {
+  return db.query(FIND_EVENTS, [teamIds, id]);
+}
+
+const FIND_DELIVERIES = statement<DeliveryRow>(
+  'trace.findDeliveries',
+  `select ${listed(DELIVERY)}
+   from webhook_delivery
+   where team_id = any ($1::text[]) and id = $2
+   limit 10`,
+  PLANNED,
+);
+
+export function findDeliveries(
+  db: Db,
+  teamIds: readonly string[],
+  id: string,
+): Promise<DeliveryRow[]> {
+  return db.query(FIND_DELIVERIES, [teamIds, id]);
+}
+
+const FIND_ENDPOINTS = statement<IdRow>(
+  'trace.findEndpoints',
+  `select team_id, id
+   from webhook_endpoint
+   where team_id = any ($1::text[]) and id = $2
+   limit 10`,
+  PLANNED,
+);
+
+export function findEndpoints(db: Db, teamIds: readonly string[], id: string): Promise<IdRow[]> {
+  return db.query(FIND_ENDPOINTS, [teamIds, id]);
+}

@@ -1,0 +1,150 @@
+/** The shape of what `trace --json` prints. */
+import { z } from 'zod';
+
+/** Why something waits, or what became of it. The codes are for programs, the texts for people. */
+export const REASON_CODES = [
+  // What became of the id.
+  'not_found',
+  'request_refused',
+  'request_read',
+  'request_wrote_nothing',
+  'request_raised_no_event',
+  'request_not_logged',
+  'by_the_app',
+  'by_the_platform',
+  'by_a_simulation',
+  'by_a_job',
+  'by_the_service',
+  'linked_by_time',
+  'cut',
+  // What an event waits for.
+  'fan_out_waits',
+  'place_waits',
+  'no_subscriber',
+  'endpoint_not_active_then',
+  'deliveries_gone',
+  // What a delivery waits for.
+  'delivered',
+  'gave_up',
+  'endpoint_deleted',
+  'endpoint_disabled',
+  'endpoint_disabled_failures',
+  'next_attempt',
+  'claimed',
+  'claimed_by_dead_worker',
+  'endpoint_at_limit',
+  'behind_others',
+  'due_now',
+  'not_claimed',
+  'attempt_requested',
+  // What is in the way of many.
+  'no_worker',
+  'row_locked',
+  'receivers_fail',
+  'team_suspended',
+  'team_ended',
+  'team_erased',
+] as const;
+
+const id = z.string();
+const time = z.iso.datetime({ offset: true });
+const count = z.int().min(0);
+
+const reason = z.strictObject({ code: z.enum(REASON_CODES), text: z.string() });
+
+const request = z.strictObject({
+  id,
+  team_id: id,
+  at: time,
+  key_id: id,
+  method: z.string(),
+  route: z.string(),
+  status: z.int(),
+  error_code: z.string().nullable(),
+  duration_ms: z.int(),
+});
+
+const auditEntry = z.strictObject({
+  id,
+  team_id: id,
+  at: time,
+  actor_kind: z.string(),
+  actor_id: id,
+  action: z.string(),
+  target_id: id.nullable(),
+  request_id: id,
+});
+
+const event = z.strictObject({
+  id,
+  team_id: id,
+  type: z.string(),
+  at: time,
+  request_id: id.nullable(),
+  fanned_out_at: time.nullable(),
+  has_place: z.boolean(),
+  why: z.array(reason),
+});
+
+const attempt = z.strictObject({
+  attempt: count,
+  at: time,
+  response_code: z.int().nullable(),
+  response_ms: z.int().nullable(),
+  error: z.string().nullable(),
+});
+
+const delivery = z.strictObject({
+  id,
+  team_id: id,
+  event_id: id,
+  event_type: z.string(),
+  endpoint_id: id,
+  status: z.string(),
+  at: time,
+  attempts_made: count,
+  next_attempt_at: time.nullable(),
+  worker: z.int().nullable(),
+  attempts: z.array(attempt),
+  why: z.array(reason),
+});
+
+const endpoint = z.strictObject({
+  id,
+  team_id: id,
+  host: z.string(),
+  status: z.string(),
+  events: z.array(z.string()),
+  failing_since: time.nullable(),
+  last_success_at: time.nullable(),
+  waiting: z.strictObject({ requested: count, first: count, retries: count, is_cut: z.boolean() }),
+  oldest_due_at: time.nullable(),
+  in_hand: z.array(z.strictObject({ worker: z.int(), count })),
+  why: z.array(reason),
+});
+
+const team = z.strictObject({
+  id,
+  status: z.string(),
+  is_sandbox: z.boolean(),
+  why: z.array(reason),
+});
+
+export const traceResult = z.strictObject({
+  id,
+  asked_at: time,
+  found: z.boolean(),
+  notes: z.array(reason),
+  requests: z.array(request),
+  audit: z.array(auditEntry),
+  events: z.array(event),
+  deliveries: z.array(delivery),
+  endpoints: z.array(endpoint),
+  teams: z.array(team),
+  /** The numbers of the workers that are alive. */
+  workers: z.array(z.int()),
+});
+
+export type TraceResult = z.output<typeof traceResult>;
+export type Reason = z.output<typeof reason>;
+export type Attempt = z.output<typeof attempt>;

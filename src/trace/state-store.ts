@@ -1,0 +1,367 @@
+/** What is known of a team's events and deliveries, and of what they wait for. Reads only. */
+import { WORKER_LOCK_CLASS } from '../delivery/claim-store.ts';
+import { statement, type Db, type Tx } from '../db/client.ts';
+import { listed, type RowOf } from '../db/rows.ts';
+import {
+  AUDIT,
+  DELIVERY,
+  EVENT,
+  type AuditRow,
+  type DeliveryRow,
+  type EventRow,
+} from './find-store.ts';
+
+const BEGIN = statement(
+  'trace.begin',
+  `select set_config('application_name', 'team-customer-api trace', true),
+     set_config('default_transaction_read_only', 'on', true),
+     set_config('transaction_read_only', 'on', true),
+     set_config('statement_timeout', $1, true)`,
+);
+
+/**
+ * Lets the transaction read only, and limits the time of its statements. The settings end with it:
+ * behind a pooler, others use the session.
+ */
+export function readOnly(tx: Tx, statementTimeoutMs: number): void {
+  tx.send(BEGIN, [String(statementTimeoutMs)]);
+}
+
+const IS_WORKER = `locktype = 'advisory'
+     and classid = ${WORKER_LOCK_CLASS}
+     and objsubid = 2
+     and database = (select oid from pg_database where datname = current_database())`;
+
+const LIST_WORKERS_OF_NODES = statement<{ readonly number: number }>(
+  'trace.listWorkersOfNodes',
+  `select distinct json_array_elements_text(result::json)::int as number
+   from run_command_on_all_nodes(
+     $$select coalesce(json_agg(objid), '[]') from pg_locks where ${IS_WORKER}$$
+   )
+   where success
+   order by number`,
+);
+
+/** Returns the numbers of the workers that are alive, on a distributed database. */
+export async function listWorkersOfNodes(db: Db): Promise<number[]> {
+  return (await db.query(LIST_WORKERS_OF_NODES, [])).map(({ number }) => number);
+}
+
+const FIND_TEAM = statement<TeamRow>(
+  'trace.findTeam',
+  `select t.id, t.status, t.plan, t.erasing_since, s.receivers_fail_until, s.speed
+   from team t
+   left join sandbox s on s.team_id = t.id
+   where t.id = $1`,
+);
+
+/** A team, and what its sandbox plays, if it is one. */
+export type TeamRow = RowOf<'Team', 'id' | 'status' | 'plan' | 'erasing_since'> & {
+  readonly receivers_fail_until: string | null;
+  readonly speed: number | null;
+};
+
+export function findTeam(db: Db, teamId: string): Promise<TeamRow | null> {
+  return db.queryFirst(FIND_TEAM, [teamId]);
+}
+
+// An event has the time of its audit entry, so it is found without an index by request.
+const LIST_EVENTS_AT = statement<EventRow>(
+  'trace.listEventsAt',
+  `select ${listed(EVENT)}, place is not null as has_place
+   from event
+   where team_id = $1
+     and created_at = $2
+     and coalesce(request_id, $3) = $3
+   order by id
+   limit $4`,
+);
+
+/** Of which request events are to be found, and when it made its change. */
+export interface Made {
+  readonly requestId: string;
+  readonly at: string;
+}
+
+/** The events that a request has raised at this time; with them those of an unknown request. */
+export function listEventsAt(
+  db: Db,
+  teamId: string,
+  { requestId, at }: Made,
+  limit: number,
+): Promise<EventRow[]> {
+  return db.query(LIST_EVENTS_AT, [teamId, at, requestId, limit]);
+}
+
+const LIST_AUDIT_AT = statement<AuditRow>(
+  'trace.listAuditAt',
+  `select ${listed(AUDIT)}
+   from audit_log
+   where team_id = $1
+     and created_at = $2
+     and request_id = coalesce($3, request_id)
+   order by id
+   limit $4`,
+);
+
+/** The audit entries of a request at this time; of an unknown request, all of this time. */
+export function listAuditAt(
+  db: Db,
+  teamId: string,
+  { requestId, at }: { readonly requestId: string | null; readonly at: Date },
+  limit: number,
+): Promise<AuditRow[]> {
+  return db.query(LIST_AUDIT_AT, [teamId, at, requestId, limit]);
+}
+
+const LIST_DELIVERIES = statement<DeliveryRow>(
+  'trace.listDeliveries',
+  `select ${listed(DELIVERY)}
+   from webhook_delivery
+   where team_id = $1 and event_id = $2
+   order by id
+   limit $3`,
+  { because: 'no client' },
+);
+
+/** The deliveries of an event. */
+export function listDeliveries(
+  db: Db,
+  teamId: string,
+  eventId: string,
+  limit: number,
+): Promise<DeliveryRow[]> {
+  return db.query(LIST_DELIVERIES, [teamId, eventId, limit]);
+}
+
+const ATTEMPT = ['delivery_id', 'attempt', 'ended_at', 'response_code', 'response_ms', 'error'];
+
+/** A failed attempt. */
+export type AttemptRow = RowOf<
+  'WebhookAttempt',
+  'delivery_id' | 'attempt' | 'ended_at' | 'response_code' | 'response_ms' | 'error'
+>;
+
+const LIST_ATTEMPTS = statement<AttemptRow>(
+  'trace.listAttempts',
+  `select ${listed(ATTEMPT)}
+   from webhook_attempt
+   where team_id = $1 and delivery_id = any ($2)
+   order by delivery_id, attempt`,
+  { because: 'no client' },
+);
+
+/** The failed attempts of deliveries that are kept: the last ten of each. */
+export function listAttempts(
+  db: Db,
+  teamId: string,
+  deliveryIds: readonly string[],
+): Promise<AttemptRow[]> {
+  return db.query(LIST_ATTEMPTS, [teamId, deliveryIds]);
+}
+
+const COUNT_MAX = 1_000;
+
+/** SQL: a way to wait, and the order of the index that holds only what waits like this. */
+interface Waits {
+  readonly condition: string;
+  readonly order: string;
+}
+const WAITS = {
+  requested: { condition: 'urgent and claimed_by is null', order: 'id' },
+  pending: { condition: `waits_as = 'pending'`, order: 'id' },
+  retrying: { condition: `waits_as = 'retrying'`, order: 'due_at' },
+} as const satisfies Record<string, Waits>;
+
+// Without the order, the planner may look for few among all deliveries of the endpoint.
+const firstText = ({ condition, order }: Waits, columns: string, limit: number): string => `(
+         select ${columns}
+         from webhook_delivery
+         where team_id = w.team_id and endpoint_id = w.id and ${condition}
+         order by ${order}
+         limit ${limit}
+       )`;
+const countText = (waits: Waits): string => `(
+       select count(*)::int
+       from ${firstText(waits, '', COUNT_MAX + 1)} counted
+     )`;
+
+/** A webhook endpoint and what waits for it, each count up to `COUNT_MAX` and one. */
+export type EndpointRow = RowOf<
+  'WebhookEndpoint',
+  | 'team_id'
+  | 'id'
+  | 'url'
+  | 'events'
+  | 'status'
+  | 'created_at'
+  | 'activated_at'
+  | 'failing_since'
+  | 'last_success_at'
+> & {
+  readonly requested: number;
+  readonly pending: number;
+  readonly retrying: number;
+  readonly oldest_due_at: string | null;
+};
+
+/** Whether a count of waiting deliveries has stopped before its end. */
+export function isCut(count: number): boolean {
+  return count > COUNT_MAX;
+}
+
+const LIST_ENDPOINTS = statement<EndpointRow>(
+  'trace.listEndpoints',
+  `select w.team_id, w.id, w.url, w.events, w.status, w.created_at, w.activated_at,
+     w.failing_since, w.last_success_at,
+     ${countText(WAITS.requested)} as requested,
+     ${countText(WAITS.pending)} as pending,
+     ${countText(WAITS.retrying)} as retrying,
+     least(
+       ${firstText(WAITS.pending, 'due_at', 1)},
+       ${firstText(WAITS.retrying, 'due_at', 1)}
+     ) as oldest_due_at
+   from webhook_endpoint w
+   where w.team_id = $1
+   order by w.created_at, w.id
+   limit $2`,
+);
+
+/** The team's webhook endpoints, oldest first. */
+export function listEndpoints(db: Db, teamId: string, limit: number): Promise<EndpointRow[]> {
+  return db.query(LIST_ENDPOINTS, [teamId, limit]);
+}
+
+const LIST_FAILED = statement<DeliveryRow>(
+  'trace.listFailed',
+  `select ${listed(DELIVERY, 'd.')}
+   from webhook_endpoint w
+   cross join lateral (
+     select ${listed(DELIVERY)}
+     from webhook_delivery
+     where team_id = $1 and endpoint_id = w.id and has_failed
+     order by created_at desc, id desc
+     limit $3
+   ) d
+   where w.team_id = $1 and w.id = coalesce($2, w.id)
+   order by d.created_at desc, d.id desc
+   limit $3`,
+);
+
+/** The newest deliveries whose last attempt failed. `endpointId` null: to any endpoint. */
+export function listFailed(
+  db: Db,
+  teamId: string,
+  endpointId: string | null,
+  limit: number,
+): Promise<DeliveryRow[]> {
+  return db.query(LIST_FAILED, [teamId, endpointId, limit]);
+}
+
+const COUNT_IN_HAND = statement<InHandRow>(
+  'trace.countInHand',
+  `select held.endpoint_id, held.worker, count(*)::int as count
+   from (
+     select id, endpoint_id, coalesce(held_by, 0) as worker
+     from webhook_delivery
+     where team_id = $1 and held_by = any ($2::int[])
+     union
+     select d.id, d.endpoint_id, h.worker
+     from event_in_hand h
+     join webhook_delivery d on d.team_id = h.team_id and d.event_id = h.event_id
+     where h.team_id = $1 and d.claimed_by = h.worker
+   ) held
+   group by held.endpoint_id, held.worker
+   order by held.endpoint_id, held.worker`,
+);
+
+/** How many deliveries of an endpoint a worker has in hand. */
+export interface InHandRow {
+  readonly endpoint_id: string;
+  readonly worker: number;
+  readonly count: number;
+}
+
+/** What these workers have in hand of the team's deliveries: some thousands each at most. */
+export function countInHand(
+  db: Db,
+  teamId: string,
+  workers: readonly number[],
+): Promise<InHandRow[]> {
+  return db.query(COUNT_IN_HAND, [teamId, workers]);
+}
+
+const PAUSES_READ = 500;
+
+const FIND_PAUSE = statement<PauseRow>(
+  'trace.findPause',
+  `select actor_kind, actor_id, created_at, request_id
+   from (
+     select actor_kind, actor_id, created_at, request_id, action, details
+     from audit_log
+     where team_id = $1 and target_id = $2
+     order by created_at desc, id desc
+     limit ${PAUSES_READ}
+   ) entry
+   where action = 'webhook_endpoint.paused'
+     or action = 'webhook_endpoint.updated' and details ->> 'status' = 'disabled'
+   order by created_at desc
+   limit 1`,
+);
+
+/** Who has paused an endpoint, and when. */
+export type PauseRow = RowOf<'AuditLog', 'actor_kind' | 'actor_id' | 'created_at' | 'request_id'>;
+
+/** The last pause of an endpoint among its newest audit entries. */
+export function findPause(db: Db, teamId: string, endpointId: string): Promise<PauseRow | null> {
+  return db.queryFirst(FIND_PAUSE, [teamId, endpointId]);
+}
+
+const COUNT_OLDER_EVENTS = statement<{ readonly count: number }>(
+  'trace.countOlderEvents',
+  `select count(*)::int as count
+   from (
+     select
+     from event
+     where fanned_out_at is null and created_at < $1
+     limit ${COUNT_MAX + 1}
+   ) older`,
+);
+
+/** How many events of all teams wait for their fan-out and are older, up to `COUNT_MAX` and one. */
+export async function countOlderEvents(db: Db, at: string): Promise<number> {
+  return (await db.queryFirst(COUNT_OLDER_EVENTS, [at]))?.count ?? 0;
+}
+
+/** A session whose transaction has locked a row. */
+export interface LockRow {
+  readonly id: string;
+  readonly pid: number;
+  readonly application_name: string;
+  readonly xact_start: string | null;
+}
+
+const lockersText = (table: string): string => `
+   select r.id, a.pid, a.application_name, a.xact_start
+   from ${table} r
+   join pg_locks l on l.locktype = 'transactionid' and l.granted and l.transactionid = r.xmax
+   join pg_stat_activity a on a.pid = l.pid
+   where r.team_id = $1 and r.id = any ($2::text[])`;
+
+// A row that a transaction has locked or changed names it, and each transaction holds the lock of
+// its own number. A row that several have locked together names none of them.
+const FIND_LOCKERS = {
+  event: statement<LockRow>('trace.findLockersOfEvents', lockersText('event')),
+  delivery: statement<LockRow>('trace.findLockersOfDeliveries', lockersText('webhook_delivery')),
+  endpoint: statement<LockRow>('trace.findLockersOfEndpoints', lockersText('webhook_endpoint')),
+};
+
+/** Who holds locks on these rows. On one Postgres only: a distributed table hides them. */
+export function findLockers(
+  db: Db,
+  what: keyof typeof FIND_LOCKERS,
+  teamId: string,
+  ids: readonly string[],
+): Promise<LockRow[]> {
+  return db.query(FIND_LOCKERS[what], [teamId, ids]);
+}

@@ -1,0 +1,86 @@
+/** Rows as they are shown. */
+import type { AuditRow, DeliveryRow, EventRow, RequestRow } from './find-store.ts';
+import { pausedReason, type Scene } from './reasons.ts';
+import type { Attempt, Reason, TraceResult } from './schema.ts';
+import { isCut, type AttemptRow, type EndpointRow } from './state-store.ts';
+
+type Shown<Name extends keyof TraceResult> = TraceResult[Name] extends readonly (infer One)[]
+  ? One
+  : never;
+
+export function toRequest({ created_at: at, ...row }: RequestRow): Shown<'requests'> {
+  return { ...row, at };
+}
+
+export function toAuditEntry({ created_at: at, ...row }: AuditRow): Shown<'audit'> {
+  return { ...row, at };
+}
+
+export function toEvent({ created_at: at, ...row }: EventRow, why: Reason[]): Shown<'events'> {
+  return { ...row, at, why };
+}
+
+export function toDelivery(
+  row: DeliveryRow,
+  { attempts, why }: { readonly attempts: readonly AttemptRow[]; readonly why: Reason[] },
+): Shown<'deliveries'> {
+  return {
+    id: row.id,
+    team_id: row.team_id,
+    event_id: row.event_id,
+    event_type: row.event_type,
+    endpoint_id: row.endpoint_id,
+    status: row.status,
+    at: row.created_at,
+    attempts_made: row.attempt,
+    next_attempt_at: row.next_try_at,
+    worker: row.claimed_by,
+    attempts: attemptsOf(row, attempts),
+    why,
+  };
+}
+
+/** The failed attempts that are kept, and the last one, which only the delivery has if it is ok. */
+function attemptsOf(row: DeliveryRow, kept: readonly AttemptRow[]): Attempt[] {
+  const attempts = kept.map(({ delivery_id: _delivery, ended_at: at, ...attempt }) => ({
+    ...attempt,
+    at,
+  }));
+  const { attempt, last_attempt_at: at, response_code, response_ms, error } = row;
+  if (at === null || attempts.some((one) => one.attempt === attempt)) return attempts;
+  return [...attempts, { attempt, at, response_code, response_ms, error }];
+}
+
+export function toEndpoint(scene: Scene, row: EndpointRow): Shown<'endpoints'> {
+  const { id, team_id, status, events, failing_since, last_success_at, oldest_due_at } = row;
+  const counts = [row.requested, row.pending, row.retrying];
+  const [requested = 0, first = 0, retries = 0] = counts.map((count) =>
+    isCut(count) ? count - 1 : count,
+  );
+  const lock = scene.locks.get(id);
+  return {
+    id,
+    team_id,
+    host: URL.parse(row.url)?.host ?? '',
+    status,
+    events: [...events],
+    failing_since,
+    last_success_at,
+    waiting: { requested, first, retries, is_cut: counts.some(isCut) },
+    oldest_due_at,
+    in_hand: scene.inHand
+      .filter((held) => held.endpoint_id === id)
+      .map(({ worker, count }) => ({ worker, count })),
+    why: [
+      ...(status === 'active' ? [] : [pausedReason(scene, row)]),
+      ...(lock
+        ? [
+            {
+              code: 'row_locked' as const,
+              text: `The session ${lock.pid} has locked the endpoint.`,
+            },
+          ]
+        : []),
+    ],
+  };
+}
