@@ -1,5 +1,6 @@
 import { alerts } from '../features/alerts/router.ts';
 import { analytics } from '../features/analytics/router.ts';
+import { platformApiKeys } from '../features/api-keys/platform-router.ts';
 import { apiKeys } from '../features/api-keys/router.ts';
 import { assignments } from '../features/assignments/router.ts';
 import { auditLog } from '../features/audit-log/router.ts';
@@ -12,6 +13,7 @@ import { crm } from '../features/crm/router.ts';
 import { platformEvaluations } from '../features/evaluations/platform-router.ts';
 import { events } from '../features/events/router.ts';
 import { evaluations } from '../features/evaluations/router.ts';
+import { platformHandovers } from '../features/handovers/platform-router.ts';
 import { handovers } from '../features/handovers/router.ts';
 import { adminMembers, invitations } from '../features/members/admin-router.ts';
 import { me } from '../features/me/router.ts';
@@ -71,6 +73,8 @@ export const admin = router({
 export const platform = router({
   teams: { ...teamLifecycle, ...platformSandbox },
   members: platformMembers,
+  apiKeys: platformApiKeys,
+  handovers: platformHandovers,
   trainings: platformTrainings,
   evaluations: platformEvaluations,
   cases: platformCases,

@@ -44,6 +44,14 @@ test.each(['api', 'worker'] as const)(
   },
 );
 
+test.each([
+  ['operator', 'team', 'suspend', 'team_x'],
+  ['team', 'suspend', 'team_x'],
+])('starts the commands of operators: %s %s', async (...args) => {
+  const expected = ['scripts/operator.ts', 'team', 'suspend', 'team_x'];
+  expect(await argumentsOfRun(...args)).toEqual(expected);
+});
+
 test('refuses an unknown command', async () => {
   await expect(argumentsOfRun('unknown')).rejects.toMatchObject({ code: 64 });
 });

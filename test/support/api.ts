@@ -232,6 +232,8 @@ export interface RunningProcess {
   readonly pid: number;
   /** Returns what it has written to standard output and standard error. */
   output(): string;
+  /** Returns what it has written to standard output alone. */
+  stdout(): string;
   /** Sends the signal and resolves when the process has ended. */
   kill(signal: NodeJS.Signals): Promise<Exit>;
   readonly exited: Promise<Exit>;
@@ -319,6 +321,8 @@ export function runEntry(
   });
   const pid = child.pid ?? fail(`${entry} did not start`);
   const chunks: string[] = [];
+  const printed: string[] = [];
+  child.stdout.on('data', (chunk: Buffer) => printed.push(chunk.toString()));
   for (const stream of [child.stdout, child.stderr])
     stream.on('data', (chunk: Buffer) => chunks.push(chunk.toString()));
   // At "exit", what it wrote last may still be on its way.
@@ -331,7 +335,8 @@ export function runEntry(
   };
   started.add({ stop: () => kill('SIGKILL') });
   killAfterOurEnd(child);
-  return { pid, output: () => chunks.join(''), kill, exited };
+  const output = () => chunks.join('');
+  return { pid, output, stdout: () => printed.join(''), kill, exited };
 }
 
 /**

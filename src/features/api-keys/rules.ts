@@ -27,6 +27,12 @@
  *    clock, as in authentication.
  *  * With a plan without the API, creation and rotation throw `api_disabled`. Listing and revoking
  *    work with any plan.
+ *  * A first key can be made before anybody of the team can sign in: by a service of the host
+ *    application, or by the service's operator (`platform.apiKeys.createFirst`). The specification
+ *    gives keys to members alone, so the key is the owner's, as if the owner had made it. Services
+ *    can make tokens for the owner anyway; here the audit log tells that it was a service. It is
+ *    for a team without a live key: with one, it is a `conflict`, because then the team has
+ *    somebody who decides about its keys. So a repeated call makes no second key.
  *  * The creator's email depends on `member_detail_enabled` as in the API, although only admins see
  *    the page: the switch decides who sees people's details, through any API.
  *  * The last use of a key is the minute of its rate counter. A crash or a failover of Postgres
@@ -37,7 +43,7 @@ import type { Actor } from '../../core/actor.ts';
 import type { Localized } from '../../core/language.ts';
 import { hasApi } from '../../core/plans.ts';
 import { invalidField, ProblemError } from '../../core/problem.ts';
-import type { Mode } from '../../core/sandbox.ts';
+import { modeOf, type Mode } from '../../core/sandbox.ts';
 import { SCOPES, scopesOf, TEST_SCOPES, type Scope } from '../../core/scopes.ts';
 import { limitOf } from '../../core/team-limits.ts';
 
@@ -54,7 +60,7 @@ export interface Template {
 
 const READ_SCOPES = SCOPES.filter((scope) => scope.endsWith(':read'));
 
-const TEMPLATES: readonly Template[] = [
+const TEMPLATES = [
   {
     id: 'members_only',
     name: { de: 'Personal: nur Mitglieder', en: 'HR: members only' },
@@ -100,7 +106,11 @@ const TEMPLATES: readonly Template[] = [
     },
     scopes: inOrder([...READ_SCOPES, 'assignments:write']),
   },
-];
+] as const satisfies readonly Template[];
+
+/** The templates of live keys. */
+export const TEMPLATE_IDS = TEMPLATES.map(({ id }) => id);
+type TemplateId = (typeof TEMPLATE_IDS)[number];
 
 const EVERYTHING: Template = {
   id: 'everything',
@@ -132,6 +142,46 @@ export function requireScopesOf(mode: Mode, scopes: readonly Scope[]): void {
 /** Throws `api_disabled` for a plan without the API: authentication would refuse its keys. */
 export function requirePlanWithApi(plan: string): void {
   if (!hasApi(plan)) throw new ProblemError('api_disabled');
+}
+
+/** Throws `api_disabled`, `validation_error` (field `scopes` or `expires_at`). */
+export function requireNewKey(
+  wanted: { readonly scopes: readonly Scope[]; readonly expiresAt: string | null },
+  team: { readonly teamId: string; readonly plan: string; readonly at: Date },
+): void {
+  requirePlanWithApi(team.plan);
+  requireScopesOf(modeOf(team.teamId), wanted.scopes);
+  requireFuture(wanted.expiresAt, team.at);
+}
+
+/**
+ * The owner, to whom a first key belongs. Throws `api_disabled` for a team that is suspended or
+ * ended, `conflict` for one with a live key or without an owner. Read the facts under the team's
+ * lock.
+ */
+export function requireFirst({
+  status,
+  liveKeys,
+  ownerId,
+}: {
+  readonly status: string;
+  readonly liveKeys: number;
+  readonly ownerId: string | null;
+}): string {
+  if (status !== 'active') throw new ProblemError('api_disabled');
+  if (liveKeys > 0)
+    throw new ProblemError('conflict', {
+      detail: 'The team has a live key. Its owner makes others in the app.',
+    });
+  if (ownerId !== null) return ownerId;
+  throw new ProblemError('conflict', {
+    detail: 'The team has no owner, whose key it would be. Transfer the ownership first.',
+  });
+}
+
+/** The scopes of a template of live keys. */
+export function scopesOfTemplate(id: TemplateId): readonly Scope[] {
+  return TEMPLATES.find((template) => template.id === id)?.scopes ?? [];
 }
 
 /**

@@ -76,25 +76,37 @@ export interface IssuedKey {
  */
 export async function createKey(db: Db, by: KeyChangeContext, wanted: NewKey): Promise<IssuedKey> {
   const { context, plan, now } = by;
-  const { teamId, at } = context;
-  rules.requirePlanWithApi(plan);
-  rules.requireScopesOf(modeOf(teamId), wanted.scopes);
-  rules.requireFuture(wanted.expiresAt, at);
+  const { teamId, actor, at } = context;
+  rules.requireNewKey(wanted, { teamId, plan, at });
+  const creatorId = rules.requireCreator(actor);
   return db.transaction(async (tx) => {
     lockTeam(tx, teamId);
-    const { liveKeys, names } = await store.countLiveAndNames(tx, teamId, wanted.name, now);
-    rules.requireCreatable(teamId, { liveKeys, nameTaken: names.includes(wanted.name) });
-    const issued = await issueKey(tx, by, wanted);
-    const { id, scopes, expires_at } = issued.row;
-    record(tx, context, {
-      audit: {
-        action: 'api_key.created',
-        targetId: id,
-        details: { scopes, expires_at, ip_restricted: wanted.allowedIps !== null },
-      },
-    });
-    return issued;
+    return addKey(tx, { context, now, creatorId }, wanted);
   });
+}
+
+/** For whom a key is made, and with which time of the database. */
+type KeyMaker = Omit<KeyChangeContext, 'plan'> & { readonly creatorId: string };
+
+/**
+ * Adds a key of the member `creatorId`. The team must be locked. Throws `validation_error` (field
+ * `name`).
+ */
+export async function addKey(tx: Tx, maker: KeyMaker, wanted: NewKey): Promise<IssuedKey> {
+  const { context, now } = maker;
+  const { teamId } = context;
+  const { liveKeys, names } = await store.countLiveAndNames(tx, teamId, wanted.name, now);
+  rules.requireCreatable(teamId, { liveKeys, nameTaken: names.includes(wanted.name) });
+  const issued = await issueKey(tx, maker, wanted);
+  const { id, scopes, expires_at } = issued.row;
+  record(tx, context, {
+    audit: {
+      action: 'api_key.created',
+      targetId: id,
+      details: { scopes, expires_at, ip_restricted: wanted.allowedIps !== null },
+    },
+  });
+  return issued;
 }
 
 /** Ends the key at once. A revoked key stays as it is. Opens a transaction. Throws `not_found`. */
@@ -189,22 +201,26 @@ async function replaceKey(
   const { liveKeys, names } = await store.countLiveAndNames(tx, teamId, base, now);
   rules.requireRoomForSuccessor(teamId, { liveKeys, graceS });
   store.endKey(tx, teamId, old.id, { graceS, now });
-  return issueKey(tx, by, {
-    name: rules.successorName(old.name, names),
-    scopes: old.scopes,
-    allowedIps: old.allowed_ips,
-    expiresAt,
-  });
+  const creatorId = rules.requireCreator(context.actor);
+  return issueKey(
+    tx,
+    { context, now, creatorId },
+    {
+      name: rules.successorName(old.name, names),
+      scopes: old.scopes,
+      allowedIps: old.allowed_ips,
+      expiresAt,
+    },
+  );
 }
 
 async function issueKey(
   tx: Tx,
-  { context, now }: KeyChangeContext,
+  { context, now, creatorId }: KeyMaker,
   wanted: NewKey,
 ): Promise<IssuedKey> {
-  const { teamId, actor, at } = context;
+  const { teamId, at } = context;
   const { name, scopes, allowedIps, expiresAt } = wanted;
-  const creatorId = rules.requireCreator(actor);
   const { key, prefix, secretHash } = makeApiKey(modeOf(teamId));
   const id = newId('apiKey');
   await store.insertKey(tx, teamId, {

@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { Language, Localized } from '../../core/language.ts';
 import type { Mode } from '../../core/sandbox.ts';
 import { SCOPE_DESCRIPTIONS, scopesOf, type Scope } from '../../core/scopes.ts';
+import type { firstKey } from './platform-schema.ts';
 import type { apiKey, createdApiKey, templates } from './schema.ts';
 import type { KeyRow } from './store.ts';
 
@@ -22,6 +23,26 @@ export function toCreatedApiKey(issued: {
   readonly key: string;
 }): z.input<typeof createdApiKey> {
   return { ...toApiKey(issued.row), key: issued.key };
+}
+
+/** A first key, for the service that has made it. */
+export function toFirstKey({
+  row,
+  key,
+}: {
+  readonly row: KeyRow;
+  readonly key: string;
+}): z.input<typeof firstKey> {
+  const { id, creator_id, name, prefix, scopes, expires_at } = row;
+  return {
+    key_id: id,
+    owner_member_id: creator_id,
+    name,
+    prefix,
+    scopes: [...scopes],
+    expires_at,
+    key,
+  };
 }
 
 /** The templates with their names in that language, and the scopes of keys of this mode. */

@@ -118,3 +118,24 @@ export function listEntries(
   const { since, until } = filters;
   return search(db, teamId, slice, { ...listOf(filters), since, until });
 }
+
+/** An entry as the operator who caused it sees it. */
+export type RecordedRow = Pick<AuditRow, 'action' | 'target_id' | 'details'>;
+
+/** Lists what a request has recorded in a team at this moment, in its order. */
+export async function listOfRequest(
+  db: Db,
+  teamId: string,
+  { requestId, at }: { readonly requestId: string; readonly at: Date },
+): Promise<RecordedRow[]> {
+  const found = await db.prisma.auditLog.findMany({
+    where: { teamId, createdAt: at, requestId },
+    orderBy: { id: 'asc' },
+    select: { action: true, targetId: true, details: true },
+  });
+  return found.map(({ action, targetId, details }) => ({
+    action,
+    target_id: targetId,
+    details: details as Record<string, unknown>,
+  }));
+}

@@ -18,6 +18,8 @@
  *  * Whoever may make keys may make and withdraw links; all admins see their state. The audit log
  *    tells who made one, and when it was opened: by the actor `system`, because nobody signs in.
  *    Opening confirms nothing about the key (`apiKeys.confirmStored`): the admin does that.
+ *  * A service of the host application may make a link, too, for a key that it has made. In the
+ *    list it is the link of the member whose key it is; the audit log names the service.
  *  * A key that ends meanwhile can still be handed over. It opens nothing any more.
  *  * A team has at most 100 links that can still be opened. One more is a validation error.
  *  * A creation can be repeated: the id is the maker's. The same id for another key, or with

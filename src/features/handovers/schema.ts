@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { pageOf, pageQuery } from '../../core/page.ts';
+import { teamInput } from '../../core/platform-shapes.ts';
 import { dateTime, id } from '../../core/shapes.ts';
 import { SEALED_MAX, SEALED_MIN, TOKEN, TOKEN_CHARACTERS } from './rules.ts';
 
@@ -38,6 +39,7 @@ export const createInput = z.strictObject({
     .regex(/^[0-9A-Za-z_-]*$/, { error: 'Expected base64url without padding.' })
     .meta({ description: 'The key, encrypted in the browser, as base64url.' }),
 });
+export const platformCreateInput = z.strictObject({ ...teamInput, ...createInput.shape });
 export const listInput = z.object(pageQuery);
 export const getInput = z.object(handoverId);
 export const withdrawInput = z.strictObject(handoverId);

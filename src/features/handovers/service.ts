@@ -1,9 +1,9 @@
 import { readPage, type Page, type PageQuery } from '../../core/page.ts';
 import { notFound, unknownId } from '../../core/problem.ts';
-import type { Db } from '../../db/client.ts';
+import type { Db, Tx } from '../../db/client.ts';
 import { record, type ChangeContext } from '../../db/outbox.ts';
 import { lockTeam } from '../../db/team-lock.ts';
-import { readChangeContext } from '../../db/team-privacy.ts';
+import { readChangeContext, type PlatformChangeContext } from '../../db/team-privacy.ts';
 import { getKey, requireCreator } from '../api-keys/service.ts';
 import * as rules from './rules.ts';
 import * as store from './store.ts';
@@ -32,33 +32,54 @@ export async function createHandover(
   context: ChangeContext,
   wanted: NewHandover,
 ): Promise<Handover> {
-  const { teamId, actor, at } = context;
-  const { id, keyId, sealed } = wanted;
-  const createdBy = requireCreator(actor);
-  const row = await db.transaction(async (tx) => {
-    lockTeam(tx, teamId);
-    const made = await store.findHandover(tx, teamId, id);
-    if (made) {
-      rules.requireSame(made, wanted);
-      return made;
-    }
-    await getKey(tx, teamId, keyId, null);
-    rules.requireRoom(teamId, await store.countOpen(tx, teamId, at));
-    const expiresAt = rules.expiryOf(at).toISOString();
-    const inserted: HandoverRow = {
-      id,
-      key_id: keyId,
-      created_by: createdBy,
-      created_at: at.toISOString(),
-      expires_at: expiresAt,
-      opened_at: null,
-      sealed,
-    };
-    await store.insertHandover(tx, teamId, inserted);
-    const details = { handover_id: id, expires_at: expiresAt };
-    record(tx, context, { audit: { action: 'api_key.link_created', targetId: keyId, details } });
-    return inserted;
+  const createdBy = requireCreator(context.actor);
+  return db.transaction(async (tx) => {
+    lockTeam(tx, context.teamId);
+    return addHandover(tx, context, { ...wanted, createdBy });
   });
+}
+
+/** Like {@link createHandover}, by a service for the member whose key it is. */
+export async function createHandoverFor(
+  db: Db,
+  context: PlatformChangeContext,
+  wanted: NewHandover,
+): Promise<Handover> {
+  return db.transaction(async (tx) => {
+    lockTeam(tx, context.teamId);
+    const current = await readChangeContext(tx, context);
+    return addHandover(tx, current, { ...wanted, createdBy: null });
+  });
+}
+
+/** The team must be locked. `createdBy` null: whoever has made the key. */
+async function addHandover(
+  tx: Tx,
+  context: ChangeContext,
+  wanted: NewHandover & { readonly createdBy: string | null },
+): Promise<Handover> {
+  const { teamId, at } = context;
+  const { id, keyId, sealed, createdBy } = wanted;
+  const made = await store.findHandover(tx, teamId, id);
+  if (made) {
+    rules.requireSame(made, wanted);
+    return toHandover(made, at);
+  }
+  const key = await getKey(tx, teamId, keyId, null);
+  rules.requireRoom(teamId, await store.countOpen(tx, teamId, at));
+  const expiresAt = rules.expiryOf(at).toISOString();
+  const row: HandoverRow = {
+    id,
+    key_id: keyId,
+    created_by: createdBy ?? key.creator_id,
+    created_at: at.toISOString(),
+    expires_at: expiresAt,
+    opened_at: null,
+    sealed,
+  };
+  await store.insertHandover(tx, teamId, row);
+  const details = { handover_id: id, expires_at: expiresAt };
+  record(tx, context, { audit: { action: 'api_key.link_created', targetId: keyId, details } });
   return toHandover(row, at);
 }
 

@@ -1,0 +1,34 @@
+import { unknownId } from '../../core/problem.ts';
+import type { Db } from '../../db/client.ts';
+import { lockTeam } from '../../db/team-lock.ts';
+import { readChangeContext, type PlatformChangeContext } from '../../db/team-privacy.ts';
+import { findTeamForKey } from './platform-store.ts';
+import * as rules from './rules.ts';
+import { addKey, type IssuedKey, type NewKey } from './service.ts';
+import { countLiveAndNames, type DatabaseTime } from './store.ts';
+
+export { scopesOfTemplate } from './rules.ts';
+
+/**
+ * Makes a key of the owner for a team without a live one. Opens a transaction. Throws `not_found`,
+ * `api_disabled`, `conflict`, `validation_error` (field `expires_at`, `name` or `scopes`).
+ */
+export async function createFirstKey(
+  db: Db,
+  { context, now }: { readonly context: PlatformChangeContext; readonly now: DatabaseTime },
+  wanted: NewKey,
+): Promise<IssuedKey> {
+  const { teamId, at } = context;
+  return db.transaction(async (tx) => {
+    lockTeam(tx, teamId);
+    const [current, team, { liveKeys }] = await Promise.all([
+      readChangeContext(tx, context),
+      findTeamForKey(tx, teamId),
+      countLiveAndNames(tx, teamId, wanted.name, now),
+    ]);
+    if (!team) throw unknownId('team_id');
+    const creatorId = rules.requireFirst({ ...team, liveKeys });
+    rules.requireNewKey(wanted, { teamId, plan: team.plan, at });
+    return addKey(tx, { context: current, now, creatorId }, wanted);
+  });
+}

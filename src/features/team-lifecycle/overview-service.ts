@@ -1,0 +1,28 @@
+/** What the operator's commands ask about a team besides the procedures that they call. */
+import { ProblemError } from '../../core/problem.ts';
+import type { Db, Tx } from '../../db/client.ts';
+import type { TeamStatus } from './rules.ts';
+import { findOverview, type TeamOverview } from './overview-store.ts';
+import { findTeamForUpdate } from './store.ts';
+
+export type { TeamOverview } from './overview-store.ts';
+export { COUNT_MAX } from './overview-store.ts';
+
+/** The team with what it has, or null. A count of more than `COUNT_MAX` is cut. */
+export function describeTeam(db: Db, teamId: string, at: Date): Promise<TeamOverview | null> {
+  return findOverview(db, teamId, at);
+}
+
+/**
+ * Locks the team until the transaction ends. Throws `conflict` if its status is none of these. A
+ * team that is unknown or being erased is left to the procedure that follows.
+ */
+export async function requireStatus(
+  tx: Tx,
+  teamId: string,
+  allowed: readonly TeamStatus[],
+): Promise<void> {
+  const team = await findTeamForUpdate(tx, teamId);
+  if (!team || allowed.includes(team.status)) return;
+  throw new ProblemError('conflict', { detail: `The status of the team is ${team.status}.` });
+}
