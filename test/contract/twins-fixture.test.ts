@@ -41,7 +41,7 @@ const UNFILLED: Readonly<Record<string, readonly string[]>> = {
   // Only a run that goes on has them.
   crm_connection: ['sync_state', 'sync_token', 'sync_lease_until', 'sync_requested_at'],
   // Deliveries at work, which `test/support/twin-deliveries.ts` makes.
-  event: ['kept_for_deliveries', 'traceparent'],
+  event: ['kept_for_deliveries', 'traceparent', 'request_id'],
   webhook_delivery: [
     'extra_attempts',
     'scheduled_attempts',
