@@ -99,7 +99,8 @@ function classOf(status: number): 'ok' | 'refused' | 'unavailable' | 'fault' {
 
 /**
  * Serves the metrics as Prometheus text at `/metrics`, on METRICS_PORT, which must not be public,
- * and `/healthz`, because a worker has no other port that an orchestrator could ask. Returns null if METRICS_PORT is not set. Rejects with the error of the port (`EADDRINUSE`).
+ * and `/healthz`, because a worker has no other port that an orchestrator could ask. Returns null
+ * if METRICS_PORT is not set. Rejects with the error of the port (`EADDRINUSE`).
  */
 export async function serveMetrics(
   { host, metricsPort }: Config,
