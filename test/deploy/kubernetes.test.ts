@@ -164,10 +164,13 @@ describe('the manifests', () => {
  * refuses a field that a type does not have, as `kubectl apply` does.
  */
 async function findFaults(types: string, checked: readonly Manifest[]): Promise<string> {
-  const lines = checked.flatMap((manifest, index) => [
-    `import type { I${manifest.kind} as T${index} } from 'kubernetes-models/${manifest.apiVersion}';`,
-    `export const m${index}: T${index} = ${JSON.stringify(manifest, null, 1)};`,
-  ]);
+  const lines = checked.flatMap((manifest, index) => {
+    const { apiVersion, kind } = manifest;
+    return [
+      `import type { I${kind} as T${index} } from 'kubernetes-models/${apiVersion}';`,
+      `export const m${index}: T${index} = ${JSON.stringify(manifest, null, 1)};`,
+    ];
+  });
   const file = join(types, 'manifests.mts');
   await writeFile(file, lines.join('\n'));
   const compiler = join(root, 'node_modules/typescript-native/bin/tsc');
