@@ -141,5 +141,6 @@ describe.skipIf(reason !== null)(`Alertmanager${because(reason)}`, { timeout: 12
       { alertname: 'ApiFaults', severity: 'page' },
     );
     await until(async () => told(receiver, '/page').length === 3);
+    expect(told(receiver, '/new')).toEqual([]);
   });
 });
