@@ -75,7 +75,8 @@ describe.skipIf(whyNoPostgres !== null)(
       const migrating = runScript(urlOf(SERVER, `sslmode=verify-full&sslrootcert=${ca}`), [
         'migrate',
       ]);
-      expect(await migrating.exited, migrating.output()).toMatchObject({ code: 0 });
+      const { code } = await migrating.exited;
+      if (code !== 0) throw new Error(migrating.output());
     }, 300_000);
 
     afterAll(async () => {
@@ -84,41 +85,53 @@ describe.skipIf(whyNoPostgres !== null)(
       await rm(folder, { recursive: true, force: true });
     });
 
-    /** What `/readyz` of an API process says in the end. */
-    async function startUntil(url: string, reason: string, env = {}): Promise<void> {
+    /** Starts an API process, and resolves with the reason when `/readyz` tells it. */
+    async function startUntil(url: string, reason: string, env = {}): Promise<string> {
       const apiPort = await findFreePort();
       const api = runEntry('src/api.ts', { DATABASE_URL: url, PORT: String(apiPort), ...env });
       onTestFinished(async () => void (await api.kill('SIGKILL')));
-      await until(async () => {
+      return until(async () => {
         const answer = await fetch(`http://127.0.0.1:${apiPort}/readyz`).catch(() => null);
         const { status, reason: told = status } = ((await answer?.json()) ?? {}) as {
           status?: string;
           reason?: string;
         };
-        return told === reason;
+        return told === reason ? told : null;
       });
     }
 
-    test('is refused with an authority that nobody named', () =>
-      startUntil(urlOf(SERVER, 'sslmode=verify-full'), 'database_certificate'));
-
-    test('is refused with the wrong authority, even if another file has the right one', () =>
-      startUntil(
-        urlOf(SERVER, `sslmode=verify-full&sslrootcert=${otherCa}`),
+    test('is refused with an authority that nobody named', async () => {
+      expect(await startUntil(urlOf(SERVER, 'sslmode=verify-full'), 'database_certificate')).toBe(
         'database_certificate',
-        {
-          NODE_EXTRA_CA_CERTS: ca,
-        },
-      ));
+      );
+    });
 
-    test('is refused for another host', () =>
-      startUntil(
-        urlOf('127.0.0.1', `sslmode=verify-full&sslrootcert=${ca}`),
-        'database_certificate',
-      ));
+    test('is refused with the wrong authority, even if another file is right', async () => {
+      expect(
+        await startUntil(
+          urlOf(SERVER, `sslmode=verify-full&sslrootcert=${otherCa}`),
+          'database_certificate',
+          {
+            NODE_EXTRA_CA_CERTS: ca,
+          },
+        ),
+      ).toBe('database_certificate');
+    });
 
-    test('is demanded by the server', () =>
-      startUntil(urlOf(SERVER, 'sslmode=disable'), 'database_login_refused'));
+    test('is refused for another host', async () => {
+      expect(
+        await startUntil(
+          urlOf('127.0.0.1', `sslmode=verify-full&sslrootcert=${ca}`),
+          'database_certificate',
+        ),
+      ).toBe('database_certificate');
+    });
+
+    test('is demanded by the server', async () => {
+      expect(await startUntil(urlOf(SERVER, 'sslmode=disable'), 'database_login_refused')).toBe(
+        'database_login_refused',
+      );
+    });
 
     test('is there with the right authority, and all connections are encrypted', async () => {
       const url = urlOf(SERVER, `sslmode=verify-full&sslrootcert=${ca}`);
@@ -136,8 +149,13 @@ describe.skipIf(whyNoPostgres !== null)(
       expect(rows[0]?.count).toBeGreaterThan(3);
     });
 
-    test('is there with the right authority beside the public ones', () =>
-      startUntil(urlOf(SERVER, 'sslmode=verify-full'), 'ready', { NODE_EXTRA_CA_CERTS: ca }));
+    test('is there with the right authority beside the public ones', async () => {
+      expect(
+        await startUntil(urlOf(SERVER, 'sslmode=verify-full'), 'ready', {
+          NODE_EXTRA_CA_CERTS: ca,
+        }),
+      ).toBe('ready');
+    });
 
     test.skipIf(!isInstalled(EXPORTER))('tells Prometheus when its certificate ends', async () => {
       const texts = join(folder, 'texts');

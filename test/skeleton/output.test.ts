@@ -137,7 +137,7 @@ describe('a process of production writes JSON only', () => {
     }
   });
 
-  test('if Node warns, a library writes to the console, and the thread of the jobs breaks', async () => {
+  test('if Node warns, a library uses the console, and the thread of the jobs breaks', async () => {
     const env = await preload(`
       if (isMainThread) setTimeout(() => {
         console.error('of the console: %s', 'kim@example.com');
