@@ -9,7 +9,7 @@ import { startReceiver } from '../support/receiver.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
 import { until } from '../support/until.ts';
 
-const CALLS = 1_000;
+const CALLS = 1_500;
 const AT_ONCE = 8;
 const TABLES = Object.keys(BYTES_PER_ROW) as readonly (keyof typeof BYTES_PER_ROW)[];
 /** How far a figure may be from what is measured. Pages that are half full count for little. */
