@@ -10,7 +10,7 @@ const DAY_MS = 86_400_000;
  */
 export const BYTES_PER_ROW = {
   webhook_delivery: 1000,
-  webhook_attempt: 175,
+  webhook_attempt: 180,
   event: 860,
   audit_log: 1040,
   request_log: 415,
