@@ -86,7 +86,7 @@ async function exchange(
   deadline: Deadline,
 ): Promise<{ readonly answer: HttpAnswer } | { readonly error: string }> {
   const target = await resolveTarget(url, options);
-  if (!target.ok) return { error: 'target_not_public' };
+  if (!target.ok) return { error: target.error };
   const [address] = target.addresses;
   if (!address) return { error: 'target_not_public' };
   const { origin, pathname, search } = target.url;

@@ -5,6 +5,10 @@
  * resolves to another address a moment later. An address is refused unless it is known to be
  * public. A name is refused if its lookup fails or takes too long.
  *
+ * A lookup without an answer has a refusal of its own, `name_not_resolved`, because it may be our own
+ * fault. A name that does not exist has the same refusal as one with a private address, so that
+ * nobody can find out the names in our network.
+ *
  * Never call `resolveTarget` inside a transaction: it waits for the network.
  */
 import { lookup as systemLookup, Resolver } from 'node:dns/promises';
@@ -36,6 +40,8 @@ export interface Refusal {
    * could use that to explore our network.
    */
   readonly detail: string;
+  /** What an attempt to the URL fails with. */
+  readonly error: 'target_not_public' | 'name_not_resolved';
 }
 
 const URL_MAX_CHARACTERS = 2048;
@@ -44,7 +50,17 @@ const LOOKUP_TIMEOUT_MS = 3_000;
 const NOT_PUBLIC: Refusal = {
   ok: false,
   detail: 'The URL must lead to public addresses only, and its name must resolve.',
+  error: 'target_not_public',
 };
+
+const NOT_RESOLVED: Refusal = {
+  ok: false,
+  detail: 'The name of the URL could not be looked up: no name server gave an answer. Try again.',
+  error: 'name_not_resolved',
+};
+
+/** What a lookup fails with if the DNS has answered: there is no such name, or no address of it. */
+const UNKNOWN_NAME = new Set<unknown>(['ENOTFOUND', 'ENODATA', 'EBADNAME']);
 
 /** What a developer needs to know whose receiver runs on their own machine. */
 const LOCAL_HINT = ' For development, the setting WEBHOOK_ALLOW_PRIVATE_TARGETS=1 allows it.';
@@ -59,7 +75,7 @@ export function parseTarget(
 ): ParsedTarget {
   const target = parsePublicTarget(text, options);
   if (target.ok || options.allowPrivateTargets || !namesThisMachine(text)) return target;
-  return { ok: false, detail: target.detail + LOCAL_HINT };
+  return { ...target, detail: target.detail + LOCAL_HINT };
 }
 
 function parsePublicTarget(
@@ -68,7 +84,7 @@ function parsePublicTarget(
 ): ParsedTarget {
   const fault = textFault(text, allowPrivateTargets ? /^https?:\/\//i : /^https:\/\//i);
   if (fault) return fault;
-  if (!URL.canParse(text)) return { ok: false, detail: 'The URL is malformed.' };
+  if (!URL.canParse(text)) return refuse('The URL is malformed.');
   const url = new URL(text);
   if (allowPrivateTargets) return { ok: true, url };
   const literal = literalAddress(url.hostname);
@@ -85,6 +101,7 @@ export async function resolveTarget(text: string, options: TargetOptions): Promi
     url.hostname,
     options.lookup ?? (options.allowPrivateTargets ? lookupWithHostsFile : lookupAll),
   );
+  if (addresses === null) return NOT_RESOLVED;
   if (addresses.length === 0) return NOT_PUBLIC;
   if (options.allowPrivateTargets) return { ok: true, url, addresses };
   const arePublic = addresses.every(({ address }) => isPublicAddress(address));
@@ -135,10 +152,13 @@ function embeddedIpv4(address: ipaddr.IPv6): ipaddr.IPv4 | null {
   }
 }
 
+function refuse(detail: string): Refusal {
+  return { ok: false, detail, error: 'target_not_public' };
+}
+
 // Refuses what a URL parser repairs silently (spaces, backslashes, a missing slash), because other
 // parsers may repair it in another way.
 function textFault(text: string, scheme: RegExp): Refusal | null {
-  const refuse = (detail: string): Refusal => ({ ok: false, detail });
   if (Array.from(text).length > URL_MAX_CHARACTERS)
     return refuse(`A URL has at most ${URL_MAX_CHARACTERS} characters.`);
   if (!scheme.test(text)) return refuse('The URL must begin with https://.');
@@ -173,17 +193,22 @@ function isLocalName(hostname: string): boolean {
   return name === 'localhost' || name.endsWith('.localhost');
 }
 
-/** Returns no addresses if the lookup fails or takes longer than LOOKUP_TIMEOUT_MS. */
-async function findAddresses(hostname: string, lookup: Lookup): Promise<readonly HostAddress[]> {
+/**
+ * Returns no addresses if there are none. Returns null if the lookup fails or takes longer than
+ * LOOKUP_TIMEOUT_MS.
+ */
+async function findAddresses(
+  hostname: string,
+  lookup: Lookup,
+): Promise<readonly HostAddress[] | null> {
   const literal = literalAddress(hostname);
   if (literal !== null) return [{ address: literal, family: literal.includes(':') ? 6 : 4 }];
-  const { promise: late, resolve } = Promise.withResolvers<readonly HostAddress[]>();
-  const timer = setTimeout(() => resolve([]), LOOKUP_TIMEOUT_MS);
+  const { promise: late, resolve } = Promise.withResolvers<null>();
+  const timer = setTimeout(() => resolve(null), LOOKUP_TIMEOUT_MS);
   try {
     return await Promise.race([lookup(hostname), late]);
-  } catch {
-    // The name is refused, whatever the reason.
-    return [];
+  } catch (error) {
+    return isUnknownName(error) ? [] : null;
   } finally {
     clearTimeout(timer);
   }
@@ -193,7 +218,7 @@ async function findAddresses(hostname: string, lookup: Lookup): Promise<readonly
  * Asks the name servers directly. The system's lookup would use libuv's few threads, where one slow
  * name delays all others. A silent server is asked once more, or the next one is. Shortly before
  * the limit, the queries that have no answer yet are cancelled: if only the IPv6 query is silent,
- * the IPv4 addresses count.
+ * the IPv4 addresses count. Rejects if there are no addresses and a query has failed.
  */
 const lookupAll: Lookup = async (hostname) => {
   const resolver = new Resolver({ timeout: 800, tries: 2 });
@@ -205,8 +230,16 @@ const lookupAll: Lookup = async (hostname) => {
   clearTimeout(timer);
   const addressesOf = (found: PromiseSettledResult<string[]>, family: 4 | 6): HostAddress[] =>
     found.status === 'fulfilled' ? found.value.map((address) => ({ address, family })) : [];
-  return [...addressesOf(v4, 4), ...addressesOf(v6, 6)];
+  const addresses = [...addressesOf(v4, 4), ...addressesOf(v6, 6)];
+  for (const query of [v4, v6])
+    if (query.status === 'rejected' && addresses.length === 0 && !isUnknownName(query.reason))
+      throw query.reason;
+  return addresses;
 };
+
+function isUnknownName(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && UNKNOWN_NAME.has(error.code);
+}
 
 /** Private targets may have their names in the hosts file only. */
 const lookupWithHostsFile: Lookup = (hostname) =>

@@ -26,13 +26,16 @@ const REFUSED = {
   error: 'target_not_public',
 };
 
+/** Whether our name server is away. */
+let resolverFails = false;
 /** What the name resolves to now. */
 const names = new Map<string, readonly HostAddress[]>();
 const asked: string[] = [];
 const lookup: Lookup = async (hostname) => {
   asked.push(hostname);
   const found = names.get(hostname);
-  if (!found) throw new Error('ENOTFOUND');
+  if (resolverFails) throw Object.assign(new Error('no answer'), { code: 'ESERVFAIL' });
+  if (!found) throw Object.assign(new Error('no such name'), { code: 'ENOTFOUND' });
   return found;
 };
 
@@ -118,6 +121,28 @@ describe('a name that was public when the endpoint was created', () => {
     );
     expect(since).toBe(clock.now().toISOString());
   });
+});
+
+test('a name whose lookup fails has an error of its own, and goes out when it resolves again', async () => {
+  names.set('away.test', [PUBLIC]);
+  const endpoint = await createEndpoint(`https://away.test:${inside.port}/`);
+  resolverFails = true;
+  await call('POST', '/users', { email: 'anyone@example.test' });
+  const failed = { ...REFUSED, error: 'name_not_resolved' };
+  expect(await attempted(endpoint)).toMatchObject(failed);
+  expect(
+    await call('POST', '/webhook-endpoints', {
+      url: 'https://new.test/',
+      events: ['member.joined'],
+    }),
+  ).toMatchObject({
+    status: 422,
+    body: { code: 'validation_error', field: 'url', detail: expect.stringMatching('Try again') },
+  });
+  resolverFails = false;
+  names.set('away.test', [address('10.0.0.5')]);
+  clock.advance(60_000);
+  expect(await attempted(endpoint, 2)).toMatchObject(REFUSED);
 });
 
 describe('every form of a private target', () => {

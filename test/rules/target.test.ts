@@ -23,6 +23,7 @@ describe('a receiver on this machine', () => {
     expect(refused).toEqual({
       ok: false,
       detail: expect.stringContaining('the setting WEBHOOK_ALLOW_PRIVATE_TARGETS=1 allows it'),
+      error: 'target_not_public',
     });
     expect(parseTarget(url, PRIVATE_TOO).ok).toBe(true);
   });
@@ -279,21 +280,35 @@ describe('a name', () => {
     ['one of its addresses is private', at('8.8.8.8', '10.0.0.1')],
     ['one is a mapped private address', at('8.8.8.8', '::ffff:10.0.0.1')],
     ['it has no address', at()],
-    ['the lookup fails', async () => Promise.reject(new Error('ENOTFOUND'))],
     ['the lookup answers nonsense', at('not an address')],
+  ] as [string, Lookup][])('is refused when %s', async (_why, lookup) => {
+    expect(await resolve(lookup)).toMatchObject({ ok: false, error: 'target_not_public' });
+  });
+
+  const failWith = (code: string) => Object.assign(new Error('refused'), { code });
+  test.each([
+    ...['ESERVFAIL', 'EREFUSED', 'ETIMEOUT', 'ECONNREFUSED', 'ECANCELLED', 'EAI_AGAIN'].map(
+      (code) => [code, () => Promise.reject(failWith(code))],
+    ),
     [
-      'the lookup throws at once',
+      'a fault of our own, at once',
       () => {
         throw new TypeError('bad name');
       },
     ],
-  ] as [string, Lookup][])('is refused when %s', async (_why, lookup) => {
-    expect((await resolve(lookup)).ok).toBe(false);
-  });
+  ] as [string, Lookup][])(
+    'is refused as not resolved if its lookup fails with %s',
+    async (_why, lookup) => {
+      expect(await resolve(lookup)).toMatchObject({ ok: false, error: 'name_not_resolved' });
+    },
+  );
 
   // The refusals must be equal, so that nobody can find out the names in our network.
   test('is refused alike if it is unknown and if its address is private', async () => {
-    expect(await resolve(at())).toEqual(await resolve(at('10.0.0.1')));
+    const atPrivate = await resolve(at('10.0.0.1'));
+    expect(await resolve(at())).toEqual(atPrivate);
+    for (const code of ['ENOTFOUND', 'ENODATA'])
+      expect(await resolve(() => Promise.reject(failWith(code)))).toEqual(atPrivate);
   });
 
   test('is refused when the lookup does not answer within a few seconds', async () => {
@@ -301,7 +316,7 @@ describe('a name', () => {
     onTestFinished(() => void vi.useRealTimers());
     const refused = resolve(() => new Promise(() => undefined));
     await vi.advanceTimersByTimeAsync(5_000);
-    expect((await refused).ok).toBe(false);
+    expect(await refused).toMatchObject({ ok: false, error: 'name_not_resolved' });
   });
 
   test('may resolve to any address where private targets are allowed', async () => {

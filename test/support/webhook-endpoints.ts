@@ -36,7 +36,7 @@ export function testResolver(): TestResolver {
       resolver.asked.push(hostname);
       await resolver.before();
       const found = resolver.down ? undefined : NAMES[hostname];
-      if (!found) throw new Error('ENOTFOUND');
+      if (!found) throw Object.assign(new Error('no such name'), { code: 'ENOTFOUND' });
       return found;
     },
     asked: [],

@@ -4,6 +4,7 @@
  * teams read is on every node. Everything else stays on the coordinator.
  */
 import type { ClientBase } from 'pg';
+import { isDeadlock } from '../errors.ts';
 import { KEYS, TENANT_TABLE_NAMES } from '../tenant-tables.ts';
 
 /** Tables that every node has a copy of, because statements of all teams read them. */
@@ -40,6 +41,9 @@ function distributionText(table: string, column: string, colocation: string): st
  * exists, the distribution is not complete.
  */
 export const UNFINISHED = 'unfinished_distribution';
+
+/** How often a transaction is tried that ends in deadlocks; each takes a second to be found. */
+const ATTEMPTS = 30;
 
 /** What a database is. */
 type Kind = 'plain' | 'undistributed' | 'unfinished' | 'distributed';
@@ -218,17 +222,26 @@ async function restoreForeignKeys(client: ClientBase): Promise<void> {
      ORDER BY "table", name`,
   );
   for (const { table, name, definition } of rows)
-    await client.query(`ALTER TABLE ${table} ADD CONSTRAINT "${name}" ${definition}`);
+    await inTransaction(client, async () => {
+      await client.query(`ALTER TABLE ${table} ADD CONSTRAINT "${name}" ${definition}`);
+    });
   await client.query(`DROP TABLE ${UNFINISHED}`);
 }
 
+/**
+ * Runs the work in a transaction, and again if it was the victim of a deadlock: it locks whole
+ * tables, and processes that nobody has stopped write to them in another order.
+ */
 async function inTransaction(client: ClientBase, work: () => Promise<void>): Promise<void> {
-  await client.query('BEGIN');
-  try {
-    await work();
-    await client.query('COMMIT');
-  } catch (error) {
-    await client.query('ROLLBACK');
-    throw error;
+  for (let attempt = 1; ; attempt += 1) {
+    await client.query('BEGIN');
+    try {
+      await work();
+      await client.query('COMMIT');
+      return;
+    } catch (error) {
+      await client.query('ROLLBACK');
+      if (!isDeadlock(error) || attempt === ATTEMPTS) throw error;
+    }
   }
 }

@@ -1,7 +1,8 @@
 /**
  * Decisions about webhook endpoints that the specification leaves open:
  *  * All faults of a target are errors of the field `url`: its form, its scheme, what its name
- *    resolves to (delivery/target.ts). So is the limit of 50 endpoints.
+ *    resolves to, and that no name server answers (delivery/target.ts). So is the limit of 50
+ *    endpoints.
  *  * No events at all, `ping` and unknown types are errors of the field `events`. The request's
  *    schema does not list the types, because v1 may add types. Repeated types collapse and keep the
  *    order in which they were first named.
