@@ -214,9 +214,11 @@ describe('the command', () => {
   test('still looks at the rest while the database is away', async () => {
     const port = await findFreePort();
     const env = { DATABASE_URL: `postgres://app:${PASSWORD}@127.0.0.1:${port}/app`, APP_SECRET };
-    const { code, text } = await runDoctor(env);
+    const { code, text } = await runDoctor(env, '--backup', '/nowhere');
     expect(code).toBe(1);
     expect(text).toMatch(/^ok +configuration /m);
+    expect(text).toMatch(/^fail +backup +there is no backup in \/nowhere/m);
+    expect(text).toMatch(/^unknown +backup +the archive .*database_unreachable/m);
     expect(text).toMatch(/^fail +database +database_unreachable: .*ApiUnavailable/m);
     expect(text).toMatch(/^unknown +indexes +not looked at/m);
     expect(text).not.toContain(PASSWORD);

@@ -1,5 +1,6 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { obstacleOf } from '../../db/operator/obstacles.ts';
 import { fail, ok, unknown, warn, type Check, type Finding, type World } from '../check.ts';
 import type { Ask } from '../session.ts';
 import { spell } from '../words.ts';
@@ -15,13 +16,22 @@ const ARCHIVE_WARN_S = HOUR_S;
 export const backup: Check = {
   id: 'backup',
   section: 'Backup and restore',
-  needsDatabase: true,
+  // The files are there without it.
+  needsDatabase: false,
   run: async (world) => {
-    const [archive, files] = await Promise.all([world.inspect(findArchive), findFiles(world)]);
+    const [archive, files] = await Promise.all([lookAtArchive(world), findFiles(world)]);
     if (archive.length + files.length > 0) return [...files, ...archive];
     return [unknown('archive_mode is off, and no --backup FILE_OR_FOLDER says where backups are')];
   },
 };
+
+async function lookAtArchive({ inspect }: World): Promise<Finding[]> {
+  try {
+    return await inspect(findArchive);
+  } catch (error) {
+    return [unknown(`the archive of the WAL cannot be seen: ${obstacleOf(error)}`)];
+  }
+}
 
 async function findFiles({ backup: path }: World): Promise<Finding[]> {
   if (path === null) return [];
