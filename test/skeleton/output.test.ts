@@ -56,13 +56,27 @@ async function run(
   return { code, lines: parse(running.output()) };
 }
 
-/** Makes Node run this code before the entry, in each of its threads. */
-async function preload(code: string): Promise<Record<string, string>> {
+/**
+ * Makes Node run this code in each thread of an entry, once `begin` is called: not by time, because
+ * a busy machine may take any time to start the entry.
+ */
+async function prepare(
+  code: string,
+): Promise<{ env: Record<string, string>; begin: () => Promise<void> }> {
   const folder = await mkdtemp(join(tmpdir(), 'preload-'));
   onTestFinished(() => rm(folder, { recursive: true }));
-  const file = join(folder, 'preload.cjs');
-  await writeFile(file, `const { isMainThread } = require('node:worker_threads');\n${code}`);
-  return { NODE_OPTIONS: `--require=${file}` };
+  const [file, flag] = [join(folder, 'preload.cjs'), join(folder, 'begin')];
+  const preload = `
+    const { existsSync } = require('node:fs');
+    const { isMainThread } = require('node:worker_threads');
+    const timer = setInterval(() => {
+      if (!existsSync(${JSON.stringify(flag)})) return;
+      clearInterval(timer);
+      ${code}
+    }, 50);
+    timer.unref();`;
+  await writeFile(file, preload);
+  return { env: { NODE_OPTIONS: `--require=${file}` }, begin: () => writeFile(flag, '') };
 }
 
 describe('a process of production writes JSON only', () => {
@@ -120,15 +134,17 @@ describe('a process of production writes JSON only', () => {
   });
 
   test('if nobody catches an error, or a promise rejects', async () => {
-    for (const fault of [
-      `throw new TypeError('a fault')`,
-      `Promise.reject(new TypeError('a fault'))`,
-    ]) {
-      const env = await preload(`if (isMainThread) setTimeout(() => { ${fault}; }, 1500);`);
+    for (const fault of ['throw error', 'Promise.reject(error)']) {
+      const { env, begin } = await prepare(
+        `const error = new TypeError('a fault'); if (isMainThread) ${fault};`,
+      );
       const port = String(await findFreePort());
-      const { code, lines } = await run('src/api.ts', { ...env, PORT: port });
-      expect(code).toBe(1);
-      expect(lines.filter(({ level }) => level === 60)).toMatchObject([
+      const settings = { ...PRODUCTION, ...env, DATABASE_URL: database.url, PORT: port };
+      const api = runEntry('src/api.ts', settings);
+      await until(() => api.output().includes('api listens'));
+      await begin();
+      expect(await api.exited).toMatchObject({ code: 1 });
+      expect(parse(api.output()).filter(({ level }) => level === 60)).toMatchObject([
         {
           msg: 'a fault',
           err: { type: 'TypeError', stack: expect.stringContaining('preload.cjs') },
@@ -138,18 +154,18 @@ describe('a process of production writes JSON only', () => {
   });
 
   test('if Node warns, a library uses the console, and the thread of the jobs breaks', async () => {
-    const env = await preload(`
-      if (isMainThread) setTimeout(() => {
+    const { env, begin } = await prepare(`
+      process.emitWarning('of the ' + (isMainThread ? 'process' : 'thread'), 'DeprecationWarning');
+      if (isMainThread) {
         console.error('of the console: %s', 'kim@example.com');
         console.log('news');
-      }, 100);
-      const where = isMainThread ? 'process' : 'thread';
-      setTimeout(() => process.emitWarning('of the ' + where, 'DeprecationWarning'), 3000);
-      if (!isMainThread) setTimeout(() => { throw new Error('of the thread'); }, 3500);
+      } else setTimeout(() => { throw new Error('of the thread'); }, 100);
     `);
     const settings = { ...PRODUCTION, DATABASE_URL: database.url, ...env };
     const worker = runEntry('src/worker.ts', settings);
-    await until(async () => worker.output().includes('the thread of the jobs ended'));
+    await until(() => worker.output().includes('worker runs'));
+    await begin();
+    await until(() => worker.output().includes('the thread of the jobs ended'));
     await worker.kill('SIGTERM');
     const lines = parse(worker.output());
     const said = lines.map(({ msg, err }) => `${msg}${err ? `: ${err.message}` : ''}`);
