@@ -8,6 +8,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { readArguments } from '../../scripts/operator/arguments.ts';
 import { COMMANDS } from '../../scripts/operator/commands.ts';
 import { openerOf, readFragment, unseal } from '../../src/admin-ui/lib/sealing.ts';
+import { requireAppSecret } from '../../src/db/operator/app-secret.ts';
 import { platform } from '../../src/routers/routers.ts';
 import {
   runScript,
@@ -45,6 +46,8 @@ beforeAll(async () => {
       { ...keyless('plain'), plan: 'starter' },
     ]),
   });
+  // Any first process of a new database writes this, whatever it does.
+  await requireAppSecret(api.db, { current: TEST_APP_SECRET, previous: null });
 });
 
 const start = (...args: string[]): RunningProcess =>
