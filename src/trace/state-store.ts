@@ -177,7 +177,7 @@ const WAITS = {
 const firstText = ({ condition, order }: Waits, columns: string, limit: number): string => `(
          select ${columns}
          from webhook_delivery
-         where team_id = w.team_id and endpoint_id = w.id and ${condition}
+         where team_id = $1 and endpoint_id = w.id and ${condition}
          order by ${order}
          limit ${limit}
        )`;
@@ -356,7 +356,7 @@ const FIND_LOCKERS = {
   endpoint: statement<LockRow>('trace.findLockersOfEndpoints', lockersText('webhook_endpoint')),
 };
 
-/** Who holds locks on these rows. On one Postgres only: a distributed table hides them. */
+/** Who holds locks on these rows. Citus runs it at the node that has them. */
 export function findLockers(
   db: Db,
   what: keyof typeof FIND_LOCKERS,

@@ -8,7 +8,7 @@ interface Line {
   readonly below?: readonly string[];
 }
 
-/** Texts are broken at this width. Cells are not: ids must be whole to be copied. */
+/** Texts are broken at this width. Ids never are: they must be whole to be copied. */
 export function formatTrace(result: TraceResult, width: number): string {
   const now = new Date(result.asked_at);
   const at = (time: string | null): string => (time === null ? '-' : timeOf(time, now));
@@ -130,19 +130,32 @@ function waitingOf({
   return parts.join(', ') + (isCut ? ' or more' : '');
 }
 
+/** The last columns of a table that is too wide stand below each of its lines. */
 function formatTable(heads: readonly string[], lines: readonly Line[], width: number): string[] {
   const rows = [heads, ...lines.map(({ cells }) => cells)];
   const widths = heads.map((_head, column) =>
     Math.max(...rows.map((cells) => cells[column]?.length ?? 0)),
   );
+  let shown = heads.length;
+  while (shown > 1 && widths.slice(0, shown).reduce((sum, one) => sum + 2 + one, 0) > width)
+    shown -= 1;
   const join = (cells: readonly string[]): string =>
-    `  ${cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ')}`.trimEnd();
+    cells
+      .slice(0, shown)
+      .map((cell, column) => `  ${cell.padEnd(widths[column] ?? 0)}`)
+      .join('')
+      .trimEnd();
   return [
     join(heads),
-    ...lines.flatMap(({ cells, below = [] }) => [
-      join(cells),
-      ...below.flatMap((text) => wrap(text, width, '      ')),
-    ]),
+    ...lines.flatMap(({ cells, below = [] }) => {
+      const moved = heads.slice(shown).map((head, place) => `${head}: ${cells[shown + place]}`);
+      return [
+        join(cells),
+        ...[moved.join(', '), ...below]
+          .filter((text) => text !== '')
+          .flatMap((text) => wrap(text, width, '      ')),
+      ];
+    }),
   ];
 }
 
