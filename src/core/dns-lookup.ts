@@ -5,7 +5,8 @@ export interface HostAddress {
 }
 
 /**
- * Resolves a host name to all its addresses. Rejects if there are none: with the code `ENOTFOUND` or
- * `ENODATA` if the DNS says so, with any other error if it could not be asked. Tests pass their own.
+ * Resolves a host name to all its addresses. Rejects if there are none: with the code `ENOTFOUND`
+ * or `ENODATA` if the DNS says so, with any other error if it could not be asked. Tests pass their
+ * own.
  */
 export type Lookup = (hostname: string) => Promise<readonly HostAddress[]>;

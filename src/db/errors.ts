@@ -51,10 +51,10 @@ const INTERNAL_STATE = 'XX000';
 const SHARD_HAS_CHANGED =
   /could not find valid entry for shard \d|failure on connection marked as essential/;
 /**
- * What Citus says of a statement that it cannot plan because only some of its tables are distributed
- * yet, while `npm run migrate -- --distribute` runs. Each of our statements has been planned on
- * plain Postgres and on Citus by our tests, so nothing else makes Citus say it. The texts speak of
- * how tables are placed, but for one, which Citus gets for a text that it has written itself.
+ * What Citus says of a statement that it cannot plan because only some of its tables are
+ * distributed yet, while `npm run migrate -- --distribute` runs. Each of our statements has been
+ * planned on plain Postgres and on Citus by our tests, so nothing else makes Citus say it. The
+ * texts speak of how tables are placed, but for one, which Citus gets for a text of its own.
  */
 const UNPLANNED_STATES = new Set(['0A000', 'XX000', '42601']);
 const HALF_DISTRIBUTED =

@@ -5,7 +5,7 @@
  * resolves to another address a moment later. An address is refused unless it is known to be
  * public. A name is refused if its lookup fails or takes too long.
  *
- * A lookup without an answer has a refusal of its own, `name_not_resolved`, because it may be our own
+ * A lookup without an answer has a refusal of its own, `name_not_resolved`, because it may be our
  * fault. A name that does not exist has the same refusal as one with a private address, so that
  * nobody can find out the names in our network.
  *

@@ -1,3 +1,4 @@
+import { applicationName } from '../db/wire/application-name.ts';
 import { PrimaryClient } from '../db/wire/primary-client.ts';
 
 /** Does the work on a connection of its own. A transaction that it leaves open is rolled back. */
@@ -7,7 +8,7 @@ export async function withSeedClient<T>(
 ): Promise<T> {
   const client = new PrimaryClient({
     connectionString: databaseUrl,
-    application_name: 'seed',
+    application_name: applicationName('seed'),
     connectionTimeoutMillis: 10_000,
   });
   await client.connect();

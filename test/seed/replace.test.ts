@@ -49,7 +49,7 @@ async function writeTraffic(prefix: string): Promise<void> {
 /** Sums up how often pages were visited so far, once all loads have reported theirs. */
 async function visits(): Promise<number> {
   const isLoading = `SELECT FROM pg_stat_activity
-    WHERE application_name = 'seed' AND datname = current_database()`;
+    WHERE application_name like 'team-customer-api seed %' AND datname = current_database()`;
   await until(async () => (await client.query(isLoading)).rowCount === 0);
   const { rows } = await client.query<{ sum: string }>(
     `SELECT sum(heap_blks_hit + heap_blks_read + idx_blks_hit + idx_blks_read) AS sum

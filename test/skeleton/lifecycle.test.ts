@@ -337,6 +337,32 @@ describe('the metrics', () => {
   });
 });
 
+test('each connection tells which process it is of, and what that runs', async () => {
+  const own = await createTestDatabase();
+  onTestFinished(() => own.drop());
+  await loadTestSeed(own, SEED);
+  const api = await startApiProcess(own.url);
+  const worker = await startWorkerProcess(own.url);
+  await createCall(api.url)(key, 'GET', '/me');
+  const names = new Set(
+    (
+      await query(
+        `select application_name as name from pg_stat_activity
+         where datname = $1 and pid <> pg_backend_pid() and backend_type = 'client backend'`,
+        [new URL(own.url).pathname.slice(1)],
+      )
+    ).map(({ name }) => name),
+  );
+  expect(names).toEqual(
+    new Set([
+      `team-customer-api api ${api.pid}`,
+      `team-customer-api worker ${worker.pid}`,
+      `team-customer-api jobs ${worker.pid}`,
+    ]),
+  );
+  await Promise.all([api.kill('SIGTERM'), worker.kill('SIGTERM')]);
+});
+
 describe.each(['api', 'worker'] as const)('a wrong environment of the %s process', (entry) => {
   test('is reported in full, by name and without values, and the process exits 1', async () => {
     const process = runEntry(entry, {

@@ -8,6 +8,7 @@ import { callbackify } from 'node:util';
 import pg from 'pg';
 import { standbyError } from '../errors.ts';
 import type { Host } from '../database-url.ts';
+import { applicationName } from './application-name.ts';
 import { createRoute, routeTo, type Route } from './route.ts';
 
 /** How to connect. `connectionString` is DATABASE_URL. */
@@ -39,6 +40,7 @@ export class PrimaryClient extends pg.Client {
     // Our own socket, so that it can be broken.
     const socket = new Socket();
     super({
+      application_name: applicationName(),
       keepAlive: true,
       keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY_MS,
       ...config,
