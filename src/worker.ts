@@ -38,7 +38,7 @@ export async function startWorker(config: Config): Promise<Part> {
     await requireMigrated(db, migrations);
     await requireAppSecret(db, secrets);
     let loops: Pick<Loops, 'databases' | 'atLimit'> = { databases: () => [], atLimit: () => [] };
-    const metrics = createWorkerMetrics(() =>
+    const metrics = createWorkerMetrics(db, () =>
       readBacklog(db.forCaller(METRICS), loops.databases(), loops.atLimit()),
     );
     const tracing = await startTracing(config, 'worker', logger);

@@ -20,7 +20,7 @@ export interface Metrics {
  * leave them out. It has no route: nobody tunes the service by them.
  */
 export function createMetrics({ pool, waiting }: Pick<Database, 'pool' | 'waiting'>): Metrics {
-  const registry = createProcessRegistry();
+  const registry = createProcessRegistry(pool);
   const requests = new Histogram({
     name: 'api_request_duration_seconds',
     help: 'Requests under the base path, by route template and status; without sandboxes.',
@@ -41,16 +41,6 @@ export function createMetrics({ pool, waiting }: Pick<Database, 'pool' | 'waitin
     // Fewer than of requests: there are some two hundred procedures.
     buckets: [0.01, 0.05, 0.25, 1, 5],
     registers: [registry],
-  });
-  const connections = new Gauge({
-    name: 'database_pool_connections',
-    help: 'Connections of this process: all, and idle ones.',
-    labelNames: ['state'],
-    registers: [registry],
-    collect: () => {
-      connections.set({ state: 'total' }, pool.totalCount);
-      connections.set({ state: 'idle' }, pool.idleCount);
-    },
   });
   const queue = new Gauge({
     name: 'database_queue_length',

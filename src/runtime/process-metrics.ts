@@ -1,8 +1,9 @@
-import { collectDefaultMetrics, Counter, Registry } from 'prom-client';
+import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
+import type { Database } from '../db/connections/database.ts';
 import { countDroppedLines } from './log.ts';
 
-/** Creates a registry with the metrics that every process has. */
-export function createProcessRegistry(): Registry {
+/** Creates a registry with the metrics that every process has. `pool` is its own. */
+export function createProcessRegistry(pool: Database['pool']): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const dropped: Counter = new Counter({
@@ -12,6 +13,16 @@ export function createProcessRegistry(): Registry {
     collect: () => {
       dropped.reset();
       dropped.inc(countDroppedLines());
+    },
+  });
+  const connections = new Gauge({
+    name: 'database_pool_connections',
+    help: 'Connections of this process: all, and idle ones.',
+    labelNames: ['state'],
+    registers: [registry],
+    collect: () => {
+      connections.set({ state: 'total' }, pool.totalCount);
+      connections.set({ state: 'idle' }, pool.idleCount);
     },
   });
   return registry;

@@ -1,5 +1,6 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { Mode } from '../core/sandbox.ts';
+import type { Database } from '../db/connections/database.ts';
 import type { Backlog, WaitingJobs } from '../delivery/backlog-store.ts';
 import type { Dispatcher } from '../delivery/dispatcher.ts';
 import { createProcessRegistry } from './process-metrics.ts';
@@ -17,8 +18,11 @@ export interface WorkerMetrics {
  * workers, which each scrape reads. Sandboxes are in none of these figures, so that no alert has to
  * leave them out; their attempts are a metric of their own.
  */
-export function createWorkerMetrics(readBacklog: () => Promise<Backlog>): WorkerMetrics {
-  const registry = createProcessRegistry();
+export function createWorkerMetrics(
+  { pool }: Pick<Database, 'pool'>,
+  readBacklog: () => Promise<Backlog>,
+): WorkerMetrics {
+  const registry = createProcessRegistry(pool);
   const attempts = new Histogram({
     name: 'webhook_attempt_duration_seconds',
     help: 'Delivery attempts by the resulting status of the delivery: ok, retrying or gave_up.',

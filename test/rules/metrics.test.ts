@@ -2,6 +2,7 @@
 // that have changed places are seen, and one that nothing sets.
 import type { Registry } from 'prom-client';
 import { expect, test } from 'vitest';
+import type { Database } from '../../src/db/connections/database.ts';
 import type { Dispatcher } from '../../src/delivery/dispatcher.ts';
 import { createMetrics } from '../../src/runtime/metrics.ts';
 import { createWorkerMetrics } from '../../src/runtime/worker-metrics.ts';
@@ -22,9 +23,12 @@ async function readOurs(registry: Registry): Promise<Record<string, number>> {
   );
 }
 
+const poolOf = (totalCount: number, idleCount: number) =>
+  ({ totalCount, idleCount }) as Database['pool'];
+
 test('of an API process', async () => {
   const { registry, observeRequest, observeCall } = createMetrics({
-    pool: { totalCount: 11, idleCount: 7 } as Parameters<typeof createMetrics>[0]['pool'],
+    pool: poolOf(11, 7),
     waiting: () => ({ statements: 2, slowStatements: 3, transactions: 5 }),
   });
   observeRequest('GET /me', 200, 0.25, 'live');
@@ -50,16 +54,18 @@ test('of an API process', async () => {
 });
 
 test('of a worker', async () => {
-  const { registry, observeDelivery, countJobFailure, watch } = createWorkerMetrics(() =>
-    Promise.resolve({
-      fanOutLagS: 13,
-      jobs: [
-        { task: 'mail', count: 17, oldest_s: 43 },
-        { task: 'crm', count: 1, oldest_s: 0 },
-      ],
-      pausedEndpoints: 19,
-      oldestDueAt: new Date(Date.now() - 23_000).toISOString(),
-    }),
+  const { registry, observeDelivery, countJobFailure, watch } = createWorkerMetrics(
+    { pool: poolOf(53, 59) },
+    () =>
+      Promise.resolve({
+        fanOutLagS: 13,
+        jobs: [
+          { task: 'mail', count: 17, oldest_s: 43 },
+          { task: 'crm', count: 1, oldest_s: 0 },
+        ],
+        pausedEndpoints: 19,
+        oldestDueAt: new Date(Date.now() - 23_000).toISOString(),
+      }),
   );
   watch({
     stats: () => ({ inFlight: 29, parked: 31, queued: 37 }),
@@ -73,6 +79,8 @@ test('of a worker', async () => {
   expect(Math.round(age ?? 0)).toBe(23);
   expect(others).toEqual({
     log_lines_dropped_total: 0,
+    'database_pool_connections state=total': 53,
+    'database_pool_connections state=idle': 59,
     webhook_fan_out_lag_seconds: 13,
     webhook_endpoints_paused: 19,
     webhook_endpoints_at_limit: 1,

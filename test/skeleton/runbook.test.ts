@@ -23,7 +23,9 @@ describe('the runbook', () => {
   test('explains each metric of ours', async () => {
     const waiting = () => ({ statements: 0, slowStatements: 0, transactions: 0 });
     const api = createMetrics({ pool: new Pool(), waiting });
-    const worker = createWorkerMetrics(() => Promise.reject(new Error('not asked')));
+    const worker = createWorkerMetrics({ pool: new Pool() }, () =>
+      Promise.reject(new Error('not asked')),
+    );
     const names = [api, worker]
       .flatMap(({ registry }) => registry.getMetricsAsArray())
       .map(({ name }) => name)
