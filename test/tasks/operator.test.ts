@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { SignJWT } from 'jose';
 import { Client } from 'pg';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { readArguments } from '../../scripts/operator/arguments.ts';
 import { COMMANDS } from '../../scripts/operator/commands.ts';
 import { openerOf, readFragment, unseal } from '../../src/admin-ui/lib/sealing.ts';
@@ -484,6 +484,7 @@ test('another APP_SECRET is refused', async () => {
 test('killed in the middle, a command has done nothing, and can be run again', async () => {
   const holder = new Client({ connectionString: api.databaseUrl });
   await holder.connect();
+  onTestFinished(() => holder.end());
   const changes = await changesOf(api.db.pool, async () => {
     await holder.query('begin');
     await holder.query(`select from member where team_id = 'team_killed' for update`);
@@ -519,7 +520,6 @@ test('killed in the middle, a command has done nothing, and can be run again', a
       return rows.length === 0;
     });
   });
-  await holder.end();
   expect(changes).toEqual({});
   expect(
     await run(
