@@ -8,6 +8,7 @@ import * as state from './state-store.ts';
 /** What is asked about. */
 interface Subjects {
   readonly now: Date;
+  readonly distributed: boolean;
   readonly workers: readonly number[];
   readonly events: readonly EventRow[];
   readonly deliveries: readonly DeliveryRow[];
@@ -17,7 +18,7 @@ interface Subjects {
 export async function readScene(
   db: Db,
   teamId: string,
-  { now, workers, events, deliveries }: Subjects,
+  { now, distributed, workers, events, deliveries }: Subjects,
 ): Promise<{ readonly scene: Scene; readonly attempts: readonly state.AttemptRow[] }> {
   const idsOf = (rows: readonly { readonly id: string }[]): string[] => rows.map(({ id }) => id);
   const [team, endpoints, inHand, attempts] = await Promise.all([
@@ -35,11 +36,13 @@ export async function readScene(
         async (event) => [event.id, await state.countOlderEvents(db, event.created_at)] as const,
       ),
     ),
-    Promise.all([
-      state.findLockers(db, 'event', teamId, idsOf(events)),
-      state.findLockers(db, 'delivery', teamId, idsOf(deliveries)),
-      state.findLockers(db, 'endpoint', teamId, idsOf(endpoints)),
-    ]),
+    distributed
+      ? []
+      : Promise.all([
+          state.findLockers(db, 'event', teamId, idsOf(events)),
+          state.findLockers(db, 'delivery', teamId, idsOf(deliveries)),
+          state.findLockers(db, 'endpoint', teamId, idsOf(endpoints)),
+        ]),
   ]);
   const scene = {
     now,

@@ -42,12 +42,11 @@ export function trace(db: Db, { id: given, teamId, now }: Wanted): Promise<Trace
   return db.transaction(async (tx) => {
     state.readOnly(tx, STATEMENT_TIMEOUT_MS);
     const id = normalize(given);
-    const workers = (await isDistributed(db))
-      ? await state.listWorkersOfNodes(tx)
-      : await listWorkers(tx);
+    const distributed = await isDistributed(db);
+    const workers = distributed ? await state.listWorkersOfNodes(tx) : await listWorkers(tx);
     const found = await lookUp(tx, id, teamId);
     const whole = await complete(tx, found);
-    const told = await describe(tx, { found, whole, now, workers });
+    const told = await describe(tx, { found, whole, now, distributed, workers });
     const result = {
       id,
       asked_at: now.toISOString(),
@@ -195,6 +194,7 @@ async function describe(
     readonly found: Found;
     readonly whole: Whole;
     readonly now: Date;
+    readonly distributed: boolean;
     readonly workers: readonly number[];
   },
 ): Promise<Omit<TraceResult, 'id' | 'asked_at' | 'found' | 'workers'>> {

@@ -356,7 +356,7 @@ const FIND_LOCKERS = {
   endpoint: statement<LockRow>('trace.findLockersOfEndpoints', lockersText('webhook_endpoint')),
 };
 
-/** Who holds locks on these rows. Citus runs it at the node that has them. */
+/** Who holds locks on these rows. Not on Citus: a node cannot be asked for both. */
 export function findLockers(
   db: Db,
   what: keyof typeof FIND_LOCKERS,
