@@ -13,7 +13,9 @@ import { makeMember, makeSeed, makeTeam, memberId } from '../support/seed.ts';
 const HOUR_MS = 3_600_000;
 const START = new Date('2040-11-20T10:00:30.000Z');
 const clock = fixedClock(START);
-const TEAMS = ['a', 'b', 'list', 'full', 'race', 'closed', 'gone', 'audit'];
+/** The host application may give a team an id of 200 characters, its members' ids included. */
+const LONG = 'l'.repeat(150);
+const TEAMS = ['a', 'b', 'list', 'full', 'race', 'closed', 'gone', 'audit', LONG];
 
 let api: TestApi;
 beforeAll(async () => {
@@ -93,6 +95,10 @@ describe('a link', () => {
     expect(await refusalOf(await open('a', made))).toEqual(REFUSAL);
     expect(await stateOf('a', made)).toBe('opened');
     expect((await api.call(made.content.secret, 'GET', '/users')).status).toBe(200);
+  });
+
+  test('of a team with a very long id opens, too', async () => {
+    expect((await open(LONG, await handOver(LONG))).status).toBe(200);
   });
 
   test('leaves nothing in the database that opens it, and nothing sealed once opened', async () => {
