@@ -257,14 +257,15 @@ describe.each(Object.entries(OPEN))('%s', (_route, answers) => {
 
 test('the metrics are on a port of their own, for whoever reaches it', async () => {
   const port = await findFreePort();
-  const config = { host: '127.0.0.1', metricsPort: port } as unknown as Config;
+  const config = { metricsHost: '127.0.0.1', metricsPort: port } as unknown as Config;
   const server = await serveMetrics(config, new Registry());
   onTestFinished(() => void server?.close());
   const metrics = { url: `http://127.0.0.1:${port}` };
   for (const asked of await everybody()) {
     const { status, of } = await ask(metrics, 'GET /metrics', asked);
     expect([status, of('content-type'), of('set-cookie')]).toEqual([200, TEXT, '-']);
-    for (const path of ['/', '/healthz', '/metrics/', '/trpc-session'])
+    expect((await ask(metrics, 'GET /healthz', asked)).status).toBe(200);
+    for (const path of ['/', '/healthz/', '/metrics/', '/trpc-session'])
       expect((await ask(metrics, `GET ${path}`, asked)).status, path).toBe(404);
     expect((await ask(api, 'GET /metrics', asked)).status).toBe(404);
   }
