@@ -165,10 +165,10 @@ const LOG_MUCH = `
   import { countDroppedLines, createLogger } from './src/runtime/log.ts';
   import { setTimeout as delay } from 'node:timers/promises';
   const logger = createLogger('info');
+  process.on('SIGTERM', () => { logger.info('ends'); process.exit(7); });
   const filling = '.'.repeat(10_000);
   for (let number = 1; number <= 2_000; number += 1) logger.info({ number, filling });
   process.stderr.write('dropped: ' + countDroppedLines() + '\\n');
-  process.on('SIGTERM', () => { logger.info('ends'); process.exit(7); });
   await delay(600_000);
 `;
 
