@@ -11,7 +11,7 @@ const DAY_MS = 86_400_000;
 export const BYTES_PER_ROW = {
   webhook_delivery: 1000,
   webhook_attempt: 180,
-  event: 860,
+  event: 950,
   audit_log: 1040,
   request_log: 415,
   idempotency_record: 1150,
