@@ -12,8 +12,11 @@ import { until } from '../support/until.ts';
 const CALLS = 1_500;
 const AT_ONCE = 8;
 const TABLES = Object.keys(BYTES_PER_ROW) as readonly (keyof typeof BYTES_PER_ROW)[];
-/** How far a figure may be from what is measured. Pages that are half full count for little. */
-const TOLERANCE = 0.2;
+/**
+ * A packed table has at least this part of what it has in life, where versions of rows and pages
+ * that are half full come on top: between a tenth and three quarters, as quickly as rows change.
+ */
+const PACKED = 0.6;
 
 const BODY = {
   member_id: 'mem_a_member',
@@ -84,8 +87,8 @@ beforeAll(async () => {
   });
   await worker.kill('SIGTERM');
   await api.kill('SIGTERM');
-  // The pages of rows that were changed are used again, so they are no one's growth.
-  await db.pool.query('vacuum (analyze)');
+  // How much more there is depends on the speed of this machine.
+  await db.pool.query(`vacuum (full, analyze) ${TABLES.join()}`);
   const full = await sizesOf(db.pool);
   for (const table of TABLES) {
     const { rows } = await db.pool.query<{ count: number }>(
@@ -104,8 +107,8 @@ beforeAll(async () => {
 test.each(TABLES)('a row of %s is as large as the forecast says', (table) => {
   expect(counted[table]).toBeGreaterThan(CALLS * 0.9);
   const bytes = BYTES_PER_ROW[table];
-  expect(measured[table]).toBeGreaterThan(bytes * (1 - TOLERANCE));
-  expect(measured[table]).toBeLessThan(bytes * (1 + TOLERANCE));
+  expect(measured[table]).toBeGreaterThan(bytes * PACKED);
+  expect(measured[table]).toBeLessThan(bytes);
 });
 
 test('the runbook has the same figures', async () => {
