@@ -109,9 +109,7 @@ function EndpointView({ endpoint }: { readonly endpoint: Endpoint }) {
       {isUnstored && (
         <div className="notice warn">
           <p>{t.webhooks.unstoredHint}</p>
-          <Actions>
-            <Button onClick={() => setRotating(true)}>{t.webhooks.replaceUnstored}</Button>
-          </Actions>
+          <Button onClick={() => setRotating(true)}>{t.webhooks.replaceUnstored}</Button>
         </div>
       )}
       <WebhookTest endpointId={id} />

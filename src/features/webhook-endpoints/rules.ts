@@ -87,7 +87,7 @@ export function lastEnd(secrets: readonly EarlierSecret[]): string | null {
   );
 }
 
-/** Since when a new secret waits for somebody to confirm that it is stored; null if it does not. */
+/** Since when a new secret waits for the confirmation that it is stored; null if it does not. */
 export function unconfirmedSince({
   actor,
   at,
@@ -98,7 +98,7 @@ export function unconfirmedSince({
   return actor.kind === 'user' ? at.toISOString() : null;
 }
 
-/** Throws `validation_error` (field `secret`) if the secret that was shown is not the present one. */
+/** Throws `validation_error` (field `secret`) if `shown` is not the present secret. */
 export function requirePresentSecret(shown: string, present: string): void {
   const [a, b] = [Buffer.from(shown), Buffer.from(present)];
   if (a.length === b.length && timingSafeEqual(a, b)) return;
