@@ -155,6 +155,7 @@ export const AUDIT_ACTIONS = {
     },
   }),
   'webhook_endpoint.secret_rotated': auditAction({ details: { grace_s: z.int() } }),
+  'webhook_endpoint.secret_stored': noDetails,
   'webhook_endpoint.tested': auditAction({ details: { delivery_id: z.string() } }),
   'webhook_endpoint.updated': auditAction({
     details: {

@@ -24,11 +24,12 @@ export type SeedConnection = Pick<
   SeedRow<'CrmConnection'>,
   'team_id' | 'id' | 'provider' | 'status' | 'created_at'
 >;
-/** It has not failed, and its secret was not rotated. */
+/** It has not failed, its secret was not rotated, and whoever loads the seed gets the secret. */
 export type SeedEndpoint = SeedRow<
   'WebhookEndpoint',
   | 'earlier_secrets_encrypted'
   | 'earlier_secrets_until'
+  | 'secret_unconfirmed_since'
   | 'last_success_at'
   | 'failing_since'
   | 'hourly_failures'

@@ -73,7 +73,7 @@ const copyTexts = ({ common }: Texts, label: string): string[] => [
   common.copy,
 ];
 
-const webhookSecret = (t: Texts, more: readonly string[] = []): string[] => {
+const webhookSecret = (t: Texts, more: readonly string[]): string[] => {
   const { secretTitle, secretHint, secretStored, secretWhyNot } = t.webhooks;
   return secretTexts(
     t,
@@ -202,7 +202,7 @@ const DIALOGS: Readonly<Record<string, Shown>> = {
     open: ({ t, pressFor }) => pressFor('guest@dialog.test', t.members.withdraw),
     texts: (t) => [t.members.withdrawHint, t.members.withdraw, t.common.cancel],
   },
-  'pages/new-webhook.tsx webhooks.secretTitle': {
+  'pages/endpoint-secret.tsx webhooks.secretTitle': {
     path: '/webhooks/new',
     open: async ({ page, t, press }) => {
       await page.getByLabel(t.webhooks.url).fill('http://127.0.0.1:9/hook');
@@ -320,15 +320,6 @@ const DIALOGS: Readonly<Record<string, Shown>> = {
       t.webhooks.rotate,
       t.common.cancel,
     ],
-  },
-  'pages/rotate-secret.tsx webhooks.secretTitle': {
-    path: '/webhooks/whe_1',
-    open: async ({ t, press, pressInDialog }) => {
-      await press(t.webhooks.rotate);
-      await pressInDialog(t.webhooks.rotate);
-    },
-    texts: (t) => webhookSecret(t),
-    isLocked: true,
   },
   'pages/webhook.tsx webhooks.removeTitle': {
     path: '/webhooks/whe_1',

@@ -130,6 +130,9 @@ describe.skipIf(SKIPPED !== '')(`the admin page: overview${SKIPPED}`, () => {
     await run(`update webhook_endpoint set status = 'disabled_failures' where id = 'whe_2'`);
     await run(`update webhook_endpoint set status = 'disabled' where id = 'whe_4'`);
     await run(
+      `update webhook_endpoint set secret_unconfirmed_since = now() where id in ('whe_1', 'whe_3')`,
+    );
+    await run(
       `insert into api_key_usage (team_id, day, key_id, count_2xx, count_4xx, count_5xx)
        select team_id, current_date - n, id, 70, 28, 2
        from api_key, generate_series(0, 20) n where team_id = 'team_busy' and name = 'full'`,
@@ -150,6 +153,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: overview${SKIPPED}`, () => {
       '150 deliveries wait. Receivers: Mail. Look at them',
       '14 requests failed by an error of ours. Look at them',
       '30% of the requests of 7 days were refused or failed. Look at them',
+      'Nobody has confirmed storing the secrets of 2 webhooks: Planner and Mail. Replace',
       '2 keys end soon, the first one in 3 days: users:read and full. Replace',
     ]);
     expect(await findFaults(page)).toEqual([]);

@@ -214,6 +214,17 @@ const CHANGES: Readonly<Record<string, Change>> = {
       await dialog.getByLabel('Language of the invitation').selectOption('en');
     },
   ),
+  'pages/endpoint-secret.tsx admin.webhooks.confirmStored': {
+    path: '/webhooks/whe_2',
+    open: async ({ press, dialog }) => {
+      await press('Replace the secret');
+      await unrecorded(async () => {
+        await press('Replace the secret', dialog);
+        await dialog.getByLabel('I have stored the secret').check();
+      });
+    },
+    send: ({ press, dialog }) => press('Done', dialog),
+  },
   'pages/key-secret.tsx admin.apiKeys.confirmStored': {
     path: '/keys/new',
     open: async ({ page, press, dialog }) => {
@@ -434,6 +445,10 @@ async function inputOf(procedure: string, name: string): Promise<unknown> {
     'v1.webhooks.retryDelivery': { delivery_id: 'whd_1' },
     'v1.members.create': { email: 'kim@refused.test', role: 'admin', lang: 'en' },
     'admin.apiKeys.confirmStored': { key_id: await idOf('api_key', `name = 'To store'`) },
+    'admin.webhooks.confirmStored': {
+      endpoint_id: 'whe_2',
+      secret: expect.stringMatching(/^whsec_\w{44}$/) as unknown,
+    },
     'admin.handovers.create': {
       handover_id: expect.stringMatching(/^[\w-]{43}$/) as unknown,
       key_id: await idOf('api_key', `name = 'To hand over'`),

@@ -1,9 +1,12 @@
 // The admin page in a real browser: webhooks, from the first endpoint to a bulk resend.
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { de } from '../../src/admin-ui/i18n/de.ts';
+import { en } from '../../src/admin-ui/i18n/en.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { openAdminPage, settle } from '../support/admin-page.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
+import { appAsMember } from '../support/app.ts';
 import { findFaults, launchBrowser, photograph, SKIPPED } from '../support/browser.ts';
 import { startDeliveries } from '../support/deliveries.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
@@ -38,6 +41,8 @@ describe.skipIf(SKIPPED !== '')(`the admin page: webhooks${SKIPPED}`, () => {
       allowPrivateTargets: true,
       seed: makeSeed([
         makeTeam('hooks'),
+        makeTeam('lost-de'),
+        makeTeam('lost-en'),
         makeTeam('old', {
           webhook_endpoints: ['whe_old', 'whe_quiet', 'whe_example'].map(endpoint),
           webhook_deliveries: [failed('whd_1'), failed('whd_2')],
@@ -51,6 +56,17 @@ describe.skipIf(SKIPPED !== '')(`the admin page: webhooks${SKIPPED}`, () => {
     await browser?.close();
     await receiver?.stop();
   });
+
+  /** The endpoints of the team whose secret nobody has confirmed to have stored. */
+  const unstored = async (team: string): Promise<string[]> => {
+    const { rows } = await api.db.pool.query<{ id: string }>(
+      `select id
+       from webhook_endpoint
+       where team_id = $1 and secret_unconfirmed_since is not null`,
+      [`team_${team}`],
+    );
+    return rows.map(({ id }) => id);
+  };
 
   it('connects a webhook: reasons at the field, the secret once, a test that arrives', async () => {
     const { page, complaints } = await openAdminPage(browser, api, {
@@ -72,6 +88,9 @@ describe.skipIf(SKIPPED !== '')(`the admin page: webhooks${SKIPPED}`, () => {
     expect(await dialog.locator('code').innerText()).toMatch(/^whsec_/);
     await dialog.getByLabel('I have stored the secret').check();
     await dialog.getByRole('button', { name: 'Done' }).click();
+    await page.getByRole('button', { name: 'Replace the secret' }).waitFor();
+    expect(await page.getByRole('button', { name: 'Replace it now' }).count()).toBe(0);
+    expect(await unstored('hooks')).toEqual([]);
     await page.getByRole('button', { name: 'Send a test' }).click();
     await page.getByText(/The test arrived: your server answered in \d+ ms/).waitFor();
     expect(receiver.requests.map(({ path }) => path)).toContain('/new');
@@ -81,6 +100,69 @@ describe.skipIf(SKIPPED !== '')(`the admin page: webhooks${SKIPPED}`, () => {
     await page.getByRole('button', { name: 'Reactivate' }).click();
     await page.getByText('The endpoint is active again.').waitFor();
     expect(complaints.filter((one) => !one.includes('422'))).toEqual([]);
+  });
+
+  it.each([
+    { language: 'de', t: de, locale: 'de-DE' },
+    { language: 'en', t: en, locale: 'en-GB' },
+  ])(
+    'names a secret that nobody has stored, and replaces it at once ($language)',
+    async ({ language, t, locale }) => {
+      const team = `lost-${language}`;
+      const open = (path: string) => openAdminPage(browser, api, { path, team, locale });
+      const { page: lost } = await open('/webhooks/new');
+      await lost.getByLabel(t.webhooks.url).fill(`${receiver.url}/lost`);
+      await lost.getByLabel(t.webhooks.description).fill('Planner');
+      await lost.getByLabel(t.webhooks.eventNames['member.joined']).check();
+      await lost.getByRole('button', { name: t.webhooks.create }).click();
+      await lost.getByRole('dialog', { name: t.webhooks.secretTitle }).waitFor();
+      await lost.close();
+      expect(await unstored(team)).toHaveLength(1);
+      const { page, complaints } = await open('/webhooks');
+      await page.getByText(t.webhooks.unstored).waitFor();
+      expect(await findFaults(page)).toEqual([]);
+      await page.goto(`${api.url}/admin/`);
+      await page.getByRole('link', { name: t.overview.secretsUnstored(1, 'Planner') }).click();
+      await page.getByText(t.webhooks.unstoredHint).waitFor();
+      await settle(page);
+      await photograph(page, `webhook-unstored-${language}`);
+      expect(await findFaults(page)).toEqual([]);
+      await page.getByRole('button', { name: t.webhooks.replaceUnstored }).click();
+      const replace = page.getByRole('dialog', { name: t.webhooks.rotate });
+      expect(await replace.getByLabel(t.keys.graces.now).isChecked()).toBe(true);
+      await replace.getByRole('button', { name: t.webhooks.rotate }).click();
+      const dialog = page.getByRole('dialog', { name: t.webhooks.secretTitle });
+      await dialog.getByLabel(t.webhooks.secretStored).check();
+      await dialog.getByRole('button', { name: t.keys.secretDone }).click();
+      await dialog.waitFor({ state: 'detached' });
+      expect(await page.getByText(t.webhooks.unstoredHint).count()).toBe(0);
+      expect(await unstored(team)).toEqual([]);
+      expect(complaints).toEqual([]);
+    },
+  );
+
+  it('confirms no secret but the one that it has shown', async () => {
+    const { page } = await openAdminPage(browser, api, {
+      path: '/webhooks/whe_quiet',
+      team: 'old',
+    });
+    const rotate = page.getByRole('button', { name: 'Replace the secret' });
+    await rotate.click();
+    await page.getByRole('dialog').getByLabel('1 hour').check();
+    await page.getByRole('dialog').getByRole('button', { name: 'Replace the secret' }).click();
+    const dialog = page.getByRole('dialog', { name: 'The secret of the endpoint' });
+    await dialog.getByLabel('I have stored the secret').check();
+    const other = await appAsMember(api, 'old', 'admin');
+    await other.v1.webhooks.rotateSecret.mutate({ endpoint_id: 'whe_quiet', grace_s: 60 });
+    await dialog.getByRole('button', { name: 'Done' }).click();
+    await dialog.getByText('Another secret has replaced it meanwhile.').waitFor();
+    expect(await findFaults(page)).toEqual([]);
+    expect(await unstored('old')).toEqual(['whe_quiet']);
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    // With the earlier secrets the server may still check, so they do not end by themselves.
+    await page.getByRole('button', { name: 'Replace it now' }).click();
+    expect(await page.getByRole('dialog').getByLabel('1 day').isChecked()).toBe(true);
   });
 
   it('shows what a receiver gets of an event, and sends it as a test', async () => {

@@ -15,6 +15,7 @@ import {
   trainingUserOf,
   TWIN_IDS,
   TWINS_NOW,
+  UNSTORED_SECRET,
   type Side,
 } from '../support/twins.ts';
 import { sampleOf } from './samples.ts';
@@ -84,6 +85,10 @@ const SPECIAL: Readonly<Record<string, (side: Side, crmUrl: string) => Input>> =
     connection_id: TWIN_IDS.connection_id[0],
     provider: 'hubspot',
     credentials: 'token',
+  }),
+  'admin.webhooks.confirmStored': (side) => ({
+    endpoint_id: UNSTORED_SECRET.endpointId,
+    secret: UNSTORED_SECRET.secretOf(side),
   }),
   'platform.teams.create': () => ({
     team_id: 'team_new',

@@ -220,6 +220,7 @@ describe('the health of endpoints', () => {
         url: `${receiver.url}/whe_1`,
         description: null,
         status: 'active',
+        secret_unconfirmed_since: null,
         arrived: expect.any(Array) as unknown,
         median_ms: 44,
         p95_ms: 84,

@@ -10,6 +10,7 @@ import { DIMENSIONS } from '../../src/core/dimensions.ts';
 import { encrypt } from '../../src/core/encryption.ts';
 import type { Database } from '../../src/db/connections/database.ts';
 import { credentialsContext } from '../../src/features/crm/connections/rules.ts';
+import { webhookSecretContext } from '../../src/features/webhook-endpoints/rules.ts';
 import { slotOf, timeOfRequest } from '../../src/features/requests/rules.ts';
 import type { SeedFileInput } from '../../src/seed/schema.ts';
 import { TEST_APP_SECRET } from './api.ts';
@@ -26,6 +27,12 @@ export const twinOf = (side: Side): Side => (side === 'a' ? 'b' : 'a');
 
 /** The time of the tests' clock, which stands still. */
 export const TWINS_NOW = new Date('2026-11-18T12:00:00.000Z');
+
+/** A secret that nobody has confirmed to have stored. */
+export const UNSTORED_SECRET = {
+  endpointId: 'whe_5',
+  secretOf: (side: Side): string => `whsec_${side.repeat(44)}`,
+};
 
 /** What the CRM of the connections takes. */
 export const CRM_TOKEN = 'token';
@@ -324,7 +331,10 @@ export async function addTwinRows(
          else '2026-12-01Z'
        end`,
   );
-  for (const side of sides) await addCredentials(db, teamIdOf(side), crmUrl);
+  for (const side of sides) {
+    await addCredentials(db, teamIdOf(side), crmUrl);
+    await addUnstoredSecret(db, side);
+  }
   await db.pool.query(
     `update assignment a set completed_training_id = (
        select min(t.id) from training t where t.team_id = a.team_id and t.assignment_id = a.id)
@@ -378,6 +388,23 @@ async function addCredentials(db: Database, teamId: string, crmUrl: string): Pro
       [teamId, id, encrypt(CRM_TOKEN, TEST_APP_SECRET, context), crmUrl, TWINS_NOW],
     );
   }
+}
+
+/** An admin was shown the secret of an endpoint and has not confirmed to have stored it. */
+async function addUnstoredSecret(db: Database, side: Side): Promise<void> {
+  const { endpointId, secretOf } = UNSTORED_SECRET;
+  const context = webhookSecretContext(teamIdOf(side), endpointId);
+  await db.pool.query(
+    `update webhook_endpoint
+     set secret_encrypted = $3, secret_unconfirmed_since = $4
+     where team_id = $1 and id = $2`,
+    [
+      teamIdOf(side),
+      endpointId,
+      encrypt(secretOf(side), TEST_APP_SECRET, context),
+      at(side === 'a' ? 2 : 3, side),
+    ],
+  );
 }
 
 /**

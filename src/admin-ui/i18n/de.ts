@@ -285,6 +285,8 @@ export const de: Texts = {
     too_many_links:
       'Es gibt 100 offene Links. Ziehen Sie einen zurück, oder warten Sie, bis einer endet.',
     too_many_keys: 'Ein Team kann 50 gültige Schlüssel haben. Widerrufen Sie zuerst einen.',
+    secret_replaced:
+      'Ein anderes Geheimnis hat es inzwischen ersetzt. Wer das getan hat, hat das jetzige.',
     token_rejected: 'Das CRM nimmt das Token nicht an.',
     token_insufficient: 'Dem Token fehlt ein Leserecht, das wir brauchen.',
     crm_unreachable:
@@ -461,6 +463,11 @@ export const de: Texts = {
       'seine Geheimnisse aufbewahrt: Es wird nur dieses eine Mal gezeigt.',
     secretStored: 'Ich habe das Geheimnis gespeichert',
     secretWhyNot: 'Bestätigen Sie zuerst, dass Sie das Geheimnis gespeichert haben.',
+    unstored: 'Niemand hat bestätigt, sein Geheimnis gespeichert zu haben',
+    unstoredHint:
+      'Niemand hat bestätigt, das jetzige Geheimnis gespeichert zu haben. Wenn Ihr Server es ' +
+      'nicht hat, kann er nicht prüfen, was wir senden: Ersetzen Sie es.',
+    replaceUnstored: 'Jetzt ersetzen',
     rotate: 'Geheimnis ersetzen',
     rotateHint:
       'Sie bekommen ein neues Geheimnis. Eine Zeit lang signieren wir mit beiden, ' +
@@ -803,6 +810,7 @@ export const de: Texts = {
       'webhook_endpoint.deleted': 'Webhook-Endpunkt gelöscht',
       'webhook_endpoint.tested': 'Testereignis gesendet',
       'webhook_endpoint.secret_rotated': 'Webhook-Geheimnis ersetzt',
+      'webhook_endpoint.secret_stored': 'Webhook-Geheimnis als gespeichert bestätigt',
       'webhook_endpoint.resend_started': 'Sammelwiederholung begonnen',
       'webhook_endpoint.resend_cancelled': 'Sammelwiederholung abgebrochen',
       'webhook_delivery.retried': 'Zustellung wiederholt',
@@ -1105,6 +1113,12 @@ export const de: Texts = {
         n,
         `Niemand hat bestätigt, den Schlüssel „${names}“ gespeichert zu haben.`,
         `Niemand hat bestätigt, ${n} Schlüssel gespeichert zu haben: ${names}.`,
+      ),
+    secretsUnstored: (n, names) =>
+      count(
+        n,
+        `Niemand hat bestätigt, das Geheimnis des Webhooks ${names} gespeichert zu haben.`,
+        `Niemand hat bestätigt, die Geheimnisse von ${n} Webhooks gespeichert zu haben: ${names}.`,
       ),
     keysUnused: (n, names) =>
       count(

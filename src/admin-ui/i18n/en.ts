@@ -269,6 +269,7 @@ export const en = {
     name_taken: 'The team has, or had, a key of this name. Choose another one.',
     too_many_links: 'There are 100 open links. Withdraw one, or wait until one has ended.',
     too_many_keys: 'A team may have 50 live keys. Revoke one first.',
+    secret_replaced: 'Another secret has replaced it meanwhile. Who did that has the present one.',
     token_rejected: 'The CRM does not accept the token.',
     token_insufficient: 'The token lacks a right that we need to read.',
     crm_unreachable: 'The CRM could not be asked. Nothing was stored; try again.',
@@ -428,6 +429,11 @@ export const en = {
       'secrets: it is shown only this once.',
     secretStored: 'I have stored the secret',
     secretWhyNot: 'Confirm first that you have stored the secret.',
+    unstored: 'Nobody has confirmed storing its secret',
+    unstoredHint:
+      'Nobody has confirmed storing the present secret. If your server does not have it, it ' +
+      'cannot check what we send: replace the secret.',
+    replaceUnstored: 'Replace it now',
     rotate: 'Replace the secret',
     rotateHint:
       'You get a new secret. For a while we sign with both, so that your server can change over.',
@@ -762,6 +768,7 @@ export const en = {
       'webhook_endpoint.deleted': 'Webhook endpoint deleted',
       'webhook_endpoint.tested': 'Test event sent',
       'webhook_endpoint.secret_rotated': 'Webhook secret replaced',
+      'webhook_endpoint.secret_stored': 'Webhook secret confirmed as stored',
       'webhook_endpoint.resend_started': 'Bulk resend started',
       'webhook_endpoint.resend_cancelled': 'Bulk resend stopped',
       'webhook_delivery.retried': 'Delivery tried again',
@@ -1051,6 +1058,12 @@ export const en = {
         n,
         `Nobody has confirmed storing the key “${names}”.`,
         `Nobody has confirmed storing ${n} keys: ${names}.`,
+      ),
+    secretsUnstored: (n: number, names: string) =>
+      count(
+        n,
+        `Nobody has confirmed storing the secret of the webhook ${names}.`,
+        `Nobody has confirmed storing the secrets of ${n} webhooks: ${names}.`,
       ),
     keysUnused: (n: number, names: string) =>
       count(

@@ -8,6 +8,11 @@ const GOOD = 0.95;
 /** How many bars show the last deliveries of one receiver. */
 const BARS = 10;
 
+/** Whether nobody has confirmed to have stored the endpoint's secret. */
+export function isSecretUnstored(health: Health | undefined): boolean {
+  return (health?.secret_unconfirmed_since ?? null) !== null;
+}
+
 /** The share of the deliveries that arrived, or null if none was tried. */
 export function successOf(arrived: readonly boolean[]): number | null {
   return arrived.length === 0 ? null : arrived.filter(Boolean).length / arrived.length;

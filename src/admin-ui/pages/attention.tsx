@@ -5,6 +5,7 @@ import { atLeast, useFormat, type Format } from '../i18n/format.ts';
 import { useTexts } from '../i18n/language.ts';
 import { LIMITS } from '../lib/attention-limits.ts';
 import { DAY_MS } from '../lib/days.ts';
+import { isSecretUnstored } from '../lib/success.ts';
 import { nameOfEndpoint } from './endpoint-name.ts';
 import { nameOfKey, wasNeverSeen } from './key-state.ts';
 import { sumOf, type Facts } from './overview-facts.ts';
@@ -66,6 +67,27 @@ const pausedHooks: Rule = ({ hooks }, t, format) => {
       </Link>
     );
   return [{ id: 'paused', link }];
+};
+
+const unstoredSecrets: Rule = ({ hooks }, t, format) => {
+  const unstored = hooks.filter(isSecretUnstored);
+  const [first] = unstored;
+  if (!first) return [];
+  const text = t.overview.secretsUnstored(
+    unstored.length,
+    few(unstored.map(nameOfEndpoint), format),
+  );
+  const link =
+    unstored.length === 1 ? (
+      <Link to="/webhooks/$endpointId" params={{ endpointId: first.endpoint_id }}>
+        {text} <Next>{t.overview.replaceThem}</Next>
+      </Link>
+    ) : (
+      <Link to="/webhooks">
+        {text} <Next>{t.overview.replaceThem}</Next>
+      </Link>
+    );
+  return [{ id: 'unstored', link }];
 };
 
 const failedDeliveries: Rule = ({ hooks }, t, format) => {
@@ -199,7 +221,15 @@ const keysInNeed: Rule = ({ keys }, t, format) => {
   ];
 };
 
-const RULES: readonly Rule[] = [pausedHooks, failedDeliveries, backlog, errors, crms, keysInNeed];
+const RULES: readonly Rule[] = [
+  pausedHooks,
+  failedDeliveries,
+  backlog,
+  errors,
+  crms,
+  unstoredSecrets,
+  keysInNeed,
+];
 
 function Next({ children }: { readonly children: string }) {
   return <span className="next">{children}</span>;

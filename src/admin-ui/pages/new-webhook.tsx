@@ -4,9 +4,9 @@ import { useTexts } from '../i18n/language.ts';
 import { api, client } from '../lib/api.ts';
 import { useSecretMutation } from '../lib/once.ts';
 import { SERVICE_PATH } from '../lib/shell.ts';
-import { SecretDialog } from '../ui/secret.tsx';
 import { PageHead } from '../ui/states.tsx';
 import { EndpointForm } from './endpoint-form.tsx';
+import { EndpointSecret } from './endpoint-secret.tsx';
 
 const NOTHING = { url: '', events: [], description: null };
 
@@ -17,7 +17,11 @@ export function NewWebhookPage() {
   const cache = useQueryClient();
   const create = useSecretMutation({
     send: client.v1.webhooks.createEndpoint.mutate,
-    onSuccess: () => cache.invalidateQueries(api.v1.webhooks.pathFilter()),
+    onSuccess: () =>
+      Promise.all([
+        cache.invalidateQueries(api.v1.webhooks.pathFilter()),
+        cache.invalidateQueries(api.admin.deliveries.health.pathFilter()),
+      ]),
   });
   const { data } = create;
   return (
@@ -35,12 +39,8 @@ export function NewWebhookPage() {
         </Link>
       </EndpointForm>
       {data && (
-        <SecretDialog
-          title={t.webhooks.secretTitle}
-          hint={t.webhooks.secretHint}
-          secret={data.secret ?? ''}
-          stored={t.webhooks.secretStored}
-          whyNot={t.webhooks.secretWhyNot}
+        <EndpointSecret
+          issued={data}
           onDone={() =>
             void navigate({ to: '/webhooks/$endpointId', params: { endpointId: data.id } })
           }
@@ -50,7 +50,7 @@ export function NewWebhookPage() {
               {t.webhooks.howToVerify}
             </a>
           </p>
-        </SecretDialog>
+        </EndpointSecret>
       )}
     </>
   );

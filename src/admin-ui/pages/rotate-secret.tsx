@@ -4,46 +4,47 @@ import { useTexts } from '../i18n/language.ts';
 import { api, client } from '../lib/api.ts';
 import { useSecretMutation } from '../lib/once.ts';
 import { Confirm } from '../ui/confirm.tsx';
-import { SecretDialog } from '../ui/secret.tsx';
+import { EndpointSecret } from './endpoint-secret.tsx';
+import type { Endpoint } from './endpoint-name.ts';
 import { GraceChoice, GRACES } from './grace.tsx';
 
 const OFFERED = ['hour', 'day', 'week', 'now'] as const;
 type Offered = (typeof OFFERED)[number];
 
-/** Replaces the secret of a webhook endpoint. For a while both sign. */
+/** Replaces the secret of a webhook endpoint. For a while both sign, unless nobody has the old. */
 export function RotateSecret({
-  endpointId,
+  endpoint,
+  isUnstored,
   onClose,
 }: {
-  readonly endpointId: string;
+  readonly endpoint: Endpoint;
+  /** Nobody has confirmed that they have stored the present secret. */
+  readonly isUnstored: boolean;
   readonly onClose: () => void;
 }) {
   const t = useTexts();
   const cache = useQueryClient();
-  const [grace, setGrace] = useState<Offered>('day');
+  // Nothing can check with a secret that nobody has stored. But "now" also ends the earlier ones,
+  // with which the server may still check.
+  const isUseless = isUnstored && endpoint.earlier_secrets_until === undefined;
+  const [grace, setGrace] = useState<Offered>(isUseless ? 'now' : 'day');
   const rotate = useSecretMutation({
     send: client.v1.webhooks.rotateSecret.mutate,
-    onSuccess: () => cache.invalidateQueries(api.v1.webhooks.pathFilter()),
+    onSuccess: () =>
+      Promise.all([
+        cache.invalidateQueries(api.v1.webhooks.pathFilter()),
+        cache.invalidateQueries(api.admin.deliveries.health.pathFilter()),
+      ]),
   });
-  if (rotate.data)
-    return (
-      <SecretDialog
-        title={t.webhooks.secretTitle}
-        hint={t.webhooks.secretHint}
-        secret={rotate.data.secret ?? ''}
-        stored={t.webhooks.secretStored}
-        whyNot={t.webhooks.secretWhyNot}
-        onDone={onClose}
-      />
-    );
+  if (rotate.data) return <EndpointSecret issued={rotate.data} onDone={onClose} />;
   return (
     <Confirm
       title={t.webhooks.rotate}
-      hint={t.webhooks.rotateHint}
+      hint={isUnstored ? t.webhooks.unstoredHint : t.webhooks.rotateHint}
       action={t.webhooks.rotate}
       look="main"
       mutation={rotate}
-      onConfirm={() => rotate.mutate({ endpoint_id: endpointId, grace_s: GRACES[grace] })}
+      onConfirm={() => rotate.mutate({ endpoint_id: endpoint.id, grace_s: GRACES[grace] })}
       onClose={onClose}
     >
       <GraceChoice

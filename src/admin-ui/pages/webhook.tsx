@@ -5,6 +5,7 @@ import { atLeast, useFormat, type Format } from '../i18n/format.ts';
 import type { Texts } from '../i18n/en.ts';
 import { useTexts } from '../i18n/language.ts';
 import { api, type RouterInputs, type RouterOutputs } from '../lib/api.ts';
+import { isSecretUnstored } from '../lib/success.ts';
 import { optimistic } from '../lib/optimistic.ts';
 import { Actions, Button } from '../ui/button.tsx';
 import { Bars } from '../ui/chart.tsx';
@@ -31,6 +32,8 @@ const SHOWN = 5;
 const recentOf = (endpointId: string) =>
   api.admin.deliveries.list.queryOptions({ endpoint_id: endpointId, limit: RECENT });
 
+const HEALTH = api.admin.deliveries.health.queryOptions({});
+
 const backlogOf = (endpointId: string) =>
   api.admin.deliveries.backlog.queryOptions({ endpoint_id: endpointId });
 
@@ -41,8 +44,10 @@ export function WebhookPage() {
   // All are asked for at once, and nothing moves when the last one arrives.
   const recent = useQuery(recentOf(endpointId));
   const backlog = useQuery(backlogOf(endpointId));
+  const health = useQuery(HEALTH);
+  const isWaiting = recent.isPending || backlog.isPending || health.isPending;
   return (
-    <Loaded query={endpoints} isWaiting={recent.isPending || backlog.isPending}>
+    <Loaded query={endpoints} isWaiting={isWaiting}>
       {({ data }) => {
         const endpoint = data.find(({ id }) => id === endpointId);
         return endpoint ? <EndpointView key={endpointId} endpoint={endpoint} /> : <NotFound />;
@@ -58,6 +63,8 @@ function EndpointView({ endpoint }: { readonly endpoint: Endpoint }) {
   const [isRotating, setRotating] = useState(false);
   const { id, url, status } = endpoint;
   const isActive = status === 'active';
+  const health = useQuery(HEALTH);
+  const isUnstored = isSecretUnstored(health.data?.data.find((one) => one.endpoint_id === id));
   const change = useMutation(
     api.v1.webhooks.updateEndpoint.mutationOptions({
       ...optimistic(
@@ -99,6 +106,12 @@ function EndpointView({ endpoint }: { readonly endpoint: Endpoint }) {
           {t.webhooks.bothUntil(format.moment(endpoint.earlier_secrets_until))}
         </p>
       )}
+      {isUnstored && (
+        <div className="notice warn">
+          <p>{t.webhooks.unstoredHint}</p>
+          <Button onClick={() => setRotating(true)}>{t.webhooks.replaceUnstored}</Button>
+        </div>
+      )}
       <WebhookTest endpointId={id} />
       <Backlog endpointId={id} />
       <Recent endpoint={endpoint} />
@@ -108,7 +121,13 @@ function EndpointView({ endpoint }: { readonly endpoint: Endpoint }) {
           {t.webhooks.remove}
         </Button>
       </WebhookSettings>
-      {isRotating && <RotateSecret endpointId={id} onClose={() => setRotating(false)} />}
+      {isRotating && (
+        <RotateSecret
+          endpoint={endpoint}
+          isUnstored={isUnstored}
+          onClose={() => setRotating(false)}
+        />
+      )}
       {isRemoving && <RemoveEndpoint endpoint={endpoint} onClose={() => setRemoving(false)} />}
     </>
   );

@@ -3,7 +3,13 @@ import { Link } from '@tanstack/react-router';
 import { atLeast, useFormat } from '../i18n/format.ts';
 import { useTexts } from '../i18n/language.ts';
 import { api } from '../lib/api.ts';
-import { successInTime, successOf, toSpark, type Health } from '../lib/success.ts';
+import {
+  isSecretUnstored,
+  successInTime,
+  successOf,
+  toSpark,
+  type Health,
+} from '../lib/success.ts';
 import { Spark } from '../ui/spark.tsx';
 import { Badge, Empty, Loaded, PageHead } from '../ui/states.tsx';
 import { Table, type Column } from '../ui/table.tsx';
@@ -55,7 +61,17 @@ function EndpointTable({ endpoints }: { readonly endpoints: readonly Endpoint[] 
         </>
       ),
     },
-    { label: t.webhooks.state, cell: ({ status }) => <EndpointState status={status} /> },
+    {
+      label: t.webhooks.state,
+      cell: ({ id, status }) => (
+        <>
+          <EndpointState status={status} />
+          {isSecretUnstored(healthOf.get(id)) && (
+            <small className="sub">{t.webhooks.unstored}</small>
+          )}
+        </>
+      ),
+    },
     {
       label: t.webhooks.events,
       cell: ({ events }) => (

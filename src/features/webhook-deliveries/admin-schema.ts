@@ -82,6 +82,11 @@ export const endpointHealth = z.object({
   url: z.string(),
   description: z.string().nullable(),
   status: z.string().meta({ description: '`active`, `disabled` or `disabled_failures`.' }),
+  secret_unconfirmed_since: dateTime.nullable().meta({
+    description:
+      'When its secret was shown to a person who has not confirmed that it is stored; null if ' +
+      'none needs to.',
+  }),
   arrived: z.array(z.boolean()).meta({
     description:
       `Whether each of the last ${RECENT} deliveries has arrived, the oldest first. Those that ` +

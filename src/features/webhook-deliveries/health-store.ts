@@ -5,7 +5,10 @@ import type { RowOf } from '../../db/rows.ts';
 import { BACKLOG_WITHIN_S, COUNTED_MAX, RECENT } from './rules.ts';
 
 /** The health of an endpoint. */
-export interface HealthRow extends RowOf<'WebhookEndpoint', 'url' | 'description' | 'status'> {
+export interface HealthRow extends RowOf<
+  'WebhookEndpoint',
+  'url' | 'description' | 'status' | 'secret_unconfirmed_since'
+> {
   readonly endpoint_id: string;
   /** Whether its last deliveries arrived, those that were tried, the oldest first. */
   readonly arrived: readonly boolean[];
@@ -36,7 +39,7 @@ const counted = (range: string): string => `(
 // cost every attempt a write.
 const LIST = statement<HealthRow>(
   'webhooks.listHealth',
-  `select w.id as endpoint_id, w.url, w.description, w.status,
+  `select w.id as endpoint_id, w.url, w.description, w.status, w.secret_unconfirmed_since,
      recent.arrived, recent.median_ms, recent.p95_ms,
      ${counted('created_at >= $2 and has_failed')} as failed,
      ${counted(`waits_as = 'pending'`)} + ${counted(`waits_as = 'retrying'`)} as waiting

@@ -22,6 +22,14 @@
  *    whose response was lost can be repeated. At most three earlier secrets stay: the oldest goes.
  *    With `grace_s` 0, for a secret that has leaked, all earlier ones end at once. Deliveries that
  *    a worker has in hand then are still signed with the old one, for seconds at most.
+ *  * A secret that a person in the app has got by a creation or a rotation can be lost before
+ *    anybody has stored it. So the endpoint keeps since when, until somebody confirms it; the page
+ *    names such endpoints and replaces the secret at once. What a program has got by its key needs
+ *    no confirmation, nor do secrets of before there were any. Only the first one is a change.
+ *  * A confirmation names the secret itself: between what a page has shown and the confirmation,
+ *    another admin may have replaced it, and the time or the id of a rotation is no part of the
+ *    API's response. Any secret but the present one is an error of the field `secret`, also one
+ *    that still signs: the present one may be lost nevertheless.
  *  * A test can be sent as any type, to endpoints that do not subscribe to it, too. The receiver
  *    gets the documented example with `test: true`, whose ids belong to nothing, under the team's
  *    privacy switches. A receiver that does not look at `test` acts on it as it would on a real
@@ -30,6 +38,8 @@
  *    that is kept for the `Idempotency-Key` of its creation. A job removes the rows of the
  *    deliveries later.
  */
+import { timingSafeEqual } from 'node:crypto';
+import type { Actor } from '../../core/actor.ts';
 import { ENCRYPTED_COLUMNS } from '../../core/encrypted-columns.ts';
 import {
   EVENT_TYPES,
@@ -75,6 +85,24 @@ export function lastEnd(secrets: readonly EarlierSecret[]): string | null {
       .toSorted()
       .at(-1) ?? null
   );
+}
+
+/** Since when a new secret waits for the confirmation that it is stored; null if it does not. */
+export function unconfirmedSince({
+  actor,
+  at,
+}: {
+  readonly actor: Actor;
+  readonly at: Date;
+}): string | null {
+  return actor.kind === 'user' ? at.toISOString() : null;
+}
+
+/** Throws `validation_error` (field `secret`) if `shown` is not the present secret. */
+export function requirePresentSecret(shown: string, present: string): void {
+  const [a, b] = [Buffer.from(shown), Buffer.from(present)];
+  if (a.length === b.length && timingSafeEqual(a, b)) return;
+  throw invalidField('secret', 'Another secret has replaced it meanwhile.', 'secret_replaced');
 }
 
 /** What the encryption binds an endpoint's secret to: table, column, team and row. */

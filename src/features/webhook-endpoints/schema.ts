@@ -8,6 +8,8 @@ const DESCRIPTION_MAX_CHARACTERS = 10_000;
 /** Above the limit that the operation checks, with `field` in its error. */
 const URL_MAX_CHARACTERS = 10_000;
 const GRACE_MAX_S = 7 * 24 * 3600;
+/** Above the length of every secret that was ever made. */
+const SECRET_MAX_CHARACTERS = 200;
 /** Duplicates collapse, so there may be more than there are event types. */
 const EVENTS_MAX = 100;
 
@@ -110,6 +112,13 @@ export const rotateSecretInput = z.strictObject({
         '0: every earlier secret ends at once.',
       examples: [86_400],
     }),
+});
+
+export const confirmStoredInput = z.strictObject({
+  ...endpointId,
+  secret: z.string().max(SECRET_MAX_CHARACTERS).meta({
+    description: 'The secret that is stored. It must be the present one of the endpoint.',
+  }),
 });
 
 export const testInput = z.strictObject({

@@ -3,7 +3,7 @@ import { decrypt, encrypt, type AppSecrets } from '../../core/encryption.ts';
 import { EVENT_API_VERSION, SUBSCRIBABLE_EVENTS, type EventType } from '../../core/events.ts';
 import type { Privacy } from '../../core/privacy.ts';
 import { makeWebhookSecret, newId } from '../../core/ids.ts';
-import { checkAll, invalidField, notFound } from '../../core/problem.ts';
+import { checkAll, invalidField, notFound, unknownId } from '../../core/problem.ts';
 import { earlierSecretsText, readEarlierSecrets } from '../../core/signing-secrets.ts';
 import type { Db, Tx } from '../../db/client.ts';
 import { forgetKeptDetails } from '../../db/kept-responses.ts';
@@ -70,7 +70,7 @@ export async function createEndpoint(
   );
   return db.transaction(async (tx) => {
     rules.requireRoom(teamId, await store.countEndpointsLocked(tx, teamId));
-    const row: EndpointRow = {
+    const row = {
       id: newId('webhookEndpoint'),
       url: wanted.url,
       events,
@@ -83,7 +83,11 @@ export async function createEndpoint(
     };
     const secret = makeWebhookSecret();
     const encrypted = encrypt(secret, appSecret, rules.webhookSecretContext(teamId, row.id));
-    store.insertEndpoint(tx, teamId, row, encrypted);
+    store.insertEndpoint(tx, teamId, {
+      ...row,
+      secret_encrypted: encrypted,
+      secret_unconfirmed_since: rules.unconfirmedSince(context),
+    });
     record(tx, context, {
       audit: { action: 'webhook_endpoint.created', targetId: row.id, details: { host, events } },
     });
@@ -180,7 +184,7 @@ export async function rotateSecret(
   const seal = (column: EncryptedColumn, text: string): Buffer =>
     encrypt(text, appSecrets.current, column.context(teamId, endpointId));
   return db.transaction(async (tx) => {
-    const found = await store.findForRotation(tx, teamId, endpointId);
+    const found = await store.findSealedForUpdate(tx, teamId, endpointId);
     if (!found) throw notFound();
     const { secret_encrypted: sealed, earlier_secrets_encrypted: sealedEarlier, ...row } = found;
     const before = {
@@ -195,6 +199,7 @@ export async function rotateSecret(
       earlier_secrets_encrypted:
         earlier.length === 0 ? null : seal(earlierWebhookSecrets, earlierSecretsText(earlier)),
       earlier_secrets_until,
+      secret_unconfirmed_since: rules.unconfirmedSince(context),
     });
     record(tx, context, {
       audit: {
@@ -204,6 +209,30 @@ export async function rotateSecret(
       },
     });
     return { row: { ...row, earlier_secrets_until }, secret };
+  });
+}
+
+/**
+ * Keeps that somebody has stored the secret `shown`. Opens a transaction. Throws `not_found`,
+ * `validation_error` (field `secret`: another one has replaced it).
+ */
+export async function confirmStored(
+  db: Db,
+  context: ChangeContext,
+  { endpointId, shown }: { readonly endpointId: string; readonly shown: string },
+  appSecrets: AppSecrets,
+): Promise<void> {
+  const { teamId } = context;
+  await db.transaction(async (tx) => {
+    const found = await store.findSealedForUpdate(tx, teamId, endpointId);
+    if (!found) throw unknownId('endpoint_id');
+    const boundTo = rules.webhookSecretContext(teamId, endpointId);
+    rules.requirePresentSecret(shown, decrypt(found.secret_encrypted, appSecrets, boundTo));
+    if (found.secret_unconfirmed_since === null) return;
+    await store.markSecretStored(tx, teamId, endpointId);
+    record(tx, context, {
+      audit: { action: 'webhook_endpoint.secret_stored', targetId: endpointId },
+    });
   });
 }
 

@@ -71,7 +71,7 @@ export async function countEndpointsLocked(tx: Tx, teamId: string): Promise<numb
   return tx.prisma.webhookEndpoint.count({ where: { teamId } });
 }
 
-const INSERTED = [...SHOWN, 'secret_encrypted'] as const;
+const INSERTED = [...SHOWN, 'secret_encrypted', 'secret_unconfirmed_since'] as const;
 
 // This is SQL and not Prisma, so that it can be sent together with COMMIT: no answer is needed.
 const INSERT_ENDPOINT = statement(
@@ -85,11 +85,9 @@ const INSERT_ENDPOINT = statement(
 export function insertEndpoint(
   tx: Tx,
   teamId: string,
-  row: EndpointRow,
-  secretEncrypted: Buffer,
+  row: RowOf<'WebhookEndpoint', (typeof INSERTED)[number]>,
 ): void {
-  const inserted = { ...row, secret_encrypted: secretEncrypted };
-  tx.send(INSERT_ENDPOINT, [teamId, ...valuesIn(INSERTED, inserted)]);
+  tx.send(INSERT_ENDPOINT, [teamId, ...valuesIn(INSERTED, row)]);
 }
 
 /** A field that is undefined stays as it is, null clears it. */
@@ -125,13 +123,21 @@ export async function updateEndpoint(
   return changed ? SELECTION.toRow(changed) : null;
 }
 
-const SEALED = [...SHOWN, 'secret_encrypted', 'earlier_secrets_encrypted'] as const;
+const SEALED = [
+  ...SHOWN,
+  'secret_encrypted',
+  'earlier_secrets_encrypted',
+  'secret_unconfirmed_since',
+] as const;
 
-/** An endpoint with its encrypted secrets. `earlier_secrets_encrypted` null: there are none. */
+/**
+ * An endpoint with its encrypted secrets. `earlier_secrets_encrypted` null: there are none;
+ * `secret_unconfirmed_since` null: nobody needs to confirm that the present one is stored.
+ */
 export type SealedEndpointRow = RowOf<'WebhookEndpoint', (typeof SEALED)[number]>;
 
-const FIND_FOR_ROTATION = statement<SealedEndpointRow>(
-  'webhooks.findForRotation',
+const FIND_SEALED = statement<SealedEndpointRow>(
+  'webhooks.findSealed',
   `select ${listed(SEALED)}
    from webhook_endpoint
    where team_id = $1 and id = $2
@@ -139,15 +145,20 @@ const FIND_FOR_ROTATION = statement<SealedEndpointRow>(
 );
 
 /** Locks the endpoint and returns it with its secrets, or null if there is none. */
-export function findForRotation(
+export function findSealedForUpdate(
   tx: Tx,
   teamId: string,
   endpointId: string,
 ): Promise<SealedEndpointRow | null> {
-  return tx.queryFirst(FIND_FOR_ROTATION, [teamId, endpointId]);
+  return tx.queryFirst(FIND_SEALED, [teamId, endpointId]);
 }
 
-const SECRETS = ['secret_encrypted', 'earlier_secrets_encrypted', 'earlier_secrets_until'] as const;
+const SECRETS = [
+  'secret_encrypted',
+  'earlier_secrets_encrypted',
+  'earlier_secrets_until',
+  'secret_unconfirmed_since',
+] as const;
 
 const REPLACE_SECRETS = statement(
   'webhooks.replaceSecrets',
@@ -165,6 +176,14 @@ export function replaceSecrets(
   secrets: Pick<SealedEndpointRow, (typeof SECRETS)[number]>,
 ): void {
   tx.send(REPLACE_SECRETS, [teamId, endpointId, ...valuesIn(SECRETS, secrets)]);
+}
+
+/** Keeps that somebody has stored the present secret of an endpoint that the caller has locked. */
+export async function markSecretStored(tx: Tx, teamId: string, endpointId: string): Promise<void> {
+  await tx.prisma.webhookEndpoint.updateMany({
+    where: { teamId, id: endpointId },
+    data: { secretUnconfirmedSince: null },
+  });
 }
 
 /**
