@@ -38,8 +38,9 @@ export async function startWorker(config: Config): Promise<Part> {
     await requireMigrated(db, migrations);
     await requireAppSecret(db, secrets);
     let loops: Pick<Loops, 'databases' | 'atLimit'> = { databases: () => [], atLimit: () => [] };
-    const metrics = createWorkerMetrics(db, () =>
-      readBacklog(db.forCaller(METRICS), loops.databases(), loops.atLimit()),
+    const metrics = createWorkerMetrics(
+      () => db,
+      () => readBacklog(db.forCaller(METRICS), loops.databases(), loops.atLimit()),
     );
     const tracing = await startTracing(config, 'worker', logger);
     const deliveries = await startDeliveries({ config, db, logger, metrics, tracing });

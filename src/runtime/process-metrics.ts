@@ -2,8 +2,8 @@ import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
 import type { Database } from '../db/connections/database.ts';
 import { countDroppedLines } from './log.ts';
 
-/** Creates a registry with the metrics that every process has. `pool` is its own. */
-export function createProcessRegistry(pool: Database['pool']): Registry {
+/** Creates a registry with the metrics that every process has. `readPool` returns its own. */
+export function createProcessRegistry(readPool: () => Database['pool']): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const dropped: Counter = new Counter({
@@ -21,6 +21,7 @@ export function createProcessRegistry(pool: Database['pool']): Registry {
     labelNames: ['state'],
     registers: [registry],
     collect: () => {
+      const pool = readPool();
       connections.set({ state: 'total' }, pool.totalCount);
       connections.set({ state: 'idle' }, pool.idleCount);
     },

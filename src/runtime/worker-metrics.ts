@@ -16,13 +16,14 @@ export interface WorkerMetrics {
 /**
  * Creates the metrics of a worker process: the attempts of this worker, and the backlog of all
  * workers, which each scrape reads. Sandboxes are in none of these figures, so that no alert has to
- * leave them out; their attempts are a metric of their own.
+ * leave them out; their attempts are a metric of their own. `database` is the process's own, which
+ * may be opened later.
  */
 export function createWorkerMetrics(
-  { pool }: Pick<Database, 'pool'>,
+  database: () => Pick<Database, 'pool'>,
   readBacklog: () => Promise<Backlog>,
 ): WorkerMetrics {
-  const registry = createProcessRegistry(pool);
+  const registry = createProcessRegistry(() => database().pool);
   const attempts = new Histogram({
     name: 'webhook_attempt_duration_seconds',
     help: 'Delivery attempts by the resulting status of the delivery: ok, retrying or gave_up.',

@@ -2,6 +2,7 @@
 // that have changed places are seen, and one that nothing sets.
 import type { Registry } from 'prom-client';
 import { expect, test } from 'vitest';
+import { LIMIT_NAMES } from '../../src/core/limits.ts';
 import type { Database } from '../../src/db/connections/database.ts';
 import type { Dispatcher } from '../../src/delivery/dispatcher.ts';
 import { createMetrics } from '../../src/runtime/metrics.ts';
@@ -27,9 +28,14 @@ const poolOf = (totalCount: number, idleCount: number) =>
   ({ totalCount, idleCount }) as Database['pool'];
 
 test('of an API process', async () => {
-  const { registry, observeRequest, observeCall } = createMetrics({
+  const { registry, observeRequest, observeCall, observeRefusal } = createMetrics(() => ({
     pool: poolOf(11, 7),
     waiting: () => ({ statements: 2, slowStatements: 3, transactions: 5 }),
+  }));
+  LIMIT_NAMES.forEach((limit, place) => {
+    for (let times = 0; times < 100 + place; times += 1) observeRefusal(limit, 'team_a');
+    observeRefusal(limit, null);
+    observeRefusal(limit, 'team_a:sandbox');
   });
   observeRequest('GET /me', 200, 0.25, 'live');
   for (let times = 0; times < 43; times += 1) observeRequest('GET /me', 500, 1, 'test');
@@ -42,6 +48,9 @@ test('of an API process', async () => {
     'database_queue_length kind=slow_statement': 3,
     'database_queue_length kind=transaction': 5,
     'api_sandbox_requests_total status=500': 43,
+    ...Object.fromEntries(
+      LIMIT_NAMES.map((limit, place) => [`api_refusals_total limit=${limit}`, 101 + place]),
+    ),
   });
   const text = await registry.metrics();
   expect(text).toContain('api_request_duration_seconds_sum{route="GET /me",status="200"} 0.25\n');
@@ -55,7 +64,7 @@ test('of an API process', async () => {
 
 test('of a worker', async () => {
   const { registry, observeDelivery, countJobFailure, watch } = createWorkerMetrics(
-    { pool: poolOf(53, 59) },
+    () => ({ pool: poolOf(53, 59) }),
     () =>
       Promise.resolve({
         fanOutLagS: 13,

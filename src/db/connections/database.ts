@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type pg from 'pg';
+import type { ObserveRefusal } from '../../core/limits.ts';
 import { waitsWithoutLimit, type Caller } from '../caller.ts';
 import { createCluster } from '../citus/parts.ts';
 import { createTeamNodes } from '../citus/team-nodes.ts';
@@ -78,6 +79,8 @@ export interface DatabaseOptions {
   /** Called with a statement of `slowStatementMs` or more (0.5 s by default). */
   readonly onSlow?: (slow: SlowStatement) => void;
   readonly slowStatementMs?: number;
+  /** Called for what is refused because its team has too much work here. */
+  readonly observeRefusal?: ObserveRefusal;
   /** How statements are sent (`wire/README.md`); `fast` by default. */
   readonly wire?: WireMode;
 }
@@ -114,6 +117,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     connections,
     watchdog,
     quickMs: options.quickStatementMs ?? QUICK_STATEMENT_MS,
+    observeRefusal: options.observeRefusal,
     ...counts,
   });
   const scope = new AsyncLocalStorage<PrismaScope>();
@@ -164,6 +168,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     wakeUps,
     observeFor,
     places: counts.transactions,
+    observeRefusal: options.observeRefusal,
   });
   return {
     pool: connections.pool,

@@ -8,6 +8,7 @@
  * statements use such connections directly.
  */
 import type pg from 'pg';
+import type { ObserveRefusal } from '../../core/limits.ts';
 import { hungUp, waitsWithoutLimit, type Caller } from '../caller.ts';
 import { isCancelled, isConnectionBroken } from '../errors.ts';
 import { senderOn, type Sender, type Wire } from '../wire/wire.ts';
@@ -42,6 +43,7 @@ export function openSingleStatements({
   quickMs,
   quick,
   slow,
+  observeRefusal,
 }: {
   readonly wire: Wire;
   readonly connections: ConnectionPool;
@@ -52,11 +54,16 @@ export function openSingleStatements({
   readonly quick: number;
   /** The number of connections for slow statements. */
   readonly slow: number;
+  readonly observeRefusal: ObserveRefusal | undefined;
 }): SingleStatements {
   const { grow } = connections;
   const shared = openNodeConnections({ connect: () => connections.connect(quickMs), grow }, quick);
-  const quickQueue = createFairQueue({ places: quick * DEPTH, perTeam: QUICK_PER_TEAM });
-  const slowQueue = createFairQueue({ places: slow, perTeam: halfOf(slow) });
+  const quickQueue = createFairQueue({
+    places: quick * DEPTH,
+    perTeam: QUICK_PER_TEAM,
+    observeRefusal,
+  });
+  const slowQueue = createFairQueue({ places: slow, perTeam: halfOf(slow), observeRefusal });
   const slowTeams = createSlowTeams();
   const runQuick = <T>(caller: Caller, send: Send<T>): Promise<T> =>
     shared.run(caller.node ?? null, (client) =>

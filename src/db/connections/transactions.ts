@@ -1,4 +1,5 @@
 import type { AsyncLocalStorage } from 'node:async_hooks';
+import type { ObserveRefusal } from '../../core/limits.ts';
 import { hungUp, type Caller } from '../caller.ts';
 import { withFirst, type Tx, type WakeUp } from '../client.ts';
 import { isFollowUp, rethrow } from '../errors.ts';
@@ -36,9 +37,13 @@ interface Context {
 /** Runs up to `places` transactions at once, and for one team up to half as many. */
 export function openTransactions({
   places,
+  observeRefusal,
   ...context
-}: Context & { readonly places: number }): Transactions {
-  const queue = createFairQueue({ places, perTeam: halfOf(places) });
+}: Context & {
+  readonly places: number;
+  readonly observeRefusal: ObserveRefusal | undefined;
+}): Transactions {
+  const queue = createFairQueue({ places, perTeam: halfOf(places), observeRefusal });
   return {
     run: async (caller, work) => {
       await queue.enter(caller);
