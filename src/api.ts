@@ -32,8 +32,8 @@ import { DEMO_TEAM_ID } from './seed/demo-team.ts';
 export async function startApi(config: Config): Promise<Required<Part> & { port: number }> {
   const logger = createLogger(config.logLevel);
   const metrics = createMetrics(() => db);
-  const { observeRefusal } = metrics;
-  const db = openDatabaseOf(config, logger, { observeRefusal });
+  const { observeRefusal, observeWait } = metrics;
+  const db = openDatabaseOf(config, logger, { observeRefusal, observeWait });
   const usage = startUsageCounter({
     db: db.forCaller({ share: null }),
     clock: systemClock,

@@ -9,7 +9,7 @@ import type { Config } from './config.ts';
 export function openDatabaseOf(
   config: Config,
   logger: Logger,
-  observers: Pick<DatabaseOptions, 'observeRefusal'> = {},
+  observers: Pick<DatabaseOptions, 'observeRefusal' | 'observeWait'> = {},
 ): Database {
   return openDatabase({
     url: config.databaseUrl,

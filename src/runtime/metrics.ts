@@ -4,11 +4,10 @@ import { LIMIT_NAMES, type ObserveRefusal } from '../core/limits.ts';
 import { isSandbox, type Mode } from '../core/sandbox.ts';
 import type { Database } from '../db/connections/database.ts';
 import type { Config } from './config.ts';
-import { createProcessRegistry } from './process-metrics.ts';
+import { createProcessMetrics, type ProcessMetrics } from './process-metrics.ts';
 import type { Readiness } from './readiness.ts';
 
-export interface Metrics {
-  readonly registry: Registry;
+export interface Metrics extends ProcessMetrics {
   readonly observeRequest: (route: string, status: number, seconds: number, mode: Mode) => void;
   readonly observeCall: (procedure: string, status: number, seconds: number) => void;
   readonly observeRefusal: ObserveRefusal;
@@ -23,7 +22,7 @@ export interface Metrics {
  * sandbox is only there, too. `database` is the process's own, which may be opened later.
  */
 export function createMetrics(database: () => Pick<Database, 'pool' | 'waiting'>): Metrics {
-  const registry = createProcessRegistry(() => database().pool);
+  const { registry, observeWait } = createProcessMetrics(() => database().pool);
   const requests = new Histogram({
     name: 'api_request_duration_seconds',
     help: 'Requests under the base path, by route template and status; without sandboxes.',
@@ -79,6 +78,7 @@ export function createMetrics(database: () => Pick<Database, 'pool' | 'waiting'>
   });
   return {
     registry,
+    observeWait,
     watch: (readiness) => {
       watched = readiness;
     },

@@ -3,10 +3,9 @@ import type { Mode } from '../core/sandbox.ts';
 import type { Database } from '../db/connections/database.ts';
 import type { Backlog, WaitingJobs } from '../delivery/backlog-store.ts';
 import type { Dispatcher } from '../delivery/dispatcher.ts';
-import { createProcessRegistry } from './process-metrics.ts';
+import { createProcessMetrics, type ProcessMetrics } from './process-metrics.ts';
 
-export interface WorkerMetrics {
-  readonly registry: Registry;
+export interface WorkerMetrics extends ProcessMetrics {
   readonly observeDelivery: (status: string, seconds: number, mode: Mode) => void;
   readonly countJobFailure: (task: string) => void;
   /** Makes the gauges show the attempts of this dispatcher. */
@@ -23,7 +22,7 @@ export function createWorkerMetrics(
   database: () => Pick<Database, 'pool'>,
   readBacklog: () => Promise<Backlog>,
 ): WorkerMetrics {
-  const registry = createProcessRegistry(() => database().pool);
+  const { registry, observeWait } = createProcessMetrics(() => database().pool);
   const attempts = new Histogram({
     name: 'webhook_attempt_duration_seconds',
     help: 'Delivery attempts by the resulting status of the delivery: ok, retrying or gave_up.',
@@ -49,6 +48,7 @@ export function createWorkerMetrics(
   addBacklogGauges(registry, readBacklog);
   return {
     registry,
+    observeWait,
     observeDelivery: (status, seconds, mode) => {
       if (mode === 'test') rehearsed.inc({ status });
       else attempts.observe({ status }, seconds);

@@ -28,15 +28,18 @@ const poolOf = (totalCount: number, idleCount: number) =>
   ({ totalCount, idleCount }) as Database['pool'];
 
 test('of an API process', async () => {
-  const { registry, observeRequest, observeCall, observeRefusal } = createMetrics(() => ({
-    pool: poolOf(11, 7),
-    waiting: () => ({ statements: 2, slowStatements: 3, transactions: 5 }),
-  }));
+  const { registry, observeRequest, observeCall, observeRefusal, observeWait } = createMetrics(
+    () => ({
+      pool: poolOf(11, 7),
+      waiting: () => ({ statements: 2, slowStatements: 3, transactions: 5 }),
+    }),
+  );
   LIMIT_NAMES.forEach((limit, place) => {
     for (let times = 0; times < 100 + place; times += 1) observeRefusal(limit, 'team_a');
     observeRefusal(limit, null);
     observeRefusal(limit, 'team_a:sandbox');
   });
+  observeWait('transaction', 0.75);
   observeRequest('GET /me', 200, 0.25, 'live');
   for (let times = 0; times < 43; times += 1) observeRequest('GET /me', 500, 1, 'test');
   for (const status of [200, 499, 422, 503, 500]) observeCall('v1.me.get', status, 0.5);
@@ -54,6 +57,7 @@ test('of an API process', async () => {
   });
   const text = await registry.metrics();
   expect(text).toContain('api_request_duration_seconds_sum{route="GET /me",status="200"} 0.25\n');
+  expect(text).toContain('database_pool_wait_seconds_sum{kind="transaction"} 0.75\n');
   // An alert on live requests sees none of a sandbox.
   expect(text).not.toMatch(/api_request_duration_seconds_count\{[^}]*status="500"/);
   const counted = (name: string): string =>
@@ -63,7 +67,7 @@ test('of an API process', async () => {
 });
 
 test('of a worker', async () => {
-  const { registry, observeDelivery, countJobFailure, watch } = createWorkerMetrics(
+  const { registry, observeDelivery, observeWait, countJobFailure, watch } = createWorkerMetrics(
     () => ({ pool: poolOf(53, 59) }),
     () =>
       Promise.resolve({
@@ -80,6 +84,7 @@ test('of a worker', async () => {
     stats: () => ({ inFlight: 29, parked: 31, queued: 37 }),
     atLimit: () => [{ team_id: 'team_a', endpoint_id: 'whe_1' }],
   } as unknown as Dispatcher);
+  observeWait('slow_statement', 0.25);
   observeDelivery('gave_up', 0.75, 'live');
   for (let times = 0; times < 47; times += 1) observeDelivery('retrying', 1, 'test');
   for (let times = 0; times < 41; times += 1) countJobFailure('one');
@@ -106,5 +111,6 @@ test('of a worker', async () => {
   });
   const text = await registry.metrics();
   expect(text).toContain('webhook_attempt_duration_seconds_sum{status="gave_up"} 0.75\n');
+  expect(text).toContain('database_pool_wait_seconds_sum{kind="slow_statement"} 0.25\n');
   expect(text).not.toMatch(/webhook_attempt_duration_seconds_count\{[^}]*status="retrying"/);
 });

@@ -19,6 +19,7 @@ import { openSingleStatements, runLimited, type Send } from './single-statements
 import { createSlowReport, type SlowStatement } from './slow-statements.ts';
 import { alsoTrace } from './traced-statements.ts';
 import { openTransactions } from './transactions.ts';
+import { toTellWaits, type ObserveWait } from './waits.ts';
 import { openWakeUps } from './wake-ups.ts';
 import { startWatchdog } from './watchdog.ts';
 
@@ -81,6 +82,7 @@ export interface DatabaseOptions {
   readonly slowStatementMs?: number;
   /** Called for what is refused because its team has too much work here. */
   readonly observeRefusal?: ObserveRefusal;
+  readonly observeWait?: ObserveWait;
   /** How statements are sent (`wire/README.md`); `fast` by default. */
   readonly wire?: WireMode;
 }
@@ -111,6 +113,7 @@ export function openDatabase(options: DatabaseOptions): Database {
       hasLostStatement = true;
     },
   });
+  const tellWait = toTellWaits(options.observeWait);
   const common = openNodeConnections(connections, counts.common);
   const statements = openSingleStatements({
     wire,
@@ -118,6 +121,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     watchdog,
     quickMs: options.quickStatementMs ?? QUICK_STATEMENT_MS,
     observeRefusal: options.observeRefusal,
+    tellWait,
     ...counts,
   });
   const scope = new AsyncLocalStorage<PrismaScope>();
@@ -144,8 +148,13 @@ export function openDatabase(options: DatabaseOptions): Database {
   const askCommon = askBy(observeFor(THE_PROCESS));
   const sendCommon =
     (node: string | null) =>
-    <T>(send: Send<T>): Promise<T> =>
-      common.run(node, (client) => runLimited(limits, client, send));
+    <T>(send: Send<T>): Promise<T> => {
+      const askedAt = performance.now();
+      return common.run(node, (client) => {
+        tellWait('common', askedAt);
+        return runLimited(limits, client, send);
+      });
+    };
   const queryBy =
     (run: ReturnType<typeof sendCommon>): Db['query'] =>
     (what, values) =>
@@ -169,6 +178,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     observeFor,
     places: counts.transactions,
     observeRefusal: options.observeRefusal,
+    tellWait,
   });
   return {
     pool: connections.pool,
