@@ -1,7 +1,7 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { Mode } from '../core/sandbox.ts';
 import type { Database } from '../db/connections/database.ts';
-import type { Backlog, WaitingJobs } from '../delivery/backlog-store.ts';
+import { RETRY_AGES, type Backlog, type WaitingJobs } from '../delivery/backlog-store.ts';
 import type { Dispatcher } from '../delivery/dispatcher.ts';
 import { createProcessMetrics, type ProcessMetrics } from './process-metrics.ts';
 
@@ -135,6 +135,18 @@ function addBacklogGauges(registry: Registry, readBacklog: () => Promise<Backlog
     'Endpoints that were paused after failures.',
     ({ pausedEndpoints }) => pausedEndpoints,
   );
+  const retries: Gauge = new Gauge({
+    name: 'webhook_retry_backlog',
+    help:
+      'Deliveries that wait for their next attempt, by the age of the delivery. At most 500 ' +
+      'are counted of each range of times until the attempt: 10 min, 1 h, 8 h, longer.',
+    labelNames: ['age'],
+    registers: [registry],
+    collect: async () => {
+      const counts = (await read()).retries;
+      for (const age of RETRY_AGES) retries.set({ age }, counts[age]);
+    },
+  });
   addByTask('job_queue_depth', 'Jobs that are due and that no worker runs.', ({ count }) => count);
   addByTask(
     'job_oldest_due_seconds',

@@ -77,6 +77,7 @@ test('of a worker', async () => {
           { task: 'crm', count: 1, oldest_s: 0 },
         ],
         pausedEndpoints: 19,
+        retries: { under_1h: 61, under_6h: 67, under_1d: 71, older: 73 },
         oldestDueAt: new Date(Date.now() - 23_000).toISOString(),
       }),
   );
@@ -97,6 +98,10 @@ test('of a worker', async () => {
     'database_pool_connections state=idle': 59,
     webhook_fan_out_lag_seconds: 13,
     webhook_endpoints_paused: 19,
+    'webhook_retry_backlog age=under_1h': 61,
+    'webhook_retry_backlog age=under_6h': 67,
+    'webhook_retry_backlog age=under_1d': 71,
+    'webhook_retry_backlog age=older': 73,
     webhook_endpoints_at_limit: 1,
     'job_queue_depth task=mail': 17,
     'job_queue_depth task=crm': 1,
