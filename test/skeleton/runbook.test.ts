@@ -42,6 +42,17 @@ describe('the runbook', () => {
     expect(Object.fromEntries([...rows].map(([, name, is]) => [name, is]))).toEqual(LIMITS);
   });
 
+  test('has a dashboard whose panels have ids and places of their own', async () => {
+    const { panels } = JSON.parse(await read('grafana/dashboard.json')) as {
+      panels: { id: number; gridPos: { h: number; w: number; x: number; y: number } }[];
+    };
+    expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
+    const cells = panels.flatMap(({ gridPos: { h, w, x, y } }) =>
+      Array.from({ length: h * w }, (_, cell) => `${x + (cell % w)} ${y + Math.floor(cell / w)}`),
+    );
+    expect(new Set(cells).size).toBe(cells.length);
+  });
+
   test('has each check of the doctor, in its order, with its section', async () => {
     const section = (await read('README.md')).split(/^## Doctor$/m)[1]?.split(/^## /m)[0] ?? '';
     const rows = section.matchAll(/^\| `(\w+)` .*\| \[([^\]]+)\]\(#[\w-]+\) +\|$/gm);
