@@ -20,8 +20,7 @@ export interface Backlog {
 }
 
 /** How long ago a delivery that waits for its next attempt was made. */
-export const RETRY_AGES = ['under_1h', 'under_6h', 'under_1d', 'older'] as const;
-export type RetryAge = (typeof RETRY_AGES)[number];
+export type RetryAge = 'under_1h' | 'under_6h' | 'under_1d' | 'older';
 
 const OF_SANDBOX = `%${SANDBOX_END}`;
 

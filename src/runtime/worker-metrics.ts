@@ -1,7 +1,7 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { Mode } from '../core/sandbox.ts';
 import type { Database } from '../db/connections/database.ts';
-import { RETRY_AGES, type Backlog, type WaitingJobs } from '../delivery/backlog-store.ts';
+import type { Backlog, WaitingJobs } from '../delivery/backlog-store.ts';
 import type { Dispatcher } from '../delivery/dispatcher.ts';
 import { createProcessMetrics, type ProcessMetrics } from './process-metrics.ts';
 
@@ -144,7 +144,7 @@ function addBacklogGauges(registry: Registry, readBacklog: () => Promise<Backlog
     registers: [registry],
     collect: async () => {
       const counts = (await read()).retries;
-      for (const age of RETRY_AGES) retries.set({ age }, counts[age]);
+      for (const [age, count] of Object.entries(counts)) retries.set({ age }, count);
     },
   });
   addByTask('job_queue_depth', 'Jobs that are due and that no worker runs.', ({ count }) => count);
