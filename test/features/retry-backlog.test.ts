@@ -2,6 +2,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { countRetries, RETRIES_MAX } from '../../src/delivery/backlog-store.ts';
 import { createTestDatabase } from '../support/database.ts';
+import { openLoopDatabase } from '../support/loop-database.ts';
 import { explain, rowsRead } from '../support/plans.ts';
 import { openWhereTeamIs } from '../support/shards.ts';
 
@@ -37,4 +38,11 @@ test.each(['custom', 'generic'] as const)('with a %s plan', async (mode) => {
   expect(read).toBeGreaterThan(RETRIES_MAX);
   // And the first one behind a range.
   expect(read).toBeLessThanOrEqual(RANGES * (RETRIES_MAX + 1));
+  const loop = await openLoopDatabase(database.url, TEAM);
+  onTestFinished(() => loop.close());
+  // Fewer of the two ranges that are less than an hour.
+  const counted = await countRetries(loop.db);
+  expect(counted).toEqual([{ age: 'older', count: expect.any(Number) }]);
+  expect(counted[0]?.count).toBeGreaterThan(2 * RETRIES_MAX);
+  expect(counted[0]?.count).toBeLessThan(RANGES * RETRIES_MAX);
 });
