@@ -31,8 +31,9 @@ import { DEMO_TEAM_ID } from './seed/demo-team.ts';
  */
 export async function startApi(config: Config): Promise<Required<Part> & { port: number }> {
   const logger = createLogger(config.logLevel);
-  const db = openDatabaseOf(config, logger);
-  const metrics = createMetrics(db);
+  const metrics = createMetrics(() => db);
+  const { observeRefusal, observeWait } = metrics;
+  const db = openDatabaseOf(config, logger, { observeRefusal, observeWait });
   const usage = startUsageCounter({
     db: db.forCaller({ share: null }),
     clock: systemClock,
@@ -45,6 +46,7 @@ export async function startApi(config: Config): Promise<Required<Part> & { port:
       logger.warn({ err: error, leftOut }, 'could not write the request log yet'),
   });
   const { server, suspect, onBroken } = createGuardedServer({
+    observeRefusal,
     onFull: () => logger.warn('there is no room for more connections'),
   });
   const requests = trackRequests(server);
@@ -133,6 +135,7 @@ function appOf(options: {
       metrics.observeCall(procedure, status, seconds);
       if (status === 503) readiness.suspect();
     },
+    observeRefusal: metrics.observeRefusal,
     countUse: usage.count,
     logRequest: requestLog.add,
     tracing,

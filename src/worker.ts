@@ -30,17 +30,19 @@ import { createWorkerMetrics, type WorkerMetrics } from './runtime/worker-metric
  */
 export async function startWorker(config: Config): Promise<Part> {
   const logger = createLogger(config.logLevel);
-  const db = openDatabaseOf(config, logger);
+  let loops: Pick<Loops, 'databases' | 'atLimit'> = { databases: () => [], atLimit: () => [] };
+  const metrics = createWorkerMetrics(
+    () => db,
+    () => readBacklog(db.forCaller(METRICS), loops.databases(), loops.atLimit()),
+  );
+  const { observeWait } = metrics;
+  const db = openDatabaseOf(config, logger, { observeWait });
   try {
     const migrations = await expectedMigrations();
     const secrets = appSecretsOf(config);
     await requireDirectAt(config.databaseUrl, 'The worker');
     await requireMigrated(db, migrations);
     await requireAppSecret(db, secrets);
-    let loops: Pick<Loops, 'databases' | 'atLimit'> = { databases: () => [], atLimit: () => [] };
-    const metrics = createWorkerMetrics(db, () =>
-      readBacklog(db.forCaller(METRICS), loops.databases(), loops.atLimit()),
-    );
     const tracing = await startTracing(config, 'worker', logger);
     const deliveries = await startDeliveries({ config, db, logger, metrics, tracing });
     loops = deliveries;
@@ -107,6 +109,7 @@ interface DeliveryOptions extends WorkerOptions {
 /** Starts the deliveries, with the connections to receivers. */
 async function startDeliveries(options: DeliveryOptions): Promise<Loops> {
   const { config, db, logger, metrics, tracing } = options;
+  const { observeWait } = metrics;
   const sender = createSender({
     allowPrivateTargets: config.webhookAllowPrivateTargets,
     timeoutMs: config.webhookTimeoutMs,
@@ -114,7 +117,7 @@ async function startDeliveries(options: DeliveryOptions): Promise<Loops> {
   const loops = await startLoops({
     databaseUrl: config.databaseUrl,
     db,
-    openNode: (databaseUrl) => openDatabaseOf({ ...config, databaseUrl }, logger),
+    openNode: (databaseUrl) => openDatabaseOf({ ...config, databaseUrl }, logger, { observeWait }),
     sender,
     logger,
     clock: systemClock,

@@ -1,6 +1,6 @@
 import { SANDBOX_END } from '../core/sandbox.ts';
 import { statement, type Db } from '../db/client.ts';
-import { findOldestDue, type EndpointRef } from './waiting-store.ts';
+import { findOldestDue, WAITING, type EndpointRef } from './waiting-store.ts';
 
 /** What waits for the workers, over all live teams: a sandbox must alarm nobody. */
 export interface Backlog {
@@ -15,7 +15,12 @@ export interface Backlog {
    * their own limit do not count.
    */
   readonly oldestDueAt: string | null;
+  /** How many deliveries wait for their next attempt, by their age. */
+  readonly retries: Readonly<Record<RetryAge, number>>;
 }
+
+/** How long ago a delivery that waits for its next attempt was made. */
+export type RetryAge = 'under_1h' | 'under_6h' | 'under_1d' | 'older';
 
 const OF_SANDBOX = `%${SANDBOX_END}`;
 
@@ -74,23 +79,85 @@ const COUNT = statement<{
      ) as paused`,
 );
 
+/** The most deliveries that are counted in each range of times until the next attempt. */
+export const RETRIES_MAX = 500;
+
+interface CountedRetries {
+  readonly age: RetryAge;
+  readonly count: number;
+}
+
+/** The next delivery that waits for its next attempt, by its time. All of it is SQL. */
+const nextRetry = (condition: string): string => `(
+       select due_at, id, team_id, created_at
+       from webhook_delivery
+       where ${WAITING.retrying.isWaiting} and ${condition}
+       order by due_at, id
+       limit 1
+     ) next`;
+
+/**
+ * Old deliveries wait longer for their next attempt, so each range shows others, and a flood of new
+ * ones hides no old ones. Those that are overdue are those of paused endpoints, or show in
+ * `oldestDueAt`. It steps through the index: with a limit alone, Postgres may choose to read and
+ * sort all of a range.
+ */
+const RETRIES = statement<CountedRetries>(
+  'metrics.retries',
+  `with recursive range (after, until) as (
+     values
+       (now(), now() + interval '10 minutes'),
+       (now() + interval '10 minutes', now() + interval '1 hour'),
+       (now() + interval '1 hour', now() + interval '8 hours'),
+       (now() + interval '8 hours', 'infinity')
+   ),
+   retry as (
+     select range.until, 1 as place, next.*
+     from range
+     cross join lateral ${nextRetry('due_at > range.after')}
+     where next.due_at <= range.until
+     union all
+     select retry.until, retry.place + 1, next.*
+     from retry
+     cross join lateral ${nextRetry('(due_at, id) > (retry.due_at, retry.id)')}
+     where retry.place < ${RETRIES_MAX} and next.due_at <= retry.until
+   )
+   select
+     case
+       when created_at > now() - interval '1 hour' then 'under_1h'
+       when created_at > now() - interval '6 hours' then 'under_6h'
+       when created_at > now() - interval '1 day' then 'under_1d'
+       else 'older'
+     end as age,
+     count(*)::int as count
+   from retry
+   where team_id not like '${OF_SANDBOX}'
+   group by age`,
+);
+
+/** Counts the deliveries that wait for their next attempt, up to a limit. */
+export function countRetries(db: Pick<Db, 'query'>): Promise<CountedRetries[]> {
+  return db.query(RETRIES, []);
+}
+
 /**
  * Reads the figures for the metrics of a worker. Opens a transaction, to have a connection of its
  * own: with 100,000 endpoints it takes most of a second. `shards` are those of a distributed
- * database, which are asked one by one for what is due. `atLimit` are the endpoints whose own limit
- * holds their deliveries back in this worker.
+ * database, which are asked one by one for what is due, and for retries. `atLimit` are the
+ * endpoints whose own limit holds their deliveries back in this worker.
  */
 export async function readBacklog(
   db: Db,
   shards: readonly Db[] = [],
   atLimit: readonly EndpointRef[] = [],
 ): Promise<Backlog> {
-  const [[counts], due, pending, oldestDueAt] = await db.transaction((tx) =>
+  const [[counts], due, pending, oldestDueAt, retries] = await db.transaction((tx) =>
     Promise.all([
       tx.query(COUNT, []),
       tx.query(WAITING_JOBS, []),
       tx.query(PENDING_JOBS, []),
       shards.length === 0 ? findOldestDue(tx, atLimit) : findOldestDueOf(shards, atLimit),
+      shards.length === 0 ? countRetries(tx) : findRetriesOf(shards),
     ]),
   );
   if (!counts) throw new Error('metrics.backlog returned no row');
@@ -100,6 +167,7 @@ export async function readBacklog(
     jobs: addUp([...due, ...pending.map((jobs) => ({ ...jobs, oldest_s: 0 }))]),
     pausedEndpoints: counts.paused,
     oldestDueAt,
+    retries: addUpAges(retries),
   };
 }
 
@@ -110,6 +178,17 @@ function addUp(waiting: readonly WaitingJobs[]): WaitingJobs[] {
     count: jobs.reduce((sum, { count }) => sum + count, 0),
     oldest_s: Math.max(...jobs.map(({ oldest_s }) => oldest_s)),
   }));
+}
+
+function addUpAges(counts: readonly CountedRetries[]): Backlog['retries'] {
+  const sums = { under_1h: 0, under_6h: 0, under_1d: 0, older: 0 };
+  for (const { age, count } of counts) sums[age] += count;
+  return sums;
+}
+
+async function findRetriesOf(shards: readonly Db[]): Promise<CountedRetries[]> {
+  const found = await Promise.all(shards.map((shard) => countRetries(shard).catch(() => [])));
+  return found.flat();
 }
 
 /** A shard whose node does not answer says nothing: the other figures are worth having. */

@@ -62,6 +62,7 @@ export function createApp(options: AppOptions): Express {
   };
   /** The answer is the last one on its connection. */
   const closeFlood = (request: Request): void => {
+    options.observeRefusal('waiting_answers', null);
     if (!request.res?.headersSent) request.res?.setHeader('Connection', 'close');
     // A proxy's connections are those of everybody.
     const { socket } = request;
@@ -73,7 +74,7 @@ export function createApp(options: AppOptions): Express {
     ...options,
     ipOf,
     callerLimits,
-    bodies: createBodies(),
+    bodies: createBodies(options.observeRefusal),
     compress: createCompressor(),
   };
   const rest = createRest(shared);

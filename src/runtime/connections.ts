@@ -7,6 +7,7 @@ import { createServer, type Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { createLine, type Leave } from '../core/line.ts';
+import type { Limit, ObserveRefusal } from '../core/limits.ts';
 import { networkOf, normalizeIp } from '../core/network.ts';
 import { createRoom, type Room } from './connection-room.ts';
 import { trackExchanges, type Exchanges } from './exchanges.ts';
@@ -68,9 +69,14 @@ export type AnswerBroken = (error: NodeJS.ErrnoException, socket: Socket) => voi
  * most every ten seconds.
  */
 export function createGuardedServer(
-  options: { readonly limits?: Partial<ConnectionLimits>; readonly onFull?: () => void } = {},
+  options: {
+    readonly limits?: Partial<ConnectionLimits>;
+    readonly onFull?: () => void;
+    readonly observeRefusal?: ObserveRefusal;
+  } = {},
 ): GuardedServer {
   const limits = { ...CONNECTION_LIMITS, ...options.limits };
+  const count = (limit: Limit): void => options.observeRefusal?.(limit, null);
   const server = createServer({
     headersTimeout: limits.headersTimeoutMs,
     requestTimeout: limits.requestTimeoutMs,
@@ -78,14 +84,14 @@ export function createGuardedServer(
   });
   server.maxRequestsPerSocket = REQUESTS_PER_CONNECTION_MAX;
   const room = createRoom(limits.openMax);
-  const floods = slowDownFloods(limits, room);
-  const makeRoom = toMakeRoom(room, options.onFull);
+  const floods = slowDownFloods(limits, room, count);
+  const makeRoom = toMakeRoom(room, () => count('connections'), options.onFull);
   server.on('connection', (socket: Socket) => {
     if (floods.admit(socket)) makeRoom(socket);
     else socket.destroy();
   });
-  const reading = closeUnread(limits);
-  const deadline = closeLate(server, limits);
+  const reading = closeUnread(limits, count);
+  const deadline = closeLate(server, limits, count);
   const exchangesOf = trackExchanges(server, ({ socket }, response, open) => {
     room.move(socket, 'busy');
     const endDeadline = deadline.begin(socket);
@@ -98,9 +104,17 @@ export function createGuardedServer(
     };
   });
   const onBroken: GuardedServer['onBroken'] = (answer) =>
-    void server.on('clientError', endBroken(exchangesOf, answer));
+    void server.on('clientError', endBroken(exchangesOf, answer, count));
   return { server, suspect: floods.suspect, onBroken };
 }
+
+type Count = (limit: Limit) => void;
+
+/** By the code of the parser's error. */
+const LIMIT_OF_PARSER: Readonly<Record<string, Limit>> = {
+  HPE_HEADER_OVERFLOW: 'header_size',
+  ERR_HTTP_REQUEST_TIMEOUT: 'request_time',
+};
 
 /**
  * Ends a connection whose bytes the parser has refused. The client reads answers in the order of
@@ -111,6 +125,7 @@ export function createGuardedServer(
 function endBroken(
   exchangesOf: (socket: Socket) => Exchanges,
   answer: AnswerBroken,
+  count: Count,
 ): (error: NodeJS.ErrnoException, socket: Duplex) => void {
   const ending = new WeakSet<Socket>();
   return (error, stream) => {
@@ -122,6 +137,8 @@ function endBroken(
     // The parser refuses each packet that comes from now on, too.
     if (ending.has(socket)) return;
     ending.add(socket);
+    const limit = LIMIT_OF_PARSER[error.code ?? ''];
+    if (limit) count(limit);
     const { open, answeredEarly } = exchangesOf(socket);
     const owed = [...open].findLast(({ request }) => request.complete)?.response;
     if (owed) {
@@ -136,12 +153,17 @@ function endBroken(
   };
 }
 
-function toMakeRoom(room: Room, onFull?: () => void): (socket: Socket) => void {
+function toMakeRoom(
+  room: Room,
+  onClose: () => void,
+  onFull?: () => void,
+): (socket: Socket) => void {
   let toldAt = -Infinity;
   return (socket) => {
     const closing = room.enter(socket);
     if (closing === null) return;
     closing.destroy();
+    onClose();
     if (performance.now() - toldAt <= TELL_EVERY_MS) return;
     toldAt = performance.now();
     onFull?.();
@@ -156,7 +178,7 @@ const SUSPECT_MS = 10_000;
  * them at once, so the client must not come back with a new connection each time. Its unused
  * connections go, too: forty of them that are read in one turn would stop the process for a second.
  */
-function slowDownFloods({ suspectEveryMs }: ConnectionLimits, room: Room) {
+function slowDownFloods({ suspectEveryMs }: ConnectionLimits, room: Room, count: Count) {
   const suspects = new Map<string, { until: number; nextAt: number }>();
   const networkOfSocket = ({ remoteAddress }: Socket): string =>
     networkOf(normalizeIp(remoteAddress));
@@ -168,8 +190,10 @@ function slowDownFloods({ suspectEveryMs }: ConnectionLimits, room: Room) {
     if (!suspect) return true;
     const now = performance.now();
     if (suspect.until < now) suspects.delete(network);
-    else if (suspect.nextAt > now) return false;
-    else suspect.nextAt = now + suspectEveryMs;
+    else if (suspect.nextAt > now) {
+      count('connection_rate');
+      return false;
+    } else suspect.nextAt = now + suspectEveryMs;
     return true;
   };
   const suspect = (socket: Socket): void => {
@@ -186,6 +210,7 @@ function slowDownFloods({ suspectEveryMs }: ConnectionLimits, room: Room) {
   };
   const stop = (socket: Socket): void => {
     suspect(socket);
+    count('pipelined_requests');
     // Node makes an error for each of them. Stack traces would be four fifths of the cost.
     const traces = Error.stackTraceLimit;
     socket.prependOnceListener('close', () => (Error.stackTraceLimit = 0));
@@ -197,12 +222,17 @@ function slowDownFloods({ suspectEveryMs }: ConnectionLimits, room: Room) {
 }
 
 /** Closes the connections of exchanges that take too long. */
-function closeLate(server: Server, { exchangeTimeoutMs, checkEveryMs }: ConnectionLimits) {
+function closeLate(
+  server: Server,
+  { exchangeTimeoutMs, checkEveryMs }: ConnectionLimits,
+  count: Count,
+) {
   const inFlight = createLine<{ readonly socket: Socket; readonly until: number }>();
   const timer = setInterval(() => {
     const now = performance.now();
     for (const { socket, until } of inFlight) {
       if (until > now) break;
+      if (!socket.destroyed) count('exchange_time');
       socket.destroy();
     }
   }, checkEveryMs);
@@ -215,7 +245,7 @@ function closeLate(server: Server, { exchangeTimeoutMs, checkEveryMs }: Connecti
 }
 
 /** Closes the connections that have left a response unread for longest, until the others fit. */
-function closeUnread({ unreadMaxBytes }: ConnectionLimits) {
+function closeUnread({ unreadMaxBytes }: ConnectionLimits, count: Count) {
   const unread = new Set<Socket>();
   const begin = (socket: Socket): void => {
     if (socket.writableLength === 0) return;
@@ -226,6 +256,7 @@ function closeUnread({ unreadMaxBytes }: ConnectionLimits) {
       if (bytes <= unreadMaxBytes) return;
       bytes -= slow.writableLength;
       unread.delete(slow);
+      count('unread_bytes');
       slow.destroy();
     }
   };

@@ -1,15 +1,16 @@
 import { createServer, type Server } from 'node:http';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import type { Mode } from '../core/sandbox.ts';
+import { LIMIT_NAMES, type ObserveRefusal } from '../core/limits.ts';
+import { isSandbox, type Mode } from '../core/sandbox.ts';
 import type { Database } from '../db/connections/database.ts';
 import type { Config } from './config.ts';
-import { createProcessRegistry } from './process-metrics.ts';
+import { createProcessMetrics, type ProcessMetrics } from './process-metrics.ts';
 import type { Readiness } from './readiness.ts';
 
-export interface Metrics {
-  readonly registry: Registry;
+export interface Metrics extends ProcessMetrics {
   readonly observeRequest: (route: string, status: number, seconds: number, mode: Mode) => void;
   readonly observeCall: (procedure: string, status: number, seconds: number) => void;
+  readonly observeRefusal: ObserveRefusal;
   /** Makes the gauge show whether the process is ready. */
   readonly watch: (readiness: Pick<Readiness, 'lastSeen'>) => void;
 }
@@ -17,10 +18,11 @@ export interface Metrics {
 /**
  * Creates the metrics of an API process: its requests, its connections, and what waits for one.
  * Requests of sandboxes are another metric, so that no sum, share or alert of live ones has to
- * leave them out. It has no route: nobody tunes the service by them.
+ * leave them out. It has no route: nobody tunes the service by them. What a limit refuses to a
+ * sandbox is only there, too. `database` is the process's own, which may be opened later.
  */
-export function createMetrics({ pool, waiting }: Pick<Database, 'pool' | 'waiting'>): Metrics {
-  const registry = createProcessRegistry(pool);
+export function createMetrics(database: () => Pick<Database, 'pool' | 'waiting'>): Metrics {
+  const { registry, observeWait } = createProcessMetrics(() => database().pool);
   const requests = new Histogram({
     name: 'api_request_duration_seconds',
     help: 'Requests under the base path, by route template and status; without sandboxes.',
@@ -42,13 +44,20 @@ export function createMetrics({ pool, waiting }: Pick<Database, 'pool' | 'waitin
     buckets: [0.01, 0.05, 0.25, 1, 5],
     registers: [registry],
   });
+  const refusals = new Counter({
+    name: 'api_refusals_total',
+    help: 'Requests refused, and connections closed, because of a limit; without sandboxes.',
+    labelNames: ['limit'],
+    registers: [registry],
+  });
+  for (const limit of LIMIT_NAMES) refusals.inc({ limit }, 0);
   const queue = new Gauge({
     name: 'database_queue_length',
     help: 'What waits for its team to have a turn at the database, by kind.',
     labelNames: ['kind'],
     registers: [registry],
     collect: () => {
-      const { statements, slowStatements, transactions } = waiting();
+      const { statements, slowStatements, transactions } = database().waiting();
       queue.set({ kind: 'statement' }, statements);
       queue.set({ kind: 'slow_statement' }, slowStatements);
       queue.set({ kind: 'transaction' }, transactions);
@@ -69,6 +78,7 @@ export function createMetrics({ pool, waiting }: Pick<Database, 'pool' | 'waitin
   });
   return {
     registry,
+    observeWait,
     watch: (readiness) => {
       watched = readiness;
     },
@@ -78,6 +88,9 @@ export function createMetrics({ pool, waiting }: Pick<Database, 'pool' | 'waitin
     },
     observeCall: (procedure, status, seconds) =>
       calls.observe({ procedure, class: classOf(status) }, seconds),
+    observeRefusal: (limit, owner) => {
+      if (owner === null || !isSandbox(owner)) refusals.inc({ limit });
+    },
   };
 }
 

@@ -1,9 +1,15 @@
-import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { Database } from '../db/connections/database.ts';
+import type { ObserveWait } from '../db/connections/waits.ts';
 import { countDroppedLines } from './log.ts';
 
-/** Creates a registry with the metrics that every process has. `pool` is its own. */
-export function createProcessRegistry(pool: Database['pool']): Registry {
+export interface ProcessMetrics {
+  readonly registry: Registry;
+  readonly observeWait: ObserveWait;
+}
+
+/** Creates a registry with the metrics that every process has. `readPool` returns its own. */
+export function createProcessMetrics(readPool: () => Database['pool']): ProcessMetrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const dropped: Counter = new Counter({
@@ -21,9 +27,17 @@ export function createProcessRegistry(pool: Database['pool']): Registry {
     labelNames: ['state'],
     registers: [registry],
     collect: () => {
+      const pool = readPool();
       connections.set({ state: 'total' }, pool.totalCount);
       connections.set({ state: 'idle' }, pool.idleCount);
     },
   });
-  return registry;
+  const waits = new Histogram({
+    name: 'database_pool_wait_seconds',
+    help: 'How long work has waited for its turn and a connection, by kind; what got one.',
+    labelNames: ['kind'],
+    buckets: [0.001, 0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5],
+    registers: [registry],
+  });
+  return { registry, observeWait: (kind, seconds) => waits.observe({ kind }, seconds) };
 }

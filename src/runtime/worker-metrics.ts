@@ -3,10 +3,9 @@ import type { Mode } from '../core/sandbox.ts';
 import type { Database } from '../db/connections/database.ts';
 import type { Backlog, WaitingJobs } from '../delivery/backlog-store.ts';
 import type { Dispatcher } from '../delivery/dispatcher.ts';
-import { createProcessRegistry } from './process-metrics.ts';
+import { createProcessMetrics, type ProcessMetrics } from './process-metrics.ts';
 
-export interface WorkerMetrics {
-  readonly registry: Registry;
+export interface WorkerMetrics extends ProcessMetrics {
   readonly observeDelivery: (status: string, seconds: number, mode: Mode) => void;
   readonly countJobFailure: (task: string) => void;
   /** Makes the gauges show the attempts of this dispatcher. */
@@ -16,13 +15,14 @@ export interface WorkerMetrics {
 /**
  * Creates the metrics of a worker process: the attempts of this worker, and the backlog of all
  * workers, which each scrape reads. Sandboxes are in none of these figures, so that no alert has to
- * leave them out; their attempts are a metric of their own.
+ * leave them out; their attempts are a metric of their own. `database` is the process's own, which
+ * may be opened later.
  */
 export function createWorkerMetrics(
-  { pool }: Pick<Database, 'pool'>,
+  database: () => Pick<Database, 'pool'>,
   readBacklog: () => Promise<Backlog>,
 ): WorkerMetrics {
-  const registry = createProcessRegistry(pool);
+  const { registry, observeWait } = createProcessMetrics(() => database().pool);
   const attempts = new Histogram({
     name: 'webhook_attempt_duration_seconds',
     help: 'Delivery attempts by the resulting status of the delivery: ok, retrying or gave_up.',
@@ -48,6 +48,7 @@ export function createWorkerMetrics(
   addBacklogGauges(registry, readBacklog);
   return {
     registry,
+    observeWait,
     observeDelivery: (status, seconds, mode) => {
       if (mode === 'test') rehearsed.inc({ status });
       else attempts.observe({ status }, seconds);
@@ -134,6 +135,18 @@ function addBacklogGauges(registry: Registry, readBacklog: () => Promise<Backlog
     'Endpoints that were paused after failures.',
     ({ pausedEndpoints }) => pausedEndpoints,
   );
+  const retries: Gauge = new Gauge({
+    name: 'webhook_retry_backlog',
+    help:
+      'Deliveries that wait for their next attempt, by the age of the delivery. At most 500 ' +
+      'are counted of each range of times until the attempt: 10 min, 1 h, 8 h, longer.',
+    labelNames: ['age'],
+    registers: [registry],
+    collect: async () => {
+      const counts = (await read()).retries;
+      for (const [age, count] of Object.entries(counts)) retries.set({ age }, count);
+    },
+  });
   addByTask('job_queue_depth', 'Jobs that are due and that no worker runs.', ({ count }) => count);
   addByTask(
     'job_oldest_due_seconds',

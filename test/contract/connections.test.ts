@@ -156,12 +156,15 @@ describe.runIf(process.platform === 'linux')('when hundreds of answers to an add
     await Promise.all(crowd.map((connection) => connection.opened));
     // A large file, which costs as much as several answers.
     const request = requestBytes('GET /llms-full.txt HTTP/1.1', ['If-None-Match: *', ...headers]);
-    for (const connection of crowd) connection.send(request);
+    // More of them than a busy machine answers before the first ones need not wait any longer.
+    const requests = Buffer.concat(Array.from({ length: 8 }, () => request));
+    for (const connection of crowd) connection.send(requests);
     return Promise.any(
       crowd.map(async (connection) => {
-        const answer = await connection.answer();
-        if (answer.headers['connection'] !== 'close') throw new Error('it goes on');
-        return answer;
+        for (;;) {
+          const answer = await connection.answer();
+          if (answer.headers['connection'] === 'close') return answer;
+        }
       }),
     );
   }

@@ -83,6 +83,7 @@ beforeAll(async () => {
       deprecations: NOTHING_ENDS,
       observe: () => undefined,
       observeCall: () => undefined,
+      observeRefusal: () => undefined,
       trustProxy: { kind: 'none' },
       tokenKey: null,
       developmentTeamId: null,

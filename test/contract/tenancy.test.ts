@@ -55,6 +55,7 @@ const OVER_ALL_TEAMS: readonly Exception[] = [
       'webhooks.findNewlyDue',
       'webhooks.findActivated',
       'webhooks.oldestDue',
+      'metrics.retries',
       'webhooks.findTeamsOfEvents',
       'webhooks.findTeamsOfOldestEvents',
       'webhooks.findTeamsOfNewestEvents',

@@ -2,6 +2,7 @@
 // that have changed places are seen, and one that nothing sets.
 import type { Registry } from 'prom-client';
 import { expect, test } from 'vitest';
+import { LIMIT_NAMES } from '../../src/core/limits.ts';
 import type { Database } from '../../src/db/connections/database.ts';
 import type { Dispatcher } from '../../src/delivery/dispatcher.ts';
 import { createMetrics } from '../../src/runtime/metrics.ts';
@@ -27,10 +28,18 @@ const poolOf = (totalCount: number, idleCount: number) =>
   ({ totalCount, idleCount }) as Database['pool'];
 
 test('of an API process', async () => {
-  const { registry, observeRequest, observeCall } = createMetrics({
-    pool: poolOf(11, 7),
-    waiting: () => ({ statements: 2, slowStatements: 3, transactions: 5 }),
+  const { registry, observeRequest, observeCall, observeRefusal, observeWait } = createMetrics(
+    () => ({
+      pool: poolOf(11, 7),
+      waiting: () => ({ statements: 2, slowStatements: 3, transactions: 5 }),
+    }),
+  );
+  LIMIT_NAMES.forEach((limit, place) => {
+    for (let times = 0; times < 100 + place; times += 1) observeRefusal(limit, 'team_a');
+    observeRefusal(limit, null);
+    observeRefusal(limit, 'team_a:sandbox');
   });
+  observeWait('transaction', 0.75);
   observeRequest('GET /me', 200, 0.25, 'live');
   for (let times = 0; times < 43; times += 1) observeRequest('GET /me', 500, 1, 'test');
   for (const status of [200, 499, 422, 503, 500]) observeCall('v1.me.get', status, 0.5);
@@ -42,9 +51,13 @@ test('of an API process', async () => {
     'database_queue_length kind=slow_statement': 3,
     'database_queue_length kind=transaction': 5,
     'api_sandbox_requests_total status=500': 43,
+    ...Object.fromEntries(
+      LIMIT_NAMES.map((limit, place) => [`api_refusals_total limit=${limit}`, 101 + place]),
+    ),
   });
   const text = await registry.metrics();
   expect(text).toContain('api_request_duration_seconds_sum{route="GET /me",status="200"} 0.25\n');
+  expect(text).toContain('database_pool_wait_seconds_sum{kind="transaction"} 0.75\n');
   // An alert on live requests sees none of a sandbox.
   expect(text).not.toMatch(/api_request_duration_seconds_count\{[^}]*status="500"/);
   const counted = (name: string): string =>
@@ -54,8 +67,8 @@ test('of an API process', async () => {
 });
 
 test('of a worker', async () => {
-  const { registry, observeDelivery, countJobFailure, watch } = createWorkerMetrics(
-    { pool: poolOf(53, 59) },
+  const { registry, observeDelivery, observeWait, countJobFailure, watch } = createWorkerMetrics(
+    () => ({ pool: poolOf(53, 59) }),
     () =>
       Promise.resolve({
         fanOutLagS: 13,
@@ -64,6 +77,7 @@ test('of a worker', async () => {
           { task: 'crm', count: 1, oldest_s: 0 },
         ],
         pausedEndpoints: 19,
+        retries: { under_1h: 61, under_6h: 67, under_1d: 71, older: 73 },
         oldestDueAt: new Date(Date.now() - 23_000).toISOString(),
       }),
   );
@@ -71,6 +85,7 @@ test('of a worker', async () => {
     stats: () => ({ inFlight: 29, parked: 31, queued: 37 }),
     atLimit: () => [{ team_id: 'team_a', endpoint_id: 'whe_1' }],
   } as unknown as Dispatcher);
+  observeWait('slow_statement', 0.25);
   observeDelivery('gave_up', 0.75, 'live');
   for (let times = 0; times < 47; times += 1) observeDelivery('retrying', 1, 'test');
   for (let times = 0; times < 41; times += 1) countJobFailure('one');
@@ -83,6 +98,10 @@ test('of a worker', async () => {
     'database_pool_connections state=idle': 59,
     webhook_fan_out_lag_seconds: 13,
     webhook_endpoints_paused: 19,
+    'webhook_retry_backlog age=under_1h': 61,
+    'webhook_retry_backlog age=under_6h': 67,
+    'webhook_retry_backlog age=under_1d': 71,
+    'webhook_retry_backlog age=older': 73,
     webhook_endpoints_at_limit: 1,
     'job_queue_depth task=mail': 17,
     'job_queue_depth task=crm': 1,
@@ -97,5 +116,6 @@ test('of a worker', async () => {
   });
   const text = await registry.metrics();
   expect(text).toContain('webhook_attempt_duration_seconds_sum{status="gave_up"} 0.75\n');
+  expect(text).toContain('database_pool_wait_seconds_sum{kind="slow_statement"} 0.25\n');
   expect(text).not.toMatch(/webhook_attempt_duration_seconds_count\{[^}]*status="retrying"/);
 });

@@ -22,7 +22,10 @@ const LARGE = Buffer.from(JSON.stringify('x'.repeat(BODY_MAX_BYTES - 2)));
  */
 async function serve(ready?: (request: IncomingMessage) => Promise<unknown>) {
   const clock = { ms: 1_000_000 };
-  const { readText } = createBodies(() => clock.ms);
+  const { readText } = createBodies(
+    () => undefined,
+    () => clock.ms,
+  );
   const begun: string[] = [];
   const read: string[] = [];
   const refused: string[] = [];

@@ -290,6 +290,13 @@ describe('the metrics', () => {
     await createCall(api.url)(key, 'GET', '/users/mem_a_member');
     await createCall(api.url)(key, 'GET', '/users/mem_unknown');
     expect(await statusOf(`${api.url}/metrics`)).toBe(404);
+    // Limits of the connections and of the app.
+    const large = 'x'.repeat(20_000);
+    await fetch(`${api.url}/healthz`, { headers: { 'x-large': large } });
+    await fetch(`${api.url}/handover/open`, {
+      method: 'POST',
+      body: new URLSearchParams({ opener: large }),
+    });
     const response = await fetch(`http://127.0.0.1:${metricsPort}/metrics`);
     expect(response.headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/);
     const text = await response.text();
@@ -312,6 +319,12 @@ describe('the metrics', () => {
       );
     for (const kind of ['statement', 'slow_statement', 'transaction'])
       expect(text).toContain(`\ndatabase_queue_length{kind="${kind}"} 0\n`);
+    for (const limit of ['header_size', 'body_size'])
+      expect(text).toContain(`\napi_refusals_total{limit="${limit}"} 1\n`);
+    for (const kind of ['common', 'statement'])
+      expect(text).toMatch(
+        new RegExp(`^database_pool_wait_seconds_count\\{kind="${kind}"\\} [1-9]`, 'm'),
+      );
     expect(text).toMatch(/^nodejs_eventloop_lag_p99_seconds /m);
     // An id in a label would create a time series for each row of the database.
     expect(text).not.toContain('mem_');
@@ -325,7 +338,10 @@ describe('the metrics', () => {
     await query(`select from graphile_worker.add_job('send_pause_mail', '{}', max_attempts => 1)`);
     const read = async () => (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
     await until(async () => (await read()).includes('job_failures_total{'));
-    expect(await read()).toContain('job_failures_total{task="send_pause_mail"} 1');
+    const text = await read();
+    expect(text).toContain('job_failures_total{task="send_pause_mail"} 1');
+    expect(text).toContain('\nwebhook_retry_backlog{age="older"} 0\n');
+    expect(text).toMatch(/^database_pool_wait_seconds_count\{kind="transaction"\} [1-9]/m);
     await worker.kill('SIGTERM');
   });
 

@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { Pool } from 'pg';
 import { describe, expect, test } from 'vitest';
+import { LIMITS } from '../../src/core/limits.ts';
 import { CHECKS } from '../../src/doctor/checks.ts';
 import { createMetrics } from '../../src/runtime/metrics.ts';
 import { createWorkerMetrics } from '../../src/runtime/worker-metrics.ts';
@@ -22,9 +23,10 @@ describe('the runbook', () => {
 
   test('explains each metric of ours', async () => {
     const waiting = () => ({ statements: 0, slowStatements: 0, transactions: 0 });
-    const api = createMetrics({ pool: new Pool(), waiting });
-    const worker = createWorkerMetrics({ pool: new Pool() }, () =>
-      Promise.reject(new Error('not asked')),
+    const api = createMetrics(() => ({ pool: new Pool(), waiting }));
+    const worker = createWorkerMetrics(
+      () => ({ pool: new Pool() }),
+      () => Promise.reject(new Error('not asked')),
     );
     const names = [api, worker]
       .flatMap(({ registry }) => registry.getMetricsAsArray())
@@ -32,6 +34,23 @@ describe('the runbook', () => {
       .filter((name) => !/^(?:nodejs|process)_/.test(name));
     const explained = [...(await read('README.md')).matchAll(/^\| `(\w+)` +\|/gm)];
     expect(explained.map(([, name]) => name)).toEqual(expect.arrayContaining(names));
+  });
+
+  test('explains each limit that a refusal names', async () => {
+    const section = (await read('README.md')).split(/^## Metrics$/m)[1]?.split(/^## /m)[0] ?? '';
+    const rows = section.matchAll(/^\| `(\w+)` +\| ([^|]+?) +\|$/gm);
+    expect(Object.fromEntries([...rows].map(([, name, is]) => [name, is]))).toEqual(LIMITS);
+  });
+
+  test('has a dashboard whose panels have ids and places of their own', async () => {
+    const { panels } = JSON.parse(await read('grafana/dashboard.json')) as {
+      panels: { id: number; gridPos: { h: number; w: number; x: number; y: number } }[];
+    };
+    expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
+    const cells = panels.flatMap(({ gridPos: { h, w, x, y } }) =>
+      Array.from({ length: h * w }, (_, cell) => `${x + (cell % w)} ${y + Math.floor(cell / w)}`),
+    );
+    expect(new Set(cells).size).toBe(cells.length);
   });
 
   test('has each check of the doctor, in its order, with its section', async () => {
@@ -53,10 +72,10 @@ describe('the runbook', () => {
   });
 
   test('counts slow requests at a bound of the histogram', async () => {
-    const { registry } = createMetrics({
+    const { registry } = createMetrics(() => ({
       pool: new Pool(),
       waiting: () => ({ statements: 0, slowStatements: 0, transactions: 0 }),
-    });
+    }));
     const found = registry.getSingleMetric('api_request_duration_seconds');
     const { buckets } = found as unknown as { buckets: number[] };
     const asked = [...(await read('prometheus/slo.yml')).matchAll(/bucket\{le="([\d.]+)"/g)];

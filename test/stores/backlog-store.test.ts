@@ -5,10 +5,13 @@ import { makeSandbox } from '../support/sandbox.ts';
 import { openTwinDeliveries, type TwinDeliveries } from '../support/twin-deliveries.ts';
 
 let twins: TwinDeliveries['twins'];
+let set: TwinDeliveries['set'];
 let setEndpoint: TwinDeliveries['setEndpoint'];
 beforeEach(async () => {
-  ({ twins, setEndpoint } = await openTwinDeliveries());
+  ({ twins, set, setEndpoint } = await openTwinDeliveries());
 });
+
+const NO_RETRIES = { under_1h: 0, under_6h: 0, under_1d: 0, older: 0 };
 
 describe('readBacklog', () => {
   const backlog = () => readBacklog(twins.db);
@@ -72,6 +75,25 @@ describe('readBacklog', () => {
     );
   });
 
+  test('counts deliveries that wait for their next attempt by their age', async () => {
+    expect((await backlog()).retries).toEqual(NO_RETRIES);
+    const wait = (age: string, until: string, ...keys: string[]) =>
+      set(
+        `status = 'retrying', created_at = now() - interval '${age}',
+         next_try_at = now() + interval '${until}'`,
+        ...keys,
+      );
+    await wait('59 minutes', '1 minute', 'team_a whd_1');
+    await wait('61 minutes', '30 minutes', 'team_b whd_1', 'team_a whd_2');
+    await wait('7 hours', '7 hours', 'team_b whd_2');
+    await wait('25 hours', '9 hours', 'team_a whd_3');
+    await wait('25 hours', '-1 minute', 'team_b whd_3');
+    const expected = { under_1h: 1, under_6h: 2, under_1d: 1, older: 1 };
+    expect((await backlog()).retries).toEqual(expected);
+    await set('claimed_by = 7', 'team_a whd_3');
+    expect((await backlog()).retries).toEqual({ ...expected, older: 0 });
+  });
+
   test('sees nothing of a sandbox, however much waits there', async () => {
     const due = async () => {
       await twins.pool.query(
@@ -79,6 +101,7 @@ describe('readBacklog', () => {
          set status = 'pending', next_try_at = now() - interval '1 hour', claimed_by = null
          where team_id = 'team_b'`,
       );
+      await set(`status = 'retrying', next_try_at = now() + interval '1 hour'`, 'team_b whd_1');
       await twins.pool.query(
         `update event set fanned_out_at = null, created_at = now() - interval '1 hour'
          where team_id = 'team_b'`,
@@ -93,6 +116,7 @@ describe('readBacklog', () => {
     const after = await backlog();
     expect(after.fanOutLagS).toBeGreaterThan(3_000);
     expect(after.oldestDueAt).not.toBeNull();
+    expect(after.retries).not.toEqual(NO_RETRIES);
     const countOf = ({ jobs }: typeof after) => jobs.reduce((sum, { count }) => sum + count, 0);
     expect(countOf(after)).toBeGreaterThan(countOf(before));
     await makeSandbox(twins.pool, 'team_b', 'team_a:sandbox');
@@ -104,6 +128,7 @@ describe('readBacklog', () => {
       fanOutLagS: 0,
       oldestDueAt: null,
       pausedEndpoints: before.pausedEndpoints,
+      retries: NO_RETRIES,
     });
   });
 });

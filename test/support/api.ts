@@ -11,6 +11,7 @@ import { Pool } from 'undici';
 import { afterAll } from 'vitest';
 import { systemClock, type Clock } from '../../src/core/clock.ts';
 import { NOTHING_ENDS } from '../../src/core/deprecation.ts';
+import type { ObserveRefusal } from '../../src/core/limits.ts';
 import { openDatabase, type Database } from '../../src/db/connections/database.ts';
 import { answerBrokenRequest } from '../../src/http/api/broken-request.ts';
 import { BASE_PATH } from '../../src/http/api/exchange.ts';
@@ -97,6 +98,8 @@ export interface TestApiOptions {
   readonly connections?: number;
   readonly services?: Partial<AppOptions['services']>;
   readonly connectionLimits?: Partial<ConnectionLimits>;
+  /** Given to the server, the app and the database, as in a process. */
+  readonly observeRefusal?: ObserveRefusal;
   readonly developmentTeamId?: string;
   /** Gets every line that the API logs; by default only errors are kept. */
   readonly onLog?: (line: string) => void;
@@ -131,16 +134,18 @@ afterAll(async () => {
  */
 export async function startTestApi(options: TestApiOptions): Promise<TestApi> {
   const database = options.database ?? (await createTestDatabase());
-  const { quickStatementMs } = options;
+  const { quickStatementMs, observeRefusal } = options;
   const db = openDatabase({
     wire: TEST_WIRE,
     url: database.url,
     poolMax: 16,
     onError: () => undefined,
     ...(quickStatementMs !== undefined && { quickStatementMs }),
+    ...(observeRefusal && { observeRefusal }),
   });
   const { server, suspect, onBroken } = createGuardedServer({
     limits: options.connectionLimits ?? {},
+    ...(observeRefusal && { observeRefusal }),
   });
   const stop = once(async () => {
     server.closeAllConnections();
@@ -396,6 +401,7 @@ function appOptions(
     deprecations: NOTHING_ENDS,
     observe: () => undefined,
     observeCall: () => undefined,
+    observeRefusal: options.observeRefusal ?? (() => undefined),
     trustProxy: options.trustProxy ?? { kind: 'none' },
     tokenKey: { kind: 'secret', secret: TEST_APP_AUTH_SECRET },
     developmentTeamId: options.developmentTeamId ?? null,

@@ -44,12 +44,13 @@ export async function explain(
     const text = JSON.stringify(value).replaceAll('"', '');
     return Array.isArray(value) ? `'{${text.slice(1, -1)}}'` : `'${text}'`;
   });
+  const given = literals.length === 0 ? '' : `(${literals.join(', ')})`;
   // The plan of a search is always made with its values.
   const planned = statement.isSearch ? 'custom' : mode;
   await client.query(`set plan_cache_mode = force_${planned}_plan`);
   await client.query(`prepare explained as ${statement.text}`);
   const { rows } = await client.query(
-    `explain (analyze, buffers, format json) execute explained (${literals.join(', ')})`,
+    `explain (analyze, buffers, format json) execute explained ${given}`,
   );
   await client.query('deallocate explained');
   return flatten(rows[0]['QUERY PLAN'][0].Plan as PlanNode);

@@ -19,6 +19,7 @@ const ONLY_ON_PLAIN: ReadonlySet<string> = new Set(['webhooks.keepFailed']);
 
 /** What reads a shard's own tables. */
 export const READS_SHARD: ReadonlySet<string> = new Set([
+  'metrics.retries',
   'places.findTeams',
   'places.hasUnplaced',
   'webhooks.findActivated',

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type pg from 'pg';
+import type { ObserveRefusal } from '../../core/limits.ts';
 import { waitsWithoutLimit, type Caller } from '../caller.ts';
 import { createCluster } from '../citus/parts.ts';
 import { createTeamNodes } from '../citus/team-nodes.ts';
@@ -18,6 +19,7 @@ import { openSingleStatements, runLimited, type Send } from './single-statements
 import { createSlowReport, type SlowStatement } from './slow-statements.ts';
 import { alsoTrace } from './traced-statements.ts';
 import { openTransactions } from './transactions.ts';
+import { toTellWaits, type ObserveWait } from './waits.ts';
 import { openWakeUps } from './wake-ups.ts';
 import { startWatchdog } from './watchdog.ts';
 
@@ -78,6 +80,9 @@ export interface DatabaseOptions {
   /** Called with a statement of `slowStatementMs` or more (0.5 s by default). */
   readonly onSlow?: (slow: SlowStatement) => void;
   readonly slowStatementMs?: number;
+  /** Called for what is refused because its team has too much work here. */
+  readonly observeRefusal?: ObserveRefusal;
+  readonly observeWait?: ObserveWait;
   /** How statements are sent (`wire/README.md`); `fast` by default. */
   readonly wire?: WireMode;
 }
@@ -108,12 +113,15 @@ export function openDatabase(options: DatabaseOptions): Database {
       hasLostStatement = true;
     },
   });
+  const tellWait = toTellWaits(options.observeWait);
   const common = openNodeConnections(connections, counts.common);
   const statements = openSingleStatements({
     wire,
     connections,
     watchdog,
     quickMs: options.quickStatementMs ?? QUICK_STATEMENT_MS,
+    observeRefusal: options.observeRefusal,
+    tellWait,
     ...counts,
   });
   const scope = new AsyncLocalStorage<PrismaScope>();
@@ -140,8 +148,13 @@ export function openDatabase(options: DatabaseOptions): Database {
   const askCommon = askBy(observeFor(THE_PROCESS));
   const sendCommon =
     (node: string | null) =>
-    <T>(send: Send<T>): Promise<T> =>
-      common.run(node, (client) => runLimited(limits, client, send));
+    <T>(send: Send<T>): Promise<T> => {
+      const askedAt = performance.now();
+      return common.run(node, (client) => {
+        tellWait('common', askedAt);
+        return runLimited(limits, client, send);
+      });
+    };
   const queryBy =
     (run: ReturnType<typeof sendCommon>): Db['query'] =>
     (what, values) =>
@@ -164,6 +177,8 @@ export function openDatabase(options: DatabaseOptions): Database {
     wakeUps,
     observeFor,
     places: counts.transactions,
+    observeRefusal: options.observeRefusal,
+    tellWait,
   });
   return {
     pool: connections.pool,

@@ -7,6 +7,7 @@
  * On a distributed database the teams of one node have at most three quarters of the places
  * together, so that a node that does not answer leaves some to the teams of others.
  */
+import type { Limit, ObserveRefusal } from '../../core/limits.ts';
 import { ProblemError } from '../../core/problem.ts';
 import { hungUp, waitsWithoutLimit, type Caller } from '../caller.ts';
 
@@ -19,6 +20,8 @@ export interface FairQueueOptions {
   readonly maxWaiting?: number;
   /** How long it may wait there; 5 s by default. */
   readonly maxWaitMs?: number;
+  /** Called for what is refused because of its team's queue. */
+  readonly observeRefusal?: ObserveRefusal | undefined;
 }
 
 const MAX_WAITING = 100;
@@ -54,6 +57,10 @@ interface Team {
 
 export function createFairQueue(options: FairQueueOptions): FairQueue {
   const { places, perTeam, maxWaiting = MAX_WAITING, maxWaitMs = MAX_WAIT_MS } = options;
+  const refusal = (limit: Limit, { share }: Caller): ProblemError => {
+    options.observeRefusal?.(limit, share);
+    return new ProblemError('unavailable');
+  };
   const teams = new Map<string | null, Team>();
   /** Those whose queue is not empty. The one that was served last is at the end. */
   const waiting = new Set<Team>();
@@ -115,7 +122,7 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
       const { signal } = caller;
       const timer = waitsWithoutLimit(caller)
         ? undefined
-        : setTimeout(() => giveUp(new ProblemError('unavailable')), maxWaitMs);
+        : setTimeout(() => giveUp(refusal('team_queue_time', caller)), maxWaitMs);
       const settle = (): void => {
         clearTimeout(timer);
         signal?.removeEventListener('abort', hangUp);
@@ -136,7 +143,7 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
         return;
       }
       if (!waitsWithoutLimit(caller) && team.queue.length >= maxWaiting)
-        throw new ProblemError('unavailable');
+        throw refusal('team_queue_length', caller);
       await waitInQueue(team, caller);
     },
     leave: (caller) => {

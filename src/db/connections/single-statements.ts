@@ -8,6 +8,7 @@
  * statements use such connections directly.
  */
 import type pg from 'pg';
+import type { ObserveRefusal } from '../../core/limits.ts';
 import { hungUp, waitsWithoutLimit, type Caller } from '../caller.ts';
 import { isCancelled, isConnectionBroken } from '../errors.ts';
 import { senderOn, type Sender, type Wire } from '../wire/wire.ts';
@@ -15,6 +16,7 @@ import { createFairQueue, halfOf } from './fair-queue.ts';
 import { cancelOnHangUp } from './hang-up.ts';
 import type { ConnectionPool } from './pool.ts';
 import { openNodeConnections } from './shared-connections.ts';
+import type { TellWait } from './waits.ts';
 import type { Watchdog } from './watchdog.ts';
 
 /** Sends a statement. May be called a second time, on another connection. */
@@ -42,6 +44,8 @@ export function openSingleStatements({
   quickMs,
   quick,
   slow,
+  observeRefusal,
+  tellWait,
 }: {
   readonly wire: Wire;
   readonly connections: ConnectionPool;
@@ -52,20 +56,30 @@ export function openSingleStatements({
   readonly quick: number;
   /** The number of connections for slow statements. */
   readonly slow: number;
+  readonly observeRefusal: ObserveRefusal | undefined;
+  readonly tellWait: TellWait;
 }): SingleStatements {
   const { grow } = connections;
   const shared = openNodeConnections({ connect: () => connections.connect(quickMs), grow }, quick);
-  const quickQueue = createFairQueue({ places: quick * DEPTH, perTeam: QUICK_PER_TEAM });
-  const slowQueue = createFairQueue({ places: slow, perTeam: halfOf(slow) });
+  const quickQueue = createFairQueue({
+    places: quick * DEPTH,
+    perTeam: QUICK_PER_TEAM,
+    observeRefusal,
+  });
+  const slowQueue = createFairQueue({ places: slow, perTeam: halfOf(slow), observeRefusal });
   const slowTeams = createSlowTeams();
-  const runQuick = <T>(caller: Caller, send: Send<T>): Promise<T> =>
-    shared.run(caller.node ?? null, (client) =>
-      runLimited({ wire, connections, watchdog, ms: quickMs }, client, send),
-    );
+  const runQuick = <T>(caller: Caller, send: Send<T>, askedAt: number): Promise<T> =>
+    shared.run(caller.node ?? null, (client) => {
+      tellWait('statement', askedAt);
+      return runLimited({ wire, connections, watchdog, ms: quickMs }, client, send);
+    });
   const runSlow = async <T>(caller: Caller, send: Send<T>): Promise<T> => {
+    const askedAt = performance.now();
     await slowQueue.enter(caller);
     try {
-      return await runAlone({ wire, connections, watchdog }, caller, send);
+      const client = await connections.connect();
+      tellWait('slow_statement', askedAt);
+      return await runAlone({ wire, connections, watchdog, client }, caller, send);
     } finally {
       slowQueue.leave(caller);
     }
@@ -74,10 +88,11 @@ export function openSingleStatements({
   return {
     run: async (caller, send) => {
       if (waitsWithoutLimit(caller) || isSlow(caller)) return runSlow(caller, send);
+      const askedAt = performance.now();
       await quickQueue.enter(caller);
       try {
         // While it waited, another statement of its team may have been slow.
-        if (!isSlow(caller)) return await runQuick(caller, send);
+        if (!isSlow(caller)) return await runQuick(caller, send, askedAt);
       } catch (error) {
         if (!isCancelled(error)) throw error;
         if (caller.share !== null) slowTeams.add(caller.share);
@@ -99,9 +114,15 @@ interface Limits {
   readonly ms?: number;
 }
 
-/** Runs a statement on its own connection. Cancels it when the caller hangs up. */
-async function runAlone<T>(limits: Limits, { signal }: Caller, send: Send<T>): Promise<T> {
-  const client = await limits.connections.connect();
+/**
+ * Runs a statement on a connection of its own, and releases that. Cancels the statement when the
+ * caller hangs up.
+ */
+async function runAlone<T>(
+  { client, ...limits }: Limits & { readonly client: pg.PoolClient },
+  { signal }: Caller,
+  send: Send<T>,
+): Promise<T> {
   const hangUp = cancelOnHangUp(() => limits.wire.cancel(client), signal);
   let broken = false;
   try {

@@ -1,4 +1,6 @@
 import type { AsyncLocalStorage } from 'node:async_hooks';
+import type pg from 'pg';
+import type { ObserveRefusal } from '../../core/limits.ts';
 import { hungUp, type Caller } from '../caller.ts';
 import { withFirst, type Tx, type WakeUp } from '../client.ts';
 import { isFollowUp, rethrow } from '../errors.ts';
@@ -13,6 +15,7 @@ import type { ConnectionPool } from './pool.ts';
 import { prismaFor, type PrismaScope } from './prisma.ts';
 import { runLimited } from './single-statements.ts';
 import { openTransaction, type Transaction } from './transaction.ts';
+import type { TellWait } from './waits.ts';
 import type { WakeUps } from './wake-ups.ts';
 import type { Watchdog } from './watchdog.ts';
 
@@ -36,14 +39,23 @@ interface Context {
 /** Runs up to `places` transactions at once, and for one team up to half as many. */
 export function openTransactions({
   places,
+  observeRefusal,
+  tellWait,
   ...context
-}: Context & { readonly places: number }): Transactions {
-  const queue = createFairQueue({ places, perTeam: halfOf(places) });
+}: Context & {
+  readonly places: number;
+  readonly observeRefusal: ObserveRefusal | undefined;
+  readonly tellWait: TellWait;
+}): Transactions {
+  const queue = createFairQueue({ places, perTeam: halfOf(places), observeRefusal });
   return {
     run: async (caller, work) => {
+      const askedAt = performance.now();
       await queue.enter(caller);
       try {
-        return await runOnConnection(context, caller, work);
+        const client = await context.connections.connect();
+        tellWait('transaction', askedAt);
+        return await runOnConnection(context, { client, caller }, work);
       } finally {
         queue.leave(caller);
       }
@@ -54,11 +66,10 @@ export function openTransactions({
 
 async function runOnConnection<T>(
   context: Context,
-  caller: Caller,
+  { client, caller }: { readonly client: pg.PoolClient; readonly caller: Caller },
   work: (tx: Tx) => Promise<T>,
 ): Promise<T> {
   const { wire, connections, watchdog, wakeUps, observeFor } = context;
-  const client = await connections.connect();
   const hangUp = cancelOnHangUp(() => wire.cancel(client), caller.signal);
   const limits = connections.limitsFor(client);
   const transaction = openTransaction(client, { wire, watchdog, limits });

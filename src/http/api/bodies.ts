@@ -6,6 +6,8 @@
 import type { IncomingMessage } from 'node:http';
 import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
 import { findRawJsonFault } from '../../core/json.ts';
+import type { Limit, ObserveRefusal } from '../../core/limits.ts';
+import { ProblemError } from '../../core/problem.ts';
 import { createBodyRoom } from './body-room.ts';
 import {
   BODY_MAX_BYTES,
@@ -38,7 +40,10 @@ export interface Bodies {
   readonly readText: (request: IncomingMessage, owner: string) => Promise<string | undefined>;
 }
 
-export function createBodies(now = () => performance.now()): Bodies {
+export function createBodies(
+  observeRefusal: ObserveRefusal,
+  now = () => performance.now(),
+): Bodies {
   const limits = { totalMaxBytes: TOTAL_MAX_BYTES, ownerMaxBytes: OWNER_MAX_BYTES };
   const enter = createBodyRoom(limits, now);
   const turn = createTurns();
@@ -52,10 +57,19 @@ export function createBodies(now = () => performance.now()): Bodies {
       reading.end();
     }
   };
+  const receive = async (request: IncomingMessage, owner: string): Promise<Buffer> => {
+    try {
+      requireJson(request);
+      return await readAll(request, owner);
+    } catch (error) {
+      const limit = limitOf(error);
+      if (limit) observeRefusal(limit, owner);
+      throw error;
+    }
+  };
   const readText = async (request: IncomingMessage, owner: string): Promise<string | undefined> => {
     if (!hasBody(request)) return undefined;
-    requireJson(request);
-    const bytes = await readAll(request, owner);
+    const bytes = await receive(request, owner);
     if (bytes.length === 0) return undefined;
     const fault = findRawJsonFault(bytes);
     if (fault) throw refuseBody(fault.message, fault.code);
@@ -68,6 +82,13 @@ export function createBodies(now = () => performance.now()): Bodies {
       return text === undefined ? undefined : parseJson(text);
     },
   };
+}
+
+/** The limit because of which a body was not received. */
+function limitOf(error: unknown): Limit | null {
+  if (!(error instanceof ProblemError)) return null;
+  if (error.status === 413) return 'body_size';
+  return error.code === 'unavailable' ? 'body_speed' : null;
 }
 
 /**

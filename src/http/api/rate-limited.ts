@@ -1,3 +1,4 @@
+import type { Limit } from '../../core/limits.ts';
 import { ProblemError } from '../../core/problem.ts';
 import type { Tenant } from './authentication/tenant.ts';
 import type { RateLimits, RateState } from './authentication/rate-limits.ts';
@@ -13,6 +14,13 @@ const REACHED: Readonly<Record<LimitOwner, (limit: number) => string>> = {
     `This key, or all keys of the team together, have made ${limit} requests in this minute.`,
   address: (limit) =>
     `This address has made its ${limit} requests of this minute without a valid API key.`,
+};
+
+export const LIMIT_OF: Readonly<Record<LimitOwner, Limit>> = {
+  key: 'key_rate',
+  team: 'team_rate',
+  either: 'key_rate',
+  address: 'address_rate',
 };
 
 /** The problem of a request over a limit. It says whose limit that is. */

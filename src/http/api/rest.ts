@@ -17,7 +17,7 @@ import { BASE_PATH, DOCUMENT_PATH, type RestExchange, type RestOptions } from '.
 import { negotiateLanguage } from './language.ts';
 import { beginRead, operate } from './operate.ts';
 import { isTeamBusy } from './problem-response.ts';
-import { limitOwnerOf, rateLimited } from './rate-limited.ts';
+import { LIMIT_OF, limitOwnerOf, rateLimited } from './rate-limited.ts';
 import { createResource } from './resource.ts';
 import { answerProblem, finish, sendDocument } from './respond.ts';
 import { compileRoutes, type Match } from './routes.ts';
@@ -137,7 +137,11 @@ async function admit(
   const { tenant, counted, rate } = exchange.authentication;
   if (tenant) exchange.trace?.known();
   if (match.kind === 'route' && tenant && !tenant.enabled) await requireOverdue(options, tenant);
-  if (!counted) throw rateLimited(rate, limitOwnerOf(rate, tenant, options.limits));
+  if (!counted) {
+    const owner = limitOwnerOf(rate, tenant, options.limits);
+    options.observeRefusal(LIMIT_OF[owner], tenant?.team.id ?? null);
+    throw rateLimited(rate, owner);
+  }
   if (match.kind === 'unknown') throw new ProblemError('not_found', { detail: NO_SUCH_PATH });
   if (match.kind === 'other_method') {
     if (exchange.path === DOCUMENT_PATH && (request.method === 'GET' || request.method === 'HEAD'))

@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import type { Actor } from '../../core/actor.ts';
 import { newRequestId } from '../../core/ids.ts';
 import type { Language } from '../../core/language.ts';
+import type { Limit, ObserveRefusal } from '../../core/limits.ts';
 import { ProblemError } from '../../core/problem.ts';
 import type { Mode } from '../../core/sandbox.ts';
 import type { RequestTrace, Tracing } from '../../core/trace.ts';
@@ -23,7 +24,7 @@ import {
   type ProblemBody,
 } from '../api/problem-response.ts';
 import type { FailedCall } from './calls-log.ts';
-import { enterSandbox, findCaller, type Caller } from './caller.ts';
+import { enterSandbox, findCaller, type Caller, type CallerAuthentication } from './caller.ts';
 import type { Opens, TokenKey, VerifiedToken, VerifyToken } from './token.ts';
 
 export interface TrpcOptions {
@@ -38,6 +39,7 @@ export interface TrpcOptions {
   readonly bodies: Bodies;
   /** Called for each call, with the name of its procedure or `unknown`. */
   readonly observeCall: (procedure: string, status: number, seconds: number) => void;
+  readonly observeRefusal: ObserveRefusal;
   /** null: nobody can sign in. */
   readonly tokenKey: TokenKey | null;
   /** null: requests are not traced. */
@@ -111,24 +113,25 @@ export async function admit(
   { text, verified }: Presented,
   calls: number,
 ): Promise<Caller> {
-  const { options, request, response } = exchange;
+  const { options, request } = exchange;
   const identity = verified?.identity;
   const askedAt = performance.now();
   const db = options.db.forTeam(identity?.kind === 'user' ? identity.teamId : null);
-  const { caller, rate, counted } = await findCaller(db, {
+  const found = await findCaller(db, {
     token: verified,
     ip: options.ipOf(request),
     calls,
     limits: options.limits,
     clock: options.services.clock,
   });
+  const { caller } = found;
   // A service is known by its token alone.
   if (identity?.kind !== 'platform') exchange.trace?.step('http.authenticateCaller', askedAt, null);
   if (caller) exchange.trace?.known();
   exchange.told.teamId = caller?.team?.id ?? null;
   exchange.told.kind = caller?.actor.kind ?? null;
   options.callerLimits.authenticated(request);
-  showRate(response, rate, counted);
+  showRate(exchange, found);
   if (!caller) throw new ProblemError('unauthorized', { detail: refusalOf(text) });
   return caller;
 }
@@ -150,8 +153,9 @@ export async function enterMode(
  * Counts a request that needs no token for its address, as one without a valid token. Throws
  * `rate_limited`.
  */
-export async function countStranger({ options, request, response }: AppExchange): Promise<void> {
-  const { rate, counted } = await findCaller(options.db.forTeam(null), {
+export async function countStranger(exchange: AppExchange): Promise<void> {
+  const { options, request } = exchange;
+  const found = await findCaller(options.db.forTeam(null), {
     token: null,
     ip: options.ipOf(request),
     calls: 1,
@@ -159,16 +163,27 @@ export async function countStranger({ options, request, response }: AppExchange)
     clock: options.services.clock,
   });
   options.callerLimits.authenticated(request);
-  showRate(response, rate, counted);
+  showRate(exchange, found);
 }
 
 /** Sets the headers of the limit. Throws `rate_limited` for what was not counted. */
-function showRate(response: Response, rate: RateState | null, counted: boolean): void {
+function showRate(
+  { options, response }: AppExchange,
+  { caller, rate, counted }: CallerAuthentication,
+): void {
   if (!rate) return;
   response.setHeader('RateLimit-Limit', rate.limit);
   response.setHeader('RateLimit-Remaining', rate.remaining);
   response.setHeader('RateLimit-Reset', rate.resetS);
-  if (!counted) throw new ProblemError('rate_limited', { retry_after: rate.resetS });
+  if (counted) return;
+  options.observeRefusal(limitOf(rate, caller, options.limits), caller?.team?.id ?? null);
+  throw new ProblemError('rate_limited', { retry_after: rate.resetS });
+}
+
+/** The limit that refused calls have reached. */
+function limitOf({ limit }: RateState, caller: Caller | null, limits: RateLimits): Limit {
+  if (!caller) return 'address_rate';
+  return limits.personPerMinute === limit ? 'person_rate' : 'team_rate';
 }
 
 /** Says what is missing. It tells nothing about the person or the team of a token. */

@@ -1,5 +1,6 @@
-import { urlencoded, type Request, type Response } from 'express';
+import { urlencoded } from 'express';
 import { ProblemError } from '../../core/problem.ts';
+import type { AppExchange } from './admission.ts';
 
 /** A token has less than a kilobyte, and a path of the page not much more. */
 const FORM_MAX = '16kb';
@@ -12,13 +13,15 @@ const parseForm = urlencoded({
 });
 
 /** Returns the fields of a form. Throws `bad_request` for what is no form. */
-export async function readForm(
-  request: Request,
-  response: Response,
-): Promise<Record<string, unknown>> {
+export async function readForm({
+  options,
+  request,
+  response,
+}: AppExchange): Promise<Record<string, unknown>> {
   const error = await new Promise<unknown>((done) => parseForm(request, response, done));
   if (error === undefined) return (request.body ?? {}) as Record<string, unknown>;
   const status = error instanceof Error && 'status' in error ? Number(error.status) : 500;
   if (status >= 500) throw new Error('the form was not read', { cause: error });
+  if (status === 413) options.observeRefusal('body_size', null);
   throw new ProblemError('bad_request', { status, detail: 'The form cannot be read.' });
 }

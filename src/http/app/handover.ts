@@ -27,7 +27,7 @@ export function addHandoverRoute(
     const exchange = beginExchange({ ...given, request, response });
     try {
       await countStranger(exchange);
-      const form = await readForm(request, response);
+      const form = await readForm(exchange);
       const sealed = await open(exchange, form['team_id'], form['opener']);
       response.json({ sealed: sealed.toString('base64url') });
     } catch (error) {

@@ -47,7 +47,7 @@ export function addLinkRoute(
     let origin = '';
     try {
       origin = requireHost(request, hostOrigins);
-      const form = await readForm(request, response);
+      const form = await readForm(exchange);
       place = form['return'];
       const session = await openByLink(exchange, form['token'], opening);
       const cookie = { ...cookieOptions(publicUrl), maxAge: SESSION_MAX_AGE_MS };

@@ -1,0 +1,48 @@
+// Counting the deliveries that wait for their next attempt reads a few of them, however many wait.
+import { expect, onTestFinished, test } from 'vitest';
+import { countRetries, RETRIES_MAX } from '../../src/delivery/backlog-store.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { openLoopDatabase } from '../support/loop-database.ts';
+import { explain, rowsRead } from '../support/plans.ts';
+import { openWhereTeamIs } from '../support/shards.ts';
+
+const TEAM = 'team_big';
+const RANGES = 4;
+
+test.each(['custom', 'generic'] as const)('with a %s plan', async (mode) => {
+  const database = await createTestDatabase();
+  const client = await openWhereTeamIs(database.url, TEAM);
+  onTestFinished(async () => {
+    await client.end();
+    await database.drop();
+  });
+  // Without the events that foreign keys ask for.
+  await client.query('set session_replication_role = replica');
+  // Some in each minute of a day from now on, and as many that are overdue or done.
+  await client.query(
+    `insert into webhook_delivery
+       (team_id, id, endpoint_id, event_id, event_type, status, attempt, created_at, next_try_at,
+        last_attempt_at)
+     select $1, 'whd_' || n, 'whe_1', 'evt_' || n, 'member.joined',
+       case n % 3 when 0 then 'gave_up' else 'retrying' end, 3, now() - interval '2 days',
+       case n % 3
+         when 1 then now() + n * interval '3 seconds'
+         when 2 then now() - n * interval '3 seconds'
+       end,
+       now()
+     from generate_series(1, 30000) n`,
+    [TEAM],
+  );
+  await client.query('analyze webhook_delivery');
+  const read = rowsRead(await explain(client, countRetries, mode));
+  expect(read).toBeGreaterThan(RETRIES_MAX);
+  // And the first one behind a range.
+  expect(read).toBeLessThanOrEqual(RANGES * (RETRIES_MAX + 1));
+  const loop = await openLoopDatabase(database.url, TEAM);
+  onTestFinished(() => loop.close());
+  // Fewer of the two ranges that are less than an hour.
+  const counted = await countRetries(loop.db);
+  expect(counted).toEqual([{ age: 'older', count: expect.any(Number) }]);
+  expect(counted[0]?.count).toBeGreaterThan(2 * RETRIES_MAX);
+  expect(counted[0]?.count).toBeLessThan(RANGES * RETRIES_MAX);
+});
