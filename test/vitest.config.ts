@@ -92,6 +92,8 @@ export default defineConfig({
     // Tests wait for conditions on busy machines. Only a test that hangs reaches these limits.
     testTimeout: 120_000,
     hookTimeout: 120_000,
+    // One second by default, which a busy machine needs for less than a page.
+    expect: { poll: { timeout: 30_000 } },
     teardownTimeout: 20_000,
     // NODE_ENV and the colours of our own child processes must not depend on the terminal.
     env: { NODE_ENV: 'test', NO_COLOR: '1' },

@@ -147,6 +147,7 @@ describe.skipIf(SKIPPED !== '')(`handing a key over${SKIPPED}`, () => {
   it('works by the keyboard alone, and says each step to screen readers', async () => {
     const { page: admin, secret, link } = await handOver();
     const { page } = await follow(link);
+    await page.getByRole('button', { name: t.show }).waitFor();
     await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
     const focused = () => page.evaluate(() => document.activeElement?.textContent);
