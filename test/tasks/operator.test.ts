@@ -482,21 +482,15 @@ test('another APP_SECRET is refused', async () => {
 });
 
 test('killed in the middle, a command has done nothing, and can be run again', async () => {
+  const person = ['team_killed', '--user-id', 'usr_killed_member'];
+  const wanted = ['person', 'delete', ...person, '--yes', 'team_killed'];
   const holder = new Client({ connectionString: api.databaseUrl });
   await holder.connect();
   onTestFinished(() => holder.end());
   const changes = await changesOf(api.db.pool, async () => {
     await holder.query('begin');
     await holder.query(`select from member where team_id = 'team_killed' for update`);
-    const command = start(
-      'person',
-      'delete',
-      'team_killed',
-      '--user-id',
-      'usr_killed_member',
-      '--yes',
-      'team_killed',
-    );
+    const command = start(...wanted);
     // It waits for the holder, on Citus at a node. No other statement takes so long.
     let waiting: number | undefined;
     await until(async () => {
@@ -521,17 +515,7 @@ test('killed in the middle, a command has done nothing, and can be run again', a
     });
   });
   expect(changes).toEqual({});
-  expect(
-    await run(
-      'person',
-      'delete',
-      'team_killed',
-      '--user-id',
-      'usr_killed_member',
-      '--yes',
-      'team_killed',
-    ),
-  ).toMatchObject({ code: 0 });
+  expect(await run(...wanted)).toMatchObject({ code: 0 });
   expect(await doneBy('killed')).toEqual(['member.removed', 'person.deleted']);
 });
 
