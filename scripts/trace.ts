@@ -5,6 +5,7 @@ import '../src/runtime/node-version.ts';
 import { parseArgs } from 'node:util';
 import { openDatabase } from '../src/db/connections/database.ts';
 import { findUrlFault } from '../src/db/database-url.ts';
+import { withSecretFiles } from '../src/runtime/config.ts';
 import { messageOf } from '../src/runtime/process.ts';
 import { trace } from '../src/trace/service.ts';
 import { traceResult } from '../src/trace/schema.ts';
@@ -44,7 +45,7 @@ function readArguments(): { id: string; teamId: string | null; json: boolean } {
 
 /** Only DATABASE_URL is read: who looks at a delivery need not know the service's secrets. */
 function readUrl(): string {
-  const url = process.env['DATABASE_URL'] ?? '';
+  const url = withSecretFiles(process.env, ['DATABASE_URL'])['DATABASE_URL'] ?? '';
   const fault = findUrlFault(url);
   if (fault !== null) throw new Error(`DATABASE_URL ${fault}`);
   return url;

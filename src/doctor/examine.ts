@@ -1,8 +1,9 @@
 /** Runs the checks. None stops another one, and none takes longer than its time. */
 import { obstacleOf } from '../db/operator/obstacles.ts';
-import { parseDatabaseUrl } from '../db/database-url.ts';
+import { findUrlFault } from '../db/database-url.ts';
 import { parseConfig } from '../runtime/config.ts';
 import { messageOf } from '../runtime/process.ts';
+import { readSecretFiles } from '../runtime/secret-files.ts';
 import { unknown, warn, type Check, type Finding, type World } from './check.ts';
 import { inspect } from './session.ts';
 
@@ -55,16 +56,13 @@ function settingsOf(env: World['env']): Pick<World, 'config' | 'databaseUrl'> {
     return { config, databaseUrl: config.databaseUrl };
   } catch {
     // The check of the configuration tells what is wrong.
-    return { config: null, databaseUrl: findUrl(env['DATABASE_URL']) };
+    return { config: null, databaseUrl: findUrl(env) };
   }
 }
 
-function findUrl(text: string | undefined): string | null {
-  try {
-    return text === undefined || parseDatabaseUrl(text).url === '' ? null : text;
-  } catch {
-    return null;
-  }
+function findUrl(given: World['env']): string | null {
+  const { DATABASE_URL: url = '' } = readSecretFiles(given, ['DATABASE_URL']).env;
+  return findUrlFault(url) === null ? url : null;
 }
 
 async function canInspect(databaseUrl: string | null, limitMs: number): Promise<boolean> {

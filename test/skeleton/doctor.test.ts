@@ -113,6 +113,15 @@ async function set(settings: Readonly<Record<string, string>>): Promise<void> {
   await change(false);
 }
 
+test('finds a database whose URL is in a file, also while other settings are wrong', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'doctor-url-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const file = join(folder, 'url');
+  await writeFile(file, `${url}\n`);
+  const env = { DATABASE_URL: '', DATABASE_URL_FILE: file, APP_SECRET: 'short' };
+  expect(await findingsOf('database', env)).toMatchObject([{ level: 'ok' }]);
+});
+
 /** What a check finds. */
 async function findingsOf(
   check: Check | string,

@@ -222,6 +222,10 @@ test('a secret may come from a file, and a fault of it is told', async () => {
   await api.kill('SIGKILL');
   const migrating = runEntry('scripts/migrate.ts', { ...PRODUCTION, DATABASE_URL_FILE: url });
   expect(await migrating.exited).toMatchObject({ code: 0 });
+  const tracing = runEntry('scripts/trace.ts', { ...PRODUCTION, DATABASE_URL_FILE: url }, [
+    'evt_x',
+  ]);
+  expect(await tracing.exited).toMatchObject({ code: 2 });
   const { lines } = await run('src/api.ts', { APP_SECRET: '', APP_SECRET_FILE: `${secret}s` });
   expect(lines[0]?.faults).toEqual(['APP_SECRET_FILE names a file that cannot be read (ENOENT)']);
 });
