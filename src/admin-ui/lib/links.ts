@@ -21,14 +21,14 @@ interface LinkCalls {
 
 export const LINKS: Readonly<Record<Subject['kind'], LinkCalls>> = {
   key: {
-    get: (input) => client.admin.handovers.get.query(input),
-    withdraw: (input) => client.admin.handovers.withdraw.mutate(input),
+    get: client.admin.handovers.get.query,
+    withdraw: client.admin.handovers.withdraw.mutate,
     keyOf: (id) => api.admin.handovers.get.queryKey({ handover_id: id }),
     lists: () => api.admin.handovers.list.pathFilter(),
   },
   endpoint: {
-    get: (input) => client.admin.endpointHandovers.get.query(input),
-    withdraw: (input) => client.admin.endpointHandovers.withdraw.mutate(input),
+    get: client.admin.endpointHandovers.get.query,
+    withdraw: client.admin.endpointHandovers.withdraw.mutate,
     keyOf: (id) => api.admin.endpointHandovers.get.queryKey({ handover_id: id }),
     lists: () => api.admin.endpointHandovers.list.pathFilter(),
   },

@@ -53,9 +53,9 @@ interface Order {
 
 // An index by parts of texts would need an extension of Postgres at every node. A range of the
 // order's own index is enough for teams of any likely size, and bounds the work for any other.
-const searchIn = (name: string, { rows, by, at = 'created_at', id = 'id' }: Order) =>
+const searchIn = (order: string, { rows, by, at = 'created_at', id = 'id' }: Order) =>
   statement<FoundRow<FoundMember>>(
-    name,
+    `members.search${order}`,
     `with range as materialized (
      ${rows}
    )
@@ -107,24 +107,24 @@ const PLAIN_MEMBERS = rowsIn(
 );
 
 const SEARCHES = {
-  newest: searchIn('members.search', {
+  newest: searchIn('', {
     rows: rowsIn(isAfter(BY_CREATION, ['$3', '$4']), newest('')),
     by: newest,
   }),
   // $4 is the address of the position. No two live members have the same one.
-  address: searchIn('members.searchByAddress', {
+  address: searchIn('ByAddress', {
     rows: rowsIn(
       `(lower(email), created_at) > (lower($4), coalesce($3::timestamptz, '-infinity'))`,
       'lower(email)',
     ),
     by: (of) => `lower(${of}email)`,
   }),
-  joined: searchIn('members.searchByJoining', {
+  joined: searchIn('ByJoining', {
     rows: rowsIn(isAfter([joinedAt(''), 'id'], ['$3', '$4']), latest('')),
     by: latest,
     at: joinedAt(''),
   }),
-  joined_first: searchIn('members.searchByJoiningFirst', {
+  joined_first: searchIn('ByJoiningFirst', {
     rows: rowsIn(
       `(${joinedAt('')}, id) > (coalesce($3::timestamptz, '-infinity'), $4)`,
       earliest(''),
@@ -132,7 +132,7 @@ const SEARCHES = {
     by: earliest,
     at: joinedAt(''),
   }),
-  role: searchIn('members.searchByRole', {
+  role: searchIn('ByRole', {
     rows: `(${ADMINS})
      union all
      (${PLAIN_MEMBERS})`,
