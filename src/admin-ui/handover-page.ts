@@ -19,15 +19,18 @@ export function handoverHtml(texts: HandoverTexts): string {
       `<p>${t.ask}</p>`,
       `<button type="button" class="button main" data-open>${t.show}</button>`,
     ]),
-    section('shown', t.title, [
-      `<p>${t.shown}</p>`,
+    section('shown', of('key', t.titleOfKey) + of('endpoint', t.titleOfEndpoint), [
+      `<p>${of('key', t.shown)}${of('endpoint', t.shownOfEndpoint)}</p>`,
       `<p class="notice warn" data-test-key hidden>${t.testKey}</p>`,
-      `<p><span class="hint">${t.name}</span><br /><strong id="name"></strong></p>`,
+      `<p class="notice warn" data-test-endpoint hidden>${t.testEndpoint}</p>`,
+      `<p><span class="hint">${of('key', t.name)}${of('endpoint', t.url)}</span><br />`,
+      `<strong id="name"></strong></p>`,
       `<div class="secret"><code id="secret"></code><span class="copy">`,
       `<button type="button" class="button main" id="copy">${t.copy}</button>`,
       `<span role="status"><span data-copy="copied" hidden>${t.copied}</span>`,
       `<span data-copy="failed" hidden>${t.copyFailed}</span></span></span></div>`,
-      `<p><a href="${DOCS}" target="_blank" rel="noopener">${t.docs}</a></p>`,
+      `<p>${of('key', docs('', t.docs))}`,
+      `${of('endpoint', `${t.verify} ${docs(texts.verifyPath, t.howToVerify)}`)}</p>`,
     ]),
     section('gone', t.gone, [
       `<p>${t.goneHint}</p>`,
@@ -38,6 +41,15 @@ export function handoverHtml(texts: HandoverTexts): string {
     section('busy', t.failed, [`<p>${t.busy}</p>`, again]),
     section('unable', t.unable, [`<p>${t.unableHint}</p>`]),
   ].join('');
+}
+
+/** What is shown for one kind of secret only. */
+function of(kind: 'key' | 'endpoint', html: string): string {
+  return `<span data-of="${kind}">${html}</span>`;
+}
+
+function docs(path: string, text: string): string {
+  return `<a href="${DOCS}${path}" target="_blank" rel="noopener">${text}</a>`;
 }
 
 function section(state: string, title: string, lines: readonly string[]): string {

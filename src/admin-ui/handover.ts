@@ -3,7 +3,11 @@
  * open links, too. The part of the link after `#` stays here; the service gets the opener.
  */
 import './style.css';
+import type { SANDBOX_END } from '../core/sandbox.ts';
 import { canSeal, openerOf, readFragment, unseal, type Content } from './lib/sealing.ts';
+
+/** How the id of a sandbox ends. */
+const OF_SANDBOX: typeof SANDBOX_END = ':sandbox';
 
 type State = 'ask' | 'shown' | 'gone' | 'broken' | 'failed' | 'busy' | 'unable';
 
@@ -33,7 +37,7 @@ async function open(): Promise<void> {
     return;
   }
   const content = await unseal(link.secret, answer.sealed).catch(() => null);
-  if (content) present(content);
+  if (content) present(content, link.teamId);
   else turnTo('gone');
 }
 
@@ -56,15 +60,21 @@ async function ask({
   return response.status === 429 ? 'busy' : 'failed';
 }
 
-function present({ secret, name }: Content): void {
+function present({ secret, name, kind = 'key' }: Content, teamId: string): void {
   // The link opens nothing any more. Nobody needs it in the history.
   history.replaceState(null, '', location.pathname);
   text('name', name);
   text('secret', secret);
-  for (const note of document.querySelectorAll<HTMLElement>('[data-test-key]'))
-    note.hidden = !secret.startsWith('svck_test_');
+  for (const part of document.querySelectorAll<HTMLElement>('[data-of]'))
+    part.hidden = part.dataset['of'] !== kind;
+  note('[data-test-key]', secret.startsWith('svck_test_'));
+  note('[data-test-endpoint]', kind === 'endpoint' && teamId.endsWith(OF_SANDBOX));
   isCopied = false;
   turnTo('shown');
+}
+
+function note(selector: string, isShown: boolean): void {
+  for (const one of document.querySelectorAll<HTMLElement>(selector)) one.hidden = !isShown;
 }
 
 function text(id: string, value: string): void {
@@ -100,7 +110,7 @@ document.getElementById('copy')?.addEventListener('click', () => void copy());
 // Another link was pasted into the address bar.
 window.addEventListener('hashchange', begin);
 window.addEventListener('beforeunload', (event) => {
-  // The key would be lost with the page.
+  // The secret would be lost with the page.
   if (!isCopied) event.preventDefault();
 });
 begin();

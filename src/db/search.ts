@@ -14,10 +14,13 @@ export interface TimeRange {
   readonly until?: string | undefined;
 }
 
+/** SQL: the row lies in the time. */
+export const WITHIN = `created_at >= coalesce($5::timestamptz, '-infinity')
+             and created_at < coalesce($6::timestamptz, 'infinity')`;
+
 /** SQL: the row follows the position and lies in the time. */
 export const IN_TIME = `${isAfter(BY_CREATION, ['$3', '$4'])}
-             and created_at >= coalesce($5::timestamptz, '-infinity')
-             and created_at < coalesce($6::timestamptz, 'infinity')`;
+             and ${WITHIN}`;
 
 /** The number of the first parameter that holds the value of a filter. */
 export const FIRST_FILTER = 7;

@@ -14,7 +14,7 @@ import { platformEvaluations } from '../features/evaluations/platform-router.ts'
 import { events } from '../features/events/router.ts';
 import { evaluations } from '../features/evaluations/router.ts';
 import { platformHandovers } from '../features/handovers/platform-router.ts';
-import { handovers } from '../features/handovers/router.ts';
+import { endpointHandovers, handovers } from '../features/handovers/router.ts';
 import { adminMembers, invitations } from '../features/members/admin-router.ts';
 import { me } from '../features/me/router.ts';
 import { platformMembers } from '../features/members/platform-router.ts';
@@ -56,6 +56,7 @@ export const v1 = router({
 export const admin = router({
   apiKeys,
   handovers,
+  endpointHandovers,
   team: teamSettings,
   members: adminMembers,
   invitations,

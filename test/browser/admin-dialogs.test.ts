@@ -73,12 +73,18 @@ const copyTexts = ({ common }: Texts, label: string): string[] => [
   common.copy,
 ];
 
+const handoverTexts = ({ handover: t }: Texts, kind: 'key' | 'endpoint'): string[] => [
+  t.title,
+  t.of[kind].hint,
+  t.make,
+];
+
 const webhookSecret = (t: Texts, more: readonly string[]): string[] => {
   const { secretTitle, secretHint, secretStored, secretWhyNot } = t.webhooks;
   return secretTexts(
     t,
     { title: secretTitle, hint: secretHint, stored: secretStored, whyNot: secretWhyNot },
-    more,
+    [...more, ...handoverTexts(t, 'endpoint')],
   );
 };
 
@@ -176,7 +182,7 @@ const DIALOGS: Readonly<Record<string, Shown>> = {
       return secretTexts(
         t,
         { title: secretTitle, hint: secretHint, stored: secretStored, whyNot: secretWhyNot },
-        [secretTry, ...copyTexts(t, secretTry), t.handover.title, t.handover.hint, t.handover.make],
+        [secretTry, ...copyTexts(t, secretTry), ...handoverTexts(t, 'key')],
       );
     },
     isLocked: true,

@@ -2,6 +2,7 @@
 // is looked for, and no page grows with the team.
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { de } from '../../src/admin-ui/i18n/de.ts';
 import { openAdminPage, settle } from '../support/admin-page.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { findFaults, launchBrowser, photograph, SKIPPED } from '../support/browser.ts';
@@ -113,6 +114,76 @@ describe.skipIf(SKIPPED !== '')(`the admin page: a large team${SKIPPED}`, () => 
     await until(async () => (await firstRow(page)) === second);
     await page.getByRole('link', { name: 'First page' }).click();
     await until(async () => (await firstRow(page)) === first);
+  });
+
+  it('sorts the members by the keyboard, and keeps the order on a reload and Back', async () => {
+    const { page, complaints } = await openAdminPage(browser, api, {
+      path: '/members',
+      team: TEAM,
+    });
+    await settle(page);
+    const order = page.getByLabel('Order');
+    const sorted = () =>
+      page.getByRole('columnheader').evaluateAll((all) =>
+        all.flatMap((one) => {
+          const value = one.getAttribute('aria-sort');
+          return value === null ? [] : [`${one.firstChild?.textContent}: ${value}`];
+        }),
+      );
+    const newest = await firstRow(page);
+    expect(await sorted()).toEqual([]);
+    await order.focus();
+    // By address: the first option is that of an address without an order.
+    await page.keyboard.press('ArrowDown');
+    await until(async () => (await firstRow(page)).startsWith('admin@'));
+    expect(await sorted()).toEqual(['Who: ascending']);
+    expect(await findFaults(page)).toEqual([]);
+    await photograph(page, 'members-sorted');
+    await page.getByRole('link', { name: 'Next page' }).click();
+    await until(async () => /^person\.10[34]/.test(await firstRow(page)));
+    const second = await firstRow(page);
+    expect(page.url()).not.toContain('%40');
+    await page.reload();
+    await settle(page);
+    expect(await firstRow(page)).toBe(second);
+    expect(await order.inputValue()).toBe('address');
+    await page.goBack();
+    await until(async () => (await firstRow(page)).startsWith('admin@'));
+    await order.selectOption('Role: admins first');
+    await until(async () => (await firstRow(page)).startsWith('owner@'));
+    expect(await sorted()).toEqual(['Role: other']);
+    await order.selectOption('Joined: earliest first');
+    await until(async () => (await sorted()).includes('Since: ascending'));
+    expect(await page.getByRole('row').nth(1).innerText()).not.toContain('Invited');
+    await order.selectOption('Joined: latest first');
+    await until(async () => (await sorted()).includes('Since: descending'));
+    expect(await page.getByRole('row').nth(1).innerText()).toContain('Invited');
+    // A filter keeps the order, and the order of before is that of an address without one.
+    await page.getByLabel('Role').selectOption('Member');
+    await until(async () => page.url().includes('role=member'));
+    expect(await order.inputValue()).toBe('joined');
+    await order.selectOption('Added: latest first');
+    await until(async () => !page.url().includes('sort='));
+    await page.getByLabel('Role').selectOption('All');
+    await until(async () => (await firstRow(page)) === newest);
+    expect(complaints).toEqual([]);
+  });
+
+  it('says why addresses cannot be an order while they are withheld', async () => {
+    await api.db.pool.query(
+      `update team set member_detail_enabled = false where id = 'team_large'`,
+    );
+    const { page } = await openAdminPage(browser, api, {
+      path: '/members?sort=address',
+      team: TEAM,
+      locale: 'de-DE',
+    });
+    await page.getByRole('alert').waitFor();
+    await photograph(page, 'members-sort-withheld');
+    expect(await findFaults(page)).toEqual([]);
+    await page.getByLabel(de.members.sort).selectOption(de.members.sorts.role);
+    await page.getByText(de.members.hidden).waitFor();
+    await api.db.pool.query(`update team set member_detail_enabled = true where id = 'team_large'`);
   });
 
   it('shows the health of fifty webhooks in a few requests', async () => {

@@ -189,12 +189,32 @@ const CHANGES: Readonly<Record<string, Change>> = {
     'End it now and show a new key',
     ({ dialog }) => dialog.getByLabel('Yes, or I am not sure').check(),
   ),
-  'pages/hand-over.tsx admin.handovers.create': {
+  'pages/key-secret.tsx admin.handovers.create': {
     path: '/keys/new',
     open: ({ page, press }) => unrecorded(() => showKey(page, press, 'To hand over')),
     send: ({ press, dialog }) => press('Make a link', dialog),
   },
-  'pages/withdraw-link.tsx admin.handovers.withdraw': {
+  'pages/endpoint-secret.tsx admin.endpointHandovers.create': {
+    path: '/webhooks/whe_2',
+    open: async ({ press, dialog }) => {
+      await press('Replace the secret');
+      await unrecorded(() => press('Replace the secret', dialog));
+    },
+    send: ({ press, dialog }) => press('Make a link', dialog),
+  },
+  'lib/links.ts admin.endpointHandovers.withdraw': {
+    path: '/webhooks/whe_2',
+    open: async ({ press, dialog }) => {
+      await press('Replace the secret');
+      await unrecorded(async () => {
+        await press('Replace the secret', dialog);
+        await press('Make a link', dialog);
+        await dialog.getByText(/^Send the link to one person/).waitFor();
+      });
+    },
+    send: ({ press, dialog }) => press('Withdraw the link', dialog),
+  },
+  'lib/links.ts admin.handovers.withdraw': {
     path: '/keys/new',
     open: ({ page, press, dialog }) =>
       unrecorded(async () => {
@@ -454,7 +474,16 @@ async function inputOf(procedure: string, name: string): Promise<unknown> {
       key_id: await idOf('api_key', `name = 'To hand over'`),
       sealed: expect.stringMatching(/^[\w-]{100,}$/) as unknown,
     },
-    'admin.handovers.withdraw': { handover_id: await idOf('handover', 'true') },
+    'admin.endpointHandovers.create': {
+      handover_id: expect.stringMatching(/^[\w-]{43}$/) as unknown,
+      endpoint_id: 'whe_2',
+      secret_hash: expect.stringMatching(/^[\w-]{43}$/) as unknown,
+      sealed: expect.stringMatching(/^[\w-]{100,}$/) as unknown,
+    },
+    'admin.endpointHandovers.withdraw': {
+      handover_id: expect.stringMatching(/^[\w-]{43}$/) as unknown,
+    },
+    'admin.handovers.withdraw': { handover_id: await idOf('handover', 'key_id is not null') },
     'admin.apiKeys.revoke': { key_id: await idOf('api_key', `name = 'users:write'`) },
     'admin.invitations.resend': ofLast,
     'admin.invitations.withdraw': ofLast,

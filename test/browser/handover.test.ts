@@ -1,7 +1,9 @@
-// A key is handed over by a link, from the admin page to the browser of somebody else.
+// A key, or the secret of a webhook, is handed over by a link, from the admin page to the browser
+// of somebody else.
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { de } from '../../src/admin-ui/i18n/de.ts';
+import { en } from '../../src/admin-ui/i18n/en.ts';
 import { HANDOVER_TEXTS } from '../../src/admin-ui/i18n/handover.ts';
 import { TEAM_LIMITS } from '../../src/core/team-limits.ts';
 import { openAdminPage } from '../support/admin-page.ts';
@@ -11,6 +13,7 @@ import { makeSeed, makeTeam } from '../support/seed.ts';
 
 const TEAM = 'hands';
 const { en: t } = HANDOVER_TEXTS;
+const OVERFLOW = 'document.documentElement.scrollWidth - innerWidth';
 
 interface HandedOver {
   readonly page: Page;
@@ -36,7 +39,10 @@ describe.skipIf(SKIPPED !== '')(`handing a key over${SKIPPED}`, () => {
   let keys = 0;
 
   beforeAll(async () => {
-    api = await startTestApi({ seed: makeSeed([makeTeam(TEAM), makeTeam('full')]) });
+    api = await startTestApi({
+      allowPrivateTargets: true,
+      seed: makeSeed([makeTeam(TEAM), makeTeam('full')]),
+    });
     browser = await launchBrowser();
   });
   afterAll(async () => {
@@ -56,6 +62,29 @@ describe.skipIf(SKIPPED !== '')(`handing a key over${SKIPPED}`, () => {
     const secret = await dialog.locator('code').first().innerText();
     const sent = listenTo(page);
     await dialog.getByRole('button', { name: 'Make a link' }).click();
+    const link = await dialog.locator('code', { hasText: '/handover#' }).innerText();
+    return { page, secret, link, sent };
+  }
+
+  /** Creates a webhook endpoint in the page, and a link to its secret. */
+  async function handEndpointOver(
+    url: string,
+    options: Partial<Parameters<typeof openAdminPage>[2]> = {},
+  ): Promise<HandedOver> {
+    const texts = options.locale === 'de-DE' ? de : en;
+    const { page } = await openAdminPage(browser, api, {
+      path: '/webhooks/new',
+      team: TEAM,
+      permissions: ['clipboard-read', 'clipboard-write'],
+      ...options,
+    });
+    await page.getByLabel(texts.webhooks.url).fill(url);
+    await page.getByLabel(texts.webhooks.eventNames['member.joined']).check();
+    await page.getByRole('button', { name: texts.webhooks.create }).click();
+    const dialog = page.getByRole('dialog', { name: texts.webhooks.secretTitle });
+    const secret = await dialog.locator('code').first().innerText();
+    const sent = listenTo(page);
+    await dialog.getByRole('button', { name: texts.handover.make }).click();
     const link = await dialog.locator('code', { hasText: '/handover#' }).innerText();
     return { page, secret, link, sent };
   }
@@ -89,6 +118,7 @@ describe.skipIf(SKIPPED !== '')(`handing a key over${SKIPPED}`, () => {
     expect(await page.locator('#secret').innerText()).toBe(secret);
     // A name is a text, never HTML.
     expect(await page.locator('#name').innerText()).toBe(`Key <b> ${keys}`);
+    expect(await page.getByText(t.testKey).isVisible()).toBe(false);
     expect(page.url()).toBe(`${api.url}/handover`);
     expect(await findFaults(page)).toEqual([]);
     await photograph(page, 'handover-shown');
@@ -152,7 +182,8 @@ describe.skipIf(SKIPPED !== '')(`handing a key over${SKIPPED}`, () => {
     await page.keyboard.press('Enter');
     const focused = () => page.evaluate(() => document.activeElement?.textContent);
     await expect.poll(() => page.locator('#secret').innerText()).toBe(secret);
-    await expect.poll(focused).toBe(t.title);
+    const heading = page.getByRole('heading', { name: t.titleOfKey, exact: true });
+    await expect.poll(() => heading.evaluate((one) => one === document.activeElement)).toBe(true);
     await page.keyboard.press('Tab');
     expect(await focused()).toBe(t.copy);
     await page.keyboard.press('Enter');
@@ -349,6 +380,119 @@ describe.skipIf(SKIPPED !== '')(`handing a key over${SKIPPED}`, () => {
     expect(await alert.innerText()).toContain(de.reasons['too_many_links']);
     await page.context().close();
   });
+
+  it('shows the secret of a webhook once, what it is for, and how to check with it', async () => {
+    const url = 'http://127.0.0.1:9/hook?a=<b>&c=1';
+    const { page: admin, secret, link, sent } = await handEndpointOver(url);
+    const dialog = admin.getByRole('dialog', { name: en.webhooks.secretTitle });
+    expect(await findFaults(admin)).toEqual([]);
+    await photograph(admin, 'handover-endpoint-made');
+    await dialog.getByRole('button', { name: 'Copy: Link that opens once' }).click();
+    const { page, complaints, sent: asked } = await follow(link);
+    await page.getByRole('button', { name: t.show }).click();
+    await page.getByRole('heading', { name: t.titleOfEndpoint, exact: true }).waitFor();
+    expect(await page.locator('#secret').innerText()).toBe(secret);
+    expect(await page.locator('#name').innerText()).toBe(url);
+    for (const text of [t.shownOfEndpoint, t.url, t.verify])
+      expect(await page.getByText(text).isVisible()).toBe(true);
+    for (const text of [t.shown, t.name, t.docs, t.testKey, t.testEndpoint])
+      expect(await page.getByText(text, { exact: true }).isVisible()).toBe(false);
+    expect(await findFaults(page)).toEqual([]);
+    await photograph(page, 'handover-endpoint-shown');
+    const guide = page.getByRole('link', { name: t.howToVerify });
+    const [, anchor = ''] = ((await guide.getAttribute('href')) ?? '').split('#');
+    const html = await (
+      await fetch(new URL((await guide.getAttribute('href')) ?? '', api.url))
+    ).text();
+    expect(html).toContain(`id="${anchor}"`);
+    await page.getByRole('button', { name: t.copy }).click();
+    await page.getByText(t.copied, { exact: true }).waitFor();
+    expect(await copied(page)).toBe(secret);
+    for (const line of [...sent, ...asked])
+      for (const text of [secret, secret.slice('whsec_'.length), link.split('.').at(-1) ?? ''])
+        expect(line).not.toContain(text);
+
+    // The admin is told, and has confirmed nothing.
+    await dialog.getByText(/^The link was opened/).waitFor({ timeout: 15_000 });
+    expect(await findFaults(admin)).toEqual([]);
+    await dialog.getByRole('button', { name: 'Done' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await admin.getByText(en.webhooks.unstoredHint).waitFor();
+    const links = admin.locator('section').filter({ hasText: en.handover.of.endpoint.links });
+    await links.getByText(en.handover.states.opened, { exact: true }).waitFor();
+    expect(await findFaults(admin)).toEqual([]);
+    await photograph(admin, 'handover-endpoint-links');
+    expect(complaints).toEqual([]);
+    await Promise.all([page, admin].map((one) => one.context().close()));
+  });
+
+  it('opens nothing once somebody has replaced the secret of the webhook', async () => {
+    const { page: admin, link } = await handEndpointOver('http://127.0.0.1:9/replaced');
+    const dialog = admin.getByRole('dialog', { name: en.webhooks.secretTitle });
+    await dialog.getByRole('button', { name: 'Copy: Link that opens once' }).click();
+    await dialog.getByRole('button', { name: 'Done' }).click();
+    const links = admin.locator('section').filter({ hasText: en.handover.of.endpoint.links });
+    await links.getByText(en.handover.states.open, { exact: true }).waitFor();
+    await admin.getByRole('button', { name: en.webhooks.replaceUnstored }).click();
+    await admin
+      .getByRole('dialog')
+      .getByRole('button', { name: en.webhooks.rotate, exact: true })
+      .click();
+    await dialog.getByLabel(en.webhooks.secretStored).check();
+    await dialog.getByRole('button', { name: 'Done' }).click();
+    await links.getByText(en.handover.states.ended, { exact: true }).waitFor();
+    const { page } = await follow(link);
+    await page.getByRole('button', { name: t.show }).click();
+    await page.getByText(t.goneHint).waitFor();
+    expect(await page.locator('#secret').textContent()).toBe('');
+    await Promise.all([page, admin].map((one) => one.context().close()));
+  });
+
+  it('of a webhook can be withdrawn in the page of the endpoint', async () => {
+    const { page: admin, link } = await handEndpointOver('http://127.0.0.1:9/withdrawn');
+    const dialog = admin.getByRole('dialog', { name: en.webhooks.secretTitle });
+    await dialog.getByRole('button', { name: 'Copy: Link that opens once' }).click();
+    await dialog.getByRole('button', { name: 'Done' }).click();
+    const links = admin.locator('section').filter({ hasText: en.handover.of.endpoint.links });
+    await links.getByRole('button', { name: /^Withdraw the link: / }).click();
+    await links.getByText(en.handover.states.ended, { exact: true }).waitFor();
+    const { page } = await follow(link);
+    await page.getByRole('button', { name: t.show }).click();
+    await page.getByText(t.goneHint).waitFor();
+    expect(await page.locator('#secret').textContent()).toBe('');
+    await Promise.all([page, admin].map((one) => one.context().close()));
+  });
+
+  it.each([
+    ['light', 'de-DE', 320],
+    ['dark', 'en-GB', 320],
+    ['light', 'en-GB', 2560],
+  ] as const)(
+    'of a webhook is accessible in %s, %s, at %i pixels',
+    async (scheme, locale, width) => {
+      const texts = HANDOVER_TEXTS[locale === 'de-DE' ? 'de' : 'en'];
+      const look = { colorScheme: scheme, locale, viewport: { width, height: 800 } };
+      const url = `http://127.0.0.1:9/${'long-path-'.repeat(20)}`;
+      const { page: admin, secret, link } = await handEndpointOver(url, look);
+      expect(await findFaults(admin)).toEqual([]);
+      const { page } = await follow(link, look);
+      await page.getByRole('button', { name: texts.show }).click();
+      await expect.poll(() => page.locator('#secret').innerText()).toBe(secret);
+      expect(await page.locator('#name').innerText()).toMatch(
+        /^http:\/\/127\.0\.0\.1:9\/long-.*…$/,
+      );
+      expect(await findFaults(page)).toEqual([]);
+      for (const shown of [admin, page])
+        for (const each of [320, 390, 768, 1024, 1280, 1920, 2560]) {
+          await shown.setViewportSize({ width: each, height: 800 });
+          expect(await shown.evaluate<number>(OVERFLOW), `${locale} ${each}`).toBeLessThanOrEqual(
+            0,
+          );
+        }
+      await photograph(page, `handover-endpoint-${scheme}-${locale}-${width}`);
+      await Promise.all([page, admin].map((one) => one.context().close()));
+    },
+  );
 
   it('is told to a German admin in German', async () => {
     const { page } = await openAdminPage(browser, api, {

@@ -16,7 +16,7 @@ import {
   memberId,
   userId,
 } from '../support/seed.ts';
-import { addDeliveries, fillPath, existingId } from './requests.ts';
+import { addDeliveries, existingId, fillPath } from './requests.ts';
 
 const TEAM = 'lists';
 /** It has the lists of sandboxes. */
@@ -78,7 +78,11 @@ const APP_LISTS: List[] = Object.entries(
         userId: userId(TEAM, 'owner'),
         teamId: `team_${TEAM}`,
       } as const;
-      const input = encodeURIComponent(JSON.stringify(query));
+      const ofEndpoint = { endpoint_id: existingId('endpoint_id', TEAM) };
+      const asked = procedure.startsWith('endpointHandovers.')
+        ? { ...query, ...ofEndpoint }
+        : query;
+      const input = encodeURIComponent(JSON.stringify(asked));
       const response = await fetch(`${api.url}/trpc/admin.${procedure}?input=${input}`, {
         headers: { authorization: `Bearer ${await tokenOf(owner)}` },
       });
@@ -148,6 +152,12 @@ beforeAll(async () => {
     `insert into handover (team_id, id, key_id, created_by, created_at, expires_at)
      select team_id, lpad(id, 43, '0'), id, created_by, now(), now()
      from api_key where name in ('full', 'none')`,
+  );
+  await pool.query(
+    `insert into handover (team_id, id, endpoint_id, created_by, created_at, expires_at)
+     select team_id, repeat(n::text, 43), id, $1, now(), now()
+     from webhook_endpoint, generate_series(1, 2) n`,
+    [memberId(TEAM, 'member')],
   );
   await pool.query(
     `insert into audit_log

@@ -100,7 +100,12 @@ const NOT_PERSONAL_HERE: readonly {
     reason: 'a setting of a key, and the link that hands it over',
   },
   {
-    operation: /^admin\.handovers\./,
+    operation: /^audit webhook_endpoint\.link_/,
+    path: /^handover_id$/,
+    reason: 'the link that hands a secret over',
+  },
+  {
+    operation: /^admin\.(h|endpointH)andovers\./,
     path: /^(data\.)?created_by$/,
     reason: 'a membership, which is an id of this service',
   },

@@ -354,10 +354,13 @@ async function load(tenant: Tenant): Promise<string> {
     `key_${tenant.name}`,
   ]);
   await api.db.pool.query(
-    `insert into handover (team_id, id, key_id, created_by, created_at, expires_at)
-     select team_id, repeat('x', 43), id, created_by, now(), now()
-     from api_key
-     where team_id = $1 and name = 'full'`,
+    `insert into handover (team_id, id, key_id, endpoint_id, created_by, created_at, expires_at)
+     select k.team_id, repeat(link.kind, 43), case link.kind when 'k' then k.id end,
+       case link.kind when 'e' then w.id end, k.created_by, now(), now()
+     from api_key k
+     join webhook_endpoint w on w.team_id = k.team_id
+     cross join (values ('k'), ('e')) link (kind)
+     where k.team_id = $1 and k.name = 'full'`,
     [team],
   );
   await api.db.pool.query(
@@ -418,6 +421,7 @@ async function ask(
     ...EXISTING_IDS,
     resend_id: (team) => `res_${team}`,
     key_id: (team) => `key_${team}`,
+    handover_id: () => (name.includes('.endpointHandovers.') ? 'e' : 'k').repeat(43),
   };
   const sample = Object.entries((shape && (sampleOf(shape) as object)) ?? {});
   const idOf = (field: string): string | undefined => ids[field]?.(tenant.name);

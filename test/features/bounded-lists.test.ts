@@ -18,6 +18,7 @@ import { listCases } from '../../src/features/cases/store.ts';
 import * as crm from '../../src/features/crm/service.ts';
 import { listDeals, listObjections } from '../../src/features/crm/store.ts';
 import * as evaluations from '../../src/features/evaluations/service.ts';
+import { positionIn, SORTS } from '../../src/features/members/rules.ts';
 import { findByAddress, searchMembers } from '../../src/features/members/search-store.ts';
 import { listMembers } from '../../src/features/members/service.ts';
 import * as trainings from '../../src/features/trainings/service.ts';
@@ -408,12 +409,29 @@ describe('a filter of many members', () => {
     'by role reads 10,000 for a page, by address the one, with a %s plan',
     async (mode) => {
       const found = (db: Db) =>
-        searchMembers(db, MEMBERS, PAGE, { role: 'admin', byAddress: false });
+        searchMembers(db, MEMBERS, PAGE, { role: 'admin', sort: 'newest', byAddress: false });
       expect(rowsRead(await explain(members, found, mode))).toBeLessThanOrEqual(10_000);
       const one = (db: Db) => findByAddress(db, MEMBERS, PAGE, 'GUEST_7@a.test');
       expect(rowsRead(await explain(members, one, mode))).toBe(1);
     },
   );
+
+  describe.each(SORTS)('a page in the order %s', (sort) => {
+    test.each<Mode>(['generic', 'custom'])('reads about a page, with a %s plan', async (mode) => {
+      const all = { sort, byAddress: true };
+      const { rows } = await searchMembers(db, MEMBERS, { limit: 1_000, after: null }, all);
+      const last = rows.at(-1);
+      if (!last) throw new Error('the team has no member');
+      const place = positionIn(sort)(last);
+      const after = sort === 'address' ? { ...place, id: last.email } : place;
+      for (const slice of [PAGE, { ...PAGE, after }]) {
+        const read = (recorder: Db) => searchMembers(recorder, MEMBERS, slice, all);
+        const plan = await explain(members, read, mode);
+        // The order by role reads both the admins and the members, up to a page of each.
+        expect(rowsRead(plan)).toBeLessThanOrEqual(2 * PAGE.limit);
+      }
+    });
+  });
 
   test('by role leads on until all are found', async () => {
     const { found, pages } = await readIds((query) =>

@@ -417,9 +417,9 @@ test('the audit log says who made a link, and when it was opened or withdrawn', 
 
 describe('the page that opens a link', () => {
   test.each([
-    ['de-DE,de;q=0.9,en;q=0.5', 'de', 'Schlüssel anzeigen'],
-    ['en-GB,en;q=0.9', 'en', 'Show the key'],
-    ['fr', 'en', 'Show the key'],
+    ['de-DE,de;q=0.9,en;q=0.5', 'de', 'Geheimnis anzeigen'],
+    ['en-GB,en;q=0.9', 'en', 'Show the secret'],
+    ['fr', 'en', 'Show the secret'],
   ])('is in the language of the reader: %s', async (accepted, language, text) => {
     const headers = { 'accept-language': accepted };
     const page = await fetch(`${api.url}/handover`, { headers });

@@ -2,7 +2,9 @@ import { createHash, randomBytes } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import {
   canSeal,
+  contentOf,
   fragmentOf,
+  hashOf,
   openerOf,
   readFragment,
   seal,
@@ -15,6 +17,7 @@ import {
   SEALED_MAX,
   SEALED_MIN,
   stateOf,
+  subjectOf,
   TOKEN,
 } from '../../src/features/handovers/rules.ts';
 
@@ -41,11 +44,27 @@ describe('a link', () => {
 
   test('is made again only by the call that made it', () => {
     const [sealed, other] = [Buffer.from('one'), Buffer.from('two')];
-    const wanted = { keyId: 'key_1', sealed };
-    expect(() => requireSame({ key_id: 'key_1', sealed }, wanted)).not.toThrow();
-    expect(() => requireSame({ key_id: 'key_1', sealed: null }, wanted)).not.toThrow();
-    expect(() => requireSame({ key_id: 'key_1', sealed: other }, wanted)).toThrow('conflict');
-    expect(() => requireSame({ key_id: 'key_2', sealed }, wanted)).toThrow('conflict');
+    const subject = { kind: 'key', id: 'key_1' } as const;
+    const wanted = { subject, sealed };
+    const endpoint = { kind: 'endpoint', id: 'key_1' } as const;
+    expect(() => requireSame({ subject, sealed }, wanted)).not.toThrow();
+    expect(() => requireSame({ subject, sealed: null }, wanted)).not.toThrow();
+    expect(() => requireSame({ subject, sealed: other }, wanted)).toThrow('conflict');
+    expect(() => requireSame({ subject: { ...subject, id: 'key_2' }, sealed }, wanted)).toThrow(
+      'conflict',
+    );
+    expect(() => requireSame({ subject: endpoint, sealed }, wanted)).toThrow('conflict');
+  });
+
+  test.each([
+    ['a key', { key_id: 'key_1', endpoint_id: null }, { kind: 'key', id: 'key_1' }],
+    ['an endpoint', { key_id: null, endpoint_id: 'whe_1' }, { kind: 'endpoint', id: 'whe_1' }],
+  ])('hands over %s', (_what, row, subject) => {
+    expect(subjectOf(row)).toEqual(subject);
+  });
+
+  test('that hands nothing over is a fault of the database', () => {
+    expect(() => subjectOf({ key_id: null, endpoint_id: null })).toThrow('nothing');
   });
 });
 
@@ -77,6 +96,21 @@ describe('sealing', () => {
     await expect(unseal(one.secret, two.sealed)).rejects.toThrow(DECRYPTS_NOT);
   });
 
+  test('keeps what is handed over, and a URL as far as there is room', async () => {
+    const url = 'https://example.com/hooks?from=team';
+    const short = await seal(contentOf({ url, secret: 'whsec_1' }));
+    const content = { secret: 'whsec_1', name: url, kind: 'endpoint' };
+    expect(await unseal(short.secret, short.sealed)).toEqual(content);
+    const long = contentOf({ url: `${url}${'x'.repeat(200)}`, secret: 'whsec_1' });
+    expect(long.name).toMatch(/^https:\/\/example\.com\/hooks\?from=teamx+…$/);
+    expect(long.name).toHaveLength(140);
+  });
+
+  test('hashes a secret as the service does', async () => {
+    const hash = createHash('sha256').update('whsec_1').digest('base64url');
+    expect(await hashOf('whsec_1')).toBe(hash);
+  });
+
   test('notices a changed byte', async () => {
     const { secret, sealed } = await seal(CONTENT);
     const bytes = Buffer.from(sealed, 'base64url');
@@ -87,6 +121,10 @@ describe('sealing', () => {
   test('fits the limits of the service, whatever the name', async () => {
     const longest = await seal({ ...CONTENT, name: '\u{1f511}'.repeat(100) });
     expect(Buffer.from(longest.sealed, 'base64url').length).toBeLessThan(SEALED_MAX);
+    const url = `https://x.test/${'\ud800'.repeat(2_000)}`;
+    const endpoint = contentOf({ url, secret: `whsec_${'a'.repeat(44)}` });
+    const ofEndpoint = await seal(endpoint);
+    expect(Buffer.from(ofEndpoint.sealed, 'base64url').length).toBeLessThan(SEALED_MAX);
     const shortest = await seal({ secret: '', name: '' });
     expect(Buffer.from(shortest.sealed, 'base64url').length).toBeGreaterThan(SEALED_MIN);
   });

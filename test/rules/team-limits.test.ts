@@ -26,7 +26,7 @@ describe('the limits', () => {
 
 test.each([
   ['webhookEndpoints', requireEndpoint],
-  ['openHandovers', requireLink],
+  ['openHandovers', (teamId: string, links: number) => requireLink(teamId, links, 'endpoint')],
   ['crmConnections', requireConnection],
   [
     'liveKeys',

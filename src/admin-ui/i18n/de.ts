@@ -402,24 +402,39 @@ export const de: Texts = {
   },
   handover: {
     title: 'Über einen Link übergeben',
-    hint:
-      'Für eine andere Person, die den Schlüssel braucht: Der Link zeigt ihn einmal, innerhalb ' +
-      'einer Stunde. Er wird hier verschlüsselt, und nur der Link kann ihn öffnen. Niemand muss ' +
-      'den Schlüssel mailen.',
     make: 'Link erstellen',
     whyNot: 'Der Browser verschlüsselt nur auf Seiten, deren Adresse mit https beginnt.',
     link: 'Link, der sich einmal öffnen lässt',
     open: (moment: string) =>
       `Schicken Sie den Link einer Person. Noch hat ihn niemand geöffnet; er gilt bis ${moment}.`,
-    opened: (moment: string) =>
-      `Der Link wurde geöffnet: ${moment}. War es nicht die Person, der Sie ihn geschickt haben, ` +
-      'ersetzen Sie den Schlüssel.',
-    ended: 'Der Link öffnet nichts mehr. Niemand hat den Schlüssel über ihn gesehen.',
     withdraw: 'Link zurückziehen',
     again: 'Neuen Link erstellen',
-    links: 'Links, die Schlüssel übergeben',
     key: 'Schlüssel',
     states: { open: 'Noch nicht geöffnet', opened: 'Geöffnet', ended: 'Nie geöffnet' },
+    of: {
+      key: {
+        hint:
+          'Für eine andere Person, die den Schlüssel braucht: Der Link zeigt ihn einmal, ' +
+          'innerhalb einer Stunde. Er wird hier verschlüsselt, und nur der Link kann ihn öffnen. ' +
+          'Niemand muss den Schlüssel mailen.',
+        opened: (moment: string) =>
+          `Der Link wurde geöffnet: ${moment}. War es nicht die Person, der Sie ihn geschickt ` +
+          'haben, ersetzen Sie den Schlüssel.',
+        ended: 'Der Link öffnet nichts mehr. Niemand hat den Schlüssel über ihn gesehen.',
+        links: 'Links, die Schlüssel übergeben',
+      },
+      endpoint: {
+        hint:
+          'Für eine andere Person, die den Server betreibt: Der Link zeigt das Geheimnis einmal, ' +
+          'innerhalb einer Stunde, mit der Adresse des Endpunkts. Es wird hier verschlüsselt, ' +
+          'und nur der Link kann es öffnen. Niemand muss das Geheimnis mailen.',
+        opened: (moment: string) =>
+          `Der Link wurde geöffnet: ${moment}. War es nicht die Person, der Sie ihn geschickt ` +
+          'haben, ersetzen Sie das Geheimnis. Dass sie es gespeichert hat, bestätigen Sie.',
+        ended: 'Der Link öffnet nichts mehr. Niemand hat das Geheimnis über ihn gesehen.',
+        links: 'Links, die das Geheimnis übergeben',
+      },
+    },
   },
   webhooks: {
     title: 'Webhooks',
@@ -684,6 +699,14 @@ export const de: Texts = {
     ownerWhy: 'Wem das Team gehört, lässt sich nur in Ihrer Anwendung ändern.',
     you: '(Sie)',
     seats: (used, all) => `${used} von ${all} Plätzen sind belegt.`,
+    sort: 'Reihenfolge',
+    sorts: {
+      newest: 'Hinzugefügt: neueste zuerst',
+      address: 'Adresse: A bis Z',
+      role: 'Rolle: Admins zuerst',
+      joined: 'Beigetreten: neueste zuerst',
+      joined_first: 'Beigetreten: früheste zuerst',
+    },
     find: 'Adresse oder ID',
     goOn: 'Bisher wurde niemand gefunden. Die nächste Seite sucht weiter.',
     pages: 'Seiten der Mitglieder',
@@ -809,6 +832,9 @@ export const de: Texts = {
       'webhook_endpoint.updated': 'Webhook-Endpunkt geändert',
       'webhook_endpoint.deleted': 'Webhook-Endpunkt gelöscht',
       'webhook_endpoint.tested': 'Testereignis gesendet',
+      'webhook_endpoint.link_created': 'Link zu einem Webhook-Geheimnis erstellt',
+      'webhook_endpoint.link_opened': 'Link zu einem Webhook-Geheimnis geöffnet',
+      'webhook_endpoint.link_withdrawn': 'Link zu einem Webhook-Geheimnis zurückgezogen',
       'webhook_endpoint.secret_rotated': 'Webhook-Geheimnis ersetzt',
       'webhook_endpoint.secret_stored': 'Webhook-Geheimnis als gespeichert bestätigt',
       'webhook_endpoint.resend_started': 'Sammelwiederholung begonnen',

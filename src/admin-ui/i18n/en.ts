@@ -373,22 +373,38 @@ export const en = {
   },
   handover: {
     title: 'Hand it over by a link',
-    hint:
-      'For somebody else who needs the key: the link shows it once, within an hour. It is ' +
-      'encrypted here, so only the link can open it. Nobody has to mail the key.',
     make: 'Make a link',
     whyNot: 'The browser encrypts only on pages whose address begins with https.',
     link: 'Link that opens once',
     open: (moment: string) =>
       `Send the link to one person. Nobody has opened it yet; it works until ${moment}.`,
-    opened: (moment: string) =>
-      `The link was opened: ${moment}. If it was not the person you sent it to, replace the key.`,
-    ended: 'The link opens nothing any more. Nobody has seen the key by it.',
     withdraw: 'Withdraw the link',
     again: 'Make another link',
-    links: 'Links that hand keys over',
     key: 'Key',
     states: { open: 'Not opened yet', opened: 'Opened', ended: 'Never opened' },
+    of: {
+      key: {
+        hint:
+          'For somebody else who needs the key: the link shows it once, within an hour. It is ' +
+          'encrypted here, so only the link can open it. Nobody has to mail the key.',
+        opened: (moment: string) =>
+          `The link was opened: ${moment}. If it was not the person you sent it to, replace the ` +
+          'key.',
+        ended: 'The link opens nothing any more. Nobody has seen the key by it.',
+        links: 'Links that hand keys over',
+      },
+      endpoint: {
+        hint:
+          'For somebody else who runs the server: the link shows the secret once, within an ' +
+          'hour, with the address of the endpoint. It is encrypted here, so only the link can ' +
+          'open it. Nobody has to mail the secret.',
+        opened: (moment: string) =>
+          `The link was opened: ${moment}. If it was not the person you sent it to, replace the ` +
+          'secret. That they have stored it is for you to confirm.',
+        ended: 'The link opens nothing any more. Nobody has seen the secret by it.',
+        links: 'Links that hand the secret over',
+      },
+    },
   },
   webhooks: {
     title: 'Webhooks',
@@ -647,6 +663,14 @@ export const en = {
     ownerWhy: 'The owner cannot be changed here. Your application can name another owner.',
     you: '(you)',
     seats: (used: string, all: string) => `${used} of ${all} seats are taken.`,
+    sort: 'Order',
+    sorts: {
+      newest: 'Added: latest first',
+      address: 'Address: A to Z',
+      role: 'Role: admins first',
+      joined: 'Joined: latest first',
+      joined_first: 'Joined: earliest first',
+    },
     find: 'Address or id',
     goOn: 'Nobody was found so far. The next page goes on.',
     pages: 'Pages of members',
@@ -767,6 +791,9 @@ export const en = {
       'webhook_endpoint.updated': 'Webhook endpoint changed',
       'webhook_endpoint.deleted': 'Webhook endpoint deleted',
       'webhook_endpoint.tested': 'Test event sent',
+      'webhook_endpoint.link_created': 'Link to a webhook secret made',
+      'webhook_endpoint.link_opened': 'Link to a webhook secret opened',
+      'webhook_endpoint.link_withdrawn': 'Link to a webhook secret withdrawn',
       'webhook_endpoint.secret_rotated': 'Webhook secret replaced',
       'webhook_endpoint.secret_stored': 'Webhook secret confirmed as stored',
       'webhook_endpoint.resend_started': 'Bulk resend started',

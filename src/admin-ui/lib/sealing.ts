@@ -11,8 +11,26 @@ const BITS = 256;
 /** What is handed over. */
 export interface Content {
   readonly secret: string;
-  /** The name of the key, so that its reader knows which one it is. */
+  /** The name of the key or the URL of the endpoint, so that the reader knows which one it is. */
   readonly name: string;
+  /** Left out: a key. */
+  readonly kind?: 'key' | 'endpoint' | undefined;
+}
+
+/** What may be sealed is limited, and the beginning of a URL names the endpoint. */
+const URL_MAX_CHARACTERS = 140;
+
+/** The signing secret of a webhook endpoint, to be sealed. */
+export function contentOf({
+  url,
+  secret,
+}: {
+  readonly url: string;
+  readonly secret: string;
+}): Content {
+  const isLong = url.length > URL_MAX_CHARACTERS;
+  const name = isLong ? `${url.slice(0, URL_MAX_CHARACTERS - 1)}…` : url;
+  return { secret, name, kind: 'endpoint' };
 }
 
 /** A sealed secret. Only `secret` must stay in the browser, and in the link. */
@@ -36,15 +54,17 @@ export async function seal(content: Content): Promise<Sealed> {
     await keyOf(secret),
     new TextEncoder().encode(JSON.stringify(content)),
   );
-  const hash = await crypto.subtle.digest(
-    'SHA-256',
-    new TextEncoder().encode(await openerOf(secret)),
-  );
   return {
     secret,
-    id: toText(new Uint8Array(hash)),
+    id: await hashOf(await openerOf(secret)),
     sealed: toText(new Uint8Array([...nonce, ...new Uint8Array(encrypted)])),
   };
+}
+
+/** The SHA-256 of a text, as base64url. */
+export async function hashOf(text: string): Promise<string> {
+  const hash = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text));
+  return toText(new Uint8Array(hash));
 }
 
 /** What the service asks for. Nothing else can be derived from it. */
@@ -63,7 +83,11 @@ export async function unseal(secret: string, sealed: string): Promise<Content> {
   );
   const content = JSON.parse(new TextDecoder().decode(opened)) as Partial<Content>;
   // Whoever makes a link by another program may seal anything.
-  return { secret: String(content.secret), name: String(content.name) };
+  return {
+    secret: String(content.secret),
+    name: String(content.name),
+    ...(content.kind === 'endpoint' && { kind: 'endpoint' }),
+  };
 }
 
 /** The part of a link after `#`: browsers do not send it. */

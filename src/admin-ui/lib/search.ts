@@ -97,11 +97,14 @@ export function readAuditSearch(search: Record<string, unknown>): AuditSearch {
 /** The roles and the states by which members can be searched. */
 export const MEMBER_ROLES = ['owner', 'admin', 'member'] as const;
 export const MEMBER_STATUSES = ['active', 'invited'] as const;
+/** The orders of the members. The first one is that of an address that names none. */
+export const MEMBER_SORTS = ['newest', 'address', 'role', 'joined', 'joined_first'] as const;
 
 export interface MemberSearch {
   text?: string | undefined;
   role?: (typeof MEMBER_ROLES)[number] | undefined;
   status?: (typeof MEMBER_STATUSES)[number] | undefined;
+  sort?: (typeof MEMBER_SORTS)[number] | undefined;
   /** The cursor of the page; left out: the first one. */
   page?: string | undefined;
 }
@@ -112,6 +115,7 @@ export function readMemberSearch(search: Record<string, unknown>): MemberSearch 
     text: textOf(search['text']),
     role: MEMBER_ROLES.find((one) => one === search['role']),
     status: MEMBER_STATUSES.find((one) => one === search['status']),
+    sort: MEMBER_SORTS.find((one) => one === search['sort']),
     page: textOf(search['page']),
   });
 }

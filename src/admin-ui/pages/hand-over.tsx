@@ -2,29 +2,31 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useRef } from 'react';
 import { useFormat } from '../i18n/format.ts';
 import { useTexts } from '../i18n/language.ts';
-import { api, client } from '../lib/api.ts';
+import { LINKS, type Handover, type Subject } from '../lib/links.ts';
 import { canSeal, fragmentOf, seal, type Content, type Sealed } from '../lib/sealing.ts';
 import { useSession } from '../lib/session.ts';
 import { SERVICE_PATH } from '../lib/shell.ts';
 import { Actions, Button } from '../ui/button.tsx';
 import { FormProblem } from '../ui/field.tsx';
 import { Copyable } from '../ui/secret.tsx';
-import { WithdrawLink, type Handover } from './withdraw-link.tsx';
+import { WithdrawLink } from './withdraw-link.tsx';
 
 /** How often the page asks whether the link was opened. */
 const LOOK_MS = 5_000;
 
 /**
- * Makes a link that shows a new key once. The key is sealed here: neither the service nor whoever
+ * Makes a link that shows a new secret once. It is sealed here: neither the service nor whoever
  * only knows what it keeps can read it.
  */
 export function HandOver({
-  keyId,
+  kind,
   content,
+  create: send,
   onHandedOver,
 }: {
-  readonly keyId: string;
+  readonly kind: Subject['kind'];
   readonly content: Content;
+  readonly create: (link: { handover_id: string; sealed: string }) => Promise<Handover>;
   /** Whether somebody has the link, as far as the page knows. */
   readonly onHandedOver: (isHandedOver: boolean) => void;
 }) {
@@ -35,10 +37,9 @@ export function HandOver({
     mutationFn: async () => {
       // Sealed once: if the answer is lost, the next try makes the same link.
       const { secret, id, sealed } = (made.current ??= await seal(content));
-      const asked = { handover_id: id, key_id: keyId, sealed };
-      return { secret, handover: await client.admin.handovers.create.mutate(asked) };
+      return { secret, handover: await send({ handover_id: id, sealed }) };
     },
-    onSuccess: () => cache.invalidateQueries(api.admin.handovers.list.pathFilter()),
+    onSuccess: () => cache.invalidateQueries(LINKS[kind].lists()),
   });
   const again = () => {
     made.current = null;
@@ -51,13 +52,14 @@ export function HandOver({
       {create.data ? (
         <MadeLink
           {...create.data}
+          kind={kind}
           onCopied={() => onHandedOver(true)}
           onWithdrawn={() => onHandedOver(false)}
           onAgain={again}
         />
       ) : (
         <>
-          <p className="hint">{t.handover.hint}</p>
+          <p className="hint">{t.handover.of[kind].hint}</p>
           <FormProblem error={create.error} />
           <Actions>
             <Button
@@ -75,12 +77,14 @@ export function HandOver({
 }
 
 function MadeLink({
+  kind,
   secret,
   handover,
   onCopied,
   onWithdrawn,
   onAgain,
 }: {
+  readonly kind: Subject['kind'];
   readonly secret: string;
   readonly handover: Handover;
   readonly onCopied: () => void;
@@ -90,7 +94,8 @@ function MadeLink({
   const t = useTexts();
   const { team } = useSession();
   const { data: current } = useQuery({
-    ...api.admin.handovers.get.queryOptions({ handover_id: handover.id }),
+    queryKey: LINKS[kind].keyOf(handover.id),
+    queryFn: () => LINKS[kind].get({ handover_id: handover.id }),
     initialData: handover,
     refetchInterval: ({ state }) => (state.data?.state === 'open' ? LOOK_MS : false),
   });
@@ -100,9 +105,10 @@ function MadeLink({
       {current.state === 'open' && (
         <Copyable text={link} label={t.handover.link} onCopied={onCopied} />
       )}
-      <LinkState handover={current} />
+      <LinkState kind={kind} handover={current} />
       {current.state === 'open' && (
         <WithdrawLink
+          kind={kind}
           id={handover.id}
           onChanged={({ state }) => {
             if (state === 'ended') onWithdrawn();
@@ -118,15 +124,21 @@ function MadeLink({
   );
 }
 
-function LinkState({ handover }: { readonly handover: Handover }) {
+function LinkState({
+  kind,
+  handover,
+}: {
+  readonly kind: Subject['kind'];
+  readonly handover: Handover;
+}) {
   const t = useTexts();
   const format = useFormat();
   const { state, expires_at, opened_at } = handover;
   return (
     <p role="status" className={state === 'opened' ? 'notice good' : 'hint'}>
       {state === 'open' && t.handover.open(format.moment(expires_at))}
-      {state === 'opened' && t.handover.opened(format.moment(opened_at ?? expires_at))}
-      {state === 'ended' && t.handover.ended}
+      {state === 'opened' && t.handover.of[kind].opened(format.moment(opened_at ?? expires_at))}
+      {state === 'ended' && t.handover.of[kind].ended}
     </p>
   );
 }

@@ -1,7 +1,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { useTexts } from '../i18n/language.ts';
-import { api } from '../lib/api.ts';
+import { api, client } from '../lib/api.ts';
 import { tellEvent } from '../lib/host-port.ts';
 import { SERVICE_PATH } from '../lib/shell.ts';
 import { SandboxNote } from '../ui/band.tsx';
@@ -53,7 +53,12 @@ export function KeySecret({
         <Copyable text={curl} label={t.keys.secretTry} />
       </details>
       {secret !== '' && (
-        <HandOver keyId={id} content={{ secret, name }} onHandedOver={setHandedOver} />
+        <HandOver
+          kind="key"
+          content={{ secret, name }}
+          create={(link) => client.admin.handovers.create.mutate({ ...link, key_id: id })}
+          onHandedOver={setHandedOver}
+        />
       )}
     </SecretDialog>
   );

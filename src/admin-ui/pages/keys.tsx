@@ -15,7 +15,7 @@ import { Badge, Empty, Loaded, PageHead } from '../ui/states.tsx';
 import { More, Table, type Column } from '../ui/table.tsx';
 import { EndKey } from './end-key.tsx';
 import { HiddenAddresses } from './hidden.tsx';
-import { KeyLinks } from './key-links.tsx';
+import { KeyLinks } from './links.tsx';
 import { nameOfKey, stateOf, wasNeverSeen, type ApiKey } from './key-state.ts';
 import { RotateKey } from './rotate-key.tsx';
 

@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { useFormat } from '../i18n/format.ts';
 import { useTexts } from '../i18n/language.ts';
 import { api } from '../lib/api.ts';
-import { MEMBER_ROLES, MEMBER_STATUSES } from '../lib/search.ts';
+import { MEMBER_ROLES, MEMBER_SORTS, MEMBER_STATUSES } from '../lib/search.ts';
 import { useSession } from '../lib/session.ts';
 import { Button } from '../ui/button.tsx';
 import { Confirm } from '../ui/confirm.tsx';
@@ -22,6 +22,13 @@ import { RemoveMember } from './remove-member.tsx';
 
 const route = getRouteApi('/members');
 const ROWS = 50;
+const [DEFAULT_SORT] = MEMBER_SORTS;
+
+/** How an order orders the column of when they joined. */
+const SINCE: Partial<Record<(typeof MEMBER_SORTS)[number], 'ascending' | 'descending'>> = {
+  joined: 'descending',
+  joined_first: 'ascending',
+};
 
 type Task =
   | { readonly kind: 'invite' }
@@ -134,6 +141,13 @@ function Filters() {
             ])}
             onChange={(status) => set({ status })}
           />
+          <Filter
+            label={t.members.sort}
+            value={search.sort ?? DEFAULT_SORT}
+            options={MEMBER_SORTS.map((sort) => [sort, t.members.sorts[sort]])}
+            isRequired
+            onChange={(sort) => set({ sort: sort === DEFAULT_SORT ? undefined : sort })}
+          />
         </>
       )}
     </FilterBar>
@@ -192,10 +206,12 @@ function MemberTable({
   const t = useTexts();
   const format = useFormat();
   const { member_id: ownId } = useSession();
+  const { sort } = route.useSearch();
   const columns: Column<Member>[] = [
     {
       label: t.members.who,
       kind: 'main',
+      sorted: sort === 'address' ? 'ascending' : undefined,
       cell: (member) => (
         <span className="name" title={member.email === undefined ? t.common.withheld : undefined}>
           {nameOf(member)} {member.id === ownId && <span className="soft">{t.members.you}</span>}
@@ -204,6 +220,7 @@ function MemberTable({
     },
     {
       label: t.members.role,
+      sorted: sort === 'role' ? 'other' : undefined,
       cell: ({ role, rights }) => (
         <>
           {t.roles[role as keyof typeof t.roles] ?? role}
@@ -221,6 +238,7 @@ function MemberTable({
     },
     {
       label: t.members.since,
+      sorted: SINCE[sort ?? DEFAULT_SORT],
       cell: ({ joined_at: at }) =>
         at === null ? '–' : <time dateTime={at}>{format.day(at)}</time>,
     },

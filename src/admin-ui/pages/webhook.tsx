@@ -17,6 +17,7 @@ import { Empty, Loaded, PageHead } from '../ui/states.tsx';
 import { DeliveryTable, useExplanation, type Delivery } from './delivery-table.tsx';
 import { RotateSecret } from './rotate-secret.tsx';
 import { nameOfEndpoint, type Endpoint } from './endpoint-name.ts';
+import { EndpointLinks } from './links.tsx';
 import { EndpointState } from './webhooks.tsx';
 import { WebhookSettings } from './webhook-settings.tsx';
 import { WebhookTest } from './webhook-test.tsx';
@@ -121,6 +122,7 @@ function EndpointView({ endpoint }: { readonly endpoint: Endpoint }) {
           {t.webhooks.remove}
         </Button>
       </WebhookSettings>
+      <EndpointLinks endpointId={id} />
       {isRotating && (
         <RotateSecret
           endpoint={endpoint}

@@ -7,6 +7,8 @@ export interface Column<Row> {
   readonly cell: (row: Row) => ReactNode;
   /** `main`: names the row. `number`: right-aligned. `actions`: buttons, with a hidden label. */
   readonly kind?: 'main' | 'number' | 'actions';
+  /** How the rows are ordered by it, if they are. `other`: in an order of its own. */
+  readonly sorted?: 'ascending' | 'descending' | 'other' | undefined;
 }
 
 /** A table. On small screens each row becomes a card, in which each value has its label. */
@@ -34,9 +36,16 @@ export function Table<Row>({
       <caption className="visually-hidden">{caption}</caption>
       <thead role="rowgroup">
         <tr role="row">
-          {columns.map(({ label, kind }) => (
-            <th key={label} scope="col" role="columnheader" className={classOf(kind)}>
+          {columns.map(({ label, kind, sorted }) => (
+            <th
+              key={label}
+              scope="col"
+              role="columnheader"
+              aria-sort={sorted}
+              className={classOf(kind)}
+            >
               {kind === 'actions' ? <span className="visually-hidden">{label}</span> : label}
+              {sorted && <span aria-hidden="true"> {sorted === 'ascending' ? '↑' : '↓'}</span>}
             </th>
           ))}
         </tr>

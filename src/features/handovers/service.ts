@@ -1,3 +1,4 @@
+import type { AppSecrets } from '../../core/encryption.ts';
 import { readPage, type Page, type PageQuery } from '../../core/page.ts';
 import { notFound, unknownId } from '../../core/problem.ts';
 import type { Db, Tx } from '../../db/client.ts';
@@ -5,23 +6,36 @@ import { record, type ChangeContext } from '../../db/outbox.ts';
 import { lockTeam } from '../../db/team-lock.ts';
 import { readChangeContext, type PlatformChangeContext } from '../../db/team-privacy.ts';
 import { getKey, requireCreator } from '../api-keys/service.ts';
+import { lockPresentSecret } from '../webhook-endpoints/service.ts';
 import * as rules from './rules.ts';
 import * as store from './store.ts';
-import type { HandoverRow, ListedRow } from './store.ts';
-
-const LIST = 'handovers';
+import type { HandoverRow, ListedKeyRow, ListedRow } from './store.ts';
 
 /** The link `id` holds `sealed`, which the maker's browser has encrypted. */
-export interface NewHandover {
+interface NewLink {
   readonly id: string;
-  readonly keyId: string;
   readonly sealed: Buffer;
 }
 
-/** A link with its state. */
-export interface Handover extends HandoverRow {
+/** A link that hands a key over. */
+export interface NewHandover extends NewLink {
+  readonly keyId: string;
+}
+
+/** A link that hands over the secret of a webhook endpoint with this SHA-256. */
+export interface NewEndpointHandover extends NewLink {
+  readonly endpointId: string;
+  readonly secretHash: Buffer;
+}
+
+/** What a link hands over, and its state. */
+interface Derived {
+  readonly subject: rules.Subject;
   readonly state: rules.HandoverState;
 }
+
+/** A link with its state. */
+export interface Handover extends HandoverRow, Derived {}
 
 /**
  * Keeps a sealed key until its link is opened. Repeated with the same id, it changes nothing. Opens
@@ -30,12 +44,16 @@ export interface Handover extends HandoverRow {
 export async function createHandover(
   db: Db,
   context: ChangeContext,
-  wanted: NewHandover,
+  { keyId, ...link }: NewHandover,
 ): Promise<Handover> {
   const createdBy = requireCreator(context.actor);
-  return db.transaction(async (tx) => {
-    lockTeam(tx, context.teamId);
-    return addHandover(tx, context, { ...wanted, createdBy });
+  return addHandover(db, context, {
+    ...link,
+    subject: { kind: 'key', id: keyId },
+    async prepare(tx) {
+      await getKey(tx, context.teamId, keyId, null);
+      return { context, createdBy };
+    },
   });
 }
 
@@ -43,72 +61,143 @@ export async function createHandover(
 export async function createHandoverFor(
   db: Db,
   context: PlatformChangeContext,
-  wanted: NewHandover,
+  { keyId, ...link }: NewHandover,
 ): Promise<Handover> {
-  return db.transaction(async (tx) => {
-    lockTeam(tx, context.teamId);
-    const current = await readChangeContext(tx, context);
-    return addHandover(tx, current, { ...wanted, createdBy: null });
+  return addHandover(db, context, {
+    ...link,
+    subject: { kind: 'key', id: keyId },
+    async prepare(tx) {
+      const current = await readChangeContext(tx, context);
+      const key = await getKey(tx, context.teamId, keyId, null);
+      return { context: current, createdBy: key.creator_id };
+    },
   });
 }
 
-/** The team must be locked. `createdBy` null: whoever has made the key. */
-async function addHandover(
-  tx: Tx,
+/**
+ * Like {@link createHandover}, of an endpoint's secret. Throws `not_found` (the endpoint),
+ * `conflict`, `validation_error` (field `endpoint_id`, or `secret_hash` if another secret has
+ * replaced it).
+ */
+export async function createEndpointHandover(
+  db: Db,
   context: ChangeContext,
-  wanted: NewHandover & { readonly createdBy: string | null },
+  { endpointId, secretHash, ...link }: NewEndpointHandover,
+  appSecrets: AppSecrets,
 ): Promise<Handover> {
-  const { teamId, at } = context;
-  const { id, keyId, sealed, createdBy } = wanted;
-  const made = await store.findHandover(tx, teamId, id);
-  if (made) {
-    rules.requireSame(made, wanted);
-    return toHandover(made, at);
-  }
-  const key = await getKey(tx, teamId, keyId, null);
-  rules.requireRoom(teamId, await store.countOpen(tx, teamId, at));
-  const expiresAt = rules.expiryOf(at).toISOString();
-  const row: HandoverRow = {
-    id,
-    key_id: keyId,
-    created_by: createdBy ?? key.creator_id,
-    created_at: at.toISOString(),
-    expires_at: expiresAt,
-    opened_at: null,
-    sealed,
-  };
-  await store.insertHandover(tx, teamId, row);
-  const details = { handover_id: id, expires_at: expiresAt };
-  record(tx, context, { audit: { action: 'api_key.link_created', targetId: keyId, details } });
-  return toHandover(row, at);
+  const createdBy = requireCreator(context.actor);
+  return addHandover(db, context, {
+    ...link,
+    subject: { kind: 'endpoint', id: endpointId },
+    async prepare(tx) {
+      await lockPresentSecret(tx, context.teamId, { endpointId, secretHash }, appSecrets);
+      return { context, createdBy };
+    },
+  });
+}
+
+/** A link to add, and what is looked at before it is, under the team's lock. */
+interface Addition extends NewLink {
+  readonly subject: rules.Subject;
+  readonly prepare: (
+    tx: Tx,
+  ) => Promise<{ readonly context: ChangeContext; readonly createdBy: string }>;
+}
+
+async function addHandover(
+  db: Db,
+  { teamId, at }: PlatformChangeContext,
+  wanted: Addition,
+): Promise<Handover> {
+  const { id, sealed, subject } = wanted;
+  return db.transaction(async (tx) => {
+    lockTeam(tx, teamId);
+    const made = await store.findHandover(tx, teamId, id);
+    if (made) {
+      rules.requireSame({ ...made, subject: rules.subjectOf(made) }, wanted);
+      return toHandover(made, at);
+    }
+    const { context, createdBy } = await wanted.prepare(tx);
+    rules.requireRoom(teamId, await store.countOpen(tx, teamId, at), subject.kind);
+    const expiresAt = rules.expiryOf(at).toISOString();
+    const row: HandoverRow = {
+      id,
+      key_id: subject.kind === 'key' ? subject.id : null,
+      endpoint_id: subject.kind === 'endpoint' ? subject.id : null,
+      created_by: createdBy,
+      created_at: at.toISOString(),
+      expires_at: expiresAt,
+      opened_at: null,
+      sealed,
+    };
+    await store.insertHandover(tx, teamId, row);
+    record(tx, context, {
+      audit: {
+        action: rules.ACTIONS[subject.kind].created,
+        targetId: subject.id,
+        details: { handover_id: id, expires_at: expiresAt },
+      },
+    });
+    return toHandover(row, at);
+  });
 }
 
 /** A link in a list, with its state. */
-export interface ListedHandover extends ListedRow {
-  readonly state: rules.HandoverState;
-}
+type Listed<Row extends ListedRow> = Row & Derived;
 
-/** Lists links in any state, newest first. Throws `validation_error` for a foreign cursor. */
+/**
+ * Lists the links to keys in any state, newest first. Throws `validation_error` for a foreign
+ * cursor.
+ */
 export async function listHandovers(
   db: Db,
   teamId: string,
   query: PageQuery,
   now: Date,
-): Promise<Page<ListedHandover>> {
-  const page = await readPage(LIST, query, (slice) => store.listHandovers(db, teamId, slice));
-  const rows = page.rows.map((row) => ({ ...row, state: rules.stateOf(row, now) }));
+): Promise<Page<Listed<ListedKeyRow>>> {
+  const page = await readPage('handovers', query, (slice) =>
+    store.listHandovers(db, teamId, slice),
+  );
+  return withState(page, now);
+}
+
+/** Like {@link listHandovers}, the links to the secrets of an endpoint. */
+export async function listOfEndpoint(
+  db: Db,
+  teamId: string,
+  { endpointId, ...query }: PageQuery & { readonly endpointId: string },
+  now: Date,
+): Promise<Page<Listed<ListedRow>>> {
+  const page = await readPage('endpoint_handovers', query, (slice) =>
+    store.listOfEndpoint(db, teamId, endpointId, slice),
+  );
+  return withState(page, now);
+}
+
+function withState<Row extends ListedRow>(page: Page<Row>, now: Date): Page<Listed<Row>> {
+  const rows = page.rows.map((row) => ({
+    ...row,
+    subject: rules.subjectOf(row),
+    state: rules.stateOf(row, now),
+  }));
   return { ...page, rows };
+}
+
+/** A link of one kind. */
+export interface Wanted {
+  readonly kind: rules.Kind;
+  readonly id: string;
 }
 
 /** Throws `not_found`. */
 export async function getHandover(
   db: Db,
   teamId: string,
-  id: string,
+  { kind, id }: Wanted,
   now: Date,
 ): Promise<Handover> {
   const row = await store.findHandover(db, teamId, id);
-  if (!row) throw unknownId('handover_id');
+  if (!row || rules.subjectOf(row).kind !== kind) throw unknownId('handover_id');
   return toHandover(row, now);
 }
 
@@ -119,19 +208,20 @@ export async function getHandover(
 export async function withdrawHandover(
   db: Db,
   context: ChangeContext,
-  id: string,
+  { kind, id }: Wanted,
 ): Promise<Handover> {
   const { teamId, at } = context;
   return db.transaction(async (tx) => {
     const before = await store.findForOpening(tx, teamId, id);
-    if (!before) throw unknownId('handover_id');
+    if (!before || rules.subjectOf(before).kind !== kind) throw unknownId('handover_id');
     const { is_team_active: _, ...row } = before;
-    if (toHandover(row, at).state !== 'open') return toHandover(row, at);
+    const found = toHandover(row, at);
+    if (found.state !== 'open') return found;
     store.withdraw(tx, teamId, id, at);
     record(tx, context, {
       audit: {
-        action: 'api_key.link_withdrawn',
-        targetId: row.key_id,
+        action: rules.ACTIONS[kind].withdrawn,
+        targetId: found.subject.id,
         details: { handover_id: id },
       },
     });
@@ -163,14 +253,20 @@ export async function openHandover(
     if (!sealed) throw notFound();
     const actor = { kind: 'system', id: 'link' } as const;
     const context = await readChangeContext(tx, { teamId, actor, requestId, at });
+    const subject = rules.subjectOf(row);
     store.markOpened(tx, teamId, id, at);
     record(tx, context, {
-      audit: { action: 'api_key.link_opened', targetId: row.key_id, details: { handover_id: id } },
+      audit: {
+        action: rules.ACTIONS[subject.kind].opened,
+        targetId: subject.id,
+        details: { handover_id: id },
+      },
     });
     return sealed;
   });
 }
 
 function toHandover(row: HandoverRow, now: Date): Handover {
-  return { ...row, state: rules.stateOf({ ...row, is_sealed: row.sealed !== null }, now) };
+  const state = rules.stateOf({ ...row, is_sealed: row.sealed !== null }, now);
+  return { ...row, subject: rules.subjectOf(row), state };
 }

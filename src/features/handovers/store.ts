@@ -1,4 +1,4 @@
-import type { PagePosition } from '../../core/page.ts';
+import type { PageSlice } from '../../core/page.ts';
 import { statement, type Db, type Tx } from '../../db/client.ts';
 import { isAfter, newestFirst, positionValues } from '../../db/keyset.ts';
 import { selectionOf, type RowOf } from '../../db/rows.ts';
@@ -6,6 +6,7 @@ import { selectionOf, type RowOf } from '../../db/rows.ts';
 const SELECTION = selectionOf('Handover', [
   'id',
   'key_id',
+  'endpoint_id',
   'created_by',
   'created_at',
   'expires_at',
@@ -15,6 +16,11 @@ const SELECTION = selectionOf('Handover', [
 
 /** A link with what it holds; `sealed` null: it was opened or withdrawn. */
 export type HandoverRow = Omit<RowOf<'Handover'>, 'team_id'>;
+
+/** A link in a list, without what it holds. */
+export interface ListedRow extends Omit<HandoverRow, 'sealed'> {
+  readonly is_sealed: boolean;
+}
 
 /** The link, or null. */
 export async function findHandover(
@@ -30,31 +36,52 @@ export async function findHandover(
 }
 
 /** A link in a list, with the name of its key. */
-export interface ListedRow extends Omit<HandoverRow, 'sealed'> {
+export interface ListedKeyRow extends ListedRow {
   readonly key_name: string;
-  readonly is_sealed: boolean;
 }
 
 const ORDER = ['h.created_at', 'h.id'] as const;
+const LISTED = `h.id, h.key_id, h.endpoint_id, h.created_by, h.created_at, h.expires_at,
+     h.opened_at, h.sealed is not null as is_sealed`;
 
-const LIST = statement<ListedRow>(
+const LIST = statement<ListedKeyRow>(
   'handovers.list',
-  `select h.id, h.key_id, k.name as key_name, h.created_by, h.created_at, h.expires_at,
-     h.opened_at, h.sealed is not null as is_sealed
+  `select ${LISTED}, k.name as key_name
    from handover h
    join api_key k on k.team_id = $1 and k.id = h.key_id
    where h.team_id = $1
+     and h.key_id is not null
      and ${isAfter(ORDER, ['$3', '$4'])}
    ${newestFirst(ORDER, '$2')}`,
 );
 
-/** Lists the links of the last day, newest first, after `after`. */
+/** Lists the links to keys of the last day, newest first, after `after`. */
 export function listHandovers(
   db: Db,
   teamId: string,
-  { limit, after }: { readonly limit: number; readonly after: PagePosition | null },
-): Promise<ListedRow[]> {
+  { limit, after }: PageSlice,
+): Promise<ListedKeyRow[]> {
   return db.query(LIST, [teamId, limit, ...positionValues(after)]);
+}
+
+const LIST_OF_ENDPOINT = statement<ListedRow>(
+  'handovers.listOfEndpoint',
+  `select ${LISTED}
+   from handover h
+   where h.team_id = $1
+     and h.endpoint_id = $5
+     and ${isAfter(ORDER, ['$3', '$4'])}
+   ${newestFirst(ORDER, '$2')}`,
+);
+
+/** The same of the links to the secrets of one endpoint. */
+export function listOfEndpoint(
+  db: Db,
+  teamId: string,
+  endpointId: string,
+  { limit, after }: PageSlice,
+): Promise<ListedRow[]> {
+  return db.query(LIST_OF_ENDPOINT, [teamId, limit, ...positionValues(after), endpointId]);
 }
 
 /** Counts the links that can be opened. Call `lockTeam` first, in the same transaction. */
@@ -70,17 +97,18 @@ export async function insertHandover(
   teamId: string,
   { sealed, ...row }: HandoverRow,
 ): Promise<void> {
-  const { id, key_id: keyId, created_by: createdBy, opened_at: openedAt } = row;
+  const { id, key_id: keyId, endpoint_id: endpointId } = row;
   await tx.prisma.handover.createMany({
     data: [
       {
         teamId,
         id,
         keyId,
-        createdBy,
+        endpointId,
+        createdBy: row.created_by,
         createdAt: row.created_at,
         expiresAt: row.expires_at,
-        openedAt,
+        openedAt: row.opened_at,
         sealed: sealed && Buffer.from(sealed),
       },
     ],
@@ -89,7 +117,8 @@ export async function insertHandover(
 
 const FIND_FOR_OPENING = statement<HandoverRow & { readonly is_team_active: boolean }>(
   'handovers.findForOpening',
-  `select h.id, h.key_id, h.created_by, h.created_at, h.expires_at, h.opened_at, h.sealed,
+  `select h.id, h.key_id, h.endpoint_id, h.created_by, h.created_at, h.expires_at, h.opened_at,
+     h.sealed,
      t.status = 'active' and t.erasing_since is null as is_team_active
    from handover h
    join team t on t.id = $1

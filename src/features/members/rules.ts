@@ -10,6 +10,21 @@
  *    full.
  *  * The admin page finds members by a part of their address or of an id. While
  *    `member_detail_enabled` is off, an address cannot be found, for that would tell whose it is.
+ *  * The admin page can read them in four other orders than that of their creation, each from an
+ *    index, so the first page of ten million costs what that of ten does. By address: the unique
+ *    index of live addresses has it. By when they joined, from either end: an index of its own,
+ *    one entry more for an invitation and for its acceptance, about 80 bytes for a member. By role:
+ *    an index of the owner and the admins only, which a plain member costs nothing; members follow
+ *    in the order of the list. A filter reads 10,000 rows for a page in these orders, too.
+ *  * Whoever is invited joins after everybody else: first among the latest, last among the
+ *    earliest.
+ *  * While `member_detail_enabled` is off, the order by address is refused with
+ *    `privacy_restricted`, for it would tell whose address comes before whose.
+ *  * A cursor of the order by address holds no address, since it stands in the URL of the page. It
+ *    names the last member, whose address is read again: an ended member keeps it. Once that is
+ *    erased, the cursor is refused, and the reader begins anew.
+ *  * There is no order by state: the filter is enough for two states. Nor from Z to A, or members
+ *    before admins: nobody looks for somebody there.
  *  * `GET /users?email=` compares like an invitation: trimmed and in any case. While
  *    `member_detail_enabled` is off it is refused with `privacy_restricted`, whether or not there
  *    is such a member. An empty page would be wrong: a client would invite somebody again.
@@ -26,6 +41,7 @@
  */
 import type { Actor, MemberStatus, Role } from '../../core/actor.ts';
 import { mayChangeAdmins } from '../../core/actor.ts';
+import type { PagePosition } from '../../core/page.ts';
 import { invalidField, ProblemError } from '../../core/problem.ts';
 
 /** How many invitations a team may send within INVITATION_WINDOW_MS. */
@@ -39,6 +55,38 @@ const DAY_MS = 86_400_000;
 /** Open invitations that were last mailed before this time end. */
 export function endsInvitationsSentBefore(now: Date): Date {
   return new Date(now.getTime() - INVITATION_DAYS * DAY_MS);
+}
+
+/**
+ * The orders in which the admin page reads members. `newest`: by their creation. `joined`: whoever
+ * joined last comes first; `joined_first`: the other way round.
+ */
+export const SORTS = ['newest', 'address', 'role', 'joined', 'joined_first'] as const;
+export type Sort = (typeof SORTS)[number];
+
+/** When somebody joins who is only invited. `member_joined_idx` has the same time. */
+export const NOT_JOINED = '9999-12-31T00:00:00.000Z';
+
+/** A member's place in an order. */
+interface Placed {
+  readonly id: string;
+  readonly role: string;
+  readonly created_at: string;
+  readonly joined_at: string | null;
+}
+
+/** The position of a member in that order, as cursors hold it. */
+export function positionIn(sort: Sort): (member: Placed) => PagePosition {
+  return ({ id, role, created_at, joined_at }) => {
+    if (sort === 'joined' || sort === 'joined_first') return { at: joined_at ?? NOT_JOINED, id };
+    return { at: created_at, id: sort === 'role' ? `${role}|${id}` : id };
+  };
+}
+
+/** The parts of a position in the order by role. */
+export function readRolePosition({ at, id }: PagePosition): PagePosition & { role: string } {
+  const end = id.indexOf('|');
+  return { at, id: id.slice(end + 1), role: id.slice(0, Math.max(end, 0)) };
 }
 
 /** A role that the API can give. */

@@ -4,7 +4,7 @@ import { LANGUAGES } from '../../core/language.ts';
 import { pageOf, pageQuery } from '../../core/page.ts';
 import { personal } from '../../core/private-fields.ts';
 import { dateTime, id, knownText, nameInput } from '../../core/shapes.ts';
-import { ASSIGNABLE_ROLES } from './rules.ts';
+import { ASSIGNABLE_ROLES, SORTS } from './rules.ts';
 
 /** A member as the API shows it. */
 export const member = z
@@ -98,6 +98,15 @@ export const searchInput = z.strictObject({
     }),
   role: z.enum(ROLES).optional(),
   status: z.enum(LIVE_STATUSES).optional(),
+  sort: z
+    .enum(SORTS)
+    .default('newest')
+    .meta({
+      description:
+        '`newest`: whoever was added last comes first. `address`: A to Z; 403 ' +
+        '`privacy_restricted` while `member_detail_enabled` is off. `role`: the owner, admins, ' +
+        'members. `joined`: whoever joined last comes first; `joined_first`: the other way round.',
+    }),
 });
 export const seatsInput = z.object({});
 export const namesInput = z.strictObject({

@@ -1,8 +1,9 @@
 import type { PageSlice, SearchResult } from '../../core/page.ts';
 import { statement, type Db } from '../../db/client.ts';
-import { BY_CREATION, isAfter, newestFirst, positionValues } from '../../db/keyset.ts';
+import { BY_CREATION, isAfter, positionValues } from '../../db/keyset.ts';
 import { listed, selectionOf, type RowOf } from '../../db/rows.ts';
-import { IN_TIME, search, type FoundRow } from '../../db/search.ts';
+import { search, WITHIN, type FoundRow } from '../../db/search.ts';
+import { NOT_JOINED, readRolePosition, type Sort } from './rules.ts';
 import { SHOWN, type MemberRow } from './store.ts';
 
 /** A member with the rights that they hold as an admin. */
@@ -23,29 +24,49 @@ const FOUND = [...SHOWN, 'rights'] as const;
 /** How many members a search reads before it returns a page. Few teams have more. */
 const READ_MAX = 10_000;
 
-// An index by parts of texts would need an extension of Postgres at every node. A range of the
-// list's own index is enough for teams of any likely size, and bounds the work for any other.
-const SEARCH = statement<FoundRow<FoundMember>>(
-  'members.search',
-  `with range as materialized (
-     select ${listed(FOUND)}
+const LIMIT = `limit case
+       when $7::text is null and $9::text is null and $10::text is null then $2::int
+       else ${READ_MAX}
+     end`;
+
+/** SQL: rows of the team, in an order, from the position on. */
+const rowsIn = (after: string, order: string): string =>
+  `select ${listed(FOUND)}
      from member
      where team_id = $1
        and status <> 'ended'
-       and ${IN_TIME}
-     ${newestFirst(BY_CREATION)}
-     limit case
-       when $7::text is null and $9::text is null and $10::text is null then $2::int
-       else ${READ_MAX}
-     end
+       and ${after}
+       and ${WITHIN}
+     order by ${order}
+     ${LIMIT}`;
+
+/** An order of members. An index must have it. */
+interface Order {
+  /** SQL: at most `LIMIT` rows. */
+  readonly rows: string;
+  /** SQL: what they are ordered by. `of`: the range and a point. */
+  readonly by: (of: string) => string;
+  /** SQL: the position of a row, as `rules.positionIn` makes it. */
+  readonly at?: string;
+  readonly id?: string;
+}
+
+// An index by parts of texts would need an extension of Postgres at every node. A range of the
+// order's own index is enough for teams of any likely size, and bounds the work for any other.
+const searchIn = (order: string, { rows, by, at = 'created_at', id = 'id' }: Order) =>
+  statement<FoundRow<FoundMember>>(
+    `members.search${order}`,
+    `with range as materialized (
+     ${rows}
    )
    select ${listed(FOUND, 'page.')}, last.reached_at, last.reached_id
    from (values (1)) one
    left join (
-     select created_at as reached_at, id as reached_id
+     select ${at} as reached_at, ${id} as reached_id
      from range
-     ${newestFirst(BY_CREATION)}
+     order by ${by('')}
      offset ${READ_MAX - 1}
+     limit 1
    ) last on true
    left join (
      select *
@@ -56,20 +77,110 @@ const SEARCH = statement<FoundRow<FoundMember>>(
          or $8::boolean and strpos(lower(email), lower($7)) > 0)
        and ($9::text is null or role = $9)
        and ($10::text is null or status = $10)
-     ${newestFirst(BY_CREATION, '$2')}
+     order by ${by('')}
+     limit $2
    ) page on true
-   ${newestFirst(['page.created_at', 'page.id'])}`,
+   order by ${by('page.')}`,
+    // Without its values, the planner does not know that a page ends so early, and sorts all.
+    { isSearch: true },
+  );
+
+const joinedAt = (of: string): string => `coalesce(${of}joined_at, timestamptz '${NOT_JOINED}')`;
+const latest = (of: string): string => `${joinedAt(of)} desc, ${of}id desc`;
+const earliest = (of: string): string => `${joinedAt(of)}, ${of}id`;
+const newest = (of: string): string => `${of}created_at desc, ${of}id desc`;
+
+/** By role, of those whom `member_admin_idx` holds. */
+const byRole = (of: string): string => `${of}role desc, ${newest(of)}`;
+
+// $11: the role of the position; empty, if it is that of a plain member, who follow all others.
+const ADMINS = rowsIn(
+  `role <> 'member'
+       and (role, created_at, id) < ($11::text, coalesce($3::timestamptz, 'infinity'), $4)`,
+  byRole(''),
+);
+const PLAIN_MEMBERS = rowsIn(
+  `role = 'member'
+       and (created_at, id)
+         < (case when $11::text = '' then $3::timestamptz else 'infinity' end, $4)`,
+  newest(''),
 );
 
-/** Live members, newest first, after `after`. `byAddress`: whether addresses may be searched. */
+const SEARCHES = {
+  newest: searchIn('', {
+    rows: rowsIn(isAfter(BY_CREATION, ['$3', '$4']), newest('')),
+    by: newest,
+  }),
+  // $4 is the address of the position. No two live members have the same one.
+  address: searchIn('ByAddress', {
+    rows: rowsIn(
+      `(lower(email), created_at) > (lower($4), coalesce($3::timestamptz, '-infinity'))`,
+      'lower(email)',
+    ),
+    by: (of) => `lower(${of}email)`,
+  }),
+  joined: searchIn('ByJoining', {
+    rows: rowsIn(isAfter([joinedAt(''), 'id'], ['$3', '$4']), latest('')),
+    by: latest,
+    at: joinedAt(''),
+  }),
+  joined_first: searchIn('ByJoiningFirst', {
+    rows: rowsIn(
+      `(${joinedAt('')}, id) > (coalesce($3::timestamptz, '-infinity'), $4)`,
+      earliest(''),
+    ),
+    by: earliest,
+    at: joinedAt(''),
+  }),
+  role: searchIn('ByRole', {
+    rows: `(${ADMINS})
+     union all
+     (${PLAIN_MEMBERS})`,
+    by: (of) => `${of}role = 'member', ${byRole(of)}`,
+    id: `role || '|' || id`,
+  }),
+} satisfies Readonly<Record<Sort, unknown>>;
+
+/** What a search is asked for. `byAddress`: whether addresses may be searched. */
+export interface MemberSearch extends MemberFilters {
+  readonly sort: Sort;
+  readonly byAddress: boolean;
+}
+
+/**
+ * Live members in an order, after `after`. In that by address, the id of `after` is the address
+ * itself ({@link findAddress}).
+ */
 export function searchMembers(
   db: Db,
   teamId: string,
-  slice: PageSlice,
-  { text, role, status, byAddress }: MemberFilters & { readonly byAddress: boolean },
+  { limit, after }: PageSlice,
+  { sort, text, role, status, byAddress }: MemberSearch,
 ): Promise<SearchResult<FoundMember>> {
   const values = [text ?? null, byAddress, role ?? null, status ?? null];
-  return search(db, teamId, slice, { list: SEARCH, values });
+  if (sort !== 'role')
+    return search(db, teamId, { limit, after }, { list: SEARCHES[sort], values });
+  const position = after && readRolePosition(after);
+  const reached = position?.role ?? 'owner';
+  return search(
+    db,
+    teamId,
+    { limit, after: position },
+    { list: SEARCHES.role, values: [...values, reached === 'member' ? '' : reached] },
+  );
+}
+
+/** The address of a member, whether they have left or not; null if it is erased. */
+export async function findAddress(
+  db: Db,
+  teamId: string,
+  memberId: string,
+): Promise<string | null> {
+  const found = await db.prisma.member.findFirst({
+    where: { teamId, id: memberId },
+    select: { email: true },
+  });
+  return found?.email ?? null;
 }
 
 // The index of live addresses is unique, so this reads a row at most.

@@ -2,9 +2,9 @@ import { JOB_ACTORS } from '../../core/actor.ts';
 import type { Language } from '../../core/language.ts';
 import type { Clock } from '../../core/clock.ts';
 import { newId, newRequestId } from '../../core/ids.ts';
-import { readPage, type Page, type PageQuery } from '../../core/page.ts';
+import { readPage, readPageBy, type Page, type PageQuery } from '../../core/page.ts';
 import { requireMemberDetail, showsMemberDetail, type Privacy } from '../../core/privacy.ts';
-import { notFound, unknownId } from '../../core/problem.ts';
+import { invalidField, notFound, unknownId, type ProblemError } from '../../core/problem.ts';
 import type { Db, Tx } from '../../db/client.ts';
 import { lockTeam } from '../../db/team-lock.ts';
 import { record, type ChangeContext } from '../../db/outbox.ts';
@@ -49,26 +49,47 @@ export async function listMembers(
       return found.filter((row) => rules.isAskedFor(row, filters));
     }
     if (role === undefined && status === undefined) return store.listMembers(db, teamId, slice);
-    return searches.searchMembers(db, teamId, slice, { role, status, byAddress: false });
+    const wanted = { role, status, sort: 'newest', byAddress: false } as const;
+    return searches.searchMembers(db, teamId, slice, wanted);
   });
 }
 
-const SEARCH = 'members_found';
+/** What cursors call each order. */
+const FOUND: Readonly<Record<rules.Sort, string>> = {
+  newest: 'members_found',
+  address: 'members_by_address',
+  role: 'members_by_role',
+  joined: 'members_by_joining',
+  joined_first: 'members_by_joining_first',
+};
 
 /**
- * Finds live members, newest first. A page can hold fewer than its limit, or none, although
- * `nextCursor` leads to others. Throws `validation_error` for a foreign cursor.
+ * Finds live members, in the order `sort`. A page can hold fewer than its limit, or none, although
+ * `nextCursor` leads to others. Throws `validation_error` for a foreign cursor, and
+ * `privacy_restricted` for an order that may not be shown.
  */
 export async function searchMembers(
   db: Db,
   teamId: string,
   privacy: Privacy,
-  { cursor, limit, ...filters }: MemberFilters & PageQuery,
+  { cursor, limit, sort, ...filters }: MemberFilters & PageQuery & { readonly sort: rules.Sort },
 ): Promise<Page<FoundMember>> {
-  const byAddress = showsMemberDetail(privacy);
-  return readPage(SEARCH, { cursor, limit }, (slice) =>
-    searches.searchMembers(db, teamId, slice, { ...filters, byAddress }),
-  );
+  if (sort === 'address') requireMemberDetail(privacy);
+  const wanted = { ...filters, sort, byAddress: showsMemberDetail(privacy) };
+  const query = { cursor, limit };
+  return readPageBy(rules.positionIn(sort), FOUND[sort], query, async (slice) => {
+    const { after } = slice;
+    if (sort !== 'address' || !after) return searches.searchMembers(db, teamId, slice, wanted);
+    const address = await searches.findAddress(db, teamId, after.id);
+    if (address === null) throw lostCursor();
+    const place = { ...slice, after: { ...after, id: address } };
+    return searches.searchMembers(db, teamId, place, wanted);
+  });
+}
+
+function lostCursor(): ProblemError {
+  const detail = 'The place of the cursor is gone. Begin at the first page.';
+  return invalidField('cursor', detail, 'invalid_cursor');
 }
 
 export { findNames, readSeats } from './search-store.ts';

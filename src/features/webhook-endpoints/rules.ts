@@ -30,6 +30,8 @@
  *    another admin may have replaced it, and the time or the id of a rotation is no part of the
  *    API's response. Any secret but the present one is an error of the field `secret`, also one
  *    that still signs: the present one may be lost nevertheless.
+ *  * A rotation ends the links to the endpoint's secret that nobody has opened, since they show one
+ *    that is replaced (`handovers/rules.ts`). They go with a deleted endpoint.
  *  * A test can be sent as any type, to endpoints that do not subscribe to it, too. The receiver
  *    gets the documented example with `test: true`, whose ids belong to nothing, under the team's
  *    privacy switches. A receiver that does not look at `test` acts on it as it would on a real
@@ -38,7 +40,7 @@
  *    that is kept for the `Idempotency-Key` of its creation. A job removes the rows of the
  *    deliveries later.
  */
-import { timingSafeEqual } from 'node:crypto';
+import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Actor } from '../../core/actor.ts';
 import { ENCRYPTED_COLUMNS } from '../../core/encrypted-columns.ts';
 import {
@@ -47,7 +49,7 @@ import {
   SUBSCRIBABLE_EVENTS,
   type EventType,
 } from '../../core/events.ts';
-import { invalidField } from '../../core/problem.ts';
+import { invalidField, type ProblemError } from '../../core/problem.ts';
 import { stillValid, type EarlierSecret } from '../../core/signing-secrets.ts';
 import { limitOf } from '../../core/team-limits.ts';
 
@@ -101,8 +103,18 @@ export function unconfirmedSince({
 /** Throws `validation_error` (field `secret`) if `shown` is not the present secret. */
 export function requirePresentSecret(shown: string, present: string): void {
   const [a, b] = [Buffer.from(shown), Buffer.from(present)];
-  if (a.length === b.length && timingSafeEqual(a, b)) return;
-  throw invalidField('secret', 'Another secret has replaced it meanwhile.', 'secret_replaced');
+  if (a.length !== b.length || !timingSafeEqual(a, b)) throw secretReplaced('secret');
+}
+
+/** Throws `validation_error` (field `secret_hash`) if it is no SHA-256 of the present secret. */
+export function requireHashOfPresent(hash: Buffer, present: string): void {
+  const wanted = createHash('sha256').update(present).digest();
+  if (hash.length !== wanted.length || !timingSafeEqual(hash, wanted))
+    throw secretReplaced('secret_hash');
+}
+
+function secretReplaced(field: 'secret' | 'secret_hash'): ProblemError {
+  return invalidField(field, 'Another secret has replaced it meanwhile.', 'secret_replaced');
 }
 
 /** What the encryption binds an endpoint's secret to: table, column, team and row. */

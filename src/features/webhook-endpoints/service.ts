@@ -6,6 +6,7 @@ import { makeWebhookSecret, newId } from '../../core/ids.ts';
 import { checkAll, invalidField, notFound, unknownId } from '../../core/problem.ts';
 import { earlierSecretsText, readEarlierSecrets } from '../../core/signing-secrets.ts';
 import type { Db, Tx } from '../../db/client.ts';
+import { endLinksToEndpoint } from '../../db/handover-links.ts';
 import { forgetKeptDetails } from '../../db/kept-responses.ts';
 import { record, type ChangeContext } from '../../db/outbox.ts';
 import { lockRow, type LockedFor } from '../../db/row-lock.ts';
@@ -201,6 +202,7 @@ export async function rotateSecret(
       earlier_secrets_until,
       secret_unconfirmed_since: rules.unconfirmedSince(context),
     });
+    endLinksToEndpoint(tx, teamId, endpointId, at);
     record(tx, context, {
       audit: {
         action: 'webhook_endpoint.secret_rotated',
@@ -237,8 +239,24 @@ export async function confirmStored(
 }
 
 /**
- * Deletes the endpoint, and enqueues a job that removes its deliveries. Opens a transaction. Throws
- * `not_found`.
+ * Locks the endpoint until the transaction ends, so that it keeps the secret with this SHA-256.
+ * Throws `not_found`, `validation_error` (field `secret_hash`: another one has replaced it).
+ */
+export async function lockPresentSecret(
+  tx: Tx,
+  teamId: string,
+  { endpointId, secretHash }: { readonly endpointId: string; readonly secretHash: Buffer },
+  appSecrets: AppSecrets,
+): Promise<void> {
+  const found = await store.findSealedForUpdate(tx, teamId, endpointId);
+  if (!found) throw unknownId('endpoint_id');
+  const boundTo = rules.webhookSecretContext(teamId, endpointId);
+  rules.requireHashOfPresent(secretHash, decrypt(found.secret_encrypted, appSecrets, boundTo));
+}
+
+/**
+ * Deletes the endpoint with the links to its secret, and enqueues a job that removes its
+ * deliveries. Opens a transaction. Throws `not_found`.
  */
 export async function removeEndpoint(
   db: Db,

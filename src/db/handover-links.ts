@@ -1,0 +1,17 @@
+import { statement, type Tx } from './client.ts';
+
+const END = statement(
+  'db.endLinksToEndpoint',
+  `update handover
+   set expires_at = $3, sealed = null
+   where team_id = $1 and endpoint_id = $2 and sealed is not null and expires_at > $3`,
+  { because: 'pipelined' },
+);
+
+/**
+ * Ends the links to the secrets of a webhook endpoint that nobody has opened. The caller has locked
+ * the endpoint, so nobody makes another one meanwhile.
+ */
+export function endLinksToEndpoint(tx: Tx, teamId: string, endpointId: string, at: Date): void {
+  tx.send(END, [teamId, endpointId, at]);
+}
