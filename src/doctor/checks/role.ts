@@ -85,7 +85,7 @@ async function findSettings(ask: Ask): Promise<Finding[]> {
         'Reset it ("ALTER ROLE … RESET statement_timeout"): the processes set their own.';
       return [ask.isPooled ? fail(text, remedy) : warn(text, remedy)];
     }
-    if (setting === 'default_transaction_isolation' && value !== 'read committed')
+    if (setting === 'default_transaction_isolation' && value.toLowerCase() !== 'read committed')
       return [fail(`${setting} = ${value}`, 'Reset it: the processes need "read committed".')];
     return [];
   });
