@@ -27,14 +27,8 @@ export const AUDIT = [
   'target_id',
   'request_id',
 ] as const;
-export const EVENT = [
-  'team_id',
-  'id',
-  'type',
-  'created_at',
-  'request_id',
-  'fanned_out_at',
-] as const;
+const EVENT = ['team_id', 'id', 'type', 'created_at', 'request_id', 'fanned_out_at'] as const;
+export const EVENT_COLUMNS = `${listed(EVENT)}, place is not null as has_place`;
 export const DELIVERY = [
   'team_id',
   'id',
@@ -127,46 +121,33 @@ export function findAudit(
   return db.query(FIND_AUDIT, [teamIds, window.from, window.to, requestId, limit]);
 }
 
-const FIND_EVENTS = statement<EventRow>(
-  'trace.findEvents',
-  `select ${listed(EVENT)}, place is not null as has_place
-   from event
-   where team_id = any ($1::text[]) and id = $2
-   limit 10`,
-  PLANNED,
-);
-
-/** The events with this id. Seed files may give several teams the same one. */
-export function findEvents(db: Db, teamIds: readonly string[], id: string): Promise<EventRow[]> {
-  return db.query(FIND_EVENTS, [teamIds, id]);
+/**
+ * Returns the function that finds the rows with an id. Seed files may give several teams the same
+ * one.
+ */
+function finderOf<Row>(name: string, table: string, columns: string) {
+  const what = statement<Row>(
+    name,
+    `select ${columns}
+     from ${table}
+     where team_id = any ($1::text[]) and id = $2
+     limit 10`,
+    PLANNED,
+  );
+  return (db: Db, teamIds: readonly string[], id: string): Promise<Row[]> =>
+    db.query(what, [teamIds, id]);
 }
 
-const FIND_DELIVERIES = statement<DeliveryRow>(
+export const findEvents = finderOf<EventRow>('trace.findEvents', 'event', EVENT_COLUMNS);
+
+export const findDeliveries = finderOf<DeliveryRow>(
   'trace.findDeliveries',
-  `select ${listed(DELIVERY)}
-   from webhook_delivery
-   where team_id = any ($1::text[]) and id = $2
-   limit 10`,
-  PLANNED,
+  'webhook_delivery',
+  listed(DELIVERY),
 );
 
-export function findDeliveries(
-  db: Db,
-  teamIds: readonly string[],
-  id: string,
-): Promise<DeliveryRow[]> {
-  return db.query(FIND_DELIVERIES, [teamIds, id]);
-}
-
-const FIND_ENDPOINTS = statement<IdRow>(
+export const findEndpoints = finderOf<IdRow>(
   'trace.findEndpoints',
-  `select team_id, id
-   from webhook_endpoint
-   where team_id = any ($1::text[]) and id = $2
-   limit 10`,
-  PLANNED,
+  'webhook_endpoint',
+  'team_id, id',
 );
-
-export function findEndpoints(db: Db, teamIds: readonly string[], id: string): Promise<IdRow[]> {
-  return db.query(FIND_ENDPOINTS, [teamIds, id]);
-}
