@@ -46,8 +46,8 @@ export const unknown = (text: string): Finding => ({ level: 'unknown', text });
 export const warn = (text: string, remedy: string): Finding => ({ level: 'warn', text, remedy });
 export const fail = (text: string, remedy: string): Finding => ({ level: 'fail', text, remedy });
 
-/** SQL: the ids of the schemas with tables of ours, as far as they are there. */
-export const OUR_SCHEMAS = `'public'::regnamespace, to_regnamespace('request_days'), to_regnamespace('graphile_worker')`;
+/** SQL: the names of the schemas with tables of ours. */
+export const OUR_SCHEMAS = `'public', 'request_days', 'graphile_worker'`;
 
 /** Returns the findings, or one that says that there are none. */
 export function orOk(findings: readonly Finding[], text: string): readonly Finding[] {

@@ -3,7 +3,7 @@
  * each page of teams is one lookup of a primary key for each of its teams. Rejected: indexes by the
  * id alone, which every write would pay for and only this command would read.
  */
-import { statement, type Db } from '../db/client.ts';
+import { statement, type Db, type Statement } from '../db/client.ts';
 import { listed, type RowOf } from '../db/rows.ts';
 
 const REQUEST = [
@@ -121,33 +121,30 @@ export function findAudit(
   return db.query(FIND_AUDIT, [teamIds, window.from, window.to, requestId, limit]);
 }
 
-/**
- * Returns the function that finds the rows with an id. Seed files may give several teams the same
- * one.
- */
-function finderOf<Row>(name: string, table: string, columns: string) {
-  const what = statement<Row>(
-    name,
-    `select ${columns}
-     from ${table}
-     where team_id = any ($1::text[]) and id = $2
-     limit 10`,
-    PLANNED,
-  );
-  return (db: Db, teamIds: readonly string[], id: string): Promise<Row[]> =>
+const byIdText = (table: string, columns: string): string =>
+  `select ${columns}
+   from ${table}
+   where team_id = any ($1::text[]) and id = $2
+   limit 10`;
+
+/** Returns what finds the rows with an id. Seed files may give several teams the same one. */
+const finderBy =
+  <Row>(what: Statement<Row>) =>
+  (db: Db, teamIds: readonly string[], id: string): Promise<Row[]> =>
     db.query(what, [teamIds, id]);
-}
 
-export const findEvents = finderOf<EventRow>('trace.findEvents', 'event', EVENT_COLUMNS);
-
-export const findDeliveries = finderOf<DeliveryRow>(
-  'trace.findDeliveries',
-  'webhook_delivery',
-  listed(DELIVERY),
+export const findEvents = finderBy(
+  statement<EventRow>('trace.findEvents', byIdText('event', EVENT_COLUMNS), PLANNED),
 );
 
-export const findEndpoints = finderOf<IdRow>(
-  'trace.findEndpoints',
-  'webhook_endpoint',
-  'team_id, id',
+export const findDeliveries = finderBy(
+  statement<DeliveryRow>(
+    'trace.findDeliveries',
+    byIdText('webhook_delivery', listed(DELIVERY)),
+    PLANNED,
+  ),
+);
+
+export const findEndpoints = finderBy(
+  statement<IdRow>('trace.findEndpoints', byIdText('webhook_endpoint', 'team_id, id'), PLANNED),
 );

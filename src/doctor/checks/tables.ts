@@ -24,7 +24,7 @@ const OF_THIS_NODE = `select ${ROOT},
   from pg_class c
   join pg_stat_user_tables s on s.relid = c.oid
   where c.relkind = 'r'
-    and c.relnamespace in (${OUR_SCHEMAS})
+    and c.relnamespace::regnamespace::text in (${OUR_SCHEMAS})
   group by 1
   order by 3 desc`;
 

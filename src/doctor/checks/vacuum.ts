@@ -20,7 +20,7 @@ export const vacuum = checkOfDatabase('vacuum', 'Doctor', async (ask) => {
   const excluded = await ask<{ name: string }>(
     `select oid::regclass::text as name
      from pg_class, pg_options_to_table(reloptions)
-     where relnamespace in (${OUR_SCHEMAS})
+     where relnamespace::regnamespace::text in (${OUR_SCHEMAS})
        and option_name = 'autovacuum_enabled' and not option_value::boolean`,
   );
   const bloated = await ask<Bloated>(

@@ -20,7 +20,8 @@ export const wraparound = checkOfDatabase('wraparound', 'Doctor', async (ask) =>
   );
   const { name = '', what = '', age = 0, limit = 1 } = row ?? {};
   const text = `the oldest ${what} of ${name} is ${age} ago; autovacuum begins at ${limit}`;
-  const remedy = `End old transactions, prepared ones and slots, then run "VACUUM (FREEZE)" in ${name}.`;
+  const vacuum = `run "VACUUM (FREEZE)" in ${name}.`;
+  const remedy = `End old transactions, prepared ones and slots, then ${vacuum}`;
   if (age > Math.min(limit * FAIL_AGES, FAIL_AT_MOST)) return [fail(text, remedy)];
   return [age > limit * WARN_AGES ? warn(text, remedy) : ok(text)];
 });
