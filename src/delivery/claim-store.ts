@@ -15,6 +15,12 @@ import { WAITING, type EndpointRef, type WaitingStatus } from './waiting-store.t
 /** The first key of the advisory locks of workers; the second one is the worker's number. */
 export const WORKER_LOCK_CLASS = 0x77686b;
 
+/** SQL: whether a row of pg_locks is the lock of a worker, whose number is its `objid`. */
+export const IS_WORKER_LOCK = `locktype = 'advisory'
+         and classid = ${WORKER_LOCK_CLASS}
+         and objsubid = 2
+         and database = (select oid from pg_database where datname = current_database())`;
+
 /** A delivery that this worker has claimed, with all that an attempt needs. */
 export interface ClaimedDelivery {
   readonly team_id: string;
@@ -280,10 +286,7 @@ export const FIND_DEAD = statement<{ readonly worker: number }>(
      and worker not in (
        select objid::bigint
        from pg_locks
-       where locktype = 'advisory'
-         and classid = ${WORKER_LOCK_CLASS}
-         and objsubid = 2
-         and database = (select oid from pg_database where datname = current_database())
+       where ${IS_WORKER_LOCK}
      )`,
 );
 

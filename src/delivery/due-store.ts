@@ -1,6 +1,6 @@
 /** Finds the endpoints with deliveries that have just become due, however many others wait. */
 import { statement, type Db } from '../db/client.ts';
-import { WORKER_LOCK_CLASS } from './claim-store.ts';
+import { IS_WORKER_LOCK } from './claim-store.ts';
 import { WAITING, type EndpointRef } from './waiting-store.ts';
 
 /** A place in the order in which retries become due. */
@@ -82,10 +82,7 @@ const LIST_WORKERS = statement<{ readonly number: number }>(
   'webhooks.listWorkers',
   `select objid::int as number
    from pg_locks
-   where locktype = 'advisory'
-     and classid = ${WORKER_LOCK_CLASS}
-     and objsubid = 2
-     and database = (select oid from pg_database where datname = current_database())`,
+   where ${IS_WORKER_LOCK}`,
 );
 
 /** Returns the numbers of the workers that are alive. */

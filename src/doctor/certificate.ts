@@ -31,7 +31,8 @@ export async function readCertificate(
   { host, port, protocol }: TlsServer,
   signal: AbortSignal,
 ): Promise<Shown | null> {
-  const tcp = connectTcp({ host, port, signal });
+  // Without the signal, whose error would find nobody who listens.
+  const tcp = connectTcp({ host, port });
   let tls: TLSSocket | null = null;
   try {
     await once(tcp, 'connect', { signal });

@@ -46,6 +46,9 @@ export const unknown = (text: string): Finding => ({ level: 'unknown', text });
 export const warn = (text: string, remedy: string): Finding => ({ level: 'warn', text, remedy });
 export const fail = (text: string, remedy: string): Finding => ({ level: 'fail', text, remedy });
 
+/** SQL: the names of the schemas with tables of ours. */
+export const OUR_SCHEMAS = `'public', 'request_days', 'graphile_worker'`;
+
 /** Returns the findings, or one that says that there are none. */
 export function orOk(findings: readonly Finding[], text: string): readonly Finding[] {
   return findings.length > 0 ? findings : [ok(text)];

@@ -7,6 +7,8 @@ export interface Ask {
   <Row>(sql: string): Promise<Row[]>;
   /** A declared statement, by its name. */
   prepared<Row>(statement: Statement<Row>): Promise<Row[]>;
+  /** Whether the database has the extension. */
+  isCitus(): Promise<boolean>;
   /** Whether a pooler stands between. */
   readonly isPooled: boolean;
   /** How the connection is encrypted, as far as this process has decided it. */
@@ -62,6 +64,7 @@ function askOn(client: PrimaryClient, pooled: boolean): Ask {
   return Object.assign(ask, {
     prepared: async <Row>({ name, text }: Statement<Row>) =>
       (await client.query({ name, text })).rows as Row[],
+    isCitus: async () => (await ask(`select from pg_extension where extname = 'citus'`)).length > 0,
     isPooled: pooled,
     tls: tlsOf(client.ssl),
     host: client.host,

@@ -67,15 +67,18 @@ export function openLogOutput({ onRoom }: LogOutputOptions): LogOutput {
     reported = dropped;
     if (lost > 0) onRoom(lost);
   };
+  let hasGivenUp = false;
   const flushNow = (): void => {
-    const giveUpAt = performance.now() + FLUSH_LIMIT_MS;
+    // A second flush of the same end does not wait again.
+    const giveUpAt = performance.now() + (hasGivenUp ? 0 : FLUSH_LIMIT_MS);
     let error = writeAll();
     while (error !== null && isFull(error) && performance.now() < giveUpAt) {
       sleep(FULL_AGAIN_MS);
       error = writeAll();
     }
-    // A second flush of the same end does not wait again.
-    if (error !== null) waiting.clear();
+    if (error === null) return;
+    hasGivenUp = true;
+    waiting.clear();
   };
   process.on('exit', flushNow);
   return {

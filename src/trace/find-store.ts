@@ -3,7 +3,7 @@
  * each page of teams is one lookup of a primary key for each of its teams. Rejected: indexes by the
  * id alone, which every write would pay for and only this command would read.
  */
-import { statement, type Db } from '../db/client.ts';
+import { statement, type Db, type Statement } from '../db/client.ts';
 import { listed, type RowOf } from '../db/rows.ts';
 
 const REQUEST = [
@@ -27,14 +27,8 @@ export const AUDIT = [
   'target_id',
   'request_id',
 ] as const;
-export const EVENT = [
-  'team_id',
-  'id',
-  'type',
-  'created_at',
-  'request_id',
-  'fanned_out_at',
-] as const;
+const EVENT = ['team_id', 'id', 'type', 'created_at', 'request_id', 'fanned_out_at'] as const;
+export const EVENT_COLUMNS = `${listed(EVENT)}, place is not null as has_place`;
 export const DELIVERY = [
   'team_id',
   'id',
@@ -127,46 +121,30 @@ export function findAudit(
   return db.query(FIND_AUDIT, [teamIds, window.from, window.to, requestId, limit]);
 }
 
-const FIND_EVENTS = statement<EventRow>(
-  'trace.findEvents',
-  `select ${listed(EVENT)}, place is not null as has_place
-   from event
+const byIdText = (table: string, columns: string): string =>
+  `select ${columns}
+   from ${table}
    where team_id = any ($1::text[]) and id = $2
-   limit 10`,
-  PLANNED,
+   limit 10`;
+
+/** Returns what finds the rows with an id. Seed files may give several teams the same one. */
+const finderBy =
+  <Row>(what: Statement<Row>) =>
+  (db: Db, teamIds: readonly string[], id: string): Promise<Row[]> =>
+    db.query(what, [teamIds, id]);
+
+export const findEvents = finderBy(
+  statement<EventRow>('trace.findEvents', byIdText('event', EVENT_COLUMNS), PLANNED),
 );
 
-/** The events with this id. Seed files may give several teams the same one. */
-export function findEvents(db: Db, teamIds: readonly string[], id: string): Promise<EventRow[]> {
-  return db.query(FIND_EVENTS, [teamIds, id]);
-}
-
-const FIND_DELIVERIES = statement<DeliveryRow>(
-  'trace.findDeliveries',
-  `select ${listed(DELIVERY)}
-   from webhook_delivery
-   where team_id = any ($1::text[]) and id = $2
-   limit 10`,
-  PLANNED,
+export const findDeliveries = finderBy(
+  statement<DeliveryRow>(
+    'trace.findDeliveries',
+    byIdText('webhook_delivery', listed(DELIVERY)),
+    PLANNED,
+  ),
 );
 
-export function findDeliveries(
-  db: Db,
-  teamIds: readonly string[],
-  id: string,
-): Promise<DeliveryRow[]> {
-  return db.query(FIND_DELIVERIES, [teamIds, id]);
-}
-
-const FIND_ENDPOINTS = statement<IdRow>(
-  'trace.findEndpoints',
-  `select team_id, id
-   from webhook_endpoint
-   where team_id = any ($1::text[]) and id = $2
-   limit 10`,
-  PLANNED,
+export const findEndpoints = finderBy(
+  statement<IdRow>('trace.findEndpoints', byIdText('webhook_endpoint', 'team_id, id'), PLANNED),
 );
-
-export function findEndpoints(db: Db, teamIds: readonly string[], id: string): Promise<IdRow[]> {
-  return db.query(FIND_ENDPOINTS, [teamIds, id]);
-}

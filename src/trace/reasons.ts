@@ -1,6 +1,8 @@
 /** Why something waits, from what the database knows. Pure functions. */
 import { JOB_ACTORS } from '../core/actor.ts';
 import { isSandbox, SANDBOX_ACTOR } from '../core/sandbox.ts';
+import { spanOf } from '../core/terminal.ts';
+import { KEPT_DAYS_MAX } from '../features/requests/rules.ts';
 import type { AuditRow, DeliveryRow, EventRow, RequestRow } from './find-store.ts';
 import { keptDays, SOON_MS } from './rules.ts';
 import type { Reason } from './schema.ts';
@@ -26,15 +28,6 @@ export interface Scene {
   readonly locks: ReadonlyMap<string, LockRow>;
   /** How many events wait for their fan-out and are older than this one. */
   readonly olderEvents: ReadonlyMap<string, number>;
-}
-
-/** "3 min": a span of time, rounded to what a reader needs. */
-export function spanOf(ms: number): string {
-  const s = Math.max(0, ms) / 1000;
-  if (s < 1) return `${Math.round(s * 1000)} ms`;
-  if (s < 120) return `${Math.round(s)} s`;
-  if (s < 7_200) return `${Math.round(s / 60)} min`;
-  return s < 172_800 ? `${Math.round(s / 3_600)} h` : `${Math.round(s / 86_400)} days`;
 }
 
 /** "2026-11-26 10:15:02Z (3 min ago)". */
@@ -100,7 +93,7 @@ export function eventReasons(
 ): Reason[] {
   if (event.fanned_out_at === null) return fanOutReasons(scene, event);
   return [
-    ...(event.type === 'ping' ? pingReasons(deliveries) : missingReasons(scene, event, deliveries)),
+    ...missingReasons(scene, event, deliveries),
     ...(event.has_place ? [] : placeReasons(scene, event)),
   ];
 }
@@ -130,22 +123,16 @@ function placeReasons(scene: Scene, { fanned_out_at: at }: EventRow): Reason[] {
   const isOld = scene.now.getTime() - Date.parse(at ?? '') > SOON_MS;
   const text =
     'The event has no place in GET /events?order=asc yet' +
-    (isOld ? '. A worker gives it within half a second.' : '.');
+    (isOld ? '.' : '. A worker gives it within half a second.');
   return [...(scene.workers.size === 0 ? [NO_WORKER] : []), { code: 'place_waits', text }];
 }
 
-function pingReasons(deliveries: readonly DeliveryRow[]): Reason[] {
-  return deliveries.length > 0 ? [] : [deliveriesGone()];
-}
-
-function deliveriesGone(): Reason {
-  return {
-    code: 'deliveries_gone',
-    text:
-      'Its deliveries are gone: the endpoint was deleted, or they are older than ' +
-      `${keptDays('deliveries')} days.`,
-  };
-}
+const DELIVERIES_GONE: Reason = {
+  code: 'deliveries_gone',
+  text:
+    'Its deliveries are gone: the endpoint was deleted, or they are older than ' +
+    `${keptDays('deliveries')} days.`,
+};
 
 /** Why endpoints got no delivery of an event that was fanned out. */
 function missingReasons(
@@ -153,6 +140,10 @@ function missingReasons(
   event: EventRow,
   deliveries: readonly DeliveryRow[],
 ): Reason[] {
+  const age = scene.now.getTime() - Date.parse(event.created_at);
+  const isOld = age > keptDays('deliveries') * 86_400_000;
+  // A ping has a delivery from the start, and no endpoint subscribes to it.
+  if (deliveries.length === 0 && (isOld || event.type === 'ping')) return [DELIVERIES_GONE];
   const reached = new Set(deliveries.map((delivery) => delivery.endpoint_id));
   const missing = subscribersOf(scene, event).filter(({ id }) => !reached.has(id));
   const fannedOutAt = Date.parse(event.fanned_out_at ?? '');
@@ -172,8 +163,6 @@ function missingReasons(
     };
   });
   if (deliveries.length > 0 || reasons.length > 0) return reasons;
-  const age = scene.now.getTime() - Date.parse(event.created_at);
-  if (age > keptDays('deliveries') * 86_400_000) return [deliveriesGone()];
   const { length } = scene.endpoints;
   return [
     {
@@ -311,7 +300,9 @@ function dueReasons(scene: Scene, delivery: DeliveryRow): Reason[] {
   const locks = lockReason(scene, 'the delivery', delivery.id);
   if (scene.workers.size === 0) return [NO_WORKER, ...locks];
   if (locks.length > 0) return locks;
-  if (held.length > 0)
+  const isNew = lateMs <= SOON_MS;
+  // Nobody knows since when an attempt is requested.
+  if (held.length > 0 && (!isNew || delivery.urgent))
     return [
       {
         code: 'endpoint_at_limit',
@@ -321,7 +312,7 @@ function dueReasons(scene: Scene, delivery: DeliveryRow): Reason[] {
           `, and ${countOf(waiting)} wait. It is slow or fails.`,
       },
     ];
-  if (lateMs <= SOON_MS)
+  if (isNew)
     return [{ code: 'due_now', text: 'It is due. A worker claims it within half a second.' }];
   return [
     waiting > 1
@@ -362,8 +353,10 @@ export function sourceReason(entries: readonly AuditRow[]): Reason | null {
       return {
         code: 'request_not_logged',
         text:
-          `By the key ${id}. The request log does not have the call: it keeps seven days, is ` +
-          'written two seconds late, and loses two seconds when a process is killed.',
+          `By the key ${id}. The request log does not have the call: it keeps ${KEPT_DAYS_MAX} ` +
+          'days at most (REQUEST_LOG_DAYS), may leave out calls without an error ' +
+          '(REQUEST_LOG_SAMPLE), is written two seconds late, and loses two seconds when a ' +
+          'process is killed.',
       };
   }
 }

@@ -3,7 +3,7 @@ import { isSandbox } from '../core/sandbox.ts';
 import type { Db, Tx } from '../db/client.ts';
 import { isDistributed } from '../db/parts.ts';
 import { listWorkers } from '../delivery/due-store.ts';
-import { slotOf, timeOfRequest } from '../features/requests/rules.ts';
+import { KEPT_DAYS_MAX, slotOf, timeOfRequest } from '../features/requests/rules.ts';
 import * as find from './find-store.ts';
 import * as reasons from './reasons.ts';
 import { keptDays, kindsOf, LIMITS, normalize, OTHER_IDS, windowOf } from './rules.ts';
@@ -46,15 +46,14 @@ export function trace(db: Db, { id: given, teamId, now }: Wanted): Promise<Trace
     const workers = distributed ? await state.listWorkersOfNodes(tx) : await listWorkers(tx);
     const found = await lookUp(tx, id, teamId);
     const whole = await complete(tx, found);
-    const told = await describe(tx, { found, whole, now, distributed, workers });
-    const result = {
+    return {
       id,
       asked_at: now.toISOString(),
       found: !isEmpty(found),
       workers,
-      ...told,
+      notes: notesOf(id, found, whole),
+      ...(await describe(tx, { found, whole, now, distributed, workers })),
     };
-    return { ...result, notes: [...notesOf(id, found, whole), ...told.notes] };
   });
 }
 
@@ -112,12 +111,7 @@ async function findOfRequest(
 }
 
 /** The chain from the request to its deliveries, whatever was found of it first. */
-interface Whole {
-  readonly requests: readonly find.RequestRow[];
-  readonly audit: readonly find.AuditRow[];
-  readonly events: readonly find.EventRow[];
-  readonly deliveries: readonly find.DeliveryRow[];
-}
+type Whole = Pick<Found, 'requests' | 'audit' | 'events' | 'deliveries'>;
 
 async function complete(tx: Tx, found: Found): Promise<Whole> {
   const failed = await Promise.all([
@@ -187,6 +181,8 @@ async function originOf(
   return { requests: await find.findRequests(tx, [teamId], wanted), audit };
 }
 
+type Told = Omit<TraceResult, 'id' | 'asked_at' | 'found' | 'workers' | 'notes'>;
+
 /** What is told of it all: rows as they are shown, and why they wait. */
 async function describe(
   tx: Tx,
@@ -197,7 +193,7 @@ async function describe(
     readonly distributed: boolean;
     readonly workers: readonly number[];
   },
-): Promise<Omit<TraceResult, 'id' | 'asked_at' | 'found' | 'workers'>> {
+): Promise<Told> {
   const { found, whole } = context;
   const teamIds = new Set([
     ...found.teams,
@@ -205,8 +201,7 @@ async function describe(
       (rows) => rows.map((row) => row.team_id),
     ),
   ]);
-  const told: Omit<TraceResult, 'id' | 'asked_at' | 'found' | 'workers'> = {
-    notes: [],
+  const told: Told = {
     requests: whole.requests.map(view.toRequest),
     audit: whole.audit.map(view.toAuditEntry),
     events: [],
@@ -297,9 +292,9 @@ function notFound(id: string): Reason {
       : 'Ids are: of a request a UUID (version 7), of an event evt_…, of a delivery whd_…, of an ' +
         'endpoint whe_…, of a team its own, with :sandbox at its end for a sandbox.';
   const elsewhere =
-    `Kept are: calls of keys 7 days (not those of the app, nor calls without a valid key), audit ` +
-    `entries ${keptDays('audit')} days (of a sandbox 30), events ${keptDays('events')} and ` +
-    `deliveries ${keptDays('deliveries')}. A call is written after two seconds. The log of the ` +
-    `API has a line for each request: search it for request_id ${id}.`;
+    `Kept are: calls of keys ${KEPT_DAYS_MAX} days at most (not those of the app, nor calls ` +
+    `without a valid key), audit entries ${keptDays('audit')} days (of a sandbox 30), events ` +
+    `${keptDays('events')} and deliveries ${keptDays('deliveries')}. A call is written after two ` +
+    `seconds. The log of the API has a line for each request: search it for request_id ${id}.`;
   return { code: 'not_found', text: `Nothing is found. ${looksLike} ${elsewhere}` };
 }

@@ -1,11 +1,12 @@
 /** What is known of a team's events and deliveries, and of what they wait for. Reads only. */
-import { WORKER_LOCK_CLASS } from '../delivery/claim-store.ts';
+import { IS_WORKER_LOCK } from '../delivery/claim-store.ts';
+import { WAITING, type WaitingStatus } from '../delivery/waiting-store.ts';
 import { statement, type Db, type Tx } from '../db/client.ts';
 import { listed, type RowOf } from '../db/rows.ts';
 import {
   AUDIT,
   DELIVERY,
-  EVENT,
+  EVENT_COLUMNS,
   type AuditRow,
   type DeliveryRow,
   type EventRow,
@@ -27,16 +28,11 @@ export function readOnly(tx: Tx, statementTimeoutMs: number): void {
   tx.send(BEGIN, [String(statementTimeoutMs)]);
 }
 
-const IS_WORKER = `locktype = 'advisory'
-     and classid = ${WORKER_LOCK_CLASS}
-     and objsubid = 2
-     and database = (select oid from pg_database where datname = current_database())`;
-
 const LIST_WORKERS_OF_NODES = statement<{ readonly number: number }>(
   'trace.listWorkersOfNodes',
   `select distinct json_array_elements_text(result::json)::int as number
    from run_command_on_all_nodes(
-     $$select coalesce(json_agg(objid), '[]') from pg_locks where ${IS_WORKER}$$
+     $$select coalesce(json_agg(objid), '[]') from pg_locks where ${IS_WORKER_LOCK}$$
    )
    where success
    order by number`,
@@ -49,16 +45,15 @@ export async function listWorkersOfNodes(db: Db): Promise<number[]> {
 
 const FIND_TEAM = statement<TeamRow>(
   'trace.findTeam',
-  `select t.id, t.status, t.plan, t.erasing_since, s.receivers_fail_until, s.speed
+  `select t.id, t.status, t.erasing_since, s.receivers_fail_until
    from team t
    left join sandbox s on s.team_id = t.id
    where t.id = $1`,
 );
 
 /** A team, and what its sandbox plays, if it is one. */
-export type TeamRow = RowOf<'Team', 'id' | 'status' | 'plan' | 'erasing_since'> & {
+export type TeamRow = RowOf<'Team', 'id' | 'status' | 'erasing_since'> & {
   readonly receivers_fail_until: string | null;
-  readonly speed: number | null;
 };
 
 export function findTeam(db: Db, teamId: string): Promise<TeamRow | null> {
@@ -68,7 +63,7 @@ export function findTeam(db: Db, teamId: string): Promise<TeamRow | null> {
 // An event has the time of its audit entry, so it is found without an index by request.
 const LIST_EVENTS_AT = statement<EventRow>(
   'trace.listEventsAt',
-  `select ${listed(EVENT)}, place is not null as has_place
+  `select ${EVENT_COLUMNS}
    from event
    where team_id = $1
      and created_at = $2
@@ -77,17 +72,11 @@ const LIST_EVENTS_AT = statement<EventRow>(
    limit $4`,
 );
 
-/** Of which request events are to be found, and when it made its change. */
-export interface Made {
-  readonly requestId: string;
-  readonly at: string;
-}
-
 /** The events that a request has raised at this time; with them those of an unknown request. */
 export function listEventsAt(
   db: Db,
   teamId: string,
-  { requestId, at }: Made,
+  { requestId, at }: { readonly requestId: string; readonly at: string },
   limit: number,
 ): Promise<EventRow[]> {
   return db.query(LIST_EVENTS_AT, [teamId, at, requestId, limit]);
@@ -162,28 +151,17 @@ export function listAttempts(
 
 const COUNT_MAX = 1_000;
 
-/** SQL: a way to wait, and the order of the index that holds only what waits like this. */
-interface Waits {
-  readonly condition: string;
-  readonly order: string;
-}
-const WAITS = {
-  requested: { condition: 'urgent and claimed_by is null', order: 'id' },
-  pending: { condition: `waits_as = 'pending'`, order: 'id' },
-  retrying: { condition: `waits_as = 'retrying'`, order: 'due_at' },
-} as const satisfies Record<string, Waits>;
-
 // Without the order, the planner may look for few among all deliveries of the endpoint.
-const firstText = ({ condition, order }: Waits, columns: string, limit: number): string => `(
+const firstText = (status: WaitingStatus, columns: string, limit: number): string => `(
          select ${columns}
          from webhook_delivery
-         where team_id = $1 and endpoint_id = w.id and ${condition}
-         order by ${order}
+         where team_id = $1 and endpoint_id = w.id and ${WAITING[status].isWaiting}
+         order by ${WAITING[status].order}
          limit ${limit}
        )`;
-const countText = (waits: Waits): string => `(
+const countText = (status: WaitingStatus): string => `(
        select count(*)::int
-       from ${firstText(waits, '', COUNT_MAX + 1)} counted
+       from ${firstText(status, '', COUNT_MAX + 1)} counted
      )`;
 
 /** A webhook endpoint and what waits for it, each count up to `COUNT_MAX` and one. */
@@ -195,7 +173,6 @@ export type EndpointRow = RowOf<
   | 'events'
   | 'status'
   | 'created_at'
-  | 'activated_at'
   | 'failing_since'
   | 'last_success_at'
 > & {
@@ -212,14 +189,14 @@ export function isCut(count: number): boolean {
 
 const LIST_ENDPOINTS = statement<EndpointRow>(
   'trace.listEndpoints',
-  `select w.team_id, w.id, w.url, w.events, w.status, w.created_at, w.activated_at,
-     w.failing_since, w.last_success_at,
-     ${countText(WAITS.requested)} as requested,
-     ${countText(WAITS.pending)} as pending,
-     ${countText(WAITS.retrying)} as retrying,
+  `select w.team_id, w.id, w.url, w.events, w.status, w.created_at, w.failing_since,
+     w.last_success_at,
+     ${countText('requested')} as requested,
+     ${countText('pending')} as pending,
+     ${countText('retrying')} as retrying,
      least(
-       ${firstText(WAITS.pending, 'due_at', 1)},
-       ${firstText(WAITS.retrying, 'due_at', 1)}
+       ${firstText('pending', 'due_at', 1)},
+       ${firstText('retrying', 'due_at', 1)}
      ) as oldest_due_at
    from webhook_endpoint w
    where w.team_id = $1

@@ -1,5 +1,6 @@
 /** The result as text for a terminal. */
-import { outcomeOf, spanOf, timeOf } from './reasons.ts';
+import { spanOf } from '../core/terminal.ts';
+import { outcomeOf, timeOf } from './reasons.ts';
 import type { Reason, TraceResult } from './schema.ts';
 
 /** One line of a table, and what is said below it. */

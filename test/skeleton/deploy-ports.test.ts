@@ -39,7 +39,7 @@ describe('the ports of', () => {
     const [port] = all(image, /\bPORT=(\d+)/g);
     const [metrics] = all(image, /METRICS_PORT=(\d+)/g);
     expect(all(image, /^EXPOSE (.+)$/gm)).toEqual([`${port} ${metrics}`]);
-    expect(all(health, /\bPORT = '(\d+)'/g)).toEqual([port]);
+    expect(all(health, /\bPORT \|\| '(\d+)'/g)).toEqual([port]);
     const apis = all(compose, /^ {2}(api\d):$/gm);
     const workers = all(compose, /^ {2}(worker\d): /gm);
     expect(all(servers, /^server (\S+) /gm)).toEqual(apis.map((name) => `${name}:${port}`));

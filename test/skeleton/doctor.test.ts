@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { chmodSync, chownSync, readFileSync, rmdirSync, statSync, writeFileSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, utimes, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import { createServer as createTcpServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
@@ -19,6 +19,7 @@ import { CHECKS } from '../../src/doctor/checks.ts';
 import { compareClocks } from '../../src/doctor/checks/clock.ts';
 import { jobPools } from '../../src/doctor/checks/jobs.ts';
 import { preparedTransactions } from '../../src/doctor/checks/prepared.ts';
+import { findingOfStandby, type Standby } from '../../src/doctor/checks/replication.ts';
 import { replicationSlots } from '../../src/doctor/checks/slots.ts';
 import { findingOfTls } from '../../src/doctor/checks/tls.ts';
 import { openTransactions } from '../../src/doctor/checks/transactions.ts';
@@ -55,6 +56,7 @@ beforeAll(async () => {
       max_connections: '40',
       max_prepared_transactions: '5',
       autovacuum_freeze_max_age: '100000',
+      autovacuum_multixact_freeze_max_age: '10000',
       archive_mode: 'on',
     },
   });
@@ -364,6 +366,24 @@ describe('certificates', () => {
   });
 });
 
+test('a server that accepts and then is silent has only its own check wait', async () => {
+  const silent = createTcpServer().listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  onTestFinished(() => void silent.close());
+  const host = `127.0.0.1:${(silent.address() as AddressInfo).port}`;
+  const env = {
+    PUBLIC_URL: `https://${host}`,
+    DATABASE_URL: `postgres://app@${host}/app?sslmode=require`,
+    APP_SECRET,
+  };
+  const checks = CHECKS.filter(({ id }) => id.endsWith('_certificate'));
+  const examined = await examine(checks, { env, limitMs: 500 });
+  expect(examined.map(({ findings }) => findings)).toEqual([
+    [warning(/no answer in time/)],
+    [warning(/no answer in time/)],
+  ]);
+});
+
 test('clocks fail when they are apart by more than the answer took', async () => {
   expect(await findingsOf('clock')).toEqual([fine()]);
   const at = 1_800_000_000_000;
@@ -385,6 +405,7 @@ test('the secret fails if it is not that of the database', async () => {
   expect(
     await findingsOf('secret', { APP_SECRET: other, APP_SECRET_PREVIOUS: APP_SECRET }),
   ).toEqual([fine()]);
+  expect(await findingsOf('secret', { PORT: 'none' })).toMatchObject([{ level: 'unknown' }]);
 });
 
 describe('the role fails', () => {
@@ -414,9 +435,22 @@ describe('the role fails', () => {
         failing(/lacks TRUNCATE on 10 tables/, /Grant/),
       ]),
     );
-    expect(await findingsOf('transactions', { DATABASE_URL: urlOf('guest') })).toEqual([
-      { level: 'unknown', text: expect.stringContaining('pg_monitor') },
-    ]);
+    const unseen = { level: 'unknown', text: expect.stringContaining('pg_monitor') };
+    const DATABASE_URL = urlOf('guest');
+    expect(await findingsOf('transactions', { DATABASE_URL })).toEqual([unseen]);
+    const own = await connect(DATABASE_URL);
+    onTestFinished(() => own.end());
+    await own.query('begin');
+    const atOnce = openTransactions({ warnS: 0, failS: 3600 });
+    expect(await findingsOf(atOnce, { DATABASE_URL })).toEqual([warning(/is open for/), unseen]);
+  });
+
+  test('whose transactions are isolated in another way', async () => {
+    onTestFinished(() => onServer('ALTER ROLE app RESET default_transaction_isolation'));
+    await onServer(`ALTER ROLE app SET default_transaction_isolation = 'READ COMMITTED'`);
+    expect(await findingsOf('role')).toEqual([fine()]);
+    await onServer(`ALTER ROLE app SET default_transaction_isolation = 'serializable'`);
+    expect(await findingsOf('role')).toEqual([failing(/isolation = serializable/, /Reset it/)]);
   });
 
   test('whose statement_timeout is set, behind a pooler', async () => {
@@ -484,9 +518,15 @@ test('connections fail when nearly all are taken', async () => {
   expect(await findingsOf('connections')).toEqual([fine(/of 37 connections/)]);
   const held = await Promise.all(Array.from({ length: 35 }, () => connect(superUrl())));
   onTestFinished(async () => void (await Promise.all(held.map((one) => one.end()))));
-  expect(await findingsOf('connections', { DATABASE_URL: superUrl() })).toEqual([
-    failing(/3[5-7] of 37 connections/, /PgBouncer/),
-  ]);
+  await onServer(`CREATE ROLE stranger LOGIN PASSWORD '${PASSWORD}'`);
+  onTestFinished(() => onServer('DROP ROLE stranger'));
+  // Who may not see the sessions of others counts them all the same.
+  for (const DATABASE_URL of [superUrl(), urlOf('stranger')])
+    expect(await findingsOf('connections', { DATABASE_URL })).toEqual([
+      failing(/3[5-7] of 37 connections/, /PgBouncer/),
+    ]);
+  await Promise.all(held.splice(0, 4).map((one) => one.end()));
+  await untilFound('connections', warning(/3[0-5] of 37 connections/));
 });
 
 describe('migrations fail', () => {
@@ -544,6 +584,17 @@ test('indexes fail when one is invalid', async () => {
   expect(await findingsOf('indexes')).toEqual([
     failing(/^once of twice is invalid/, /REINDEX INDEX CONCURRENTLY once"/),
   ]);
+  onTestFinished(async () => void (await admin.query('drop table parts')));
+  await admin.query(
+    `alter index once rename to once_ccnew;
+     create table parts (a int) partition by range (a);
+     create table part partition of parts default;
+     create index parted on only parts (a)`,
+  );
+  expect(await findingsOf('indexes')).toEqual([
+    failing(/^once_ccnew of twice/, /DROP INDEX CONCURRENTLY once_ccnew"/),
+    failing(/^parted of parts/, /attach it/),
+  ]);
 });
 
 test('transactions fail when one is open for long', async () => {
@@ -553,7 +604,7 @@ test('transactions fail when one is open for long', async () => {
   await idle.query(`set application_name = 'psql'; begin; select 1`);
   await untilFound(
     openTransactions({ warnS: 1, failS: 2 }),
-    failing(/process \d+ \(psql\) is open for 2 s, idle in transaction/, /pg_terminate_backend/),
+    failing(/process \d+ \(psql\) is open for \d+ s, idle in transaction/, /pg_terminate_backend/),
   );
 });
 
@@ -565,12 +616,24 @@ test('prepared transactions fail when nobody ends one', async () => {
   await client.end();
   onTestFinished(async () => void (await admin.query(`rollback prepared 'left'`)));
   await untilFound(check, failing(/^'left' waits/, /ROLLBACK PREPARED 'left'/));
+  await admin.query(`begin; select pg_current_xact_id(); prepare transaction 'citus_0_1'`);
+  onTestFinished(async () => void (await admin.query(`rollback prepared 'citus_0_1'`)));
+  await untilFound(check, failing(/^'citus_0_1' waits/, /Citus ends it/));
 });
 
 test('replication fails when writes wait for a standby that is not there', async () => {
   expect(await findingsOf('replication')).toEqual([fine()]);
   await set({ synchronous_standby_names: `'nobody'` });
   await untilFound('replication', failing(/writes wait/, /Start a standby/));
+});
+
+test('a standby is late by bytes or by time, if it can be seen', () => {
+  const seen = { name: 'pg2', state: 'streaming', sync_state: 'async', behind_s: 0 };
+  const find = (more: Partial<Standby>) => findingOfStandby({ ...seen, behind_bytes: 0, ...more });
+  expect(find({ behind_bytes: 2 ** 28 - 1, behind_s: 29 })).toEqual(fine(/pg2 \(async\)/));
+  expect(find({ behind_bytes: 2 ** 28 })).toEqual(warning(/268 MB and 0 ms behind/));
+  expect(find({ behind_s: 30 })).toEqual(warning(/0 B and 30 s behind/));
+  expect(find({ state: null, behind_bytes: null })).toMatchObject({ level: 'unknown' });
 });
 
 test('slots fail when one that nobody reads keeps the log', async () => {
@@ -586,7 +649,33 @@ test('slots fail when one that nobody reads keeps the log', async () => {
   expect(await findingsOf(replicationSlots(1))).toEqual([
     failing(/forgotten, which keeps [\d.]+ [kM]?B/, /pg_drop_replication_slot\('forgotten'\)/),
   ]);
+  await set({ max_slot_wal_keep_size: `'1MB'` });
+  await until(async () => {
+    await admin.query(`select pg_logical_emit_message(false, 'a', 'b'), pg_switch_wal()`);
+    await admin.query('checkpoint');
+    return (await findingsOf('replication_slots'))[0]?.level === 'fail';
+  });
+  expect(await findingsOf('replication_slots')).toEqual([
+    failing(/forgotten has lost its WAL/, /made anew/),
+  ]);
 });
+
+test('the wraparound warns of multixacts by their own limit', async () => {
+  onTestFinished(async () => void (await admin.query('drop table shared')));
+  await admin.query(
+    `create table shared as select a from generate_series(1, 7600) a;
+     create index on shared (a);
+     do $$ begin
+       perform from shared for key share;
+       for i in 1..7600 loop
+         begin update shared set a = a where a = i; exception when division_by_zero then end;
+       end loop;
+     end $$`,
+  );
+  expect(await findingsOf('wraparound')).toEqual([
+    warning(/oldest multixact of \w+ is 1[5-9]\d{3} ago; autovacuum begins at 10000/),
+  ]);
+}, 60_000);
 
 test('the wraparound fails when vacuum does not get on', async () => {
   const old = await connect(superUrl());
@@ -604,7 +693,7 @@ test('vacuum fails when it is off, and warns of dead rows', async () => {
   expect(await findingsOf('vacuum')).toEqual([fine()]);
   onTestFinished(async () => void (await admin.query('drop table dead')));
   await admin.query(
-    `create table dead with (autovacuum_enabled = false)
+    `create table dead with (autovacuum_enabled = off)
        as select 1 as a from generate_series(1, 20000);
      delete from dead`,
   );
@@ -701,7 +790,9 @@ describe('the backup fails', () => {
       failing(/no backup in \/nowhere/),
     );
     await writeFile(join(backups, 'app.dump'), '');
-    expect(await find()).toEqual([fine(/is 0 s old|is 1 s old/)]);
+    expect(await find()).toEqual([failing(/there is no backup/)]);
+    await writeFile(join(backups, 'app.dump'), 'a');
+    expect(await find()).toEqual([fine(/is \d+ m?s old/)]);
     const old = Date.now() / 1000 - 3 * 86_400;
     await utimes(join(backups, 'app.dump'), old, old);
     expect(await find()).toEqual([failing(/is 3 days old/, /make one now/)]);

@@ -208,6 +208,26 @@ describe('a process that logs more than waits for a reader', () => {
   });
 });
 
+test('the end of a process waits once for a reader, however often it flushes', async () => {
+  const { writeEnd } = await makeFullPipe();
+  const script = `
+    import { createLogger } from './src/runtime/log.ts';
+    const logger = createLogger('info');
+    const flush = () => {
+      const begunAt = performance.now();
+      logger.flushNow();
+      return performance.now() - begunAt;
+    };
+    logger.info('nobody reads it');
+    process.stderr.write(JSON.stringify([flush(), flush()]));
+  `;
+  const running = run(['--input-type=module', '-e', script], writeEnd);
+  expect(await running.ended).toEqual([0, null]);
+  const [first = 0, second = 0] = JSON.parse(running.errors()) as number[];
+  expect(first).toBeGreaterThan(900);
+  expect(second).toBeLessThan(first / 2);
+});
+
 test('the last line before a crash is written', async () => {
   const pipe = await makeFullPipe();
   pipe.read();

@@ -1,16 +1,16 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { spanOf } from '../../core/terminal.ts';
 import { obstacleOf } from '../../db/operator/obstacles.ts';
 import { fail, ok, unknown, warn, type Check, type Finding, type World } from '../check.ts';
 import type { Ask } from '../session.ts';
-import { spell } from '../words.ts';
 
-const HOUR_S = 3600;
+const HOUR_MS = 3_600_000;
 /** A nightly backup may take some hours. */
-const WARN_S = 30 * HOUR_S;
-const FAIL_S = 54 * HOUR_S;
+const WARN_MS = 30 * HOUR_MS;
+const FAIL_MS = 54 * HOUR_MS;
 /** Segments are archived when they are full, or after archive_timeout. */
-const ARCHIVE_WARN_S = HOUR_S;
+const ARCHIVE_WARN_MS = HOUR_MS;
 
 /** How old the newest backup is, if the operator has named it, and the archive of the WAL. */
 export const backup: Check = {
@@ -38,33 +38,31 @@ async function findFiles({ backup: path }: World): Promise<Finding[]> {
   const newest = await findNewest(path);
   const remedy = 'Look at the log of what makes backups, and make one now.';
   if (newest === null) return [fail(`there is no backup in ${path}`, remedy)];
-  const age = (Date.now() - newest) / 1000;
-  const text = `the newest backup in ${path} is ${spell(age)} old`;
-  if (age >= FAIL_S) return [fail(text, remedy)];
-  return [age >= WARN_S ? warn(text, remedy) : ok(text)];
+  const age = Date.now() - newest;
+  const text = `the newest backup in ${path} is ${spanOf(age)} old`;
+  if (age >= FAIL_MS) return [fail(text, remedy)];
+  return [age >= WARN_MS ? warn(text, remedy) : ok(text)];
 }
 
-/** When the newest file was written, in ms. null: there is none that can be seen. */
+/**
+ * When the newest file was written, in ms. null: there is none that can be seen. An empty one is
+ * left by a backup that has failed.
+ */
 async function findNewest(path: string): Promise<number | null> {
-  const found = await stat(path).catch(() => null);
-  if (found === null) return null;
-  if (!found.isDirectory()) return found.mtimeMs;
-  const names = await readdir(path).catch(() => []);
-  const times = await Promise.all(
-    names.map((name) =>
-      stat(join(path, name)).then(
-        (one) => one.mtimeMs,
-        () => 0,
-      ),
-    ),
-  );
-  return times.length === 0 ? null : Math.max(...times);
+  const isFolder = (await stat(path).catch(() => null))?.isDirectory();
+  const names = isFolder ? await readdir(path).catch(() => []) : [''];
+  let newest: number | null = null;
+  for (const name of names) {
+    const found = await stat(join(path, name)).catch(() => null);
+    if (found && found.size > 0) newest = Math.max(newest ?? 0, found.mtimeMs);
+  }
+  return newest;
 }
 
 interface Archiver {
   readonly mode: string;
   readonly fails: boolean;
-  readonly archived_s: number | null;
+  readonly archived_ms: number | null;
   readonly failed_count: number;
 }
 
@@ -72,15 +70,15 @@ async function findArchive(ask: Ask): Promise<Finding[]> {
   const [row] = await ask<Archiver>(
     `select current_setting('archive_mode') as mode, failed_count::int,
        coalesce(last_failed_time > coalesce(last_archived_time, '-infinity'), false) as fails,
-       extract(epoch from now() - last_archived_time)::float8 as archived_s
+       extract(epoch from now() - last_archived_time)::float8 * 1000 as archived_ms
      from pg_stat_archiver`,
   );
   if (!row || row.mode === 'off') return [];
   const remedy = 'Read the log of Postgres for what archive_command says.';
   if (row.fails) return [fail(`archiving the WAL fails, ${row.failed_count} times so far`, remedy)];
-  if (row.archived_s === null)
+  if (row.archived_ms === null)
     return [warn('no segment of the WAL is archived yet', 'Run "SELECT pg_switch_wal()".')];
-  const text = `the last segment of the WAL was archived ${spell(row.archived_s)} ago`;
-  if (row.archived_s < ARCHIVE_WARN_S) return [ok(text)];
+  const text = `the last segment of the WAL was archived ${spanOf(row.archived_ms)} ago`;
+  if (row.archived_ms < ARCHIVE_WARN_MS) return [ok(text)];
   return [warn(text, 'Set archive_timeout, for instance to 5min, or look whether it has stopped.')];
 }

@@ -3,10 +3,7 @@ import type { Ask } from '../session.ts';
 
 /** The nodes of Citus: whether they reach each other, what they run, and where shards are. */
 export const citus = checkOfDatabase('citus', 'Citus', async (ask) => {
-  const [known] = await ask<{ is_citus: boolean }>(
-    `select exists (select from pg_extension where extname = 'citus') as is_citus`,
-  );
-  if (!known?.is_citus) return [ok('the database is plain Postgres')];
+  if (!(await ask.isCitus())) return [ok('the database is plain Postgres')];
   const [here] = await ask<{ groupid: number }>('select groupid from pg_dist_local_group');
   if (here?.groupid !== 0)
     return [fail('database_not_coordinator', 'Let DATABASE_URL lead to the coordinator of Citus.')];

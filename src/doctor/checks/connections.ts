@@ -3,13 +3,17 @@ import { checkOfDatabase, fail, ok, warn } from '../check.ts';
 const WARN_SHARE = 0.8;
 const FAIL_SHARE = 0.95;
 
-/** How many connections Postgres has left for us. */
+/**
+ * How many connections Postgres has left for us. Of other roles' sessions, a role without
+ * pg_monitor sees no type.
+ */
 export const connections = checkOfDatabase('connections', 'Sizing', async (ask) => {
   const [row] = await ask<{ used: number; room: number }>(
     `select (
          select count(*)::int
          from pg_stat_activity
-         where backend_type = 'client backend' and pid <> pg_backend_pid()
+         where usesysid is not null and pid <> pg_backend_pid()
+           and coalesce(backend_type, 'client backend') = 'client backend'
        ) as used,
        current_setting('max_connections')::int
          - current_setting('superuser_reserved_connections')::int

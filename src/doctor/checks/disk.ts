@@ -1,9 +1,9 @@
 import { readFile, statfs } from 'node:fs/promises';
 import { isLoopbackHost } from '../../core/loopback.ts';
+import { sizeOf } from '../../core/terminal.ts';
 import { LITTLE_MEMORY, SPILL } from '../../db/operator/obstacles.ts';
 import { checkOfDatabase, fail, ok, unknown, warn, type Finding } from '../check.ts';
 import type { Ask } from '../session.ts';
-import { spellBytes } from '../words.ts';
 
 const WARN_SHARE = 0.2;
 const FAIL_SHARE = 0.05;
@@ -14,7 +14,7 @@ export const disk = checkOfDatabase('disk', 'Sizing', async (ask) => {
   const [row] = await ask<{ bytes: number; wal: number | null }>(
     `select pg_database_size(current_database())::float8 as bytes`,
   );
-  const size = ok(`the database has ${spellBytes(row?.bytes ?? 0)}`);
+  const size = ok(`the database has ${sizeOf(row?.bytes ?? 0)}`);
   const space = await findFreeSpace(ask);
   try {
     await ask(LITTLE_MEMORY.text);
@@ -34,7 +34,7 @@ async function findFreeSpace(ask: Ask): Promise<Finding> {
   if (folder === null)
     return unknown('the free space cannot be seen from here: look at the host of Postgres');
   const { bavail, blocks, bsize } = await statfs(folder);
-  const text = `${spellBytes(bavail * bsize)} of ${spellBytes(blocks * bsize)} are free`;
+  const text = `${sizeOf(bavail * bsize)} of ${sizeOf(blocks * bsize)} are free`;
   if (bavail < blocks * FAIL_SHARE) return fail(text, REMEDY);
   return bavail < blocks * WARN_SHARE ? warn(text, REMEDY) : ok(text);
 }

@@ -1,7 +1,7 @@
+import { spanOf } from '../../core/terminal.ts';
 import { FIND_DEAD } from '../../db/jobs/job-locks.ts';
 import { WAITING_JOBS, type WaitingJobs } from '../../delivery/backlog-store.ts';
 import { checkOfDatabase, fail, orOk, warn, type Check, type Finding } from '../check.ts';
-import { spell } from '../words.ts';
 import type { Ages } from './transactions.ts';
 
 const HAS_JOBS = `select to_regclass('graphile_worker.jobs') is not null as there`;
@@ -21,7 +21,7 @@ export function jobPools({ warnS, failS }: Ages = { warnS: 300, failS: 3600 }): 
     const waiting = await ask<WaitingJobs>(WAITING_JOBS.text);
     const late = waiting.flatMap(({ task, count, oldest_s }): Finding[] => {
       if (oldest_s < warnS) return [];
-      const text = `${count} jobs ${task} wait, the oldest for ${spell(oldest_s)}`;
+      const text = `${count} jobs ${task} wait, the oldest for ${spanOf(oldest_s * 1000)}`;
       const remedy = 'Start workers of the newest release, which know every task.';
       return [oldest_s >= failS ? fail(text, remedy) : warn(text, remedy)];
     });

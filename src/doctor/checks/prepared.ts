@@ -1,5 +1,5 @@
+import { spanOf } from '../../core/terminal.ts';
 import { checkOfDatabase, fail, orOk, warn, type Check } from '../check.ts';
-import { spell } from '../words.ts';
 import type { Ages } from './transactions.ts';
 
 /** Prepared transactions that nobody ends. They keep locks, and survive a restart of Postgres. */
@@ -15,12 +15,12 @@ export function preparedTransactions({ warnS, failS }: Ages = { warnS: 60, failS
        limit 5`,
     );
     const findings = rows.map(({ name, age_s }) => {
-      const text = `${name} waits for its end for ${spell(age_s)}`;
+      const text = `${name} waits for its end for ${spanOf(age_s * 1000)}`;
       const remedy = name.startsWith("'citus_")
         ? 'Citus ends it as soon as its nodes reach each other: see the line "citus".'
         : `Ask who has made it; then run "ROLLBACK PREPARED ${name}".`;
       return age_s >= failS ? fail(text, remedy) : warn(text, remedy);
     });
-    return orOk(findings, `none waits for ${spell(warnS)}`);
+    return orOk(findings, `none waits for ${spanOf(warnS * 1000)}`);
   });
 }

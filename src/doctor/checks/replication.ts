@@ -1,7 +1,8 @@
-import { checkOfDatabase, fail, ok, unknown, warn, type Finding } from '../check.ts';
-import { spell, spellBytes } from '../words.ts';
+import { sizeOf, spanOf } from '../../core/terminal.ts';
+import { checkOfDatabase, fail, ok, orOk, unknown, warn, type Finding } from '../check.ts';
 
-interface Standby {
+/** A row of pg_stat_replication. `state` null: the role may not see it. */
+export interface Standby {
   readonly name: string;
   readonly state: string | null;
   readonly sync_state: string | null;
@@ -25,7 +26,7 @@ export const replication = checkOfDatabase('replication', 'Patroni', async (ask)
      where coalesce(state, '') <> 'backup'
      order by 1`,
   );
-  const findings = standbys.map(findingOf);
+  const findings = standbys.map(findingOfStandby);
   const isSynchronous = standbys.some(({ sync_state }) =>
     /^(?:sync|quorum)$/.test(sync_state ?? ''),
   );
@@ -37,12 +38,19 @@ export const replication = checkOfDatabase('replication', 'Patroni', async (ask)
         'Start a standby, or empty synchronous_standby_names until there is one.',
       ),
     );
-  return findings.length > 0 ? findings : [ok('there is no standby')];
+  return orOk(findings, 'there is no standby');
 });
 
-function findingOf({ name, state, sync_state, behind_bytes, behind_s }: Standby): Finding {
+/** Says how late a standby is. */
+export function findingOfStandby({
+  name,
+  state,
+  sync_state,
+  behind_bytes,
+  behind_s,
+}: Standby): Finding {
   if (state === null) return unknown(`of ${name} nothing is seen: "GRANT pg_monitor" to this role`);
-  const late = `${spellBytes(behind_bytes ?? 0)} and ${spell(behind_s)} behind`;
+  const late = `${sizeOf(behind_bytes ?? 0)} and ${spanOf(behind_s * 1000)} behind`;
   const text = `${name} (${sync_state}) is ${state}, ${late}`;
   if ((behind_bytes ?? 0) < WARN_BYTES && behind_s < WARN_S) return ok(text);
   return warn(text, 'Look at its disk and network, and for long queries on it.');

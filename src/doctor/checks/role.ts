@@ -1,5 +1,5 @@
 import type { Ask } from '../session.ts';
-import { checkOfDatabase, fail, orOk, warn, type Finding } from '../check.ts';
+import { checkOfDatabase, fail, orOk, OUR_SCHEMAS, warn, type Finding } from '../check.ts';
 
 interface Role {
   readonly name: string;
@@ -85,7 +85,7 @@ async function findSettings(ask: Ask): Promise<Finding[]> {
         'Reset it ("ALTER ROLE … RESET statement_timeout"): the processes set their own.';
       return [ask.isPooled ? fail(text, remedy) : warn(text, remedy)];
     }
-    if (setting === 'default_transaction_isolation' && value !== 'read committed')
+    if (setting === 'default_transaction_isolation' && value.toLowerCase() !== 'read committed')
       return [fail(`${setting} = ${value}`, 'Reset it: the processes need "read committed".')];
     return [];
   });
@@ -96,7 +96,7 @@ async function findMissing(ask: Ask): Promise<Finding[]> {
   const schemas = await ask<{ name: string }>(
     `select nspname as name
      from pg_namespace
-     where nspname in ('public', 'request_days', 'graphile_worker')
+     where nspname in (${OUR_SCHEMAS})
        and not has_schema_privilege(oid, 'USAGE')`,
   );
   const tables = await ask<{ privilege: string; count: number; example: string }>(

@@ -1,5 +1,5 @@
+import { sizeOf } from '../../core/terminal.ts';
 import { checkOfDatabase, fail, orOk, warn, type Check } from '../check.ts';
-import { spellBytes } from '../words.ts';
 
 interface Slot {
   readonly name: string;
@@ -18,7 +18,7 @@ export function replicationSlots(failBytes: number = 2 ** 30): Check {
        order by 3 desc`,
     );
     const findings = rows.map(({ name, status, held_bytes }) => {
-      const text = `nobody reads the slot ${name}, which keeps ${spellBytes(held_bytes)} of WAL`;
+      const text = `nobody reads the slot ${name}, which keeps ${sizeOf(held_bytes)} of WAL`;
       const remedy =
         'Start the standby that it belongs to, or run ' +
         `"SELECT pg_drop_replication_slot('${name}')".`;

@@ -1,8 +1,8 @@
+import { sizeOf } from '../../core/terminal.ts';
 import { slotOf } from '../../features/requests/rules.ts';
-import { checkOfDatabase, ok, unknown, type Finding } from '../check.ts';
+import { checkOfDatabase, ok, OUR_SCHEMAS, unknown, type Finding } from '../check.ts';
 import type { Ask } from '../session.ts';
 import { bytesInTheEnd, growingTables, type Growing } from '../sizing.ts';
-import { spellBytes } from '../words.ts';
 
 interface Table {
   readonly name: string;
@@ -24,9 +24,7 @@ const OF_THIS_NODE = `select ${ROOT},
   from pg_class c
   join pg_stat_user_tables s on s.relid = c.oid
   where c.relkind = 'r'
-    and c.relnamespace in (
-      'public'::regnamespace, to_regnamespace('request_days'), to_regnamespace('graphile_worker')
-    )
+    and c.relnamespace::regnamespace::text in (${OUR_SCHEMAS})
   group by 1
   order by 3 desc`;
 
@@ -41,12 +39,9 @@ const OF_ALL_NODES = `select ${ROOT}, 0::float8 as rows,
 
 /** Tables by size, and what becomes of those that grow with use. */
 export const tables = checkOfDatabase('tables', 'Sizing', async (ask, { config }) => {
-  const [known] = await ask<{ is_citus: boolean }>(
-    `select exists (select from pg_extension where extname = 'citus') as is_citus`,
-  );
-  const isCitus = known?.is_citus === true;
+  const isCitus = await ask.isCitus();
   const all = await ask<Table>(isCitus ? OF_ALL_NODES : OF_THIS_NODE);
-  const largest = all.slice(0, LARGEST).map(({ name, bytes }) => `${name} ${spellBytes(bytes)}`);
+  const largest = all.slice(0, LARGEST).map(({ name, bytes }) => `${name} ${sizeOf(bytes)}`);
   if (largest.length === 0) return [unknown('there are no tables yet')];
   const sizes = ok(`the largest: ${largest.join(', ')}`);
   if (isCitus) return [sizes, unknown('the growth, which on Citus each node knows of its rows')];
@@ -66,17 +61,14 @@ async function forecast(
     if (!table || !rowsPerDay) continue;
     const end = bytesInTheEnd(growing, { ...table, rowsPerDay });
     const pace = `${Math.round(rowsPerDay)} rows a day, kept ${growing.keptDays} days`;
-    const sizes = `${spellBytes(table.bytes)} now, ${spellBytes(end)} in the end`;
+    const sizes = `${sizeOf(table.bytes)} now, ${sizeOf(end)} in the end`;
     ends.push({ finding: ok(`${growing.table}: ${pace}: ${sizes}`), now: table.bytes, end });
   }
   if (ends.length === 0) return [unknown('the growth: nothing is older than an hour')];
   const others = all.reduce((sum, { bytes }) => sum + bytes, 0);
   const total = ends.reduce((sum, { now, end }) => sum + Math.max(0, end - now), others);
-  const disk = `a disk of ${spellBytes(2 * total)} has room for WAL, bloat and a rewrite`;
-  return [
-    ...ends.map(({ finding }) => finding),
-    ok(`all: ${spellBytes(total)} in the end; ${disk}`),
-  ];
+  const disk = `a disk of ${sizeOf(2 * total)} has room for WAL, bloat and a rewrite`;
+  return [...ends.map(({ finding }) => finding), ok(`all: ${sizeOf(total)} in the end; ${disk}`)];
 }
 
 /** null: nothing is old enough to tell. */

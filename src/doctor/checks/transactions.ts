@@ -1,5 +1,5 @@
+import { spanOf } from '../../core/terminal.ts';
 import { checkOfDatabase, fail, orOk, unknown, warn, type Check } from '../check.ts';
-import { spell } from '../words.ts';
 
 interface Open {
   readonly pid: number;
@@ -34,12 +34,12 @@ export function openTransactions({ warnS, failS }: Ages = { warnS: 300, failS: 3
     );
     const findings = rows.map(({ pid, program, state, age_s }) => {
       const who = program === '' ? `process ${pid}` : `process ${pid} (${program})`;
-      const text = `a transaction of ${who} is open for ${spell(age_s)}, ${state}`;
+      const text = `a transaction of ${who} is open for ${spanOf(age_s * 1000)}, ${state}`;
       const remedy = `End it by its program, or by "SELECT pg_terminate_backend(${pid})".`;
       return age_s >= failS ? fail(text, remedy) : warn(text, remedy);
     });
-    if (!sees?.all && findings.length === 0)
-      return [unknown('of other roles nothing is seen: "GRANT pg_monitor" to this one')];
-    return orOk(findings, `none is open for ${spell(warnS)}`);
+    if (!sees?.all)
+      findings.push(unknown('of other roles nothing is seen: "GRANT pg_monitor" to this one'));
+    return orOk(findings, `none is open for ${spanOf(warnS * 1000)}`);
   });
 }

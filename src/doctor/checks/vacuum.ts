@@ -1,5 +1,5 @@
-import { checkOfDatabase, fail, orOk, warn } from '../check.ts';
-import { spell } from '../words.ts';
+import { spanOf } from '../../core/terminal.ts';
+import { checkOfDatabase, fail, orOk, OUR_SCHEMAS, warn } from '../check.ts';
 
 interface Bloated {
   readonly name: string;
@@ -19,9 +19,9 @@ export const vacuum = checkOfDatabase('vacuum', 'Doctor', async (ask) => {
   );
   const excluded = await ask<{ name: string }>(
     `select oid::regclass::text as name
-     from pg_class
-     where relnamespace in ('public'::regnamespace, to_regnamespace('graphile_worker'))
-       and 'autovacuum_enabled=false' = any (reloptions)`,
+     from pg_class, pg_options_to_table(reloptions)
+     where relnamespace::regnamespace::text in (${OUR_SCHEMAS})
+       and option_name = 'autovacuum_enabled' and not option_value::boolean`,
   );
   const bloated = await ask<Bloated>(
     `select relid::regclass::text as name, n_dead_tup::float8 as dead, n_live_tup::float8 as live,
@@ -32,7 +32,8 @@ export const vacuum = checkOfDatabase('vacuum', 'Doctor', async (ask) => {
      limit 5`,
   );
   const findings = bloated.map(({ name, dead, live, vacuumed_s }) => {
-    const when = vacuumed_s === null ? 'never vacuumed' : `vacuumed ${spell(vacuumed_s)} ago`;
+    const when =
+      vacuumed_s === null ? 'never vacuumed' : `vacuumed ${spanOf(vacuumed_s * 1000)} ago`;
     return warn(
       `${name} has ${dead} dead rows beside ${live}, ${when}`,
       `Look for long transactions; then run "VACUUM (ANALYZE) ${name}".`,
