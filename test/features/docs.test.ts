@@ -457,7 +457,7 @@ describe('for programs', () => {
     expect(count).toBeGreaterThan(250);
   });
 
-  it('keeps in llms-full.txt the errors of each operation: its own there, others once', async () => {
+  it('keeps in llms-full.txt the errors of each operation: its own, and others once', async () => {
     const sections = sectionsOf(await textOf('/llms-full.txt'));
     const usual = new Map(Object.entries(PROBLEMS).map(([code, { cause }]) => [code, cause.en]));
     for (const { slug, summary, method, path, scope, headers } of operations()) {
