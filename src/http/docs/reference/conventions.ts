@@ -98,19 +98,16 @@ export const CONVENTIONS = `
 
 - An operation has its method and path, its scope, what it does, what it takes, its response and the
   errors that are its own. The id in a path is what its name says, as responses have it.
-- A field without a type is a string, \`?\` stands for “or null”. What you send is optional unless
-  it
-  says \`required\`, what you get is there unless it says \`optional\`. “As in” and “as above”
-  mean the
-  type and the text of the field of that name, \`a\` … \`z\` (_Page_) the list of values there.
-- A moment in a query is a date-time with an offset, whose \`+\` is \`%2B\` there. “An addition of
-  this
-  service” is none of the specification of the API.
+- A field without a type is a string, \`?\` stands for “or null”. What you send is optional
+  unless it says \`required\`, what you get is there unless it says \`optional\`. “As in” and “as
+  above” mean the type and the text of the field of that name, \`a\` … \`z\` (_Page_) the list of
+  values there.
+- A moment in a query is a date-time with an offset, whose \`+\` is \`%2B\` there. “An addition
+  of this service” is none of the specification of the API.
 - Examples of bodies and responses are on the pages of the operations, which llms.txt lists.
 - Every operation takes \`Accept-Language\`, every GET also \`If-None-Match\` (_Conditional
-  requests_),
-  PATCH and DELETE \`If-Match\`, POST \`Idempotency-Key\` (_Idempotency and retries_). A list with
-  pages takes \`cursor\` and \`limit\` (_Pagination and synchronization_).
+  requests_), PATCH and DELETE \`If-Match\`, POST \`Idempotency-Key\` (_Idempotency and
+  retries_). A list with pages takes \`cursor\` and \`limit\` (_Pagination and synchronization_).
 - These errors are said here once. _Errors_ explains each code.
 ${errorLines.join('\n')}
 `.trim();
