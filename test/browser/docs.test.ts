@@ -249,6 +249,42 @@ describe.skipIf(SKIPPED !== '')(`developer pages in a browser${SKIPPED}`, () => 
     expect(complaints).toEqual([]);
   });
 
+  it.each([
+    ['client', 'Client library', 'Client-Bibliothek'],
+    ['python', 'Python library', 'Python-Bibliothek'],
+    ['events', 'Event catalogue', 'Ereigniskatalog'],
+    ['webhooks', 'Webhooks', 'Webhooks'],
+  ])('fits /docs/%s on phones and desks, and switches to German and back', async (name, en, de) => {
+    for (const width of [360, 1280]) {
+      const { page, complaints } = await open({ viewport: { width, height: 800 } });
+      const overflow = () =>
+        page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
+      await page.goto(`${api.url}/docs/${name}`);
+      expect(await overflow()).toBe(0);
+      await page.getByRole('link', { name: 'Deutsch', exact: true }).click();
+      await page.waitForURL(`**/docs/de/${name}`);
+      expect(await page.locator('h1').innerText()).toBe(de);
+      expect(await overflow()).toBe(0);
+      await photograph(page, `${name}-de-${width}`);
+      expect(await findFaults(page)).toEqual([]);
+      await page.getByRole('link', { name: 'English', exact: true }).click();
+      await page.waitForURL(`**/docs/${name}`);
+      expect(await page.locator('h1').innerText()).toBe(en);
+      expect(complaints).toEqual([]);
+    }
+  });
+
+  it('says where the switch leads if a page is in English only', async () => {
+    for (const width of [360, 1280]) {
+      const { page } = await open({ viewport: { width, height: 800 } });
+      await page.goto(`${api.url}/docs/reference/members-list`);
+      await photograph(page, `english-only-${width}`);
+      expect(await findFaults(page)).toEqual([]);
+      await page.getByRole('link', { name: 'Deutsch (Startseite)' }).click();
+      await page.waitForURL('**/docs/de');
+    }
+  });
+
   it('copies a sample', async () => {
     const { page } = await open({ permissions: ['clipboard-read', 'clipboard-write'] });
     await page.goto(`${api.url}/docs/reference/me-get`);

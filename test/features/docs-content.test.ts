@@ -185,6 +185,22 @@ describe('the German guides', async () => {
   });
 });
 
+// Its texts are in the declarations, so no file shows that one is missing.
+describe('the German event catalogue', () => {
+  it.each(EVENT_TYPES)('says of %s what the English one says, in German', (type) => {
+    const [english, german] = ['/docs/events', '/docs/de/events'].map(
+      (path) => new RegExp(`<h2 id="${type}">(.*?)(?=<h2|<footer)`, 's').exec(htmlOf(path))?.[1],
+    );
+    for (const pattern of [/<pre.*?<\/pre>/gs, /<dt id="[^"]*"/g, /<code>[^<]*<\/code>/g])
+      expect([...(german ?? '').matchAll(pattern)].map(([one]) => one)).toEqual(
+        [...(english ?? '').matchAll(pattern)].map(([one]) => one),
+      );
+    const prose = plain((german ?? '').replaceAll(/<(code|pre)[ >].*?<\/\1>/gs, ''));
+    expect(prose).not.toMatch(/\b(?:the|is|of|Only|Example|or null|Known)\b/);
+    expect(prose).not.toContain(EVENTS[type].trigger);
+  });
+});
+
 /** What must be the same in every language, in the order of the text. */
 function outlineOf(markdown: string): unknown {
   const text = markdown.replaceAll(/^```[\s\S]*?^```$/gm, '{{code}}');

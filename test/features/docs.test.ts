@@ -6,6 +6,8 @@ import type { AddressInfo } from 'node:net';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { docsRouter } from '../../src/http/docs/docs.ts';
 import { html, withCode } from '../../src/http/docs/html.ts';
+import { PROBLEMS } from '../../src/core/problem.ts';
+import { readReference } from '../../src/http/docs/reference/operations.ts';
 import { LANGUAGES } from '../../src/http/docs/samples/languages.ts';
 import { createMarkdown } from '../../src/http/docs/markdown.ts';
 import { openApiDocument } from '../../src/http/openapi/document.ts';
@@ -16,10 +18,8 @@ import { makeSeed, makeTeam } from '../support/seed.ts';
 /** What a browser may have to load for one page, compressed. */
 const PAGE_MAX_BYTES = 100_000;
 
-/** So much can a program read at once, with room for its work. In any language. */
-const FULL_MAX = 146_000;
-/** The largest guide, with the samples that are shown by default. */
-const WEBHOOKS_MAX = 17_000;
+/** So much can a program read, with room for its work: all pages at once, and the largest guide. */
+const TOGETHER_MAX = 120_000;
 
 let api: TestApi;
 let pages: readonly CrawledPage[];
@@ -300,18 +300,59 @@ describe('behind a path in PUBLIC_URL', () => {
 
 /** The operations, with the names of the query parameters that only they have. */
 function operations() {
-  const { paths: all = {} } = openApiDocument(api.url);
-  return Object.entries(all).flatMap(([path, item]) =>
-    Object.entries(item as Record<string, { parameters?: { in: string; name: string }[] }>).map(
-      ([method, { parameters = [] }]) => ({
-        method: method.toUpperCase(),
-        path,
-        parameters: parameters
-          .filter((one) => one.in === 'query' && !['cursor', 'limit'].includes(one.name))
-          .map(({ name }) => name),
-      }),
-    ),
+  return readReference(openApiDocument(api.url)).operations.map(({ parameters, ...operation }) => ({
+    ...operation,
+    headers: parameters.filter(({ place }) => place === 'header').map(({ name }) => name),
+    parameters: parameters
+      .filter(({ place, name }) => place === 'query' && !['cursor', 'limit'].includes(name))
+      .map(({ name }) => name),
+  }));
+}
+
+/** The pages of llms-full.txt by their titles. */
+function sectionsOf(full: string): ReadonlyMap<string, string> {
+  return new Map(
+    full.split(/^# /m).map((section) => [section.split('\n')[0] ?? '', section] as const),
   );
+}
+
+/** The fields of lists, without examples, and of long lists of values only the first. */
+function fieldsIn(page: string) {
+  const lines = [...page.matchAll(/^ *- `(\w+)`(?: \(([^)]*)\))?: (.+)$/gm)];
+  return lines.map(([, name = '', about = '', text = '']) => ({
+    name,
+    isRequired: about.includes('required'),
+    text: text
+      .replace(/ ?Example: `[^`]*`\.$/, '')
+      .replaceAll(/(`[^`]+`)(?:, `[^`]+`)+(?= \(|\.|$)/g, '$1')
+      .replaceAll(/(`[^`]+`) … `[^`]+` \([^)]*\)/g, '$1')
+      .replaceAll(/; a date-time with an offset\.| Encode the `\+` of an offset as `%2B`\./g, '.')
+      .replaceAll('..', '.')
+      .replace(/ Its fields are in _\w+_\.$/, '')
+      .trim(),
+  }));
+}
+
+/** What a page says of a field, or the pages to which it leads. */
+function meaningsOf(
+  sections: ReadonlyMap<string, string>,
+  title: string,
+  name: string,
+): ReturnType<typeof fieldsIn> {
+  const section = sections.get(title) ?? '';
+  const elsewhere = [...section.matchAll(/Its fields are in _(\w+)_/g)].flatMap(([, other = '']) =>
+    meaningsOf(sections, other, name),
+  );
+  const here = fieldsIn(section).filter((field) => field.name === name);
+  const found = here.flatMap((field) => {
+    const [, other] = /^as in _(.*)_\.$/.exec(field.text) ?? [];
+    if (other === undefined) return [field];
+    return meaningsOf(sections, other, name).map((one) => ({
+      ...one,
+      isRequired: field.isRequired,
+    }));
+  });
+  return [...found, ...elsewhere];
 }
 
 describe('for programs', () => {
@@ -362,9 +403,11 @@ describe('for programs', () => {
 
   it('keeps small what a program reads at once', async () => {
     const sizeOf = async (path: string) => Buffer.byteLength(await textOf(path));
-    for (const { id } of LANGUAGES)
-      expect(await sizeOf(`/llms-full.txt?language=${id}`)).toBeLessThan(FULL_MAX);
-    expect(await sizeOf('/docs/webhooks.md')).toBeLessThan(WEBHOOKS_MAX);
+    for (const { id } of LANGUAGES) {
+      const full = await sizeOf(`/llms-full.txt?language=${id}`);
+      const guide = await sizeOf(`/docs/webhooks.md?language=${id}`);
+      expect(full + guide).toBeLessThan(TOGETHER_MAX);
+    }
   });
 
   it('says in llms-full.txt all that the pages say, each thing once', async () => {
@@ -379,15 +422,80 @@ describe('for programs', () => {
     expect(guide.length).toBeGreaterThan(50);
     for (const line of guide) expect(full).toContain(line);
     // Every operation, with its scope and all parameters but those of every list.
-    for (const { method, path, parameters } of operations()) {
-      const [, page = ''] = full.split(`\n\`${method} ${path}\` Needs `);
-      const [own = ''] = page.split('\n---\n');
-      expect(own).toMatch(/^(?:no scope|the scope `[a-z:]+`)\./);
-      for (const name of parameters) expect(own).toContain(`\n- \`${name}\` (`);
+    const sections = sectionsOf(full);
+    for (const { method, path, summary, scope, parameters } of operations()) {
+      const own = sections.get(summary) ?? '';
+      const needed = scope === null ? 'No scope.' : `Scope \`${scope}\`.`;
+      expect(own).toContain(`\n\`${method} ${path}\` ${needed}`);
+      for (const name of parameters) expect(own).toMatch(new RegExp(`\n- \`${name}\`(?:: | \\()`));
     }
     // What a page tells of a field is told once, and no request of a guide is shown twice.
     expect(full.split('"url": "https://example.com/hooks/team"')).toHaveLength(2);
-    expect(full).toContain('- `user_id`: as above.');
+    expect(full).toContain('- `user_id` (optional): as above.');
+  });
+
+  it('keeps in llms-full.txt each field of the reference, or says where it is', async () => {
+    const sections = sectionsOf(await textOf('/llms-full.txt'));
+    let count = 0;
+    for (const path of paths().filter((one) => /^\/docs\/(?:reference|objects)\//.test(one))) {
+      const page = await textOf(`${path}.md`);
+      const [title = ''] = page.slice(2).split('\n');
+      // The fields of a response are on the page of its object.
+      const parts = page
+        .split(/^(?=## )/m)
+        .filter((part) => !/^## (?:Path|Headers|Resp)/.test(part));
+      const fields = fieldsIn(parts.join('')).filter(
+        ({ name }) => !/^(?:cursor|limit)$/.test(name),
+      );
+      count += fields.length;
+      for (const { name, isRequired, text } of fields) {
+        const told = meaningsOf(sections, title, name);
+        expect(told.map((one) => one.text)).toContain(text);
+        expect(told.map((one) => one.isRequired)).toContain(isRequired);
+      }
+    }
+    expect(count).toBeGreaterThan(250);
+  });
+
+  it('keeps in llms-full.txt the errors of each operation: its own, and others once', async () => {
+    const sections = sectionsOf(await textOf('/llms-full.txt'));
+    const usual = new Map(Object.entries(PROBLEMS).map(([code, { cause }]) => [code, cause.en]));
+    for (const { slug, summary, method, path, scope, headers } of operations()) {
+      const page = await textOf(`/docs/reference/${slug}.md`);
+      const rows = [...page.matchAll(/^\| (\d+) \| `(\w+)` \| (.*) \|$/gm)];
+      const common = [
+        'unauthorized',
+        'api_disabled',
+        'validation_error',
+        'rate_limited',
+        'internal',
+        'unavailable',
+        ...(scope === null ? [] : ['insufficient_scope']),
+        ...(method === 'GET' ? [] : ['bad_request']),
+        ...(method === 'POST' ? ['idempotency_mismatch', 'conflict'] : []),
+        ...(method === 'PATCH' || method === 'DELETE' ? ['precondition_failed'] : []),
+        ...(path.includes('{') ? ['not_found'] : []),
+      ];
+      const codes = rows.map(([, , code]) => code);
+      for (const code of common) expect(`${slug} ${codes.join(' ')}`).toContain(code);
+      const own = rows.filter(
+        ([, , code = '', cause = '']) =>
+          !common.includes(code) ||
+          (['conflict', 'not_found'].includes(code) &&
+            !/^(?:A call with the same|The team has nothing with this)/.test(cause)),
+      );
+      const texts = own.map(([, status, code = '', cause]) =>
+        cause === usual.get(code) ? `${status} \`${code}\`.` : `${status} \`${code}\`: ${cause}`,
+      );
+      const [line = ''] = /^Errors: .*$/m.exec(sections.get(summary) ?? '') ?? [];
+      expect([slug, line]).toEqual([
+        slug,
+        ['Errors:', ...texts].join(' ').replace(/^Errors:$/, ''),
+      ]);
+      const sent =
+        method === 'GET' ? 'If-None-Match' : method === 'POST' ? 'Idempotency-Key' : 'If-Match';
+      expect(headers).toEqual(['Accept-Language', sent]);
+    }
   });
 
   it('has samples in one language, which the reader may name', async () => {

@@ -2,7 +2,15 @@
 import { extname } from 'node:path';
 import type { Language } from '../../core/language.ts';
 import { SCOPE_DESCRIPTIONS } from '../../core/scopes.ts';
-import { block, briefly, codeBlock, type Block } from './block.ts';
+import {
+  block,
+  briefly,
+  codeBlock,
+  fence,
+  joinMarkdown,
+  type Block,
+  type Reader,
+} from './block.ts';
 import { html } from './html.ts';
 import type { Site } from './page.ts';
 import { readEvent } from './reference/events.ts';
@@ -26,27 +34,38 @@ const GRAMMARS: Readonly<Record<string, string>> = { '.sh': 'bash', '.pq': 'powe
 export type Directive = (argument: string) => Block;
 
 /**
- * `showsAll`: for who reads all pages at once, the guide shows the requests and programs that other
- * guides then need not repeat.
+ * The guide that `showsAll` can be followed command by command. In Markdown, other guides show how
+ * to send a request once, and then only method, path and body. Who reads all pages at once gets
+ * that from the first guide alone, and a program from the page at `path`.
  */
 export function makeDirectives(
   site: Site,
-  { showsAll }: { readonly showsAll: boolean },
+  { showsAll, path }: { readonly showsAll: boolean; readonly path: string },
 ): Readonly<Record<string, Directive>> {
   const words = WORDS[site.language];
   const once = (one: Block, elsewhere: string): Block => (showsAll ? one : briefly(one, elsewhere));
+  const kindsShown = new Set<'body' | 'no body'>();
   return {
     /**
      * `{{request POST /users}}`: the call in every language. With JSON behind it, that is its body
-     * instead of the example. No other page has such a call, so it is always shown.
+     * instead of the example, which the page of the operation has.
      */
     request: (argument) => {
       const { name, json } = readCall(argument);
-      const operation = findOperation(site, name);
-      const request = sampleRequest(operation, site);
-      if (json !== null) return requestTabs({ ...request, body: { ...json } }, site.language);
-      const elsewhere = `\`${name}\`: see _${operation.summary}_.`;
-      return once(requestTabs(request, site.language), elsewhere);
+      const request = sampleRequest(findOperation(site, name), site);
+      const body = json === null ? request.body : { ...json };
+      const tabs = requestTabs({ ...request, body }, site.language);
+      const kind = body === null ? 'no body' : 'body';
+      const isFirst = !kindsShown.has(kind);
+      kindsShown.add(kind);
+      const markdown = (reader: Reader): string => {
+        const isAlone = reader.hasAllPages !== true;
+        const isWhole = showsAll ? isAlone || isFirst : isAlone && isFirst;
+        if (isWhole) return joinMarkdown([tabs], reader);
+        const hasBody = body !== null && (showsAll || isAlone || json !== null);
+        return `\`${name}\`${hasBody ? `:\n\n${fence(jsonText(body), 'json')}` : ''}`;
+      };
+      return { ...tabs, markdown };
     },
     /** `{{response GET /me}}`: an example of its response. JSON behind it changes its fields. */
     response: (argument) => {
@@ -60,7 +79,12 @@ export function makeDirectives(
     /** `{{event ping}}`: an example of a body. */
     event: (type) => codeBlock(words.body, jsonText(readEvent(site, type).example), 'json'),
     /** `{{file send-delivery.sh}}`: a file of examples/. */
-    file: (name) => codeBlock(name, readExample(name), GRAMMARS[extname(name)] ?? 'javascript'),
+    file: (name) => {
+      const grammar = GRAMMARS[extname(name)] ?? 'javascript';
+      const { markdown } = codeBlock(name, withoutTags(readExample(name)), grammar);
+      const whole = { ...codeBlock(name, readExample(name), grammar), markdown };
+      return briefly(whole, `\`${name}\`: see ${site.publicUrl}${path}.md`);
+    },
     /** A program that reads all pages of a list. */
     pages: () => sampleTabs(programSamples(READERS, site.apiUrl), site.language),
     /** A program that receives webhooks. */
@@ -72,7 +96,11 @@ export function makeDirectives(
     /** `{{program nightly}}`: a program in the languages that it is written in. */
     program: (name) => sampleTabs(programSamples(findPrograms(name), site.apiUrl), site.language),
     /** An HTTP request of our sender. */
-    delivery: () => codeBlock(words.delivery, deliveryText(site, 'evaluation.completed'), 'http'),
+    delivery: () => {
+      const written = (write: (value: object) => string): Block =>
+        codeBlock(words.delivery, deliveryText(site, 'evaluation.completed', write), 'http');
+      return { ...written(jsonText), markdown: written(JSON.stringify).markdown };
+    },
     scopes: () => site.markdown.block(scopeTable(site)),
     key: () => keyField(site),
     cards: () => cards(site),
@@ -92,6 +120,11 @@ function findOperation({ reference }: Site, name: string): Operation {
   return found;
 }
 
+/** Types in comments are for editors. */
+function withoutTags(code: string): string {
+  return code.replaceAll(/(?:^ \*\n)?(?:^ \* @.*\n)+/gm, '');
+}
+
 function findPrograms(name: string): readonly Program[] {
   const found = Object.entries(PROGRAMS).find(([known]) => known === name);
   if (found === undefined) throw new Error(`A guide names the unknown program ${name}.`);
@@ -105,7 +138,7 @@ function findProblem({ reference }: Site, code: string): object {
   return found.example;
 }
 
-function deliveryText(site: Site, type: string): string {
+function deliveryText(site: Site, type: string, write: (value: object) => string): string {
   const { headers, example } = readEvent(site, type);
   const lines = headers.map(({ name, example: value }) => `${name}: ${String(value)}`);
   return [
@@ -113,7 +146,7 @@ function deliveryText(site: Site, type: string): string {
     'Content-Type: application/json',
     ...lines,
     '',
-    jsonText(example),
+    write(example),
   ].join('\n');
 }
 

@@ -1,10 +1,11 @@
 /**
- * The German pages: guides and errors, which are read first. Their texts are in `guides/de/`. What
- * has no German page is linked in English, so the navigation of both languages is the same.
+ * The German pages: guides, errors and events. The texts of guides are in `guides/de/`. What has no
+ * German page is linked in English, so the navigation of both languages is the same.
  */
 import type { NavigationEntry, NavigationGroup, NavigationLink, Page, Site } from './page.ts';
 import { guideFileOf, guidePage } from './guides.ts';
 import { errorsPage } from './pages/errors-page.ts';
+import { eventsPage } from './reference/events.ts';
 
 /** By the path of the English page: title, description. */
 const PAGES: Readonly<Record<string, readonly [title: string, description: string]>> = {
@@ -30,6 +31,14 @@ const PAGES: Readonly<Record<string, readonly [title: string, description: strin
     'Bedingte Anfragen',
     'Nur Neues lesen und nur ändern, was gelesen wurde.',
   ],
+  '/docs/client': [
+    'Client-Bibliothek',
+    'Die API aus JavaScript und TypeScript aufrufen, mit Typen, Seiten und Wiederholungen.',
+  ],
+  '/docs/python': [
+    'Python-Bibliothek',
+    'Die API aus Python aufrufen, mit Typen, Seiten und Wiederholungen, auch mit asyncio.',
+  ],
   '/docs/privacy': [
     'Datenschutz-Schalter',
     'Was ein Team verbergen kann, und wie Antworten sich dann ändern.',
@@ -43,6 +52,10 @@ const PAGES: Readonly<Record<string, readonly [title: string, description: strin
   '/docs/webhooks': [
     'Webhooks',
     'Empfangen, prüfen, Duplikate und Wiederholungen behandeln, testen, erneut senden.',
+  ],
+  '/docs/events': [
+    'Ereigniskatalog',
+    'Jedes Ereignis: wann es entsteht, was es enthält, was die Datenschutz-Schalter zurückhalten.',
   ],
 };
 
@@ -88,6 +101,7 @@ function germanPageOf(site: Site, english: string): Page | null {
   const [title, description] = PAGES[english] ?? [];
   if (title === undefined || description === undefined) return null;
   if (english === '/docs/errors') return errorsPage(site, { title, description });
+  if (english === '/docs/events') return eventsPage(site, { title, description });
   const path = germanPathOf(english);
   return guidePage(site, { path, title, description, file: guideFileOf(english) });
 }

@@ -32,8 +32,8 @@ export function guidePage(
   guide: Guide,
   after: () => readonly Block[] = () => [],
 ): Page {
-  const { path, title, description, file } = guide;
-  return { path, title, description, content: () => [...readGuide(site, file), ...after()] };
+  const { path, title, description } = guide;
+  return { path, title, description, content: () => [...readGuide(site, guide), ...after()] };
 }
 
 /** The file of the guide with this path. */
@@ -48,14 +48,14 @@ const DIRECTIVE = /^\{\{(\w+) ?(.*)\}\}$/gm;
 /** It comes before all others that show requests. */
 const FIRST = 'quickstart.md';
 
-function readGuide(site: Site, file: string): Block[] {
+function readGuide(site: Site, { file, path }: Guide): Block[] {
   const facts = factsOf(site);
   const partsIn = (language: Language): string[] =>
     readSource(language, file)
       .replaceAll(FACT, (match, name: string) => facts[name] ?? match)
       // With two groups, this yields text, name, argument, text, name, …
       .split(DIRECTIVE);
-  const directives = makeDirectives(site, { showsAll: file === FIRST });
+  const directives = makeDirectives(site, { showsAll: file === FIRST, path });
   const english = partsIn('en');
   return partsIn(site.language).flatMap((part, index, parts) => {
     if (index % 3 === 0)

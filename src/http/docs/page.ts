@@ -37,6 +37,8 @@ export interface Page {
   readonly isWide?: boolean;
   /** Only for readers of samples in these languages, where all pages are together. */
   readonly languages?: readonly string[];
+  /** Whether it applies what other pages say: where all pages are together, only named. */
+  readonly isRecipe?: boolean;
   /** Whether it tells of earlier versions only. */
   readonly isHistory?: boolean;
   /** Makes the content below the title. */

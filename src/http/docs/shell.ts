@@ -120,16 +120,19 @@ function bar(frame: Frame, page: Page): Html {
   </header>`;
 }
 
-/** Leads to the same page in the other language, or to its first page. */
+/** Leads to the same page in the other language, or to its first page, and says which. */
 function languageLink({ site: { language, prefix }, twins }: Frame, { path }: Page): Html {
-  const [other, name, first] =
-    language === 'en' ? ['de', 'Deutsch', '/docs/de'] : ['en', 'English', '/docs'];
+  const [other, name, first, start] =
+    language === 'en'
+      ? ['de', 'Deutsch', '/docs/de', 'Startseite']
+      : ['en', 'English', '/docs', 'start page'];
+  const twin = twins.get(path);
   return html`<a
     class="language"
     lang="${other}"
     hreflang="${other}"
-    href="${prefix}${twins.get(path) ?? first}"
-    >${name}</a
+    href="${prefix}${twin ?? first}"
+    >${name}${twin === undefined ? html` <span>(${start})</span>` : null}</a
   >`;
 }
 

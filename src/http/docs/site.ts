@@ -51,6 +51,10 @@ function inLanguages(languages: readonly string[], { page }: NavigationLink): Na
   return { page: { ...page, languages } };
 }
 
+function asRecipe({ page }: NavigationLink): NavigationLink {
+  return { page: { ...page, isRecipe: true } };
+}
+
 /** The navigation, with every page in it. */
 export function navigationOf(site: Site): NavigationGroup[] {
   const guide = (path: string, title: string, description: string): NavigationLink => {
@@ -160,7 +164,7 @@ export function navigationOf(site: Site): NavigationGroup[] {
           'Verify webhooks in a tool without a server of your own.',
         ),
         guide('/docs/power-bi', 'Power BI and Excel', 'Read results page by page, or from a CSV.'),
-      ],
+      ].map(asRecipe),
     },
     { title: 'Reference', entries: referenceEntries(site) },
     {

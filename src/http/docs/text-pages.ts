@@ -1,12 +1,15 @@
 /** What programs read: a Markdown twin of each page, llms.txt and llms-full.txt. */
 import { joinMarkdown, type Reader } from './block.ts';
 import type { NavigationGroup, Page, Site } from './page.ts';
+import { CONVENTIONS, SAID_ONCE } from './reference/conventions.ts';
 import { pagesOf } from './site.ts';
 
 const SUMMARY =
   "A REST API to read and change a team's members, trainings, evaluations, assignments and " +
   'cases, with signed webhooks.';
 
+/** A row of a table. The files have their columns in line, which only people read. */
+const ROW = /^\|.*\|$/gm;
 /** A link to a page of the service. */
 const LINK = /\[([^\]]*)\]\((\/[^)#\s]*)(#[^)\s]*)?\)/g;
 
@@ -16,7 +19,8 @@ export function markdownPage(site: Site, page: Page, reader: Reader): string {
 }
 
 function pageText(page: Page, reader: Reader): string {
-  return `# ${page.title}\n\n${joinMarkdown(page.content(), reader)}\n`;
+  const text = `# ${page.title}\n\n${joinMarkdown(page.content(), reader)}\n`;
+  return text.replaceAll(ROW, (row) => row.replaceAll(/ {2,}/g, ' ').replaceAll(/-{4,}/g, '---'));
 }
 
 function toTwin(site: Site, link: string): string {
@@ -50,8 +54,10 @@ export function llmsIndex(
 }
 
 const JSON_BLOCK = /^```json\n(.*?)\n```$/gms;
-/** A field in a list of fields, with enough about it to be worth saying once. */
-const FIELD = /^( *- `\w+`) \(.{30,}$/gm;
+/** A field in a list of fields. */
+const FIELD = /^( *- (`\w+`))(?: \(([^)]*)\))?: (.+)$/gm;
+/** A list of values that is worth saying once. */
+const VALUES = /(?<=(?:values|Values|one of): )`[\w.:]+`(?:, `[\w.:]+`){3,}/g;
 
 /**
  * All pages, one after the other, with their samples in one language: small enough for a program
@@ -68,27 +74,76 @@ export function llmsFull(site: Site, pages: readonly Page[], language: string): 
     const title = titles.get(path);
     if (title === undefined) return toTwin(site, link);
     // An operation is found by its method and path, too.
-    const isFound = text.toLowerCase() === title.toLowerCase() || /^[A-Z]+ \//.test(text);
+    const isFound = title.toLowerCase().includes(text.toLowerCase()) || /^[A-Z]+ \//.test(text);
     return isFound ? text : `${text} (_${title}_)`;
   };
-  return shown
-    .map((page) => {
-      const text = pageText(page, reader).replaceAll(LINK, toTitle);
-      return describeOnce(text.replaceAll(JSON_BLOCK, (_match, json: string) => compact(json)));
-    })
-    .join('\n---\n\n');
+  const objects = new Map<string, string>();
+  const fields = new Map<string, string>();
+  const values = new Map<string, string>();
+  const texts = shown.map((page) => {
+    const { title, path, description } = page;
+    if (page.isRecipe) return `# ${title}\n\n${description} See ${site.publicUrl}${path}.md\n`;
+    const text = pageText(page, reader).replaceAll(LINK, toTitle);
+    const compacted = text.replaceAll(JSON_BLOCK, (_match, json: string) => compact(json));
+    const own = SAID_ONCE.reduce((rest, [said, brief]) => rest.replaceAll(said, brief), compacted);
+    return listOnce(describeOnce(expandOnce(own, title, objects), title, fields), title, values);
+  });
+  return [`${CONVENTIONS}\n`, ...texts].join('\n');
 }
 
 function compact(json: string): string {
   return `\`\`\`json\n${JSON.stringify(JSON.parse(json))}\n\`\`\``;
 }
 
-/** A field that is described in the same words as one above says only that. */
-function describeOnce(text: string): string {
-  const seen = new Set<string>();
-  return text.replaceAll(FIELD, (line, name: string) => {
-    if (seen.has(line)) return `${name}: as above.`;
-    seen.add(line);
-    return line;
+/** A field whose object has no page of its own, with the fields of that. */
+const OBJECT = /^(( *)- `\w+` \((?:array of )?([A-Z]\w+).*)\n((?:\2 +- .*\n)+)/gm;
+
+/** The fields of an object are listed where it comes first. `seen` has the title of that page. */
+function expandOnce(text: string, title: string, seen: Map<string, string>): string {
+  return text.replaceAll(OBJECT, (all, line: string, _indent, name: string) => {
+    const place = seen.get(name);
+    if (place === undefined) seen.set(name, title);
+    return place === undefined ? all : `${line} Its fields are in _${place}_.\n`;
+  });
+}
+
+/**
+ * A field that is described in the same words as one before says only where. `seen` has the title
+ * of the page by what is said. A name with two meanings on its page is never one to look up.
+ */
+function describeOnce(text: string, title: string, seen: Map<string, string>): string {
+  const meanings = Map.groupBy(
+    new Set([...text.matchAll(FIELD)].map((match) => readField(match).said)),
+    (said) => said.split(' ')[0],
+  );
+  return text.replaceAll(FIELD, (...match: string[]) => {
+    const [line = ''] = match;
+    const { name, start, requirement, said } = readField(match);
+    if ((meanings.get(name)?.length ?? 0) > 1) return line;
+    const place = seen.get(said);
+    if (place === undefined) seen.set(said, title);
+    const where = place === title ? 'as above' : `as in _${place}_`;
+    const brief = `${start}${requirement === '' ? '' : ` (${requirement})`}: ${where}.`;
+    return place !== undefined && brief.length < line.length ? brief : line;
+  });
+}
+
+function readField([, start = '', name = '', about = '', text = '']: readonly string[]) {
+  const [, type = '', requirement = ''] = /^(.*?)(?:, )?(required|optional)?$/.exec(about) ?? [];
+  return { start, name, requirement, said: `${name} ${type} ${text}` };
+}
+
+/** A list of values that a page before has is only its first and its last one. */
+function listOnce(text: string, title: string, seen: Map<string, string>): string {
+  return text.replaceAll(VALUES, (list) => {
+    const place = seen.get(list);
+    if (place === undefined) {
+      seen.set(list, title);
+      return list;
+    }
+    const values = list.split(', ');
+    const where = place === title ? 'above' : `_${place}_`;
+    const brief = `${values[0]} … ${values.at(-1)} (${where})`;
+    return brief.length < list.length ? brief : list;
   });
 }

@@ -4,6 +4,19 @@ import type { Scope } from '../../core/scopes.ts';
 
 type Theme = 'system' | 'light' | 'dark';
 
+/** What a list of fields says about each. */
+export interface FieldWords {
+  readonly required: string;
+  readonly optional: string;
+  /** Between two types. */
+  readonly or: string;
+  readonly values: string;
+  /** Where a later version may add some. */
+  readonly knownValues: string;
+  readonly default: string;
+  readonly example: string;
+}
+
 export interface Words {
   /** The name in the titles of windows, which differ by language. */
   readonly site: string;
@@ -26,6 +39,9 @@ export interface Words {
   readonly response: string;
   readonly body: string;
   readonly delivery: string;
+  /** Around what is the same in every event. */
+  readonly envelope: string;
+  readonly fields: FieldWords;
   readonly run: string;
   readonly sampleLanguage: string;
   readonly key: { readonly label: string; readonly text: string };
@@ -61,6 +77,16 @@ export const WORDS: Readonly<Record<Language, Words>> = {
     response: 'Response',
     body: 'Body',
     delivery: 'A delivery',
+    envelope: 'Envelope',
+    fields: {
+      required: 'required',
+      optional: 'optional',
+      or: 'or',
+      values: 'Values',
+      knownValues: 'Known values',
+      default: 'Default',
+      example: 'Example',
+    },
     run: 'Run it',
     sampleLanguage: 'Language',
     key: {
@@ -99,6 +125,16 @@ export const WORDS: Readonly<Record<Language, Words>> = {
     response: 'Antwort',
     body: 'Body',
     delivery: 'Eine Zustellung',
+    envelope: 'Umschlag',
+    fields: {
+      required: 'erforderlich',
+      optional: 'optional',
+      or: 'oder',
+      values: 'Werte',
+      knownValues: 'Bekannte Werte',
+      default: 'Vorgabe',
+      example: 'Beispiel',
+    },
     run: 'Starten',
     sampleLanguage: 'Sprache',
     key: {

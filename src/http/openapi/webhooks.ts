@@ -1,6 +1,7 @@
 import { createDocument, type oas31, type ZodOpenApiOperationObject } from 'zod-openapi';
 import { z } from 'zod';
 import { EVENT_API_VERSION, EVENT_TYPES, EVENTS, type EventType } from '../../core/events.ts';
+import type { Language } from '../../core/language.ts';
 import { dateTime } from '../../core/shapes.ts';
 import { mapValues, tidySchema } from './schemas.ts';
 
@@ -86,18 +87,40 @@ export function eventExample(type: EventType): object {
  * What a reader must know about the type beside its trigger: whether an endpoint can subscribe to
  * it, and which fields depend on a privacy switch.
  */
-export function describeDelivery(type: EventType): string {
+export function describeDelivery(type: EventType, language: Language = 'en'): string {
   const { subscribable, personal } = EVENTS[type];
-  const recipients = subscribable
-    ? 'Sent to every active endpoint that subscribes to it.'
-    : 'Sent to one endpoint. It is not subscribable.';
+  const { toSubscribers, toOne, withheld } = DELIVERY_TEXTS[language];
+  const recipients = subscribable ? toSubscribers : toOne;
   if (personal.length === 0) return recipients;
-  const fields = `${listFields(personal)} ${personal.length === 1 ? 'is' : 'are'}`;
-  return `${recipients} ${fields} left out while \`member_detail_enabled\` is off.`;
+  return `${recipients} ${withheld(listFields(personal, language), personal.length)}`;
 }
 
+const DELIVERY_TEXTS: Readonly<
+  Record<
+    Language,
+    {
+      readonly toSubscribers: string;
+      readonly toOne: string;
+      readonly withheld: (fields: string, count: number) => string;
+    }
+  >
+> = {
+  en: {
+    toSubscribers: 'Sent to every active endpoint that subscribes to it.',
+    toOne: 'Sent to one endpoint. It is not subscribable.',
+    withheld: (fields, count) =>
+      `${fields} ${count === 1 ? 'is' : 'are'} left out while \`member_detail_enabled\` is off.`,
+  },
+  de: {
+    toSubscribers: 'Geht an jeden aktiven Endpunkt, der es abonniert hat.',
+    toOne: 'Geht an einen einzigen Endpunkt und lässt sich nicht abonnieren.',
+    withheld: (fields, count) =>
+      `${fields} ${count === 1 ? 'fehlt' : 'fehlen'}, solange \`member_detail_enabled\` aus ist.`,
+  },
+};
+
 /** `a`, `b` and `c`. */
-export function listFields(names: readonly string[], language: 'en' | 'de' = 'en'): string {
+export function listFields(names: readonly string[], language: Language = 'en'): string {
   const list = new Intl.ListFormat(language === 'en' ? 'en-GB' : language);
   return list.format(names.map((name) => `\`${name}\``));
 }

@@ -1,11 +1,14 @@
 /** The events of the OpenAPI document, in the form that pages need. */
 import type { oas31 } from 'zod-openapi';
 import { EVENT_TYPES, EVENTS, isEventType } from '../../../core/events.ts';
+import type { Language } from '../../../core/language.ts';
 import { describeDelivery } from '../../openapi/webhooks.ts';
-import { codeBlock, heading, repeated, type Block } from '../block.ts';
+import { briefly, codeBlock, heading, repeated, type Block } from '../block.ts';
 import type { Page, Site } from '../page.ts';
 import { jsonText } from '../samples/literals.ts';
-import { fieldList, fieldsOf } from './fields.ts';
+import { WORDS } from '../words.ts';
+import { fieldList, fieldsOf, type Field } from './fields.ts';
+import { inGerman } from './german-events.ts';
 import { resolve } from './operations.ts';
 
 interface DescribedEvent {
@@ -36,20 +39,36 @@ export function readEvent({ document }: Site, type: string): DescribedEvent {
   };
 }
 
-const INTRODUCTION = `
+const ENGLISH = {
+  title: 'Event catalogue',
+  description: 'Each event: when it is raised, its payload, what the privacy switches withhold.',
+};
+
+const INTRODUCTIONS: Readonly<Record<Language, string>> = {
+  en: `
 The body of a delivery is an envelope with the same fields for every event, and \`data\`, which
 depends on the type. [Webhooks](/docs/webhooks) explains how to receive and verify them.
-`.trim();
+`.trim(),
+  de: `
+Der Body einer Zustellung besteht aus einem Umschlag, der bei jedem Ereignis dieselben Felder hat,
+und aus \`data\`, das vom Typ abhängt. Wie Sie Zustellungen empfangen und prüfen, erklärt
+[Webhooks](/docs/webhooks).
+`.trim(),
+};
 
-/** The catalogue of all events. The id of each is its type, such as \`ping\`. */
-export function eventsPage(site: Site): Page {
+/** For who reads all pages at once. */
+const RECIPIENTS =
+  'Each event is sent to every active endpoint that subscribes to it, unless it says otherwise.';
+
+/** The catalogue of all events. The id of each is its type, such as `ping`. */
+export function eventsPage(site: Site, texts = ENGLISH): Page {
+  const introduction = INTRODUCTIONS[site.language];
   return {
-    path: '/docs/events',
-    title: 'Event catalogue',
-    description: 'Each event: when it is raised, its payload, what the privacy switches withhold.',
+    ...texts,
+    path: site.pathOf('/docs/events'),
     content: () => [
-      site.markdown.block(INTRODUCTION),
-      heading(2, 'Envelope', 'envelope'),
+      briefly(site.markdown.block(introduction), `${introduction} ${RECIPIENTS}`),
+      heading(2, WORDS[site.language].envelope, 'envelope'),
       envelope(site),
       ...EVENT_TYPES.flatMap((type) => describeEvent(site, type)),
     ],
@@ -59,17 +78,32 @@ export function eventsPage(site: Site): Page {
 function envelope(site: Site): Block {
   const { envelope: schema } = readEvent(site, 'ping');
   const fields = fieldsOf(schema, false).filter(({ name }) => name !== 'data');
-  return fieldList(site, 'envelope', fields);
+  return fieldList(site, 'envelope', translated(site, fields));
 }
 
 function describeEvent(site: Site, type: string): Block[] {
   if (!isEventType(type)) return [];
   const { data, example } = readEvent(site, type);
+  const { language } = site;
+  const { trigger } = EVENTS[type];
+  const raised = language === 'de' ? inGerman(trigger) : trigger;
   return [
     heading(2, type, type),
-    site.markdown.block(`${EVENTS[type].trigger} ${describeDelivery(type)}`),
-    fieldList(site, type, fieldsOf(data, false)),
+    // The fields say what is withheld.
+    briefly(
+      site.markdown.block(`${raised} ${describeDelivery(type, language)}`),
+      EVENTS[type].subscribable ? raised : `${raised} ${describeDelivery(type, language)}`,
+    ),
+    fieldList(site, type, translated(site, fieldsOf(data, false))),
     // The fields have examples, and the guide shows a whole body.
-    ...repeated([codeBlock('Body', jsonText(example), 'json')]),
+    ...repeated([codeBlock(WORDS[language].body, jsonText(example), 'json')]),
   ];
+}
+
+function translated({ document, language }: Site, fields: readonly Field[]): readonly Field[] {
+  if (language === 'en') return fields;
+  return fields.map((field) => {
+    const { description } = resolve<oas31.SchemaObject>(document, field.schema);
+    return { ...field, description: description === undefined ? '' : inGerman(description) };
+  });
 }

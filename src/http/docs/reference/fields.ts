@@ -3,6 +3,7 @@ import type { oas31 } from 'zod-openapi';
 import { block, type Block } from '../block.ts';
 import { html, type Html } from '../html.ts';
 import type { Site } from '../page.ts';
+import { WORDS, type FieldWords } from '../words.ts';
 import { nameOfRef, objectNames, resolve } from './operations.ts';
 import { pathOfObject } from './paths.ts';
 
@@ -16,6 +17,8 @@ export interface Field {
   readonly required: boolean | null;
   /** If it is not the description of the schema. */
   readonly description?: string;
+  /** Whether the caller sends it, in a query or a body. */
+  readonly isSent?: boolean;
   /** Whether it is part of a body that the caller writes. */
   readonly isWritten?: boolean;
 }
@@ -27,6 +30,7 @@ export function fieldsOf(schema: Schema, isWritten: boolean): Field[] {
     name,
     schema: one as Schema,
     required: isWritten || !required.has(name) ? required.has(name) : null,
+    isSent: isWritten,
     isWritten,
   }));
 }
@@ -38,24 +42,25 @@ export function fieldsOf(schema: Schema, isWritten: boolean): Field[] {
 export function fieldList(site: Site, place: string, fields: readonly Field[]): Block {
   return block(
     () => html`<dl class="fields">${fields.map((field) => fieldHtml(site, place, field))}</dl>`,
-    fieldsText(site, fields),
+    ({ hasAllPages = false }) => fieldsText(site, fields, hasAllPages),
   );
 }
 
-/** The list as Markdown. `hasExamples`: with the examples of the fields. */
-export function fieldsText(site: Site, fields: readonly Field[], hasExamples = true): string {
-  return fields.map((field) => fieldMarkdown(site, field, { indent: '', hasExamples })).join('\n');
+/** The list as Markdown. `isBrief`: as `CONVENTIONS` say, without examples. */
+export function fieldsText(site: Site, fields: readonly Field[], isBrief: boolean): string {
+  return fields.map((field) => fieldMarkdown(site, field, { indent: '', isBrief })).join('\n');
 }
 
 function fieldHtml(site: Site, place: string, field: Field): Html {
   const schema = resolve<Schema>(site.document, field.schema);
   const id = `${place}-${field.name}`;
-  const text = describe(schema, field);
+  const words = WORDS[site.language].fields;
+  const text = describe(schema, field, { words });
   const children = childrenOf(site, field);
   return html`<div>
     <dt id="${id}">
       <code>${field.name}</code> <span class="type">${typeHtml(site, field.schema)}</span>
-      ${requirement(field)}
+      ${requirement(field, words)}
     </dt>
     <dd>
       ${text === '' ? null : site.markdown.html(text)}
@@ -71,32 +76,55 @@ function fieldHtml(site: Site, place: string, field: Field): Html {
 function fieldMarkdown(
   site: Site,
   field: Field,
-  { indent, hasExamples }: { readonly indent: string; readonly hasExamples: boolean },
+  { indent, isBrief }: { readonly indent: string; readonly isBrief: boolean },
 ): string {
   const schema = resolve<Schema>(site.document, field.schema);
-  const required = requirement(field)?.html.replaceAll(/<[^>]*>/g, '');
-  const about = [typeText(field.schema), ...(required === undefined ? [] : [required])].join(', ');
-  const text = describe(schema, field, hasExamples).replaceAll(/\s+/g, ' ').trim();
-  const line = `${indent}- \`${field.name}\` (${about})${text === '' ? '' : `: ${text}`}`;
+  const words = WORDS[site.language].fields;
+  const type = typeText(field.schema, words);
+  const required = requirement(field, words)?.html.replaceAll(/<[^>]*>/g, '') ?? '';
+  const facts = isBrief ? [briefType(type), briefRequirement(field)] : [type, required];
+  const about = facts.filter((fact) => fact !== '').join(', ');
+  const text = describe(schema, field, { words, hasExamples: !isBrief })
+    .replaceAll(/\s+/g, ' ')
+    .trim();
+  const name = `\`${field.name}\`${about === '' ? '' : ` (${about})`}`;
+  const line = `${indent}- ${name}${text === '' ? '' : `: ${text}`}`;
   const children = childrenOf(site, field);
-  const deeper = { indent: `${indent}  `, hasExamples };
+  const deeper = { indent: `${indent}  `, isBrief };
   return [line, ...children.map((child) => fieldMarkdown(site, child, deeper))].join('\n');
 }
 
-function requirement({ required }: Field): Html | null {
+/** Most fields are strings. Two kinds of them, such as known values and others, are one type. */
+function briefType(type: string): string {
+  const names = type.split(' or ').filter((name) => name !== 'string');
+  const others = names.filter((name) => name !== 'null');
+  return others.join(' or ') + (names.includes('null') ? '?' : '');
+}
+
+/** What callers send is optional unless it says otherwise, what they get is always there. */
+function briefRequirement({ required, isSent = false }: Field): string {
+  if (isSent) return required === true ? 'required' : '';
+  return required === false ? 'optional' : '';
+}
+
+function requirement({ required }: Field, words: FieldWords): Html | null {
   if (required === null) return null;
   return required
-    ? html`<span class="required">required</span>`
-    : html`<span class="optional">optional</span>`;
+    ? html`<span class="required">${words.required}</span>`
+    : html`<span class="optional">${words.optional}</span>`;
 }
 
 /** The description with what else the schema says: values, bounds, default, example. */
-function describe(schema: Schema, field: Field, hasExamples = true): string {
+function describe(
+  schema: Schema,
+  field: Field,
+  { words, hasExamples = true }: { readonly words: FieldWords; readonly hasExamples?: boolean },
+): string {
   const base = field.description ?? schema.description ?? '';
   const [example] = (schema.examples ?? []) as unknown[];
   const isShort = example !== undefined && JSON.stringify(example).length < 45;
-  const values = knownValues(schema, base);
-  // Bounds mean something to who writes a text: not to who reads it, and ids are copied.
+  const values = knownValues(schema, base, words);
+  // Bounds mean something to who writes a value: not to who reads it, and ids are copied.
   const isOwnText = field.isWritten === true && !/(?:^|_)id$/.test(field.name);
   const hasBounds = isOwnText && !base.includes(' characters');
   const facts = [
@@ -104,23 +132,23 @@ function describe(schema: Schema, field: Field, hasExamples = true): string {
     hasBounds ? boundsOf(schema) : null,
     schema.default === undefined || emptyArray(schema.default)
       ? null
-      : `Default: \`${JSON.stringify(schema.default)}\`.`,
+      : `${words.default}: \`${JSON.stringify(schema.default)}\`.`,
     hasExamples && isShort && values === null
-      ? `Example: \`${typeof example === 'string' ? example : JSON.stringify(example)}\`.`
+      ? `${words.example}: \`${typeof example === 'string' ? example : JSON.stringify(example)}\`.`
       : null,
   ].filter((fact) => fact !== null);
   return [base, facts.join(' ')].filter((text) => text !== '').join('\n\n');
 }
 
 /** The values that the schema knows, unless the description names them all. */
-function knownValues(schema: Schema, description: string): string | null {
+function knownValues(schema: Schema, description: string, words: FieldWords): string | null {
   const items = schema.items as Schema | undefined;
   const choices = (schema.anyOf ?? items?.anyOf ?? []) as Schema[];
   const known = [schema, ...choices].flatMap((one) => (one.enum ?? []) as (string | null)[]);
   const values = known.filter((value) => value !== null).map((value) => `\`${value}\``);
   if (values.every((value) => description.includes(value))) return null;
   const isOpen = choices.length > 0;
-  return `${isOpen ? 'Known values' : 'Values'}: ${values.join(', ')}.`;
+  return `${isOpen ? words.knownValues : words.values}: ${values.join(', ')}.`;
 }
 
 function emptyArray(value: unknown): boolean {
@@ -128,7 +156,8 @@ function emptyArray(value: unknown): boolean {
 }
 
 /** Other bounds are in the descriptions, and the form of a date needs none. */
-function boundsOf({ minLength, maxLength, format }: Schema): string | null {
+function boundsOf({ minLength, maxLength, minimum, maximum, format }: Schema): string | null {
+  if (minimum !== undefined && maximum !== undefined) return `${minimum} to ${maximum}.`;
   return maxLength === undefined || format?.startsWith('date')
     ? null
     : `${minLength ?? 0} to ${maxLength} characters.`;
@@ -157,18 +186,20 @@ function typeHtml(site: Site, schema: Schema | oas31.ReferenceObject): Html {
   const itemName = nameOfRef(items as object | undefined);
   if (itemName !== null && hasPage(site, itemName))
     return html`array of <a href="${site.prefix}${pathOfObject(itemName)}">${itemName}</a>`;
-  return html`${typeText(schema)}`;
+  return html`${typeText(schema, WORDS[site.language].fields)}`;
 }
 
-export function typeText(one: Schema | oas31.ReferenceObject): string {
+function typeText(one: Schema | oas31.ReferenceObject, words: FieldWords): string {
   const name = nameOfRef(one);
   if (name !== null) return name;
   const schema = one as Schema;
   const choices = (schema.anyOf ?? schema.oneOf) as Schema[] | undefined;
-  if (choices !== undefined) return [...new Set(choices.map(typeText))].join(' or ');
+  const or = ` ${words.or} `;
+  if (choices !== undefined)
+    return [...new Set(choices.map((choice) => typeText(choice, words)))].join(or);
   const types = [schema.type ?? 'any'].flat().map((type) => {
-    if (type === 'array') return `array of ${typeText((schema.items ?? {}) as Schema)}`;
+    if (type === 'array') return `array of ${typeText((schema.items ?? {}) as Schema, words)}`;
     return type === 'string' && schema.format !== undefined ? schema.format : type;
   });
-  return types.join(' or ');
+  return types.join(or);
 }

@@ -21,7 +21,8 @@ export function objectPage(site: Site, name: string): Page {
     content: () =>
       columns({
         intro: schema.description === undefined ? [] : [site.markdown.block(schema.description)],
-        beside: [example(site, name, returning)],
+        // The fields say what is in it, and the guides have examples of the form.
+        beside: repeated([example(site, name, returning)]),
         rest: [
           ...repeated([heading(2, 'Fields', 'fields')]),
           fieldList(site, 'field', fieldsOf(schema, false)),

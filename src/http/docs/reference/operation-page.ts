@@ -1,15 +1,7 @@
 /** The page of one operation. */
-import {
-  block,
-  briefly,
-  codeBlock,
-  columns,
-  fence,
-  heading,
-  repeated,
-  type Block,
-} from '../block.ts';
+import { block, briefly, codeBlock, columns, heading, repeated, type Block } from '../block.ts';
 import { html } from '../html.ts';
+import { PROBLEMS } from '../../../core/problem.ts';
 import { tableHtml } from '../markdown.ts';
 import type { Page, Site } from '../page.ts';
 import { jsonText } from '../samples/literals.ts';
@@ -17,7 +9,8 @@ import { sampleRequest } from '../samples/sample-request.ts';
 import { requestTabs } from '../samples/sample-tabs.ts';
 import { fieldList, fieldsOf, fieldsText } from './fields.ts';
 import { methodBadge } from './operation-list.ts';
-import { itemNameOf, type Operation, type OperationError, type Parameter } from './operations.ts';
+import { ownErrors } from './conventions.ts';
+import { itemNameOf, type Operation, type Parameter } from './operations.ts';
 import { pathOfObject, pathOfOperation } from './paths.ts';
 import { tryForm } from './try-form.ts';
 
@@ -40,7 +33,7 @@ export function operationPage(site: Site, operation: Operation): Page {
           ...repeated(parameterList(site, operation, 'header', 'Headers')),
           ...response(site, operation),
         ],
-        below: repeated(errors(site, operation.errors)),
+        below: errors(site, operation),
       }),
   };
 }
@@ -52,6 +45,7 @@ function address({ method, path, scope, isDeprecated }: Operation): Block {
   const ending = isDeprecated ? html` <strong class="deprecated">Deprecated.</strong>` : null;
   const name = `\`${method} ${path}\``;
   const scopeText = scope === null ? 'Needs no scope.' : `Needs the scope \`${scope}\`.`;
+  const brief = `${name} ${scope === null ? 'No scope.' : `Scope \`${scope}\`.`}`;
   const end = isDeprecated ? ['**Deprecated.**'] : [];
   return block(
     () =>
@@ -59,18 +53,15 @@ function address({ method, path, scope, isDeprecated }: Operation): Block {
           ${methodBadge(method)} <code>${path}</code> <a class="try-link" href="#try">Try it</a>
         </p>
         <p class="scope">${needed}${ending}</p>`,
-    ({ hasAllPages = false }) => [name, scopeText, ...end].join(hasAllPages ? ' ' : '\n\n'),
+    ({ hasAllPages = false }) =>
+      hasAllPages ? [brief, ...end].join(' ') : [name, scopeText, ...end].join('\n\n'),
   );
 }
 
-/** Who reads all pages knows from the guides how to send a request, and sees only its body. */
+/** Who reads all pages knows from the guides how to send a request, and from the fields what. */
 function samples(site: Site, operation: Operation): Block[] {
   const request = sampleRequest(operation, site);
-  const body = request.body === null ? '' : fence(jsonText(request.body), 'json');
-  return [
-    ...repeated([heading(2, 'Request', 'request')]),
-    briefly(requestTabs(request, site.language), body),
-  ];
+  return repeated([heading(2, 'Request', 'request'), requestTabs(request, site.language)]);
 }
 
 function answer({ success }: Operation): Block[] {
@@ -93,19 +84,22 @@ function parameterList(
       schema: example === null ? schema : { ...schema, examples: [example] },
       required,
       description,
+      isSent: true,
     }));
   if (fields.length === 0) return [];
   const own = fields.filter(({ name }) => !PAGING.has(name));
-  const brief = own.length === 0 ? '' : `## ${title}\n\n${fieldsText(site, own)}`;
+  const brief =
+    own.length === 0
+      ? ''
+      : `${title.replace(' parameters', '')}:\n\n${fieldsText(site, own, true)}`;
   const list = fieldList(site, wanted, fields);
   return [...repeated([heading(2, title, `${wanted}-parameters`)]), briefly(list, brief)];
 }
 
 function body(site: Site, { body: one }: Operation): Block[] {
   if (one === null) return [];
-  const fields = fieldsOf(one.schema, true);
-  const list = briefly(fieldList(site, 'body', fields), fieldsText(site, fields, false));
-  return [heading(2, 'Body', 'body'), list];
+  const list = fieldList(site, 'body', fieldsOf(one.schema, true));
+  return [briefly(heading(2, 'Body', 'body'), 'Body:'), list];
 }
 
 function response(site: Site, { success }: Operation): Block[] {
@@ -118,12 +112,13 @@ function response(site: Site, { success }: Operation): Block[] {
   const fields = fieldList(site, 'response', fieldsOf(success.schema, false));
   return [
     ...repeated([heading(2, 'Response', 'response')]),
-    briefly(intro, `Response ${description.replace(' Done.', '')} ${text}.`),
+    briefly(intro, `${description.replace(' Done.', '')} ${text}.`),
     ...repeated([fields]),
   ];
 }
 
-function errors(site: Site, list: readonly OperationError[]): Block[] {
+function errors(site: Site, operation: Operation): Block[] {
+  const list = operation.errors;
   const table = block(
     () =>
       tableHtml(
@@ -149,5 +144,17 @@ function errors(site: Site, list: readonly OperationError[]): Block[] {
       ...list.map(({ status, code, cause }) => `| ${status} | \`${code}\` | ${cause} |`),
     ].join('\n'),
   );
-  return [heading(2, 'Errors', 'errors'), table];
+  return [...repeated([heading(2, 'Errors', 'errors')]), briefly(table, ownErrorsText(operation))];
+}
+
+const USUAL_CAUSES: ReadonlyMap<string, string> = new Map(
+  Object.entries(PROBLEMS).map(([code, { cause }]) => [code, cause.en]),
+);
+
+/** A cause that the code has everywhere is on the page of errors. */
+function ownErrorsText(operation: Operation): string {
+  const list = ownErrors(operation).map(({ status, code, cause }) =>
+    cause === USUAL_CAUSES.get(code) ? `${status} \`${code}\`.` : `${status} \`${code}\`: ${cause}`,
+  );
+  return list.length === 0 ? '' : `Errors: ${list.join(' ')}`;
 }

@@ -1,0 +1,113 @@
+/** What holds for all operations or for a kind of them: said once to who reads all pages. */
+import type { ProblemCode } from '../../../core/problem.ts';
+import type { Operation, OperationError } from './operations.ts';
+
+interface CommonErrors {
+  /** Which operations. */
+  readonly of: string;
+  readonly holds: (operation: Operation) => boolean;
+  readonly codes: readonly ProblemCode[];
+  /** What the code means for them. Without it: what it means everywhere. */
+  readonly cause?: { readonly text: string; readonly pattern: RegExp };
+}
+
+const COMMON_ERRORS: readonly CommonErrors[] = [
+  {
+    of: 'every operation',
+    holds: () => true,
+    codes: [
+      'unauthorized',
+      'api_disabled',
+      'validation_error',
+      'rate_limited',
+      'internal',
+      'unavailable',
+    ],
+  },
+  {
+    of: 'with a scope',
+    holds: ({ scope }) => scope !== null,
+    codes: ['insufficient_scope'],
+  },
+  {
+    of: 'all but GET',
+    holds: ({ method }) => method !== 'GET',
+    codes: ['bad_request'],
+  },
+  {
+    of: 'POST',
+    holds: ({ method }) => method === 'POST',
+    codes: ['idempotency_mismatch'],
+  },
+  {
+    of: 'POST',
+    holds: ({ method }) => method === 'POST',
+    codes: ['conflict'],
+    cause: {
+      text: 'a call with the same `Idempotency-Key` is still running',
+      pattern: /^A call with the same `Idempotency-Key` is still running\.$/,
+    },
+  },
+  {
+    of: 'PATCH and DELETE',
+    holds: ({ method }) => method === 'PATCH' || method === 'DELETE',
+    codes: ['precondition_failed'],
+  },
+  {
+    of: 'with an id in the path',
+    holds: ({ path }) => path.includes('{'),
+    codes: ['not_found'],
+    cause: {
+      text: 'the team has nothing with this id',
+      pattern: /^The team has nothing with this `\w+`\.$/,
+    },
+  },
+];
+
+/** The errors of the operation that `CONVENTIONS` do not tell. */
+export function ownErrors(operation: Operation): OperationError[] {
+  return operation.errors.filter(
+    ({ code, cause }) =>
+      !COMMON_ERRORS.some(
+        (common) =>
+          common.holds(operation) &&
+          common.codes.some((one) => one === code) &&
+          (common.cause?.pattern.test(cause) ?? true),
+      ),
+  );
+}
+
+const errorLines = COMMON_ERRORS.map(({ of, codes, cause }) => {
+  const names = codes.map((code) => `\`${code}\``).join(', ');
+  return `  - ${of}: ${names}${cause === undefined ? '' : `, if ${cause.text}`}`;
+});
+
+/** Sentences of descriptions, and what is left of them. */
+export const SAID_ONCE: readonly (readonly [said: RegExp, brief: string])[] = [
+  [/; a date-time with an offset\./g, '.'],
+  [/ Encode the `\+` of an offset as `%2B`\./g, ''],
+  [
+    /This operation is an addition of this service to the specification of the API\./g,
+    'An addition of this service.',
+  ],
+];
+
+/** What llms-full.txt begins with. */
+export const CONVENTIONS = `
+# How to read this file
+
+- An operation has its method and path, its scope, what it does, what it takes, its response and the
+  errors that are its own. The id in a path is what its name says, as responses have it.
+- A field without a type is a string, \`?\` stands for “or null”. What you send is optional
+  unless it says \`required\`, what you get is there unless it says \`optional\`. “As in” and “as
+  above” mean the type and the text of the field of that name, \`a\` … \`z\` (_Page_) the list of
+  values there.
+- A moment in a query is a date-time with an offset, whose \`+\` is \`%2B\` there. “An addition
+  of this service” is none of the specification of the API.
+- Examples of bodies and responses are on the pages of the operations, which llms.txt lists.
+- Every operation takes \`Accept-Language\`, every GET also \`If-None-Match\` (_Conditional
+  requests_), PATCH and DELETE \`If-Match\`, POST \`Idempotency-Key\` (_Idempotency and
+  retries_). A list with pages takes \`cursor\` and \`limit\` (_Pagination and synchronization_).
+- These errors are said here once. _Errors_ explains each code.
+${errorLines.join('\n')}
+`.trim();
