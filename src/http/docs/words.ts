@@ -31,6 +31,8 @@ export interface Words {
   readonly key: { readonly label: string; readonly text: string };
   readonly scope: string;
   readonly allows: string;
+  readonly deliveryError: string;
+  readonly means: string;
   readonly status: string;
   readonly code: string;
   readonly title: string;
@@ -71,6 +73,8 @@ export const WORDS: Readonly<Record<Language, Words>> = {
     },
     scope: 'Scope',
     allows: 'Allows',
+    deliveryError: '`error` of a delivery',
+    means: 'Means',
     status: 'Status',
     code: 'Code',
     title: 'Title',
@@ -109,6 +113,8 @@ export const WORDS: Readonly<Record<Language, Words>> = {
     },
     scope: 'Scope',
     allows: 'Erlaubt',
+    deliveryError: '`error` einer Zustellung',
+    means: 'Bedeutet',
     status: 'Status',
     code: 'Code',
     title: 'Titel',
