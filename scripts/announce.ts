@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util';
 import { appSecretsOf, loadConfig } from '../src/runtime/config.ts';
 import { systemClock } from '../src/core/clock.ts';
 import type { Deprecation } from '../src/core/deprecation.ts';
-import { requireAppSecret } from '../src/db/operator/app-secret.ts';
+import { checkAppSecret, requireAppSecret } from '../src/db/operator/app-secret.ts';
 import { openDatabase, type Database } from '../src/db/connections/database.ts';
 import { requireDirectAt } from '../src/db/connections/poolers.ts';
 import { holdSessionLock } from '../src/db/connections/session-lock.ts';
@@ -31,7 +31,8 @@ try {
   requireInHeaders(announcement, { told: config.deprecations.version, dryRun });
   const db = openDatabase({ url: config.databaseUrl, poolMax: 1, onError: () => undefined });
   try {
-    await requireAppSecret(db, appSecretsOf(config));
+    const secrets = appSecretsOf(config);
+    await (dryRun ? checkAppSecret(db, secrets) : requireAppSecret(db, secrets));
     if (dryRun) await showPlan(db, announcement);
     else await sendMails(db, announcement, config);
   } finally {

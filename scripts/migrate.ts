@@ -17,6 +17,7 @@ try {
   const applied = await migrate(databaseUrl, {
     distribute: process.argv.includes('--distribute'),
     onDistributed: (table) => console.log(`distributed ${table}`),
+    onIndex: (name) => console.log(`${name} builds an index; writes go on meanwhile`),
     onBlocked: (name) =>
       console.log(`${name} waits until older transactions end that use its tables (a backup?)`),
   });

@@ -3,7 +3,7 @@
 import '../src/runtime/node-version.ts';
 import { appSecretsOf, loadConfig } from '../src/runtime/config.ts';
 import { openDatabase } from '../src/db/connections/database.ts';
-import { requireAppSecret } from '../src/db/operator/app-secret.ts';
+import { checkAppSecret, requireAppSecret } from '../src/db/operator/app-secret.ts';
 import { describeTeam as findTeam } from '../src/features/team-lifecycle/overview-service.ts';
 import { isUsageError, readArguments, type Wanted } from './operator/arguments.ts';
 import { confirm } from './operator/confirm.ts';
@@ -31,7 +31,7 @@ async function run(wanted: Wanted): Promise<void> {
   const db = openDatabase({ url: config.databaseUrl, poolMax: 1, onError: () => undefined });
   try {
     const secrets = appSecretsOf(config);
-    await requireAppSecret(db, secrets);
+    await checkAppSecret(db, secrets);
     const { publicUrl, apiKeyRateLimitPerMinute: keyPerMinute } = config;
     await runAt({ db, secrets, publicUrl, keyPerMinute }, wanted);
   } finally {
@@ -63,5 +63,6 @@ async function runAt(place: Workplace, wanted: Wanted): Promise<void> {
       return;
     }
   }
+  await requireAppSecret(place.db, place.secrets);
   finish(await perform(place, wanted, { commits: true }));
 }

@@ -118,7 +118,6 @@ function appOf(options: {
       clock: systemClock,
       secrets: appSecretsOf(config),
       webhookAllowPrivateTargets: config.webhookAllowPrivateTargets,
-      keyPerMinute: config.apiKeyRateLimitPerMinute,
     },
     limits: {
       keyPerMinute: config.apiKeyRateLimitPerMinute,

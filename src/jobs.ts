@@ -4,7 +4,6 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { parseCronItems, type CronItem, type TaskList } from 'graphile-worker';
 import type { Logger } from 'pino';
 import { systemClock } from './core/clock.ts';
-import { openDatabase } from './db/connections/database.ts';
 import type { Caller, Db } from './db/client.ts';
 import { ALERT_CRON, alertMailTasks, alertTasks } from './features/alerts/tasks.ts';
 import { CRM_CRON, crmTasks } from './features/crm/sync/tasks.ts';
@@ -20,6 +19,7 @@ import {
   webhookTasks,
 } from './features/webhook-endpoints/tasks.ts';
 import { appSecretsOf, type Config } from './runtime/config.ts';
+import { openDatabaseOf } from './runtime/database.ts';
 import { keepRunning } from './runtime/job-runner.ts';
 import { STOP, type JobThreadMessage } from './runtime/job-thread.ts';
 import { createThreadLogger } from './runtime/log.ts';
@@ -58,11 +58,8 @@ async function runJobs(config: Config): Promise<void> {
   const say = (message: JobThreadMessage): void => parentPort?.postMessage(message);
   const logger = createThreadLogger(config.logLevel, (line) => say({ kind: 'log', line }));
   logWarnings(logger);
-  const db = openDatabase({
-    url: config.databaseUrl,
-    poolMax: Math.min(config.databasePoolMax, POOL_MAX),
-    onError: (error) => logger.warn({ err: error }, 'an idle database connection broke'),
-  });
+  const databasePoolMax = Math.min(config.databasePoolMax, POOL_MAX);
+  const db = openDatabaseOf({ ...config, databasePoolMax }, logger);
   const options = { config, db: db.forCaller(JOBS), logger };
   const shared = {
     db,

@@ -119,6 +119,14 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     ...DEFAULTS,
+    name: 'key revoke',
+    procedure: 'apiKeys.revoke',
+    does: 'Ends a key at once, for instance one that has leaked.',
+    example: '--key-id key_01jc4f3x',
+    warning: 'All programs with this key are refused from then on. It cannot be revived.',
+  },
+  {
+    ...DEFAULTS,
     name: 'sandbox create',
     procedure: 'teams.createSandbox',
     does: 'Gives a team a sandbox.',

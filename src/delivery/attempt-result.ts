@@ -1,5 +1,6 @@
 /** The result of an attempt. A network error is a result too, not an exception. */
 import { errors } from 'undici';
+import type { DeliveryError } from '../core/delivery-errors.ts';
 import type { HttpAnswer } from './request.ts';
 import { parseRetryAfter } from './schedule.ts';
 
@@ -12,8 +13,8 @@ export interface AttemptResult {
   /** The first 1000 characters of the answer's body. */
   readonly responseExcerpt: string | null;
   readonly responseMs: number;
-  /** Why there was no complete answer, for instance `timeout`; null if there was one. */
-  readonly error: string | null;
+  /** Why there was no complete answer; null if there was one. */
+  readonly error: DeliveryError | null;
   /** From the `Retry-After` header of a 429 or 503; else null. */
   readonly retryAfterS: number | null;
 }
@@ -32,7 +33,7 @@ export const EXCERPT_MAX_BYTES = EXCERPT_MAX_CHARACTERS * 4 + 3;
 
 /** Returns the result of an attempt that began at `startedAt` (performance.now()) and ends now. */
 export function toResult(
-  outcome: { readonly answer: HttpAnswer } | { readonly error: string },
+  outcome: { readonly answer: HttpAnswer } | { readonly error: DeliveryError },
   startedAt: number,
 ): AttemptResult {
   const responseMs = Math.round(performance.now() - startedAt);
@@ -57,7 +58,7 @@ function excerptOf(chunks: readonly Buffer[]): string {
   return characters.join('').replaceAll('\0', '\uFFFD');
 }
 
-const ERROR_NAMES: Readonly<Record<string, string>> = {
+const ERROR_NAMES: Readonly<Record<string, DeliveryError>> = {
   ECONNREFUSED: 'connection_refused',
   ECONNRESET: 'connection_closed',
   EPIPE: 'connection_closed',
@@ -74,7 +75,7 @@ const ERROR_NAMES: Readonly<Record<string, string>> = {
 const TLS_CODE = /CERT|TLS|SSL|SELF_SIGNED|UNABLE_TO_VERIFY|ALTNAME/i;
 
 /** Returns the name of a failed request's error, for `AttemptResult.error`. */
-export function nameError(error: unknown): string {
+export function nameError(error: unknown): DeliveryError {
   // If the parser has no name for its error, `code` is a number.
   if (error instanceof errors.HTTPParserError) return 'invalid_response';
   const hasCode = error instanceof Error && 'code' in error && typeof error.code === 'string';

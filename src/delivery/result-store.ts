@@ -1,3 +1,4 @@
+import type { DeliveryError } from '../core/delivery-errors.ts';
 import { teamKey } from '../core/team-key.ts';
 import { statement, type Db, type Tx } from '../db/client.ts';
 import { columnsOf } from './columns.ts';
@@ -32,7 +33,7 @@ export interface RecordedAttempt {
   readonly responseCode: number | null;
   readonly responseExcerpt: string | null;
   readonly responseMs: number;
-  readonly error: string | null;
+  readonly error: DeliveryError | null;
 }
 
 const RECORD_COLUMNS = [

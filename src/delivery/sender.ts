@@ -7,6 +7,7 @@
  * connection. If the first request arrived after all, the receiver recognizes the second one by its
  * `Svc-Event-Id`. A request on a new connection is not repeated.
  */
+import type { DeliveryError } from '../core/delivery-errors.ts';
 import { EXCERPT_MAX_BYTES, nameError, toResult, type AttemptResult } from './attempt-result.ts';
 import {
   closeConnections,
@@ -84,7 +85,7 @@ async function exchange(
   connections: Connections,
   { url, headers, body }: Delivery,
   deadline: Deadline,
-): Promise<{ readonly answer: HttpAnswer } | { readonly error: string }> {
+): Promise<{ readonly answer: HttpAnswer } | { readonly error: DeliveryError }> {
   const target = await resolveTarget(url, options);
   if (!target.ok) return { error: target.error };
   const [address] = target.addresses;

@@ -14,6 +14,7 @@
 import { lookup as systemLookup, Resolver } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
+import type { DeliveryError } from '../core/delivery-errors.ts';
 import type { HostAddress, Lookup } from '../core/dns-lookup.ts';
 
 /** How strict the check is. */
@@ -41,7 +42,7 @@ export interface Refusal {
    */
   readonly detail: string;
   /** What an attempt to the URL fails with. */
-  readonly error: 'target_not_public' | 'name_not_resolved';
+  readonly error: DeliveryError & ('target_not_public' | 'name_not_resolved');
 }
 
 const URL_MAX_CHARACTERS = 2048;

@@ -28,8 +28,10 @@ import { createThrottle } from './throttle.ts';
 
 export interface AppOptions
   extends
-    Omit<RestOptions, 'ipOf' | 'callerLimits' | 'bodies' | 'compress'>,
+    Omit<RestOptions, 'services' | 'ipOf' | 'callerLimits' | 'bodies' | 'compress'>,
     Pick<TrpcOptions, 'tokenKey' | 'developmentTeamId' | 'observeCall'> {
+  /** `limits` says how many requests a key may make. */
+  readonly services: Omit<RestOptions['services'], 'keyPerMinute'>;
   readonly trustProxy: Config['trustProxy'];
   /** The origins that may show the admin page in a frame. */
   readonly adminHostOrigins?: readonly string[];
@@ -72,6 +74,7 @@ export function createApp(options: AppOptions): Express {
   const callerLimits = { authenticated: limit.release, recognized: limit.recognize, refused };
   const shared = {
     ...options,
+    services: { ...options.services, keyPerMinute: options.limits.keyPerMinute },
     ipOf,
     callerLimits,
     bodies: createBodies(options.observeRefusal),

@@ -248,6 +248,16 @@ function isCidr(value: string): boolean {
   );
 }
 
+/** A pair of what OpenTelemetry's exporter reads. It drops others without a word. */
+const TRACE_HEADER = /^\s*[\w-]+\s*=\s*(?:[^\s%;]|%[\da-f]{2})(?:[^%;]|%[\da-f]{2})*$/i;
+
+const traceHeaders = z
+  .string()
+  .refine(
+    (value) => value.split(',').every((pair) => pair.trim() === '' || TRACE_HEADER.test(pair)),
+    'must be pairs such as name=value, separated by commas and percent-encoded',
+  );
+
 /** The settings that hold a secret. Each may be given as a file instead: DATABASE_URL_FILE. */
 const secretSettings = {
   DATABASE_URL: databaseUrl,
@@ -255,6 +265,7 @@ const secretSettings = {
   APP_SECRET_PREVIOUS: secret.optional(),
   APP_AUTH_SECRET: secret.optional(),
   SMTP_URL: url(['smtp:', 'smtps:'], 'must be an smtp:// or smtps:// URL').optional(),
+  OTEL_EXPORTER_OTLP_HEADERS: traceHeaders.optional(),
 };
 
 const SECRETS = Object.keys(secretSettings) as readonly (keyof typeof secretSettings)[];

@@ -30,7 +30,11 @@ import {
   type Span,
   type Tracer,
 } from '@opentelemetry/api';
-import { parseTraceParent, setGlobalErrorHandler } from '@opentelemetry/core';
+import {
+  parseKeyPairsIntoRecord,
+  parseTraceParent,
+  setGlobalErrorHandler,
+} from '@opentelemetry/core';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import { defaultResource, resourceFromAttributes } from '@opentelemetry/resources';
 import { AlwaysOnSampler, BatchSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
@@ -50,13 +54,17 @@ const WARN_EVERY_MS = 60_000;
 
 /** Starts an exporter. Does not connect yet. */
 export function createTracing(
-  { endpoint, serviceName, sampling }: TracingSettings & { readonly serviceName: string },
+  { endpoint, headers, serviceName, sampling }: TracingSettings & { readonly serviceName: string },
   logger: Logger,
   stopLimitMs = STOP_LIMIT_MS,
 ): Tracing {
   const warn = createWarning(logger);
   setGlobalErrorHandler(warn);
-  const exporter = new OTLPTraceExporter({ url: `${endpoint.replace(/\/+$/, '')}/v1/traces` });
+  const exporter = new OTLPTraceExporter({
+    url: `${endpoint.replace(/\/+$/, '')}/v1/traces`,
+    // The exporter reads the variable itself, but no file.
+    ...(headers !== null && { headers: parseKeyPairsIntoRecord(headers) }),
+  });
   const provider = new TracerProvider({
     resource: defaultResource().merge(resourceFromAttributes({ 'service.name': serviceName })),
     // We decide before we make a span.

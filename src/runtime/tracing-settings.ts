@@ -14,6 +14,8 @@ export const SAMPLERS = [
 export interface TracingSettings {
   /** The base URL of a receiver of OTLP over HTTP. */
   readonly endpoint: string;
+  /** What the receiver wants besides, such as a token, as `OTEL_EXPORTER_OTLP_HEADERS`. */
+  readonly headers: string | null;
   /** null: by the kind of process. */
   readonly serviceName: string | null;
   readonly sampling: Sampling;
@@ -29,6 +31,7 @@ export interface Sampling {
 /** null: there is no address, so nothing is traced. */
 export function tracingOf(env: {
   readonly OTEL_EXPORTER_OTLP_ENDPOINT?: string | undefined;
+  readonly OTEL_EXPORTER_OTLP_HEADERS?: string | undefined;
   readonly OTEL_SERVICE_NAME?: string | undefined;
   readonly OTEL_TRACES_SAMPLER: (typeof SAMPLERS)[number];
   readonly OTEL_TRACES_SAMPLER_ARG: number;
@@ -40,7 +43,8 @@ export function tracingOf(env: {
     ratio: ratioOf(sampler, env.OTEL_TRACES_SAMPLER_ARG),
     followsCallers: sampler.startsWith('parentbased_'),
   };
-  return { endpoint, serviceName: env.OTEL_SERVICE_NAME ?? null, sampling };
+  const headers = env.OTEL_EXPORTER_OTLP_HEADERS ?? null;
+  return { endpoint, headers, serviceName: env.OTEL_SERVICE_NAME ?? null, sampling };
 }
 
 function ratioOf(sampler: (typeof SAMPLERS)[number], argument: number): number {

@@ -1,5 +1,6 @@
 /** Why something waits, from what the database knows. Pure functions. */
 import { JOB_ACTORS } from '../core/actor.ts';
+import { ERROR_MEANINGS, isDeliveryError } from '../core/delivery-errors.ts';
 import { isSandbox, SANDBOX_ACTOR } from '../core/sandbox.ts';
 import { spanOf } from '../core/terminal.ts';
 import { KEPT_DAYS_MAX } from '../features/requests/rules.ts';
@@ -204,14 +205,14 @@ export function deliveryReasons(scene: Scene, delivery: DeliveryRow): Reason[] {
       {
         code: 'gave_up',
         text:
-          `Given up after ${delivery.attempt} attempts; the last: ${outcomeOf(delivery)}. ` +
+          `Given up after ${delivery.attempt} attempts; the last: ${lastOf(delivery)}. ` +
           'The customer can send it again.',
       },
     ];
   if (endpoint.status !== 'active') return [pausedReason(scene, endpoint)];
   const dueAt = Date.parse(delivery.next_try_at ?? '');
   if (dueAt > scene.now.getTime()) {
-    const after = delivery.attempt === 0 ? '' : ` The last: ${outcomeOf(delivery)}.`;
+    const after = delivery.attempt === 0 ? '' : ` The last: ${lastOf(delivery)}.`;
     return [
       ...(scene.workers.size === 0 ? [NO_WORKER] : []),
       {
@@ -273,6 +274,15 @@ export function outcomeOf({
 }: Pick<DeliveryRow, 'response_code' | 'response_ms' | 'error'>): string {
   const what = error ?? (code === null ? 'no answer' : String(code));
   return ms === null ? what : `${what} in ${spanOf(ms)}`;
+}
+
+/** The last outcome, and what it means. */
+function lastOf(delivery: DeliveryRow): string {
+  const { error } = delivery;
+  const outcome = outcomeOf(delivery);
+  return error !== null && isDeliveryError(error)
+    ? `${outcome} (${ERROR_MEANINGS[error].en})`
+    : outcome;
 }
 
 /** Why an endpoint gets nothing. */

@@ -192,6 +192,12 @@ describe('openapi.v1.json', () => {
     expect(JSON.stringify(IdempotencyKey)).not.toContain('"example');
   });
 
+  it('lets no such tool send an If-Match that no object has', () => {
+    const { IfMatch } = document.components['parameters'] ?? {};
+    expect(IfMatch).toMatchObject({ schema: { type: 'string', default: '*' } });
+    expect(JSON.stringify(IfMatch)).not.toContain('"example');
+  });
+
   it('describes every component, property and list for generators', () => {
     const faults = schemasOf(document).flatMap(([place, schema]) => {
       const { type, format, items, enum: values } = schema;

@@ -25,7 +25,7 @@ const NEVER_PERSONAL: Readonly<Record<string, string[]>> = {
     until close_date duration_ms duration_s
     response_ms`),
   'how something stands': words(`
-    action blocked error error_code errors code path failure_streak has_credentials has_more kind
+    action blocked error error_code errors code path failure_streak has_credentials kind
     last_error method ok outcome own released response_code sent source state status syncing type
     attempt attempts`),
   'a setting of the team or of a key': words(`
@@ -143,6 +143,11 @@ const NOT_PERSONAL_HERE: readonly {
     operation: /^(v1|admin)\.\w+\.\w*[Rr]esend\w*$/,
     path: /^(data\[\]\.)?(total|sent|state|status|has_more|reached_at)$/,
     reason: 'the progress of a resend',
+  },
+  {
+    operation: /^admin\.(webhooks|deliveries)\./,
+    path: /(^|\.)has_more(\[\])?$/,
+    reason: 'of deliveries; that of what a member has is personal',
   },
   {
     operation: /^event /,

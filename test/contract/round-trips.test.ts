@@ -76,7 +76,6 @@ beforeAll(async () => {
         clock: systemClock,
         secrets: { current: TEST_APP_SECRET, previous: null },
         webhookAllowPrivateTargets: true,
-        keyPerMinute: 1_000_000,
       },
       limits: { keyPerMinute: 1_000_000, personPerMinute: 1_000_000, ipPerMinute: 1_000_000 },
       document: '{}',

@@ -375,8 +375,11 @@ test('while the failed deliveries are counted, no endpoint is locked', async () 
   const release = await holdLock(api, lockWhole('webhook_delivery'));
   const starting = start();
   await untilWaiting(api, 1);
-  const free = await rows(`select id from webhook_endpoint for update skip locked`);
-  expect(free).toHaveLength(4);
+  // Of one team: on Citus rows of several shards cannot be locked by one statement.
+  const free = await rows(
+    `select id from webhook_endpoint where team_id = 'team_a' for update skip locked`,
+  );
+  expect(free).toHaveLength(3);
   await release();
   expect(await starting).toMatchObject({ total: 3 });
 });

@@ -1,6 +1,7 @@
 // What the developer pages say, compared with the declarations that they are made from.
 import { readdir, readFile } from 'node:fs/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { ERROR_MEANINGS } from '../../src/core/delivery-errors.ts';
 import { EVENT_TYPES, EVENTS } from '../../src/core/events.ts';
 import { PROBLEMS } from '../../src/core/problem.ts';
 import { SCOPES } from '../../src/core/scopes.ts';
@@ -122,6 +123,18 @@ describe('the guides', () => {
   it('list every scope', () => {
     const text = plain(htmlOf('/docs/authentication'));
     for (const scope of SCOPES) expect(text).toContain(scope);
+  });
+
+  it('say in both languages what each error of a delivery means', () => {
+    const rowsOf = (path: string): string[] =>
+      htmlOf(path)
+        .split('<tr>')
+        .map((row) => plain(row).replaceAll(/\s+/g, ' ').trim());
+    const [english, german] = [rowsOf('/docs/webhooks'), rowsOf('/docs/de/webhooks')];
+    for (const [error, { de, en }] of Object.entries(ERROR_MEANINGS)) {
+      expect(english).toContainEqual(expect.stringContaining(`${error}${en}`));
+      expect(german).toContainEqual(expect.stringContaining(`${error}${de}`));
+    }
   });
 
   it('show what changed for customers, the API first, and nothing of other readers', async () => {

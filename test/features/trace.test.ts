@@ -21,7 +21,7 @@ import {
 } from '../support/api.ts';
 import { appAsMember, appAsPlatform } from '../support/app.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { hang, startReceiver, status, type Receiver } from '../support/receiver.ts';
+import { hang, raw, startReceiver, status, type Receiver } from '../support/receiver.ts';
 import { openSandbox } from '../support/sandbox.ts';
 import { makeFullTeam, makeSeed, makeTeam, memberId } from '../support/seed.ts';
 import { codesOf, runTrace, traceOf } from '../support/trace.ts';
@@ -296,12 +296,15 @@ describe('a delivery waits', () => {
   });
 
   test('no more: it was given up, or its endpoint is gone', LIMIT, async () => {
-    receiver.on('/never', status(410));
+    receiver.on('/never', raw('hello\r\n\r\n'));
     const endpointId = await createEndpoint('/never');
     const worker = await startWorker({ WEBHOOK_RETRY_DELAYS_S: '0' });
     const requestId = await assign();
     const result = await traced(requestId, hasReason('gave_up'));
     expect(result.deliveries[0]).toMatchObject({ attempts_made: 2 });
+    expect(result.deliveries[0]?.why[0]?.text).toMatch(
+      /^Given up after 2 attempts; the last: invalid_response in .+ \(what came back is not/,
+    );
     expect(result.deliveries[0]?.attempts.map(({ attempt }) => attempt)).toEqual([1, 2]);
     // The job that removes the rows of its deliveries waits for another worker.
     await worker.kill('SIGKILL');

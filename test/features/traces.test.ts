@@ -1,12 +1,12 @@
 // Traces, from the call that raises an event to the receiver of its delivery: real processes, a
 // real receiver of OTLP. Processes send their last spans when they end, so each part of the file
 // makes its calls first, ends the processes, and then looks at what has come.
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import pino from 'pino';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { createTracing } from '../../src/runtime/open-telemetry.ts';
 import type { Sampling } from '../../src/runtime/tracing-settings.ts';
 import {
@@ -355,6 +355,24 @@ describe.concurrent('a process', () => {
     expect(rows).toEqual([]);
   });
 
+  test('with a token in a file sends it to the receiver of traces', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'traces-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const file = join(folder, 'headers');
+    await writeFile(file, 'authorization=Bearer%20of-the-collector,x-tenant=a\n');
+    const traces = await startTraceReceiver();
+    const api = await startApiProcess(database.url, {
+      ...ALLOWED,
+      OTEL_EXPORTER_OTLP_ENDPOINT: traces.url,
+      OTEL_EXPORTER_OTLP_HEADERS_FILE: file,
+    });
+    expect((await createCall(api.url)(key, 'GET', '/me')).status).toBe(200);
+    expect(await api.kill('SIGTERM')).toEqual({ code: 0, signal: null });
+    const [sent] = traces.headers();
+    expect(sent).toMatchObject({ authorization: 'Bearer of-the-collector', 'x-tenant': 'a' });
+    expect(api.output()).not.toContain('of-the-collector');
+  });
+
   test('with an address that nobody has serves and stops as ever', async () => {
     const endpoint = `http://127.0.0.1:${await findFreePort()}`;
     const env = { ...ALLOWED, OTEL_EXPORTER_OTLP_ENDPOINT: endpoint };
@@ -377,7 +395,7 @@ describe('the decision', () => {
     calls = 1,
   ): Promise<number> {
     const traces = await startTraceReceiver();
-    const settings = { endpoint: traces.url, serviceName: 'test', sampling };
+    const settings = { endpoint: traces.url, headers: null, serviceName: 'test', sampling };
     const tracing = createTracing(settings, pino({ level: 'silent' }));
     for (let count = 0; count < calls; count += 1) {
       const trace = tracing.request(header, performance.now());
@@ -414,7 +432,7 @@ test('a receiver of traces that hangs does not hold up the stop, and the log tel
   const silent = await startReceiver();
   silent.on('/v1/traces', hang);
   const sampling = { ratio: 1, followsCallers: true };
-  const settings = { endpoint: silent.url, serviceName: 'test', sampling };
+  const settings = { endpoint: silent.url, headers: null, serviceName: 'test', sampling };
   const logged: string[] = [];
   const logger = pino({}, { write: (line) => logged.push(line) });
   const tracing = createTracing(settings, logger, 3_000);

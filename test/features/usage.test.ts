@@ -151,7 +151,8 @@ describe('the counter', () => {
     const sizes: number[] = [];
     // The server ends what writes more than one row.
     const query: Db['query'] = async (what, values) => {
-      if (what.name !== 'usage.add') return api.db.query(what, values);
+      // On Citus it is asked of a shard, and named so.
+      if (!what.name.startsWith('usage.add')) return api.db.query(what, values);
       const size = (values[0] as unknown[]).length;
       sizes.push(size);
       const late = Object.assign(new Error('canceling statement'), { code: '57014' });

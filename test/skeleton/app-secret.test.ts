@@ -12,10 +12,11 @@ import { findAppSecretFault, rotateCanary } from '../../src/db/operator/app-secr
 import { expectedMigrations } from '../../src/db/operator/migrations.ts';
 import { startReadiness } from '../../src/runtime/readiness.ts';
 import { loadTestSeed, runEntry, runScript, TEST_APP_SECRET as RIGHT } from '../support/api.ts';
+import { changesOf } from '../support/changed-rows.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { findFreePort } from '../support/ports.ts';
 import { startPostgresProxy } from '../support/postgres-proxy.ts';
-import { makeSeed, makeTeam } from '../support/seed.ts';
+import { makeFullTeam, makeSeed, makeTeam } from '../support/seed.ts';
 import { until } from '../support/until.ts';
 
 const WRONG = 'hunter2 hunter2 hunter2 hunter2 hunter2';
@@ -112,6 +113,38 @@ describe('the first processes on a database', () => {
     expect(await faultWith(NEW, RIGHT)).toBeNull();
     expect(await faultWith(NEW)).toMatch(/^APP_SECRET is not/);
     expect(await faultWith(RIGHT)).toBeNull();
+  });
+});
+
+describe('a dry run on a database that no process has used', () => {
+  const dates = ['--version', 'v1', '--deprecation', '2027-01-01', '--sunset', '2028-01-01'];
+  const owner = ['--owner-user-id', 'usr_new', '--owner-email', 'new@x.test'];
+  const runs: readonly (readonly [string, readonly string[]])[] = [
+    ['operator', ['team', 'create', 'team_new', '--name', 'New', ...owner, '--dry-run']],
+    ['announce', [...dates, '--dry-run']],
+  ];
+
+  test.each(runs)('of %s writes nothing, and refuses a wrong secret', async (script, args) => {
+    const run = (secret: string) =>
+      runScript(database.url, [script, ...args], { APP_SECRET: secret });
+    const changes = await changesOf(db.pool, async () => {
+      const dry = run(RIGHT);
+      expect(await dry.exited).toMatchObject({ code: 0 });
+    });
+    expect(changes).toEqual({});
+    await loadTestSeed(database, makeSeed([makeFullTeam('a')]));
+    const refused = run(WRONG);
+    expect(await refused.exited).toMatchObject({ code: 1 });
+    expect(refused.output()).toMatch(/^APP_SECRET is not/m);
+  });
+
+  test('of a command that then is not confirmed writes nothing either', async () => {
+    await loadTestSeed(database, makeSeed([makeTeam('a')]));
+    const changes = await changesOf(db.pool, async () => {
+      const asked = runScript(database.url, ['operator', 'team', 'end', 'team_a'], {});
+      expect(await asked.exited).toMatchObject({ code: 64 });
+    });
+    expect(changes).toEqual({});
   });
 });
 

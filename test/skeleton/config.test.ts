@@ -125,6 +125,7 @@ describe('the environment', () => {
       ADMIN_HOST_ORIGINS: 'https://app.example.com,hunter2',
       ADMIN_REFRESH_URL: 'javascript:hunter2',
       OTEL_EXPORTER_OTLP_ENDPOINT: 'hunter2',
+      OTEL_EXPORTER_OTLP_HEADERS: 'hunter2',
       OTEL_EXPORTER_OTLP_PROTOCOL: 'hunter2',
       OTEL_TRACES_SAMPLER: 'hunter2',
       OTEL_TRACES_SAMPLER_ARG: '0.hunter2',
@@ -170,12 +171,30 @@ describe('the environment', () => {
       ...env,
     };
     const sampling = { ratio, followsCallers };
-    expect(parseConfig(set).tracing).toEqual({ endpoint, serviceName: 'own', sampling });
+    const others = { endpoint, headers: null, serviceName: 'own' };
+    expect(parseConfig(set).tracing).toEqual({ ...others, sampling });
   });
 
   it.each(['1.1', '-0.1', '1e-2', '2', '.', '0,1'])('refuses %j as a ratio of traces', (value) => {
     expect(faultsOf({ OTEL_TRACES_SAMPLER_ARG: value })).toHaveLength(1);
   });
+
+  it.each(['authorization=Basic aGk6aG8=', 'a=Bearer%20x, x-team = b%2Cc ,'])(
+    'takes %j as headers of traces',
+    (headers) => {
+      const env = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c', OTEL_EXPORTER_OTLP_HEADERS: headers };
+      expect(parseConfig({ ...valid, ...env }).tracing).toMatchObject({ headers });
+    },
+  );
+
+  it.each(['hunter2', 'a=', '=hunter2', 'a=b;hunter2', 'a=hunter2%', 'a b=hunter2', 'a=b,hunter2'])(
+    'refuses %j as headers of traces',
+    (headers) => {
+      expect(faultsOf({ OTEL_EXPORTER_OTLP_HEADERS: headers })).toEqual([
+        expect.stringMatching(/^OTEL_EXPORTER_OTLP_HEADERS must be pairs such as name=value/),
+      ]);
+    },
+  );
 
   it('names what is missing', () => {
     expect(() => parseConfig({})).toThrow(/DATABASE_URL is required[^]*APP_SECRET is required/);
@@ -402,6 +421,8 @@ describe('secrets in files', () => {
       APP_SECRET_PREVIOUS_FILE: write(`${other}`),
       APP_AUTH_SECRET_FILE: write(`${third} \n\n`),
       SMTP_URL_FILE: write('smtps://user:password@mail'),
+      OTEL_EXPORTER_OTLP_HEADERS_FILE: write('authorization=Bearer%20token\n'),
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318',
       APP_SECRET: '',
     });
     expect(config).toMatchObject({
@@ -410,6 +431,7 @@ describe('secrets in files', () => {
       appSecretPrevious: other,
       appAuthSecret: `${third} \n`,
       smtpUrl: 'smtps://user:password@mail',
+      tracing: { headers: 'authorization=Bearer%20token' },
     });
   });
 

@@ -608,6 +608,31 @@ describe('a worker process', () => {
     await worker.kill('SIGKILL');
   });
 
+  test('logs a slow statement of a job by its name', async () => {
+    const own = await createTestDatabase();
+    onTestFinished(() => own.drop());
+    await loadTestSeed(own, SEED);
+    const worker = await startWorkerProcess(own.url, { SMTP_URL: await startMailServer({}) });
+    const holder = new PgClient({ connectionString: own.url });
+    await holder.connect();
+    onTestFinished(() => holder.end());
+    await holder.query('begin');
+    await holder.query('lock table member');
+    await enqueue(own.url);
+    const waiting = `select
+      from pg_stat_activity
+      where datname = current_database()
+        and wait_event_type = 'Lock'
+        and query_start < clock_timestamp() - interval '0.6 s'`;
+    await until(async () => (await query(waiting, [], own.url)).length > 0);
+    await holder.query('rollback');
+    // On a busy machine others are slow, too.
+    const reported = /"statement":"members\.findInvitation".*"a slow statement"/;
+    await until(() => reported.test(worker.output()));
+    expect(worker.output()).toMatch(reported);
+    await worker.kill('SIGTERM');
+  });
+
   test('gives back a job that hangs when it is told to stop, and exits 0 within 15 s', async () => {
     const own = await createTestDatabase();
     onTestFinished(() => own.drop());

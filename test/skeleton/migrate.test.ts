@@ -172,6 +172,63 @@ describe('migrate', () => {
   });
 });
 
+describe('a migration that builds an index concurrently', () => {
+  const name = '20260102000000_find_a';
+  const sql = '-- Of all.\nCREATE UNIQUE INDEX CONCURRENTLY "a_id_key" ON a (id);\n';
+  beforeEach(() => migrate(database.url, { folder }));
+
+  const isValid = async (): Promise<unknown> => {
+    const found = `SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass('a_id_key')`;
+    return (await database.client.query(found)).rows[0]?.indisvalid;
+  };
+
+  it('lets everybody write meanwhile', async () => {
+    await addMigration(name, sql);
+    await database.client.query('BEGIN; INSERT INTO a VALUES (1)');
+    const begun = Promise.withResolvers<string>();
+    const migrating = migrate(database.url, { folder, onIndex: begun.resolve });
+    expect(await begun.promise).toBe(name);
+    const other = new Client({ connectionString: database.url });
+    await other.connect();
+    const waits = `SELECT FROM pg_stat_activity
+      WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%a_id_key%'`;
+    while ((await other.query(waits)).rowCount === 0);
+    await other.query('INSERT INTO a VALUES (2)');
+    await other.end();
+    await database.client.query('COMMIT');
+    expect(await migrating).toEqual([name]);
+    expect(await isValid()).toBe(true);
+    expect(await migrate(database.url, { folder })).toEqual([]);
+  });
+
+  it('makes a new one of what an interrupted run has left', async () => {
+    await addMigration(name, sql);
+    await database.client.query('INSERT INTO a VALUES (1), (1)');
+    await expect(migrate(database.url, { folder })).rejects.toThrow(
+      /20260102000000_find_a failed and can be run again: could not create unique index/,
+    );
+    expect(await isValid()).toBe(false);
+    await database.client.query('TRUNCATE a');
+    expect(await migrate(database.url, { folder })).toEqual([name]);
+    expect(await isValid()).toBe(true);
+  });
+
+  it('takes the one of a run that died before it recorded it', async () => {
+    await database.client.query(sql);
+    await addMigration(name, sql);
+    expect(await migrate(database.url, { folder })).toEqual([name]);
+    expect(await migrate(database.url, { folder })).toEqual([]);
+  });
+
+  it('is one that Prisma can apply, too', async () => {
+    await addMigration(name, sql);
+    const created = { name: '20260101000000_create_a', sql: first };
+    await applyWithPrisma(database.url, [created, { name, sql }]);
+    expect(await isValid()).toBe(true);
+    expect(await migrate(database.url, { folder })).toEqual([]);
+  });
+});
+
 describe('a function', () => {
   const say = (text: string): Promise<void> =>
     writeFunction(

@@ -92,7 +92,7 @@ async function startDelivery() {
       await steps.claim();
       if (!inHand) return;
       const { row, asked: by } = inHand;
-      const result = { ...NO_ANSWER, responseMs: 1, error: 'timeout' };
+      const result = { ...NO_ANSWER, responseMs: 1, error: 'timeout' } as const;
       const options = { clock, retryDelaysS: RETRY_DELAYS_S };
       await recordAttempts(db, WORKER, [recordOf(options, row, result, 1)], { skipsLocked: false });
       inHand = null;

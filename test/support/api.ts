@@ -389,7 +389,6 @@ function appOptions(
       clock: options.clock ?? systemClock,
       secrets: { current: TEST_APP_SECRET, previous: null },
       webhookAllowPrivateTargets: options.allowPrivateTargets ?? false,
-      keyPerMinute: options.keyLimitPerMinute ?? NO_LIMIT,
       ...options.services,
     },
     limits: {

@@ -24,6 +24,8 @@ export interface TraceReceiver {
   spans(): ExportedSpan[];
   /** Every byte that came so far, as text. */
   text(): string;
+  /** The headers of each request so far. */
+  headers(): readonly Readonly<Record<string, unknown>>[];
 }
 
 export async function startTraceReceiver(): Promise<TraceReceiver> {
@@ -38,6 +40,7 @@ export async function startTraceReceiver(): Promise<TraceReceiver> {
     url: receiver.url,
     spans: () => bodies().flatMap(readRequest),
     text: () => Buffer.concat(bodies()).toString('latin1'),
+    headers: () => receiver.requestsTo('/v1/traces').map(({ headers }) => headers),
   };
 }
 

@@ -8,7 +8,6 @@ import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { readArguments } from '../../scripts/operator/arguments.ts';
 import { COMMANDS } from '../../scripts/operator/commands.ts';
 import { openerOf, readFragment, unseal } from '../../src/admin-ui/lib/sealing.ts';
-import { requireAppSecret } from '../../src/db/operator/app-secret.ts';
 import { platform } from '../../src/routers/routers.ts';
 import {
   runScript,
@@ -24,7 +23,19 @@ import { changesOf } from '../support/changed-rows.ts';
 import { makeFullTeam, makeMember, makeSeed, makeTeam, memberId, userId } from '../support/seed.ts';
 import { until } from '../support/until.ts';
 
-const FULL = ['look', 'closed', 'asked', 'passed', 'gone', 'left', 'boxed', 'twice', 'killed'];
+const RUNBOOK = new URL('../../scripts/deploy/README.md', import.meta.url);
+const FULL = [
+  'leaky',
+  'look',
+  'closed',
+  'asked',
+  'passed',
+  'gone',
+  'left',
+  'boxed',
+  'twice',
+  'killed',
+];
 
 /** A team without keys, as it is right after its creation. */
 const keyless = (name: string) => ({ ...makeTeam(name), api_keys: [] });
@@ -46,8 +57,6 @@ beforeAll(async () => {
       { ...keyless('plain'), plan: 'starter' },
     ]),
   });
-  // Any first process of a new database writes this, whatever it does.
-  await requireAppSecret(api.db, { current: TEST_APP_SECRET, previous: null });
 });
 
 const start = (...args: string[]): RunningProcess =>
@@ -359,6 +368,58 @@ describe('key create-first', () => {
   });
 });
 
+describe('key revoke', () => {
+  const revoke = (name: string, keyId: string, ...more: string[]) =>
+    run('key', 'revoke', team(name), '--key-id', keyId, ...more);
+
+  /** By SQL as the runbook has it, which begins with a key that somebody was sent. */
+  async function findByRunbook(key: string): Promise<{ team_id: string; id: string }> {
+    const [, prefix = ''] = /^svck_live_([0-9a-f]+)_/.exec(key) ?? [];
+    const [, section = ''] = (await readFile(RUNBOOK, 'utf8')).split('## A key has leaked');
+    const [, sql = ''] = /psql "\$DATABASE_URL" -c "([^"]+)"/.exec(section) ?? [];
+    const { rows } = await api.db.pool.query<{ team_id: string; id: string }>(
+      sql.replace('PREFIX', prefix),
+    );
+    expect(rows).toHaveLength(1);
+    return rows[0] ?? { team_id: '', id: '' };
+  }
+
+  test('ends a leaked key at once, and no other key of the team', async () => {
+    const [leaked, other] = ['full', 'by_admin'].map((name) => api.key(team('leaky'), name));
+    const found = await findByRunbook(String(leaked));
+    expect(found.team_id).toBe(team('leaky'));
+    expect((await api.call(String(leaked), 'GET', '/me')).status).toBe(200);
+    const alone = await revoke('leaky', found.id);
+    expect(alone).toMatchObject({
+      code: 64,
+      output: expect.stringContaining('All programs with this key are refused'),
+    });
+    expect(await statusOfMe(String(leaked))).toBe(200);
+    const yes = ['--yes', team('leaky')];
+    const both = await Promise.all([
+      runJson('key', 'revoke', team('leaky'), '--key-id', found.id, ...yes),
+      runJson('key', 'revoke', team('leaky'), '--key-id', found.id, ...yes),
+    ]);
+    expect(both.filter(({ changed }) => changed)).toHaveLength(1);
+    expect(both.find(({ changed }) => changed)?.result).toMatchObject({ key_id: found.id });
+    expect(await statusOfMe(String(leaked))).toBe(401);
+    expect(await statusOfMe(String(other))).toBe(200);
+    expect((await revoke('leaky', found.id, ...yes)).output).toContain(NOTHING);
+    expect(await doneBy('leaky')).toEqual(['api_key.revoked']);
+  });
+
+  test('works for a team that has ended, and knows no key of another team', async () => {
+    const found = await findByRunbook(api.key(team('out')));
+    const foreign = await revoke('look', found.id, '--yes', team('look'));
+    expect(foreign).toMatchObject({
+      code: 1,
+      output: expect.stringContaining('not_found: Not found. --key-id:'),
+    });
+    expect(await revoke('out', found.id, '--yes', team('out'))).toMatchObject({ code: 0 });
+    expect(await doneBy('out')).toEqual(['api_key.revoked']);
+  });
+});
+
 test('sandbox create and remove', async () => {
   expect(await runJson('sandbox', 'create', team('boxed'))).toMatchObject({ changed: true });
   expect(await runJson('sandbox', 'create', team('boxed'))).toMatchObject({ changed: false });
@@ -372,6 +433,9 @@ test('sandbox create and remove', async () => {
   expect(rows).toEqual([{ erasing: true }]);
 });
 
+/** Stands for the id of a key, which is made when the team is. */
+const KEY_ID = 'the id of a key';
+
 /** The options of each command, for a team where it would change something. */
 const USES: Readonly<Record<string, readonly [name: string, ...options: string[]]>> = {
   'team create': ['fresh', '--name', 'x', '--owner-user-id', 'u', '--owner-email', 'u@x.test'],
@@ -384,11 +448,13 @@ const USES: Readonly<Record<string, readonly [name: string, ...options: string[]
   'team erase': ['out'],
   'person delete': ['twice', '--user-id', userId('twice', 'member')],
   'key create-first': ['empty', '--name', 'x', '--scopes', 'users:read,users:write'],
+  'key revoke': ['twice', '--key-id', KEY_ID],
   'sandbox create': ['twice'],
   'sandbox remove': ['kept'],
 };
 
 describe('each command', () => {
+  let keyId = '';
   beforeAll(async () => {
     const app = await appAsPlatform(api);
     for (const name of ['empty', 'kept'])
@@ -398,11 +464,16 @@ describe('each command', () => {
         owner: { user_id: `usr_${name}`, email: `${name}@x.test` },
       });
     await app.platform.teams.createSandbox.mutate({ team_id: team('kept') });
+    const { rows } = await api.db.pool.query<{ id: string }>(
+      `select id from api_key where team_id = 'team_twice' and name = 'full'`,
+    );
+    keyId = String(rows[0]?.id);
   });
 
   const argumentsOf = (command: string, teamId?: string): string[] => {
     const [name = '', ...options] = USES[command] ?? [];
-    return [...command.split(' '), teamId ?? team(name), ...options];
+    const given = options.map((option) => (option === KEY_ID ? keyId : option));
+    return [...command.split(' '), teamId ?? team(name), ...given];
   };
 
   test('with --dry-run changes nothing, and says what it would record', async () => {
@@ -427,7 +498,8 @@ describe('each command', () => {
   });
 
   test('is refused for a team that does not exist, and for a sandbox', async () => {
-    for (const name of ['team suspend', 'team erase', 'person delete', 'key create-first']) {
+    const names = ['team suspend', 'team erase', 'person delete', 'key create-first', 'key revoke'];
+    for (const name of names) {
       const unknown = await run(...argumentsOf(name, 'team_none'), '--yes', 'team_none');
       expect(unknown.output, name).toContain('team_none: there is no such team.');
       expect(unknown.output, name).toContain('not_found: Not found.');
@@ -543,10 +615,8 @@ test('every procedure for the host application is a report, or has a command', (
 });
 
 describe('the runbook', () => {
-  const runbook = new URL('../../scripts/deploy/README.md', import.meta.url);
-
   test('has an example of each command, which is understood', async () => {
-    const lines = (await readFile(runbook, 'utf8')).match(/^run \w+ [\w-]+ team_.*$/gm) ?? [];
+    const lines = (await readFile(RUNBOOK, 'utf8')).match(/^run \w+ [\w-]+ team_.*$/gm) ?? [];
     const wanted = lines.map((line) => {
       const args = [...line.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, bare]) => quoted ?? bare);
       return readArguments(args.slice(1).map(String));
@@ -556,7 +626,7 @@ describe('the runbook', () => {
   });
 
   test('names the claims that a token of a service must have', async () => {
-    const [, rest = ''] = (await readFile(runbook, 'utf8')).split('### Tokens for `/trpc`');
+    const [, rest = ''] = (await readFile(RUNBOOK, 'utf8')).split('### Tokens for `/trpc`');
     const [section = ''] = rest.split(/^## /m);
     const rows = [...section.matchAll(/^\| `(\w+)` +\| (?:`([\w-]+)`)?/gm)];
     const now = Math.floor(Date.now() / 1000);

@@ -1,6 +1,12 @@
 /** The texts of the page in English. `de.ts` has the type of this object. */
+import type { DeliveryError } from '../../core/delivery-errors.ts';
 import type { EventType } from '../../core/events.ts';
 import type { ProblemCode } from '../../core/problem.ts';
+
+/** What an attempt came to: an answer by its status, or none. */
+type Answer = '3xx' | '4xx' | '401' | '404' | '410' | '429' | '5xx';
+/** `other`: an error of another version. */
+type Failure = Answer | DeliveryError | 'other';
 
 const count = (n: number, one: string, many: string): string => (n === 1 ? one : many);
 
@@ -558,9 +564,12 @@ export const en = {
       target_not_public: 'The name leads to no public address.',
       name_not_resolved: 'No name server told what the name resolves to.',
       host_unreachable: 'Your server could not be reached.',
+      invalid_response: 'The answer of your server could not be read.',
+      response_headers_too_large: 'The headers of the answer of your server are too large.',
+      internal: 'We could not make the attempt. The fault is ours.',
       simulated: 'This failure is played in the sandbox. Your server was not asked.',
-      other: 'The answer of your server could not be read.',
-    } as Readonly<Record<string, string>>,
+      other: 'Your server was not reached, or its answer could not be read.',
+    } satisfies Record<Failure | 'ok' | 'pending', string>,
     todo: {
       '3xx': 'Enter the final address in the settings of the endpoint.',
       '4xx': 'Look at the answer below and at the log of your server.',
@@ -577,9 +586,12 @@ export const en = {
       target_not_public: 'Check the name in your DNS.',
       name_not_resolved: 'Nothing, if it passes. Otherwise check the name servers of the domain.',
       host_unreachable: 'Check that the server runs and is connected to the internet.',
+      invalid_response: 'Look at the log of your server or of the proxy before it.',
+      response_headers_too_large: 'Send fewer or shorter headers. 16 KB are read.',
+      internal: 'Nothing. The next attempts follow by themselves.',
       simulated: 'Nothing. The next attempts succeed when the play has ended.',
       other: 'Look at the log of your server or of the proxy before it.',
-    } as Readonly<Record<string, string>>,
+    } satisfies Record<Failure, string>,
   },
   resend: {
     title: 'Send failed deliveries again',

@@ -17,7 +17,8 @@ export function useExplanation(): (outcome: Outcome) => { what: string; todo: st
   const { explain, todo } = useTexts().deliveries;
   return (outcome) => {
     const kind = kindOf(outcome);
-    return { what: explain[kind] ?? explain['other'] ?? kind, todo: todo[kind] ?? null };
+    const what = kind in explain ? explain[kind as keyof typeof explain] : explain.other;
+    return { what, todo: kind in todo ? todo[kind as keyof typeof todo] : null };
   };
 }
 

@@ -53,7 +53,7 @@ function Holdings({
         <ul className="bullets">
           <li>{rights.length > 0 ? t.members.leaverRight : t.members.leaverNoRight}</li>
           <li>
-            {open === undefined
+            {open === undefined || has_more === undefined
               ? t.common.withheld
               : t.members.leaverOpen(open, atLeast(open, has_more, t, format))}
           </li>

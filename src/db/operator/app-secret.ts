@@ -38,6 +38,18 @@ export async function findAppSecretFault(db: Db, secrets: AppSecrets): Promise<s
   return found ? faultOfCanary(found.sealed, secrets) : faultOf(secrets);
 }
 
+/**
+ * Throws an error for the operator if a process with these secrets must not run. Writes nothing,
+ * for a dry run: where there is no canary yet, the values that are stored decide.
+ */
+export async function checkAppSecret(db: Db, secrets: AppSecrets): Promise<void> {
+  const [found] = await db.query(READ, []);
+  const mayRun = found
+    ? opens(secrets, found.sealed, CONTEXT)
+    : (await findFirstSecret(db, secrets)) !== undefined;
+  if (!mayRun) throw new Error(faultOf(secrets));
+}
+
 /** Like {@link findAppSecretFault}, for the canary that `READ` has found. Writes nothing. */
 export function faultOfCanary(sealed: Buffer, secrets: AppSecrets): string | null {
   return opens(secrets, sealed, CONTEXT) ? null : faultOf(secrets);
@@ -74,18 +86,23 @@ export async function rotateCanary(db: Db, secrets: AppSecrets): Promise<void> {
  * canary, which may be another process's, or undefined if neither secret opens any value.
  */
 async function writeFirst(db: Db, secrets: AppSecrets): Promise<{ sealed: Buffer } | undefined> {
+  const secret = await findFirstSecret(db, secrets);
+  if (secret === undefined) return undefined;
+  await db.query(WRITE_FIRST, [encrypt(TEXT, secret, CONTEXT)]);
+  return (await db.query(READ, []))[0];
+}
+
+/** Returns the secret that opens values that are stored, or undefined if neither opens one. */
+async function findFirstSecret(db: Db, secrets: AppSecrets): Promise<string | undefined> {
   const stored = await readSomeEncrypted(db);
   const { current, previous } = secrets;
-  const secret = [current, ...(previous === null ? [] : [previous])].find(
+  return [current, ...(previous === null ? [] : [previous])].find(
     (candidate) =>
       stored.length === 0 ||
       stored.some(({ sealed, context }) =>
         opens({ current: candidate, previous: null }, sealed, context),
       ),
   );
-  if (secret === undefined) return undefined;
-  await db.query(WRITE_FIRST, [encrypt(TEXT, secret, CONTEXT)]);
-  return (await db.query(READ, []))[0];
 }
 
 function opens(secrets: AppSecrets, sealed: Buffer, context: string): boolean {

@@ -11,6 +11,7 @@ import { Pool, type ClientBase } from 'pg';
 import { checkDistribution, distribute } from '../citus/distribution.ts';
 import { requireDirect } from '../connections/poolers.ts';
 import { poolToPrimary, PrimaryClient } from '../wire/primary-client.ts';
+import { buildIndex, concurrentIndexOf } from './concurrent-index.ts';
 import { readFolded, readFunctions, readMigrations, type MigrationFile } from './migrations.ts';
 
 export interface MigrateOptions {
@@ -18,6 +19,8 @@ export interface MigrateOptions {
   folder?: string;
   /** Called once for a migration that cannot lock its tables and tries again. */
   onBlocked?: (name: string) => void;
+  /** Called for a migration that builds an index beside the writers, which may take minutes. */
+  onIndex?: (name: string) => void;
   /** Whether to distribute the tables, where the database is Citus and they are not yet. */
   distribute?: boolean;
   /** Called for each table that was distributed. */
@@ -53,9 +56,9 @@ CREATE TABLE IF NOT EXISTS _prisma_migrations (
  * Migrates the database to this version. Resolves with the names of the applied migrations and
  * functions. Any number of processes may call it at once: one works, the others wait. Each
  * migration and its row in the ledger are one transaction, and so are all functions, so a crash
- * leaves both or neither. Rejects if an applied migration was changed, if Prisma has recorded a
- * failed one, and on a connection that is not direct: the lock belongs to a session, and a pooler
- * does not keep one.
+ * leaves both or neither. `concurrent-index.ts` has the exception. Rejects if an applied migration
+ * was changed, if Prisma has recorded a failed one, and on a connection that is not direct: the
+ * lock belongs to a session, and a pooler does not keep one.
  */
 export async function migrate(
   databaseUrl: string,
@@ -129,7 +132,7 @@ async function applyFiles(client: ClientBase, options: MigrateOptions): Promise<
     const checksum = recorded.get(migration.name);
     if (checksum === undefined) {
       const isThere = isFolded && folded.has(migration.name);
-      await applyTogether(client, [isThere ? { ...migration, sql: '' } : migration], options);
+      await apply(client, isThere ? { ...migration, sql: '' } : migration, options);
       if (!isThere) applied.push(migration.name);
     } else if (checksum !== migration.checksum) {
       throw new Error(
@@ -158,6 +161,21 @@ function hasFolded(folded: Map<string, string[]>, recorded: Map<string, string>)
       `folded into others. Run "npm run migrate" of the last commit that has ${names.at(-1)}, ` +
       'then this one. (In development you can remove the database instead.)',
   );
+}
+
+async function apply(
+  client: ClientBase,
+  migration: MigrationFile,
+  options: MigrateOptions,
+): Promise<void> {
+  const index = concurrentIndexOf(splitStatements(migration.sql));
+  if (index === null) return applyTogether(client, [migration], options);
+  options.onIndex?.(migration.name);
+  const startedAt = new Date();
+  await buildIndex(client, index).catch((error: unknown) => {
+    throw failure(`migration ${migration.name} failed and can be run again`, error);
+  });
+  return recordFile(client, migration, startedAt);
 }
 
 /** Applies the files in one transaction. */
@@ -191,24 +209,31 @@ async function tryToApply(
   } catch (error) {
     await client.query('ROLLBACK');
     if (isLockTaken(error)) return current;
-    const reason = error instanceof Error ? error.message : String(error);
     const kind = current.startsWith('functions/') ? 'file' : 'migration';
-    throw new Error(`The ${kind} ${current} failed and was rolled back: ${reason}`, {
-      cause: error,
-    });
+    throw failure(`${kind} ${current} failed and was rolled back`, error);
   }
 }
 
-async function applyFile(
-  client: ClientBase,
-  { name, checksum, sql }: MigrationFile,
-): Promise<void> {
+function failure(what: string, error: unknown): Error {
+  const reason = error instanceof Error ? error.message : String(error);
+  return new Error(`The ${what}: ${reason}`, { cause: error });
+}
+
+async function applyFile(client: ClientBase, file: MigrationFile): Promise<void> {
   const startedAt = new Date();
   await client.query(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`);
   // Citus hands a statement on with the whole text that it came in.
-  for (const statement of splitStatements(sql)) await client.query(statement);
+  for (const statement of splitStatements(file.sql)) await client.query(statement);
   // A file may set a search path for itself. It must not apply to the ledger.
   await client.query('RESET ALL');
+  await recordFile(client, file, startedAt);
+}
+
+async function recordFile(
+  client: ClientBase,
+  { name, checksum }: MigrationFile,
+  startedAt: Date,
+): Promise<void> {
   await client.query(
     `INSERT INTO _prisma_migrations
        (id, checksum, finished_at, migration_name, started_at, applied_steps_count)

@@ -1,11 +1,11 @@
 import { toInstant } from '../../core/shapes.ts';
 import { platformChangeContextOf } from '../../trpc/context.ts';
 import { platformProcedure } from '../../trpc/procedures.ts';
-import { createFirstInput, firstKey } from './platform-schema.ts';
+import { createFirstInput, firstKey, platformRevokeInput, revokedKey } from './platform-schema.ts';
 import * as service from './platform-service.ts';
-import { toFirstKey } from './view.ts';
+import { toFirstKey, toRevokedKey } from './view.ts';
 
-/** For the time before anybody of a team can sign in. */
+/** For the time before anybody of a team can sign in, and for a key that has leaked. */
 export const platformApiKeys = {
   createFirst: platformProcedure({ input: createFirstInput, output: firstKey }).mutation(
     async ({ ctx, input }) => {
@@ -21,6 +21,16 @@ export const platformApiKeys = {
         expiresAt: typeof expires_at === 'string' ? toInstant(expires_at) : null,
       });
       return toFirstKey(issued);
+    },
+  ),
+
+  revoke: platformProcedure({ input: platformRevokeInput, output: revokedKey }).mutation(
+    async ({ ctx, input: { team_id: teamId, key_id: keyId } }) => {
+      const by = {
+        context: platformChangeContextOf(ctx, teamId),
+        now: ctx.services.clock.override(),
+      };
+      return toRevokedKey(await service.revokeKeyOf(ctx.db, by, keyId));
     },
   ),
 };

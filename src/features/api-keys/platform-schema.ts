@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { teamInput } from '../../core/platform-shapes.ts';
 import { secretField } from '../../core/private-fields.ts';
-import { dateTime } from '../../core/shapes.ts';
+import { dateTime, id } from '../../core/shapes.ts';
 import { TEMPLATE_IDS } from './rules.ts';
-import { createInput } from './schema.ts';
+import { apiKey, createInput } from './schema.ts';
 
 const { name, scopes, allowed_ips, expires_at } = createInput.shape;
 
@@ -20,6 +20,16 @@ export const createFirstInput = z
   .refine((input) => (input.template === undefined) !== (input.scopes === undefined), {
     error: 'Say by template or by scopes what the key may do.',
   });
+
+export const platformRevokeInput = z.strictObject({
+  ...teamInput,
+  key_id: id.meta({ description: 'Id of a key, not the key itself.' }),
+});
+
+/** A key that nobody can use any more. */
+export const revokedKey = apiKey
+  .pick({ name: true, prefix: true, state: true, revoked_at: true })
+  .extend({ key_id: z.string() });
 
 /** A first key. Only this response shows `key`: the service stores a hash. */
 export const firstKey = z.object({

@@ -4,8 +4,8 @@ import { lockTeam } from '../../db/team-lock.ts';
 import { readChangeContext, type PlatformChangeContext } from '../../db/team-privacy.ts';
 import { findTeamForKey } from './platform-store.ts';
 import * as rules from './rules.ts';
-import { addKey, type IssuedKey, type NewKey } from './service.ts';
-import { countLiveAndNames, type DatabaseTime } from './store.ts';
+import { addKey, revokeKeyIn, type IssuedKey, type NewKey } from './service.ts';
+import { countLiveAndNames, type DatabaseTime, type KeyRow } from './store.ts';
 
 export { scopesOfTemplate } from './rules.ts';
 
@@ -30,5 +30,20 @@ export async function createFirstKey(
     const creatorId = rules.requireFirst({ ...team, liveKeys });
     rules.requireNewKey(wanted, { teamId, plan: team.plan, at });
     return addKey(tx, { context: current, now, creatorId }, wanted);
+  });
+}
+
+/**
+ * Ends a key of the team at once, whatever the team's status is. A revoked key stays as it is.
+ * Opens a transaction. Throws `not_found` (field `team_id` or `key_id`).
+ */
+export function revokeKeyOf(
+  db: Db,
+  { context, now }: { readonly context: PlatformChangeContext; readonly now: DatabaseTime },
+  keyId: string,
+): Promise<KeyRow> {
+  return db.transaction(async (tx) => {
+    const current = await readChangeContext(tx, context);
+    return revokeKeyIn(tx, { context: current, now }, keyId);
   });
 }

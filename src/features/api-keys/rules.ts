@@ -33,6 +33,12 @@
  *    can make tokens for the owner anyway; here the audit log tells that it was a service. It is
  *    for a team without a live key: with one, it is a `conflict`, because then the team has
  *    somebody who decides about its keys. So a repeated call makes no second key.
+ *  * A service of the host application, and so the service's operator, can revoke a key
+ *    (`platform.apiKeys.revoke`): who is told at night that a key has leaked must not wait until an
+ *    admin of the team wakes up. It works for a team in any status and does what an admin does, so
+ *    it can be repeated, too. They cannot list or rotate keys, or make one beside a live one: what
+ *    the team's programs may do is for the team. Rejected: to suspend the team instead, which stops
+ *    its other keys, too.
  *  * The creator's email depends on `member_detail_enabled` as in the API, although only admins see
  *    the page: the switch decides who sees people's details, through any API.
  *  * The last use of a key is the minute of its rate counter. A crash or a failover of Postgres

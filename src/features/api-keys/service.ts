@@ -115,15 +115,21 @@ export async function revokeKey(
   by: Omit<KeyChangeContext, 'plan'>,
   keyId: string,
 ): Promise<KeyRow> {
-  const { context, now } = by;
+  return db.transaction((tx) => revokeKeyIn(tx, by, keyId));
+}
+
+/** Like {@link revokeKey}, in the caller's transaction. */
+export async function revokeKeyIn(
+  tx: Tx,
+  { context, now }: Omit<KeyChangeContext, 'plan'>,
+  keyId: string,
+): Promise<KeyRow> {
   const { teamId } = context;
-  return db.transaction(async (tx) => {
-    const before = await findKeyForUpdate(tx, teamId, keyId, now);
-    if (before.state === 'revoked') return before;
-    store.endKey(tx, teamId, keyId, { graceS: 0, now });
-    record(tx, context, { audit: { action: 'api_key.revoked', targetId: keyId } });
-    return getKey(tx, teamId, keyId, now);
-  });
+  const before = await findKeyForUpdate(tx, teamId, keyId, now);
+  if (before.state === 'revoked') return before;
+  store.endKey(tx, teamId, keyId, { graceS: 0, now });
+  record(tx, context, { audit: { action: 'api_key.revoked', targetId: keyId } });
+  return getKey(tx, teamId, keyId, now);
 }
 
 /** Keeps that somebody has stored the key. Opens a transaction. Throws `not_found`. */

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { Language, Localized } from '../../core/language.ts';
 import type { Mode } from '../../core/sandbox.ts';
 import { SCOPE_DESCRIPTIONS, scopesOf, type Scope } from '../../core/scopes.ts';
-import type { firstKey } from './platform-schema.ts';
+import type { firstKey, revokedKey } from './platform-schema.ts';
 import type { apiKey, createdApiKey, templates } from './schema.ts';
 import type { KeyRow } from './store.ts';
 
@@ -43,6 +43,12 @@ export function toFirstKey({
     expires_at,
     key,
   };
+}
+
+/** A key that was revoked, for the service that has revoked it. */
+export function toRevokedKey(row: KeyRow): z.input<typeof revokedKey> {
+  const { id, name, prefix, state, revoked_at } = row;
+  return { key_id: id, name, prefix, state, revoked_at };
 }
 
 /** The templates with their names in that language, and the scopes of keys of this mode. */

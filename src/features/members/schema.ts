@@ -51,7 +51,7 @@ export const leaver = z.object({
   open_assignments: personal(
     z.int().meta({ description: 'How many a removal revokes, 1000 at most.' }),
   ),
-  has_more: z.boolean().meta({ description: 'Whether there are more.' }),
+  has_more: personal(z.boolean().meta({ description: 'Whether there are more.' })),
 });
 
 const memberId = {

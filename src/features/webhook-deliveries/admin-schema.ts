@@ -1,8 +1,9 @@
 import { z } from 'zod';
+import { DELIVERY_ERRORS } from '../../core/delivery-errors.ts';
 import { withholdEventData } from '../../core/events.ts';
 import { pageOf, pageQuery } from '../../core/page.ts';
 import { personalParts } from '../../core/private-fields.ts';
-import { dateTime, dateTimeInput, id, nameInput } from '../../core/shapes.ts';
+import { dateTime, dateTimeInput, id, knownText, nameInput } from '../../core/shapes.ts';
 import { DELIVERY_STATUSES } from '../../core/delivery-status.ts';
 import { COUNTED_MAX, RECENT, RESEND_STATUSES } from './rules.ts';
 import { webhookDelivery, webhookResend } from './schema.ts';
@@ -49,7 +50,7 @@ export const adminDeliveryDetail = adminDelivery.extend({
         ended_at: dateTime,
         response_code: z.int().nullable(),
         response_ms: z.int().nullable(),
-        error: z.string().nullable(),
+        error: knownText(DELIVERY_ERRORS).nullable(),
       }),
     )
     .meta({ description: 'The last ten failed attempts and the last attempt, newest first.' }),

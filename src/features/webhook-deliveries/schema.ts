@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { DELIVERY_ERRORS } from '../../core/delivery-errors.ts';
 import { DELIVERY_STATUSES } from '../../core/delivery-status.ts';
 import { EVENT_TYPES } from '../../core/events.ts';
 import { pageQuery } from '../../core/page.ts';
@@ -36,10 +37,9 @@ export const webhookDelivery = z
       .min(0)
       .nullable()
       .meta({ description: 'How long the last attempt took, in milliseconds.' }),
-    error: z.string().nullable().meta({
-      description:
-        'Why the last attempt got no answer, for instance `target_not_public`; null if it got one.',
-    }),
+    error: knownText(DELIVERY_ERRORS)
+      .nullable()
+      .meta({ description: 'Why the last attempt got no answer; null if it got one.' }),
     event_id: z
       .string()
       .optional()

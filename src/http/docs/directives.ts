@@ -1,5 +1,6 @@
 /** The blocks that a guide can name. Each is made from the declarations or from a file. */
 import { extname } from 'node:path';
+import { ERROR_MEANINGS } from '../../core/delivery-errors.ts';
 import type { Language } from '../../core/language.ts';
 import { SCOPE_DESCRIPTIONS } from '../../core/scopes.ts';
 import {
@@ -102,6 +103,8 @@ export function makeDirectives(
       return { ...written(jsonText), markdown: written(JSON.stringify).markdown };
     },
     scopes: () => site.markdown.block(scopeTable(site)),
+    /** What `error` of a delivery can say. */
+    delivery_errors: () => site.markdown.block(errorTable(site)),
     key: () => keyField(site),
     cards: () => cards(site),
   };
@@ -156,6 +159,14 @@ function scopeTable({ language }: Site): string {
     ([scope, description]) => `| \`${scope}\` | ${description} |`,
   );
   return [`| ${scopeTitle} | ${allows} |`, '| --- | --- |', ...rows].join('\n');
+}
+
+function errorTable({ language }: Site): string {
+  const { deliveryError, means } = WORDS[language];
+  const rows = Object.entries(ERROR_MEANINGS).map(
+    ([error, meaning]) => `| \`${error}\` | ${meaning[language]} |`,
+  );
+  return [`| ${deliveryError} | ${means} |`, '| --- | --- |', ...rows].join('\n');
 }
 
 /** Where the reader types the key that samples show. It is shown only with JavaScript. */

@@ -47,6 +47,8 @@ export interface Words {
   readonly key: { readonly label: string; readonly text: string };
   readonly scope: string;
   readonly allows: string;
+  readonly deliveryError: string;
+  readonly means: string;
   readonly status: string;
   readonly code: string;
   readonly title: string;
@@ -97,6 +99,8 @@ export const WORDS: Readonly<Record<Language, Words>> = {
     },
     scope: 'Scope',
     allows: 'Allows',
+    deliveryError: '`error` of a delivery',
+    means: 'Means',
     status: 'Status',
     code: 'Code',
     title: 'Title',
@@ -145,6 +149,8 @@ export const WORDS: Readonly<Record<Language, Words>> = {
     },
     scope: 'Scope',
     allows: 'Erlaubt',
+    deliveryError: '`error` einer Zustellung',
+    means: 'Bedeutet',
     status: 'Status',
     code: 'Code',
     title: 'Titel',

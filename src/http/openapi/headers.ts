@@ -41,8 +41,8 @@ export const PARAMETERS = {
     description:
       'The `ETag` of the object as you have read it. If somebody has changed it meanwhile, the ' +
       'response is 412 `precondition_failed` and nothing is written. `*` is any.',
-    schema: { type: 'string' },
-    example: '"3q2-7wAAAAAAAAAAAAAAAA"',
+    // As above: an example or a placeholder would refuse every change from an imported collection.
+    schema: { type: 'string', default: '*' },
   },
 } as const satisfies Record<string, oas31.ParameterObject>;
 

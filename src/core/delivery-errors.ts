@@ -1,0 +1,67 @@
+import type { Localized } from './language.ts';
+
+/**
+ * Why an attempt of a delivery failed without an answer that counts, by the word that
+ * `webhook_attempt.error` and `webhook_delivery.error` hold, and what it means. An open set: the
+ * rows of another version may hold other words.
+ */
+const MEANINGS_BY_ERROR = {
+  target_not_public: {
+    de: 'den Namen gibt es nicht, oder er führt zu einer privaten Adresse',
+    en: 'the name does not exist, or leads to a private address',
+  },
+  name_not_resolved: {
+    de: 'kein Nameserver hat gesagt, wohin der Name führt',
+    en: 'no name server told what the name resolves to',
+  },
+  timeout: {
+    de: 'keine vollständige Antwort binnen 10 Sekunden',
+    en: 'no complete response within 10 seconds',
+  },
+  connection_refused: {
+    de: 'dort lauscht nichts',
+    en: 'nothing listens there',
+  },
+  connection_closed: {
+    de: 'die Verbindung wurde vor der vollständigen Antwort geschlossen',
+    en: 'the connection was closed before the response was complete',
+  },
+  host_unreachable: {
+    de: 'kein Weg im Netz führt dorthin',
+    en: 'no route of the network leads there',
+  },
+  connection_failed: {
+    de: 'die Verbindung scheiterte aus einem anderen Grund',
+    en: 'the connection failed for another reason',
+  },
+  tls_error: {
+    de: 'das Zertifikat gilt nicht für den Namen',
+    en: 'the certificate is not valid for the name',
+  },
+  invalid_response: {
+    de: 'was zurückkam, ist kein HTTP',
+    en: 'what came back is not HTTP',
+  },
+  response_headers_too_large: {
+    de: 'die Header der Antwort sind größer als 16 KB',
+    en: 'the headers of the response are larger than 16 KB',
+  },
+  simulated: {
+    de: 'in einer Sandbox gespielt; der Empfänger wurde nicht gefragt',
+    en: 'played in a sandbox; the receiver was not asked',
+  },
+  internal: {
+    de: 'ein Fehler auf unserer Seite',
+    en: 'a fault of ours',
+  },
+} as const satisfies Readonly<Record<string, Localized>>;
+
+export type DeliveryError = keyof typeof MEANINGS_BY_ERROR;
+
+export const ERROR_MEANINGS: Readonly<Record<DeliveryError, Localized>> = MEANINGS_BY_ERROR;
+export const DELIVERY_ERRORS = Object.keys(ERROR_MEANINGS) as readonly DeliveryError[];
+
+/** Whether the word is of this version. */
+export function isDeliveryError(word: string): word is DeliveryError {
+  return Object.hasOwn(ERROR_MEANINGS, word);
+}
