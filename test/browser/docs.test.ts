@@ -81,7 +81,9 @@ describe.skipIf(SKIPPED !== '')(`developer pages in a browser${SKIPPED}`, () => 
     const live = await colorOf();
     await photograph(page, 'try-live');
     await fill(api.key('team_acme:sandbox'));
-    expect(await note()).toBe('Sandbox This changes data of the sandbox. It has ids of its own.');
+    expect(await note()).toBe(
+      'Sandbox This changes data of the sandbox. The ids here are those of its scenario.',
+    );
     expect(await colorOf()).not.toBe(live);
     expect(await send.isEnabled()).toBe(true);
     await photograph(page, 'try-sandbox');
