@@ -49,7 +49,7 @@ describe('a reset', () => {
     expect((await reset).status).toBe(200);
   });
 
-  it('by two processes at once is 409 until the one before is over, and leaves one scenario', async () => {
+  it('by two processes at once is 409 until the one before is over', async () => {
     const other = await openSandbox(api, 'b');
     const processes = await Promise.all([
       startApiProcess(api.databaseUrl),

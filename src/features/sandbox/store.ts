@@ -112,8 +112,8 @@ const WAIT_AS_USUAL = statement('sandbox.waitAsUsual', 'set local lock_timeout t
 const LOCK_TEAM = statement('sandbox.lockTeam', 'select from team where id = $1 for no key update');
 
 /**
- * Locks the team of a sandbox until the transaction ends. Rejects (`isLockTimeout`, or `isCancelled`
- * if many wait) if somebody else holds the lock for some seconds, which only another reset does.
+ * Locks the team of a sandbox until the transaction ends. Rejects if somebody else holds the lock
+ * for some seconds, which only another reset does: `isLockTimeout`, or `isCancelled` if many wait.
  */
 export async function lockForReset(tx: Tx, sandboxId: string): Promise<void> {
   tx.send(WAIT, []);
