@@ -76,7 +76,10 @@ function optionalFields(parameters: readonly Parameter[]): Html | null {
   </details>`;
 }
 
-/** Path parameters begin with their examples, for a test key with ids of the sandbox. Query parameters are optional, so they are empty. */
+/**
+ * Path parameters begin with their examples, for a test key with ids of the sandbox. Query
+ * parameters are optional, so they are empty.
+ */
 function parameterField({ name, place, required, example }: Parameter): Html {
   const id = `try-${place}-${name}`;
   const text = example ?? '';

@@ -1,6 +1,6 @@
 /**
  * The ids of every sandbox in place of those that the examples name. The script of the pages shows
- * them as soon as the reader's key is a test key, so that a sample and a form work as they are. What
+ * them as soon as the reader's key is a test key, so that samples and forms work as they are. What
  * a customer makes, such as a webhook endpoint, has no id that is known beforehand.
  */
 import { html, trusted, type Html } from '../html.ts';
