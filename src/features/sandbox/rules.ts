@@ -10,10 +10,10 @@
  *    privacy stay. It raises no event: nothing has happened to anybody. A second reset waits some
  *    seconds for the first one, and then is a `conflict` with `retry_after`.
  *  * A combination that the catalog forbids is a row of `catalog_rule`, which holds for all teams.
- *    It names two ids that only sandboxes have, so no live team meets it, unless the host application
- *    gives entries of its own just these ids. A migration has written it, and a reset leaves it. A
- *    scenario cannot have rules of its own: the platform knows none of one team. Rejected: to write
- *    it with each reset, which would make a write of one team wait for those of others.
+ *    It names two ids that only sandboxes have, so no live team meets it, unless the host
+ *    application gives entries of its own just these ids. A migration has written it, and a reset
+ *    leaves it. A scenario cannot have rules of its own: the platform knows none of one team.
+ *    Rejected: to write it with each reset, which would let one team's write wait for others.
  *  * Its plan and its status follow those of the live team. It ends and is erased with it.
  *  * It has seats and limits of its own (`LIMITS`), below those of a live team, and at most 20,000
  *    trainings: a stage, not a store.
