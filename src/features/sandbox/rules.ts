@@ -9,6 +9,9 @@
  *    one, in one transaction: keys, webhook endpoints, events, the audit log and the switches of
  *    privacy stay. It raises no event: nothing has happened to anybody. A second reset waits some
  *    seconds for the first one, and then is a `conflict` with `retry_after`.
+ *  * Known limit: only trainings are limited in number. A reset removes all rows in one
+ *    transaction, so with about 100,000 assignments it is cut off (503). Such a sandbox is removed
+ *    and made anew.
  *  * A combination that the catalog forbids is a row of `catalog_rule`, which holds for all teams.
  *    It names two ids that only sandboxes have, so no live team meets it, unless the host
  *    application gives entries of its own just these ids. A migration has written it, and a reset
