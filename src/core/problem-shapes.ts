@@ -116,7 +116,8 @@ export const problem = z
       .meta({
         description:
           'Seconds to wait, as the header `Retry-After`. With `rate_limited`, and with ' +
-          '`conflict` only while a call with the same `Idempotency-Key` is still running.',
+          '`conflict` only while a call with the same `Idempotency-Key`, or another reset of the ' +
+          'sandbox, is still running.',
       }),
     entries: z
       .array(

@@ -94,7 +94,10 @@ interface ProblemFields {
       })
     | RefusedValue
     | { readonly refused: readonly RefusedValue[] };
-  /** `retry_after`, in seconds, only while a call with the same Idempotency-Key is running. */
+  /**
+   * `retry_after`, in seconds, only while a call with the same Idempotency-Key, or another reset of
+   * the sandbox, is running.
+   */
   conflict: Diagnostic & { readonly retry_after?: number };
   kombination_ungueltig: Diagnostic & { readonly dimension: string; readonly id?: string };
   /** Of a batch that does all or nothing: the entries that are wrong. */

@@ -81,9 +81,22 @@ describe.skipIf(SKIPPED !== '')(`developer pages in a browser${SKIPPED}`, () => 
     const live = await colorOf();
     await photograph(page, 'try-live');
     await fill(api.key('team_acme:sandbox'));
-    expect(await note()).toBe('Sandbox This changes data of the sandbox. It has ids of its own.');
+    expect(await note()).toBe(
+      'Sandbox This changes data of the sandbox. The ids here are those of its scenario.',
+    );
     expect(await colorOf()).not.toBe(live);
     expect(await send.isEnabled()).toBe(true);
+    // The ids are those of the key's team, unless the reader has typed others.
+    const body = page.getByLabel('Body');
+    const sample = () => page.locator('.samples').first().innerText();
+    expect(await body.inputValue()).toContain('"mem_sandbox_clara"');
+    expect(await sample()).toContain('mem_sandbox_clara');
+    await fill(api.key('team_acme'));
+    expect(await body.inputValue()).toContain('"mem_01jc4f3x"');
+    expect(await sample()).toContain('mem_01jc4f3x');
+    await body.fill('{"member_id": "mem_01jc4f3x"}');
+    await fill(api.key('team_acme:sandbox'));
+    expect(await body.inputValue()).toBe('{"member_id": "mem_01jc4f3x"}');
     await photograph(page, 'try-sandbox');
     expect(await findFaults(page)).toEqual([]);
 

@@ -2,6 +2,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { oas31 } from 'zod-openapi';
 import { sampleRequest } from '../../src/http/docs/samples/sample-request.ts';
+import { inSandbox } from '../../src/http/docs/samples/sandbox-ids.ts';
 import { createSite } from '../../src/http/docs/site.ts';
 import { openApiDocument } from '../../src/http/openapi/document.ts';
 import { DEMO_SANDBOX_ID, DEMO_TEAM_ID } from '../../src/seed/demo-team.ts';
@@ -88,5 +89,23 @@ describe('the examples of the documentation', () => {
       expected.push(`${name}: ${operation.success.status}`);
     }
     expect(seen).toEqual(expected);
+  });
+
+  it('work in a sandbox, with the ids that the pages show for a test key', async () => {
+    const site = demoSite();
+    const key = api.key(DEMO_SANDBOX_ID, 'demo');
+    const reset = { body: { scenario: 'typical' } };
+    // A customer makes what these are about.
+    const OWN = /\{(?:endpoint|request|delivery|resend)_id\}/;
+    for (const operation of site.reference.operations) {
+      if (OWN.test(operation.path)) continue;
+      expect((await api.call(key, 'POST', '/sandbox/reset', reset)).status).toBe(200);
+      const request = sampleRequest(operation, site);
+      const url = inSandbox(request.url);
+      const body = JSON.parse(inSandbox(JSON.stringify(request.body))) as object | null;
+      const { status } = await send({ ...request, url, body }, { team: DEMO_SANDBOX_ID });
+      const name = `${operation.method} ${url}`;
+      expect(`${name}: ${status}`).toBe(`${name}: ${operation.success.status}`);
+    }
   });
 });

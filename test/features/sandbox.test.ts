@@ -25,6 +25,7 @@ beforeAll(async () => {
       makeTeam('a', { trainings: [makeTraining('a', 'trn_live')] }),
       makeTeam('b'),
       makeTeam('c'),
+      makeTeam('e'),
     ]),
   });
   test = await openSandbox(api, 'a');
@@ -60,6 +61,34 @@ describe('a test key', () => {
       totals: { active_members: 11, scored: 48, sessions },
       skill_gaps: ['closing', 'conversation_control'],
     });
+  });
+
+  it('refuses the assignments that its guide names', async () => {
+    const assign = async (ids: string, name = 'clara', key = test) => {
+      const [situation = '', personality = '', industry = ''] = ids.split(' ');
+      const { status, body } = await api.call(key, 'POST', '/assignments', {
+        body: {
+          member_id: `mem_sandbox_${name}`,
+          title: 'Refused?',
+          situation_id: `sit_sandbox_${situation}`,
+          personality_id: `per_sandbox_${personality}`,
+          industry_id: `ind_sandbox_${industry}`,
+        },
+      });
+      return [status, (body as { code?: string; dimension?: string }).code].join(' ').trim();
+    };
+    expect(await assign('complaint hurried software')).toBe('422 kombination_ungueltig');
+    expect(await assign('complaint hurried software', 'jonas')).toBe('422 kombination_ungueltig');
+    expect(await assign('complaint sceptic software')).toBe('201');
+    expect(await assign('price hurried software')).toBe('201');
+    expect(await assign('price sceptic machines')).toBe('403 vorgabe_gesperrt');
+    expect(await assign('complaint sceptic software', 'jonas')).toBe('403 vorgabe_gesperrt');
+    const empty = await openSandbox(api, 'e', 'empty');
+    expect(await assign('complaint sceptic machines', 'owner', empty)).toBe('201');
+    expect(await assign('complaint hurried software', 'owner', empty)).toBe(
+      '422 kombination_ungueltig',
+    );
+    expect((await api.call(test, 'POST', '/sandbox/reset')).status).toBe(200);
   });
 
   it('is refused everywhere with the word of the other kind', async () => {

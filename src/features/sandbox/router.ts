@@ -53,6 +53,11 @@ export const sandbox = {
     outputName: 'Sandbox',
     bodyName: 'SandboxReset',
     isBodyOptional: true,
+    errors: {
+      conflict:
+        'Another reset of the sandbox, or a call with the same `Idempotency-Key`, is running. ' +
+        'Repeat the call after `Retry-After` seconds.',
+    },
     example: { body: { scenario: 'typical' }, output: EXAMPLE },
   }).mutation(async ({ ctx, input }) =>
     toSandbox(

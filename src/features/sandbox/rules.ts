@@ -7,7 +7,16 @@
  *  * A test key is made by that owner, so it may do what an owner's key may.
  *  * To create a sandbox that exists changes nothing. A reset brings its scenario back, or another
  *    one, in one transaction: keys, webhook endpoints, events, the audit log and the switches of
- *    privacy stay. It raises no event: nothing has happened to anybody.
+ *    privacy stay. It raises no event: nothing has happened to anybody. A second reset waits some
+ *    seconds for the first one, and then is a `conflict` with `retry_after`.
+ *  * Known limit: only trainings are limited in number. A reset removes all rows in one
+ *    transaction, so with about 100,000 assignments it is cut off (503). Such a sandbox is removed
+ *    and made anew.
+ *  * A combination that the catalog forbids is a row of `catalog_rule`, which holds for all teams.
+ *    It names two ids that only sandboxes have, so no live team meets it, unless the host
+ *    application gives entries of its own just these ids. A migration has written it, and a reset
+ *    leaves it. A scenario cannot have rules of its own: the platform knows none of one team.
+ *    Rejected: to write it with each reset, which would let one team's write wait for others.
  *  * Its plan and its status follow those of the live team. It ends and is erased with it.
  *  * It has seats and limits of its own (`LIMITS`), below those of a live team, and at most 20,000
  *    trainings: a stage, not a store.
@@ -102,6 +111,14 @@ export function requireNotErasing({ isErasing }: { readonly isErasing: boolean }
     throw new ProblemError('conflict', {
       detail: 'The sandbox is being removed. Try again in a minute.',
     });
+}
+
+/** The problem of a reset while another one runs. It says when to try again. */
+export function beingReset(): ProblemError {
+  return new ProblemError('conflict', {
+    retry_after: 2,
+    detail: 'The sandbox is being reset. Wait until that is done, then reset it again if need be.',
+  });
 }
 
 /** Throws `conflict` in a sandbox: nobody there can say who removes it. */

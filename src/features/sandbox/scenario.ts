@@ -44,6 +44,7 @@ export type CrmContent = Pick<Content, 'connections' | 'deals' | 'objections'>;
 export function contentOf(scenario: Scenario, at: Date, crm: CrmContent): Content {
   const daysAgo = (days: number): string => new Date(at.getTime() - days * DAY_MS).toISOString();
   const dayIn = (days: number): string => daysAgo(-days).slice(0, 10);
+  // A rule of the catalog forbids the complaint with the hurried one (`rules.ts`).
   const entries = [
     entry('sit_sandbox_price', 'situation', 'Preisgespräch', 'Price negotiation'),
     entry('sit_sandbox_first_call', 'situation', 'Erstgespräch', 'First call'),

@@ -1,8 +1,8 @@
 import { unknownId } from '../../core/problem.ts';
 import { isSandbox, SANDBOX_OWNER, sandboxIdOf } from '../../core/sandbox.ts';
 import type { Db, Tx } from '../../db/client.ts';
+import { isCancelled, isLockTimeout } from '../../db/errors.ts';
 import { record } from '../../db/outbox.ts';
-import { lockTeam } from '../../db/team-lock.ts';
 import { readChangeContext, type PlatformChangeContext } from '../../db/team-privacy.ts';
 import { rebuildAnalytics } from '../analytics/service.ts';
 import { simulatedRows } from '../crm/sandbox-service.ts';
@@ -78,7 +78,7 @@ export async function createSandbox(
 /**
  * Brings a scenario back, that of the last reset if none is given, and ends what is being played.
  * The context's team is the live team or the sandbox. Opens transactions. Throws `not_found` if
- * there is no sandbox.
+ * there is no sandbox, and `conflict` while another reset runs.
  */
 export async function resetSandbox(
   db: Db,
@@ -88,8 +88,7 @@ export async function resetSandbox(
   const sandboxId = idFor(context.teamId);
   const { at } = context;
   const row = await db.transaction(async (tx) => {
-    lockTeam(tx, sandboxId);
-    const before = rules.requireSandbox(await store.findSandbox(tx, sandboxId));
+    const before = await lockForReset(tx, sandboxId);
     const scenario = wanted ?? (before.scenario as Scenario);
     store.removeContent(tx, sandboxId);
     await fill(tx, sandboxId, { scenario, appSecret, at });
@@ -103,6 +102,18 @@ export async function resetSandbox(
   // Apart, because it locks the live team first. If the process dies here, the job ends it.
   await endSuspension(db, { ...context, teamId: sandboxId }, row.suspended_until);
   return getSandbox(db, sandboxId);
+}
+
+/** Reads the sandbox under its team's lock. Throws `not_found`, and `conflict` (another reset). */
+async function lockForReset(tx: Tx, sandboxId: string): Promise<SandboxRow> {
+  const locked = store.lockForReset(tx, sandboxId);
+  const found = store.findSandbox(tx, sandboxId);
+  // Sent behind the lock, so it fails with it.
+  found.catch(() => undefined);
+  await locked.catch((error: unknown) => {
+    throw isLockTimeout(error) || isCancelled(error) ? rules.beingReset() : error;
+  });
+  return rules.requireSandbox(await found);
 }
 
 async function fill(

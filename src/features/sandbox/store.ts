@@ -106,6 +106,22 @@ export async function insertSandbox(tx: Tx, sandbox: NewSandbox): Promise<void> 
   });
 }
 
+// Postgres waits so long twice if others wait, too: for its turn, and for the one before.
+const WAIT = statement('sandbox.waitForReset', `set local lock_timeout = '2s'`);
+const WAIT_AS_USUAL = statement('sandbox.waitAsUsual', 'set local lock_timeout to default');
+const LOCK_TEAM = statement('sandbox.lockTeam', 'select from team where id = $1 for no key update');
+
+/**
+ * Locks the team of a sandbox until the transaction ends. Rejects if somebody else holds the lock
+ * for some seconds, which only another reset does: `isLockTimeout`, or `isCancelled` if many wait.
+ */
+export async function lockForReset(tx: Tx, sandboxId: string): Promise<void> {
+  tx.send(WAIT, []);
+  const locked = tx.query(LOCK_TEAM, [sandboxId]);
+  tx.send(WAIT_AS_USUAL, []);
+  await locked;
+}
+
 /** Keeps that the scenario was brought back. What was being played with webhooks is over. */
 export async function markReset(
   tx: Tx,

@@ -188,8 +188,8 @@ function toRecord(call: IdempotentCall, response: KeptResponse): Omit<NewRecord,
 const RUNNING_RETRY_AFTER_S = 1;
 
 /**
- * The problem of a call whose key is in use at the moment. Unlike every other `conflict`, it says
- * when to try again.
+ * The problem of a call whose key is in use at the moment. Like each `conflict` that says when to
+ * try again, it passes by itself.
  */
 export function stillRunning(): ProblemError {
   return new ProblemError('conflict', {
@@ -245,5 +245,6 @@ function contextOf(call: IdempotentCall, column: 'keptResponse' | 'fingerprint')
 }
 
 function isKept(error: unknown): error is ProblemError {
-  return error instanceof ProblemError && error.status < 500 && !NOT_KEPT.has(error.code);
+  if (!(error instanceof ProblemError) || error.status >= 500) return false;
+  return !NOT_KEPT.has(error.code) && error.fields['retry_after'] === undefined;
 }

@@ -10,6 +10,7 @@ import php from 'highlight.js/lib/languages/php';
 import python from 'highlight.js/lib/languages/python';
 import ruby from 'highlight.js/lib/languages/ruby';
 import { html, trusted, type Html } from './html.ts';
+import { markIds } from './samples/sandbox-ids.ts';
 
 const GRAMMARS = { bash, csharp, go, java, javascript, json, php, python, ruby };
 for (const [name, grammar] of Object.entries(GRAMMARS)) core.registerLanguage(name, grammar);
@@ -32,5 +33,5 @@ export function highlight(code: string, language: string): Html {
       ? core.highlight(code, { language: name, ignoreIllegals: true }).value
       : html`${code}`.html;
   const key = html`<span class="key" data-key>${KEY_PLACEHOLDER}</span>`.html;
-  return trusted(coloured.replaceAll(KEY_PLACEHOLDER, key));
+  return markIds(trusted(coloured.replaceAll(KEY_PLACEHOLDER, key)));
 }

@@ -30,10 +30,10 @@ export function describeRefusal(headers: readonly string[] | undefined): string 
   const [header = '', ...others] = headers ?? [];
   if (others.length > 0) return 'There is more than one header Authorization.';
   if (header === '')
-    return 'The API key is missing. Send it as "Authorization: Bearer svck_live_…".';
+    return 'The API key is missing. Send it as "Authorization: Bearer svck_live_…" or svck_test_….';
   return parseApiKey(bearerTokenOf(header) ?? '')
     ? 'The API key is not valid, or not from this address.'
-    : 'The API key is malformed. Send it as "Authorization: Bearer svck_live_…".';
+    : 'The API key is malformed. Send it as "Authorization: Bearer svck_live_…" or svck_test_….';
 }
 
 /** The token of a header `Authorization: Bearer …`, or null. */

@@ -142,6 +142,18 @@ function showKey(root) {
   const key = keyInUse();
   for (const place of root.querySelectorAll('[data-key]'))
     place.textContent = key || 'YOUR_API_KEY';
+  showIds(root, key.startsWith('svck_test_'));
+}
+
+/** The ids of the examples are those of a sandbox for a test key. What was typed stays. */
+function showIds(root, isTest) {
+  for (const place of root.querySelectorAll('[data-test]')) {
+    const property = 'value' in place ? 'value' : 'textContent';
+    const { dataset } = place;
+    dataset.live ??= place[property];
+    if ([dataset.live, dataset.test].includes(place[property]))
+      place[property] = isTest ? dataset.test : dataset.live;
+  }
 }
 
 onKey((key) => {

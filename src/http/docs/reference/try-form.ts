@@ -5,6 +5,7 @@ import { html, type Html } from '../html.ts';
 import type { Site } from '../page.ts';
 import { jsonText } from '../samples/literals.ts';
 import { sampleRequest } from '../samples/sample-request.ts';
+import { testValue } from '../samples/sandbox-ids.ts';
 import type { Operation, Parameter } from './operations.ts';
 
 /** The rows of a longer body are scrolled. */
@@ -59,8 +60,8 @@ function modeNotes({ prefix }: Site, { method, isDeprecated, isTestOnly }: Opera
       <a href="${prefix}/docs/sandbox">sandbox</a>, where nothing is real.
     </p>
     <p data-for="test">
-      <strong>Sandbox</strong> This ${warning} of the sandbox${ending}. It has
-      <a href="${prefix}/docs/sandbox#what-is-in-it">ids of its own</a>.
+      <strong>Sandbox</strong> This ${warning} of the sandbox${ending}. The ids here are
+      <a href="${prefix}/docs/sandbox#what-is-in-it">those of its scenario</a>.
     </p>
     <p data-for="live"><strong>Live</strong> ${live}</p>
   </div>`;
@@ -75,7 +76,10 @@ function optionalFields(parameters: readonly Parameter[]): Html | null {
   </details>`;
 }
 
-/** Path parameters begin with their examples. Query parameters are optional, so they are empty. */
+/**
+ * Path parameters begin with their examples, for a test key with ids of the sandbox. Query
+ * parameters are optional, so they are empty.
+ */
 function parameterField({ name, place, required, example }: Parameter): Html {
   const id = `try-${place}-${name}`;
   const text = example ?? '';
@@ -89,6 +93,7 @@ function parameterField({ name, place, required, example }: Parameter): Html {
       spellcheck="false"
       value="${isPath ? text : ''}"
       placeholder="${isPath || text.length > 40 ? '' : text}"
+      ${isPath ? testValue(text) : null}
       ${required ? html`required` : null}
     /> `;
 }
@@ -100,6 +105,7 @@ function bodyField(json: string): Html {
       name="body"
       rows="${Math.min(json.split('\n').length, BODY_MAX_ROWS)}"
       spellcheck="false"
+      ${testValue(json)}
     >
 ${json}</textarea>`;
 }

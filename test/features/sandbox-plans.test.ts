@@ -1,0 +1,191 @@
+// What the statements of sandboxes read where there are very many sandboxes, and very many rows in
+// one: no more than of a small one. It is counted by Postgres, with the plan that a prepared
+// statement keeps and with one that is made with the values, whoever has written the statement.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Db, Tx } from '../../src/db/client.ts';
+import { openDatabase, type Database } from '../../src/db/connections/database.ts';
+import { statement } from '../../src/db/statement.ts';
+import * as mails from '../../src/features/sandbox/mail-store.ts';
+import * as plays from '../../src/features/sandbox/play-store.ts';
+import * as removals from '../../src/features/sandbox/removal-store.ts';
+import { LIMITS } from '../../src/features/sandbox/rules.ts';
+import * as sandboxes from '../../src/features/sandbox/store.ts';
+import { startTestApi, type TestApi } from '../support/api.ts';
+import { openSandbox } from '../support/sandbox.ts';
+import { makeSeed, makeTeam } from '../support/seed.ts';
+
+/** More of them change nothing; they may be set to try that. */
+const ROWS = Number(process.env['ROWS'] ?? 20_000);
+const SANDBOXES = Number(process.env['SANDBOXES'] ?? 5_000);
+const LIVE = 'team_big';
+const SANDBOX = 'team_big:sandbox';
+const NOW = new Date();
+/** The rows that a scenario has of one kind, and some more. */
+const FEW = 20;
+
+let api: TestApi;
+const databases = new Map<string, Database>();
+
+beforeAll(async () => {
+  api = await startTestApi({ seed: makeSeed([makeTeam('big')]) });
+  await openSandbox(api, 'big');
+  const load = (text: string) => api.db.pool.query(text, [ROWS]);
+  await api.db.pool.query(
+    `insert into team (id, name, created_at)
+     select 't' || i || of, 'T', now()
+     from generate_series(1, $1::int) i, unnest('{"",":sandbox"}'::text[]) of`,
+    [SANDBOXES],
+  );
+  // Many are due, and all since the same time, which is that of a run.
+  await api.db.pool.query(
+    `insert into sandbox (team_id, scenario, created_at, reset_at, used_at, check_at)
+     select 't' || i || ':sandbox', 'typical', now(), now(), now(),
+       now() + make_interval(days => case when i % 5 = 0 then -1 else 10 end)
+     from generate_series(1, $1::int) i`,
+    [SANDBOXES],
+  );
+  for (const of of [SANDBOX, LIVE]) {
+    await load(
+      `insert into person (team_id, id) select '${of}', 'usr_' || i
+       from generate_series(1, $1::int) i`,
+    );
+    // Of a sandbox most have left; a live team may have as many at once.
+    const [status, ended] = of === LIVE ? ['active', 'null'] : ['ended', 'now()'];
+    await load(
+      `insert into member (team_id, id, user_id, email, role, status, created_at, ended_at)
+       select '${of}', 'm' || i, 'usr_' || i, 'm' || i || '@x.test', 'member', '${status}',
+         now() - make_interval(days => 200), ${ended}
+       from generate_series(1, $1::int) i`,
+    );
+    for (const kind of ['platform', 'system'])
+      await load(
+        `insert into audit_log
+           (team_id, id, created_at, actor_kind, actor_id, action, request_id)
+         select '${of}', '${kind}' || i, now() + make_interval(secs => i), '${kind}', 'x', 'x', 'x'
+         from generate_series(1, $1::int) i`,
+      );
+  }
+  await load(
+    `insert into assignment (team_id, id, member_id, created_at)
+     select '${SANDBOX}', 'a' || i, 'm' || i, now() from generate_series(1, $1::int) i`,
+  );
+  await load(
+    `insert into training (team_id, id, user_id, status, created_at)
+     select '${SANDBOX}', 't' || i, 'usr_' || i, 'scored', now()
+     from generate_series(1, $1::int) i`,
+  );
+  await load(
+    `insert into evaluation (team_id, training_id, user_id, saved_at, total)
+     select '${SANDBOX}', 't' || i, 'usr_' || i, now(), 70 from generate_series(1, $1::int) i`,
+  );
+  await load(
+    `insert into sandbox_mail (team_id, id, recipient, subject, body, created_at)
+     select '${SANDBOX}', 'mail' || i, 'x', 'x', 'x', now() from generate_series(1, $1::int) i`,
+  );
+  await load(
+    `insert into api_key_usage (team_id, day, key_id)
+     select team_id, current_date - i, id
+     from (select * from api_key where team_id = '${SANDBOX}' limit 1) k,
+       generate_series(1, $1::int) i`,
+  );
+  await api.db.pool.query('vacuum analyze');
+  for (const mode of ['generic', 'custom']) {
+    const name = api.databaseUrl.split('/').at(-1) ?? '';
+    await api.db.pool.query(`alter database ${name} set plan_cache_mode = force_${mode}_plan`);
+    const db = openDatabase({ url: api.databaseUrl, poolMax: 4, onError: () => undefined });
+    await db.query(READ_MODE, []);
+    databases.set(mode, db);
+  }
+}, 600_000);
+
+afterAll(async () => {
+  for (const db of databases.values()) await db.close();
+});
+
+const READ_MODE = statement('test.readMode', `select current_setting('plan_cache_mode') as mode`);
+const COUNT_READ = statement<{ readonly rows: string }>(
+  'test.countRead',
+  `select sum(seq_tup_read + coalesce(idx_tup_fetch, 0)) as rows from pg_stat_xact_user_tables`,
+);
+
+class RolledBack extends Error {}
+
+/** How many rows of tables the work reads, in a transaction that is rolled back. */
+async function rowsReadBy(db: Database, work: (tx: Tx) => unknown): Promise<number> {
+  let read = Number.NaN;
+  // The session counts on until it tells the server, which no transaction does while it runs.
+  const count = async (tx: Tx) => Number((await tx.queryFirst(COUNT_READ, []))?.rows);
+  const rolledBack = db.transaction(async (tx) => {
+    const before = await count(tx);
+    await work(tx);
+    read = (await count(tx)) - before;
+    throw new RolledBack();
+  });
+  await expect(rolledBack).rejects.toThrow(RolledBack);
+  return read;
+}
+
+const nobody = { memberId: undefined, userId: undefined };
+const PAGE = 100;
+const use = { usedAt: NOW.toISOString(), warnedAt: null, checkAt: NOW };
+const seats = LIMITS.seats;
+
+const cases: readonly [what: string, most: number, ask: (tx: Tx) => unknown][] = [
+  ['the first page of those that are due', PAGE, (tx) => due(tx, null)],
+  ['a later page', PAGE, (tx) => due(tx, { team_id: 't5:sandbox', check_at: 'yesterday' })],
+  ['the lock of one that nobody uses', 1, (tx) => removals.lockFreeTeam(tx, SANDBOX)],
+  ['the last use', 4, (tx) => removals.findUse(tx, SANDBOX, NOW)],
+  ['what is kept of the use', 2, (tx) => removals.updateUse(tx, SANDBOX, use)],
+  // The members of the live team, once in 90 days. An index of admins would be kept for all teams.
+  ['whom to warn', ROWS + FEW, (tx) => removals.listAdminIds(tx, LIVE)],
+  [
+    'the recipient of a warning',
+    3,
+    (tx) => removals.findRecipient(tx, { teamId: LIVE, memberId: 'mem_big_owner' }),
+  ],
+  ['a page of mails', 51, (tx) => mails.listMails(tx, SANDBOX, { limit: 51, after: null })],
+  [
+    'a later page of mails',
+    51,
+    (tx) => mails.listMails(tx, SANDBOX, { limit: 51, after: { at: 'tomorrow', id: 'mail7' } }),
+  ],
+  ['the sandbox', 2, (tx) => sandboxes.findSandbox(tx, SANDBOX)],
+  ['whether it is being erased', 1, (tx) => sandboxes.findErasure(tx, SANDBOX)],
+  ['the lock of its live team', 1, (tx) => sandboxes.lockLiveTeam(tx, LIVE)],
+  ['the lock of a reset', 1, (tx) => sandboxes.lockForReset(tx, SANDBOX)],
+  [
+    'what a reset keeps',
+    2,
+    (tx) => sandboxes.markReset(tx, SANDBOX, { scenario: 'typical', at: NOW }),
+  ],
+  ['who has been there longest', seats, (tx) => plays.findPerson(tx, SANDBOX, 'longest', nobody)],
+  ['who came last', seats, (tx) => plays.findPerson(tx, SANDBOX, 'newest', nobody)],
+  ['the oldest invitation', seats, (tx) => plays.findInvitation(tx, SANDBOX, undefined)],
+  ['an invitation', 1, (tx) => plays.findInvitation(tx, SANDBOX, 'mem_sandbox_lena')],
+  ['an assignment', 1, (tx) => plays.findAssignment(tx, SANDBOX, 'a7')],
+  [
+    'the newest training of a status',
+    1,
+    (tx) => plays.findTraining(tx, SANDBOX, { id: undefined, status: 'scored' }),
+  ],
+  ['a training', 1, (tx) => plays.findTraining(tx, SANDBOX, { id: 't7', status: 'scored' })],
+  ['an evaluation', 1, (tx) => plays.findEvaluation(tx, SANDBOX, 't7')],
+  ['whether there is room', LIMITS.trainings, (tx) => plays.hasRoom(tx, SANDBOX)],
+  ['the connection', FEW, (tx) => plays.lockConnection(tx, SANDBOX, undefined)],
+  ['the team', 1, (tx) => plays.findTeam(tx, SANDBOX)],
+  ['what is played', 2, (tx) => plays.markPlayed(tx, SANDBOX, { speed: 2 })],
+  ['the rate limit', 2, (tx) => plays.fillRateLimit(tx, SANDBOX, { count: 1, now: null })],
+];
+
+function due(db: Db, after: removals.DueRow | null) {
+  return removals.listDue(db, NOW, { after, limit: PAGE });
+}
+
+describe.each(['generic', 'custom'])('with a %s plan', (mode) => {
+  test.each(cases)('%s: at most %i rows are read', async (_what, most, ask) => {
+    const db = databases.get(mode);
+    if (!db) throw new Error('no database');
+    const read = await rowsReadBy(db, ask);
+    expect(read).toBeLessThanOrEqual(most);
+  });
+});
