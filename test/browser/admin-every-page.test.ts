@@ -47,6 +47,8 @@ const OVERFLOW = 'document.documentElement.scrollWidth - innerWidth';
 const NAMED_ALIKE = `
   const places = new Map();
   for (const one of document.querySelectorAll('tbody :is(a, button, summary, input, meter)')) {
+    // What a closed menu holds is not offered. The button that opens the menu names the row.
+    if (!one.checkVisibility()) continue;
     const label = one.labels?.[0]?.textContent;
     const name = one.getAttribute('aria-label') ?? label ?? one.textContent;
     const known = places.get(name.trim()) ?? new Set();
