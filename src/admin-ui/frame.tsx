@@ -163,8 +163,8 @@ function Side({ onOffer }: { readonly onOffer: () => void }) {
     <aside className="side" id="navigation" aria-label={t.app.menu}>
       <p className="team">{team.name}</p>
       <ModeSwitch onOffer={onOffer} />
-      <button type="button" className="find" onClick={() => showFinder(true)}>
-        {t.finder.open} <kbd>/</kbd>
+      <button type="button" className="find" aria-keyshortcuts="/" onClick={() => showFinder(true)}>
+        {t.finder.open} <kbd aria-hidden="true">/</kbd>
       </button>
       <Navigation />
       <Choices />

@@ -146,7 +146,7 @@ const DIALOGS: Readonly<Record<string, Shown>> = {
   },
   'pages/finder.tsx finder.title': {
     path: '/keys',
-    open: ({ t, press }) => press(`${t.finder.open} /`),
+    open: ({ t, press }) => press(t.finder.open),
     texts: (t) => [
       t.finder.label,
       t.finder.placeholder,

@@ -39,6 +39,23 @@ const LONG_NAME =
 /** How many pixels the page can be scrolled to the side. */
 const OVERFLOW = 'document.documentElement.scrollWidth - innerWidth';
 
+/**
+ * The names of what leads somewhere or does something in a list, if several have the same one. Who
+ * hears only the names, without the rows, could not tell them apart. A page that is named twice is
+ * one place.
+ */
+const NAMED_ALIKE = `
+  const places = new Map();
+  for (const one of document.querySelectorAll('tbody :is(a, button, summary, input, meter)')) {
+    // What a closed menu holds is not offered. The button that opens the menu names the row.
+    if (!one.checkVisibility()) continue;
+    const label = one.labels?.[0]?.textContent;
+    const name = one.getAttribute('aria-label') ?? label ?? one.textContent;
+    const known = places.get(name.trim()) ?? new Set();
+    places.set(name.trim(), known.add(one.href ?? one));
+  }
+  [...places].filter(([name, known]) => name === '' || known.size > 1).map(([name]) => name)`;
+
 /** Slow enough to see each page without what it shows. */
 async function slowDown(page: Page): Promise<void> {
   const devtools = await page.context().newCDPSession(page);
@@ -66,8 +83,8 @@ describe.skipIf(SKIPPED !== '')(`the admin page: every page${SKIPPED}`, () => {
 
   beforeAll(async () => {
     const hoursAgo = new Date(Date.now() - 3_600_000).toISOString();
-    const delivery = {
-      id: 'whd_1',
+    const delivery = (id: string) => ({
+      id,
       endpoint_id: 'whe_full',
       event_type: 'training.completed' as const,
       status: 'gave_up' as const,
@@ -76,9 +93,10 @@ describe.skipIf(SKIPPED !== '')(`the admin page: every page${SKIPPED}`, () => {
       response_code: 503,
       response_excerpt: 'Maintenance',
       response_ms: 12,
-    };
+    });
+    const later = { ...delivery('whd_2'), created_at: new Date().toISOString() };
     api = await startTestApi({
-      seed: makeSeed([makeFullTeam('full', { webhook_deliveries: [delivery] })]),
+      seed: makeSeed([makeFullTeam('full', { webhook_deliveries: [delivery('whd_1'), later] })]),
     });
     await api.db.pool.query(
       `insert into api_key_usage (team_id, day, key_id, count_2xx, count_5xx)
@@ -94,6 +112,11 @@ describe.skipIf(SKIPPED !== '')(`the admin page: every page${SKIPPED}`, () => {
     });
     await app.v1.members.create.mutate({ email: `${'long.name.'.repeat(5)}x@company.example` });
     ids = { endpointId: 'whe_full', deliveryId: 'whd_1', requestId: await logRefusal() };
+    await api.db.pool.query(
+      `update request_log set created_at = created_at - interval '1 minute' where team_id = $1`,
+      ['team_full'],
+    );
+    await logRefusal();
     browser = await launchBrowser();
   });
   afterAll(async () => {
@@ -181,6 +204,19 @@ describe.skipIf(SKIPPED !== '')(`the admin page: every page${SKIPPED}`, () => {
       expect(complaints).toEqual([]);
     },
   );
+
+  it('names in each row what the row is about, so that no two have the same name', async () => {
+    const { page } = await openAdminPage(browser, api, { path: '/', team: 'full' });
+    const found: Record<string, string[]> = {};
+    let links = 0;
+    for (const path of PAGES) {
+      await visit(page, path);
+      links += await page.locator('tbody :is(a, button, summary)').count();
+      found[path] = await page.evaluate<string[]>(NAMED_ALIKE);
+    }
+    expect(found).toEqual(Object.fromEntries(PAGES.map((path) => [path, []])));
+    expect(links).toBeGreaterThan(2 * PAGES.length);
+  });
 
   it('keeps its edges and its marks where the reader forces colours', async () => {
     const { page, complaints } = await openAdminPage(browser, api, {

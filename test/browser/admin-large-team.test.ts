@@ -62,7 +62,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: a large team${SKIPPED}`, () => 
       team: TEAM,
     });
     await settle(page);
-    await page.getByText(/2,0\d\d of [\d,]+ seats are taken\./).waitFor();
+    await page.getByText(/Seats taken: 2,0\d\d of [\d,]+\./).waitFor();
     await photograph(page, 'members-large');
     expect(await findFaults(page)).toEqual([]);
     expect(await page.locator('*').count()).toBeLessThan(NODES_MAX);

@@ -14,7 +14,14 @@ import { startDeliveries } from '../support/deliveries.ts';
 import { WAY_NAMES, WAYS, type Hands, type Way } from '../support/hands.ts';
 import { logCall } from '../support/request-log.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
-import { makeMember, makeSeed, makeTeam, memberId, type TeamSeed } from '../support/seed.ts';
+import {
+  makeMember,
+  makeSeed,
+  makeTeam,
+  makeTraining,
+  memberId,
+  type TeamSeed,
+} from '../support/seed.ts';
 
 let api: TestApi;
 let browser: Browser;
@@ -472,6 +479,7 @@ function makeTaskTeam(way: Way): TeamSeed {
   });
   return makeTeam(way, {
     members: [makeMember(way, 'leaver')],
+    trainings: [makeTraining(way, `trn_${way}`)],
     privacy: { leaderboard_enabled: false },
     webhook_endpoints: [
       endpoint('steady', 'Steady'),

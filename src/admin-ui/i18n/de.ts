@@ -515,7 +515,7 @@ export const de: Texts = {
     rate: (ok, total) => `Angekommen: ${ok} der letzten ${total}`,
     success: 'Erfolgsquote',
     answersIn: (ms) => `antwortet in ${ms} ms`,
-    waiting: (n) => `${n} warten`,
+    waiting: (n) => `Wartend: ${n}`,
     chart: 'Wie lange Ihr Server für die letzten Zustellungen gebraucht hat',
     ofLast: (total) => count(total, 'der letzten', `der letzten ${total}`),
     backlog: 'Was wartet, nach der Zeit des nächsten Versuchs',
@@ -704,7 +704,7 @@ export const de: Texts = {
     removed: 'Aus dem Team entfernt.',
     ownerWhy: 'Wem das Team gehört, lässt sich nur in Ihrer Anwendung ändern.',
     you: '(Sie)',
-    seats: (used, all) => `${used} von ${all} Plätzen sind belegt.`,
+    seats: (used, all) => `Belegte Plätze: ${used} von ${all}.`,
     sort: 'Reihenfolge',
     sorts: {
       newest: 'Hinzugefügt: neueste zuerst',
@@ -980,6 +980,7 @@ export const de: Texts = {
     },
     gap: 'Lohnt sich zu üben',
     none: 'Noch keine Punkte',
+    noneHint: 'Sobald ein Training ausgewertet ist, stehen hier die Punkte des Teams.',
     single: 'Einzelne Mitglieder',
     spread: 'Wie sich die Durchschnittswerte verteilen',
     spreadHint:
@@ -1097,6 +1098,7 @@ export const de: Texts = {
   overview: {
     title: 'Übersicht',
     intro: (team) => `Ob sich Ihre Software und ${team} verstehen: Anfragen, Webhooks und das CRM.`,
+    figures: 'In Zahlen',
     attention: 'Was Aufmerksamkeit braucht',
     byMail: 'Per E-Mail erfahren',
     allGood: 'Alles funktioniert. Nichts braucht Ihre Aufmerksamkeit.',
@@ -1107,7 +1109,7 @@ export const de: Texts = {
     errorRate: 'Fehler',
     errorShare: 'der Anfragen wurden abgelehnt oder sind gescheitert',
     success: 'Webhooks',
-    endpointsActive: (n, of) => `der letzten kamen an; ${n} von ${of} Adressen aktiv`,
+    endpointsActive: (n, of) => `der letzten kamen an; aktive Endpunkte: ${n} von ${of}`,
     crm: 'CRM',
     crmFine: (n) => `in Ordnung, von ${n}`,
     endpointsPaused: (n, names) =>

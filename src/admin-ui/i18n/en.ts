@@ -674,7 +674,7 @@ export const en = {
     removed: 'Removed from the team.',
     ownerWhy: 'The owner cannot be changed here. Your application can name another owner.',
     you: '(you)',
-    seats: (used: string, all: string) => `${used} of ${all} seats are taken.`,
+    seats: (used: string, all: string) => `Seats taken: ${used} of ${all}.`,
     sort: 'Order',
     sorts: {
       newest: 'Added: latest first',
@@ -943,6 +943,7 @@ export const en = {
     } as Readonly<Record<string, string>>,
     gap: 'Worth practising',
     none: 'No score yet',
+    noneHint: 'Once a training is scored, the scores of the team are here.',
     single: 'Individual members',
     spread: 'How the average scores are spread',
     spreadHint: 'Members by their average score. Walk through the bars with the arrow keys.',
@@ -1052,6 +1053,7 @@ export const en = {
     title: 'Overview',
     intro: (team: string) =>
       `Whether your software and ${team} understand each other: requests, webhooks and the CRM.`,
+    figures: 'In numbers',
     attention: 'What needs attention',
     byMail: 'Be told by mail',
     allGood: 'Everything works. Nothing needs your attention.',
@@ -1063,7 +1065,7 @@ export const en = {
     errorShare: 'of the requests were refused or failed',
     success: 'Webhooks',
     endpointsActive: (n: string, of: string) =>
-      `of the last ones arrived; ${n} of ${of} endpoints active`,
+      `of the last ones arrived; active endpoints: ${n} of ${of}`,
     crm: 'CRM',
     crmFine: (n: string) => `working, of ${n}`,
     endpointsPaused: (n: number, names: string) =>

@@ -7,7 +7,7 @@ import { api, client, type RouterOutputs } from '../lib/api.ts';
 import { pagesOptions } from '../lib/pages.ts';
 import { ACTOR_KINDS } from '../lib/search.ts';
 import { Filter, FilterBar } from '../ui/filter.tsx';
-import { Empty, Loaded, PageHead } from '../ui/states.tsx';
+import { Empty, Loaded, PageHead, Summary } from '../ui/states.tsx';
 import { More, Table, type Column } from '../ui/table.tsx';
 import { TimeFilter, useTimes } from '../ui/time-filter.tsx';
 import { nameOfKey } from './key-state.ts';
@@ -180,7 +180,9 @@ function AuditTable({
 
 function EntryDetails({ entry }: { readonly entry: Entry }) {
   const t = useTexts();
-  const { request_id, details, actor, target_id } = entry;
+  const format = useFormat();
+  const { action, created_at, request_id, details, actor, target_id } = entry;
+  const name = `${t.audit.actions[action] ?? action}, ${format.second(created_at)}`;
   const facts = [
     ...Object.entries(details),
     ['actor_id', actor.id],
@@ -189,12 +191,12 @@ function EntryDetails({ entry }: { readonly entry: Entry }) {
   ] as const;
   return (
     <details>
-      <summary>{t.common.details}</summary>
+      <Summary of={name}>{t.common.details}</Summary>
       <dl className="pairs">
-        {facts.map(([name = '', value]) => (
-          <Fragment key={name}>
+        {facts.map(([field = '', value]) => (
+          <Fragment key={field}>
             <dt>
-              <code>{name}</code>
+              <code>{field}</code>
             </dt>
             <dd>
               <code>{typeof value === 'string' ? value : JSON.stringify(value)}</code>

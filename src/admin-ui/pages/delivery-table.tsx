@@ -55,10 +55,13 @@ export function DeliveryTable({
     {
       label: t.deliveries.event,
       kind: 'main',
-      cell: ({ id, event_type: type }) => (
+      cell: ({ id, event_type: type, endpoint_id, created_at: at }) => (
         <>
           <Link to="/deliveries/$deliveryId" params={{ deliveryId: id }} className="name">
             {nameOfEvent(t, type ?? '')}
+            <span className="visually-hidden">
+              : {[nameOf(endpoint_id), at && format.second(at)].filter(Boolean).join(', ')}
+            </span>
           </Link>
           <code className="sub">{type}</code>
         </>

@@ -11,7 +11,7 @@ import { useSession } from '../lib/session.ts';
 import { Actions, Button } from '../ui/button.tsx';
 import { SandboxNote } from '../ui/band.tsx';
 import { Choice } from '../ui/field.tsx';
-import { Badge, Empty, Loaded, PageHead } from '../ui/states.tsx';
+import { Badge, Empty, Loaded, PageHead, Summary } from '../ui/states.tsx';
 import { More, Table, type Column } from '../ui/table.tsx';
 import { EndKey } from './end-key.tsx';
 import { HiddenAddresses } from './hidden.tsx';
@@ -159,7 +159,7 @@ function KeyScopes({ apiKey }: { readonly apiKey: ApiKey }) {
   return (
     <>
       <details className="scopes">
-        <summary>{t.keys.countScopes(scopes.length)}</summary>
+        <Summary of={nameOfKey(t, apiKey.name)}>{t.keys.countScopes(scopes.length)}</Summary>
         <ul>
           {scopes.map((scope) => (
             <li key={scope}>{t.keys.scopeNames[scope] ?? scope}</li>

@@ -47,15 +47,19 @@ interface Entry {
 }
 
 function Figures({ facts }: { readonly facts: Facts }) {
+  const t = useTexts();
   const entries = [...useRequestEntries(facts), ...useOtherEntries(facts)];
   return (
-    <div className="figures">
-      {entries.map(({ to, search, ...figure }) => (
-        <Link key={figure.label} to={to} search={search ?? {}} className="figure-link">
-          <Figure {...figure} />
-        </Link>
-      ))}
-    </div>
+    <section>
+      <h2 className="visually-hidden">{t.overview.figures}</h2>
+      <div className="figures">
+        {entries.map(({ to, search, ...figure }) => (
+          <Link key={figure.label} to={to} search={search ?? {}} className="figure-link">
+            <Figure {...figure} />
+          </Link>
+        ))}
+      </div>
+    </section>
   );
 }
 

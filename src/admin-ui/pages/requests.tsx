@@ -141,11 +141,12 @@ function RequestTable({
     {
       label: t.requests.call,
       kind: 'main',
-      cell: ({ id, method, route: path }) => (
+      cell: ({ id, method, route: path, created_at: at }) => (
         <Link to="/requests/$requestId" params={{ requestId: id }} className="name">
           <code>
             {method} {path}
           </code>
+          <span className="visually-hidden">, {format.second(at)}</span>
         </Link>
       ),
     },

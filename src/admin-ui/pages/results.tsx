@@ -4,7 +4,7 @@ import { useTexts } from '../i18n/language.ts';
 import { api, type RouterOutputs } from '../lib/api.ts';
 import { Bars, CsvButton } from '../ui/chart.tsx';
 import { Figure } from '../ui/figure.tsx';
-import { Badge, Loaded, PageHead } from '../ui/states.tsx';
+import { Badge, Empty, Loaded, PageHead } from '../ui/states.tsx';
 import { Table } from '../ui/table.tsx';
 
 type Results = RouterOutputs['v1']['analytics']['team'];
@@ -29,7 +29,7 @@ export function ResultsPage() {
 function ResultsView({ results, readAt }: { readonly results: Results; readonly readAt: number }) {
   const t = useTexts();
   const shown = useShown();
-  const { totals, dimensions, skill_gaps: gaps, members } = results;
+  const { totals } = results;
   return (
     <>
       <div className="figures">
@@ -38,6 +38,22 @@ function ResultsView({ results, readAt }: { readonly results: Results; readonly 
         <Figure label={t.results.scored} value={shown(totals.scored)} />
         <Figure label={t.results.members} value={shown(totals.active_members)} />
       </div>
+      {totals.scored === 0 ? (
+        <Empty title={t.results.none} hint={t.results.noneHint} />
+      ) : (
+        <Scores results={results} readAt={readAt} />
+      )}
+    </>
+  );
+}
+
+/** What there is when a training was scored. */
+function Scores({ results, readAt }: { readonly results: Results; readonly readAt: number }) {
+  const t = useTexts();
+  const shown = useShown();
+  const { dimensions, skill_gaps: gaps, members } = results;
+  return (
+    <>
       <Trend trend={results.trend} readAt={readAt} />
       <section className="section">
         <h2>{t.results.dimensions}</h2>

@@ -11,7 +11,7 @@ import {
   type Health,
 } from '../lib/success.ts';
 import { Spark } from '../ui/spark.tsx';
-import { Badge, Empty, Loaded, PageHead } from '../ui/states.tsx';
+import { Badge, Empty, Loaded, PageHead, Summary } from '../ui/states.tsx';
 import { Table, type Column } from '../ui/table.tsx';
 import { nameOfEndpoint, type Endpoint } from './endpoint-name.ts';
 import { nameOfEvent } from './event-types.ts';
@@ -74,18 +74,25 @@ function EndpointTable({ endpoints }: { readonly endpoints: readonly Endpoint[] 
     },
     {
       label: t.webhooks.events,
-      cell: ({ events }) => (
+      cell: (endpoint) => (
         <details className="scopes">
-          <summary>{t.webhooks.countEvents(events.length)}</summary>
+          <Summary of={nameOfEndpoint(endpoint)}>
+            {t.webhooks.countEvents(endpoint.events.length)}
+          </Summary>
           <ul>
-            {events.map((event) => (
+            {endpoint.events.map((event) => (
               <li key={event}>{nameOfEvent(t, event)}</li>
             ))}
           </ul>
         </details>
       ),
     },
-    { label: t.webhooks.success, cell: ({ id }) => <SuccessRate health={healthOf.get(id)} /> },
+    {
+      label: t.webhooks.success,
+      cell: (endpoint) => (
+        <SuccessRate of={nameOfEndpoint(endpoint)} health={healthOf.get(endpoint.id)} />
+      ),
+    },
     {
       label: t.webhooks.lastSuccess,
       cell: ({ last_success_at: at }) =>
@@ -104,7 +111,7 @@ function EndpointTable({ endpoints }: { readonly endpoints: readonly Endpoint[] 
 }
 
 /** How many of the endpoint's last deliveries have arrived, how fast, and what still waits. */
-function SuccessRate({ health }: { readonly health: Health | undefined }) {
+function SuccessRate({ of, health }: { readonly of: string; readonly health: Health | undefined }) {
   const t = useTexts();
   const format = useFormat();
   if (health === undefined) return <span className="soft">…</span>;
@@ -118,6 +125,7 @@ function SuccessRate({ health }: { readonly health: Health | undefined }) {
         <>
           <Link to="/deliveries" search={{ endpoint: endpoint_id }}>
             {format.percent(success)} <small>{t.webhooks.ofLast(arrived.length)}</small>
+            <span className="visually-hidden">: {of}</span>
           </Link>
           <Spark values={successInTime(arrived).map(toSpark)} />
         </>

@@ -1,4 +1,4 @@
-import type { ReactNode } from 'react';
+import type { CSSProperties, ReactNode } from 'react';
 import { Spark, type SparkValue } from './spark.tsx';
 
 /** A number with what it counts. */
@@ -9,14 +9,16 @@ export function Figure({
   spark,
 }: {
   readonly label: ReactNode;
-  readonly value: ReactNode;
+  readonly value: string;
   readonly hint?: ReactNode;
   readonly spark?: readonly SparkValue[];
 }) {
   return (
     <div className="figure">
       <p className="figure-label">{label}</p>
-      <p className="figure-value">{value}</p>
+      <p className="figure-value" style={{ '--length': value.length } as CSSProperties}>
+        {value}
+      </p>
       {spark && <Spark values={spark} />}
       {hint && <p className="hint">{hint}</p>}
     </div>

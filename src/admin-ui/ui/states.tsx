@@ -115,6 +115,16 @@ export function Loaded<T>({
   );
 }
 
+/** What opens a part of a row. To who hears it without the row, it says `of` what. */
+export function Summary({ of, children }: { readonly of: string; readonly children: ReactNode }) {
+  return (
+    <summary>
+      {children}
+      <span className="visually-hidden">: {of}</span>
+    </summary>
+  );
+}
+
 /** A coloured word for a state. The word alone says it, too. */
 export function Badge({
   tone,
