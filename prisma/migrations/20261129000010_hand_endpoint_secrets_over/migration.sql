@@ -11,13 +11,3 @@ ALTER TABLE "handover"
   ADD CONSTRAINT "handover_team_id_endpoint_id_fkey"
     FOREIGN KEY ("team_id", "endpoint_id") REFERENCES "webhook_endpoint" ("team_id", "id")
     ON DELETE CASCADE ON UPDATE NO ACTION;
-
--- The links to one endpoint's secrets, in the order of the list. The foreign key and a rotation
--- find rows by it, too.
-CREATE INDEX "handover_endpoint_list_idx"
-  ON "handover" ("team_id", "endpoint_id", "created_at" DESC, "id" DESC);
--- The list of the links to keys must not read those to endpoints.
-CREATE INDEX "handover_key_list_idx"
-  ON "handover" ("team_id", "created_at" DESC, "id" DESC)
-  WHERE "key_id" IS NOT NULL;
-DROP INDEX "handover_list_idx";

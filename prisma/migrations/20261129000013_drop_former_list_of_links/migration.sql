@@ -1,0 +1,2 @@
+-- Those of keys and of endpoints have lists of their own.
+DROP INDEX "handover_list_idx";

@@ -1,0 +1,1 @@
+DROP INDEX "sandbox_check_at_idx";
