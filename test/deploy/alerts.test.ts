@@ -8,11 +8,10 @@ import { fileURLToPath } from 'node:url';
 import type { Pool } from 'pg';
 import { describe, expect, test } from 'vitest';
 import { BASE_PATH } from '../../src/http/api/exchange.ts';
-import { codeOf, tokenOf } from '../support/app.ts';
+import { codeOf } from '../support/app.ts';
 import { because, run, whyNot } from '../support/debian.ts';
 import { findFreePort } from '../support/ports.ts';
 import { status } from '../support/receiver.ts';
-import { userId } from '../support/seed.ts';
 import { until } from '../support/until.ts';
 import { startPrometheus, untilFiring } from './prometheus.ts';
 import { ASSIGNMENT, createWorld, type Process, type World } from './world.ts';
@@ -84,19 +83,13 @@ const causes: Readonly<Record<string, (world: World, alert: string) => Promise<v
       await delay(200);
     });
   },
-  // Eight megabytes of lines wait for a reader, so each request makes ten.
+  // Eight megabytes of lines wait for a reader. A request of a stranger makes ten, and costs little.
   LogLinesDropped: async ({ startApi, startBalancer, prometheus }, alert) => {
     const api = await startApi({ LOG_LEVEL: 'info' });
     const { url } = await startBalancer();
-    const identity = { kind: 'user', userId: userId('a', 'owner'), teamId: 'team_a' } as const;
-    const headers = { authorization: `Bearer ${await tokenOf(identity)}` };
-    const calls = Array.from({ length: 10 }, (_, number) => [number, {}] as const);
-    const names = calls.map(() => 'v1.me.get').join();
-    const input = encodeURIComponent(JSON.stringify(Object.fromEntries(calls)));
+    const names = Array.from({ length: 10 }, () => 'v1.me.get').join();
     const ask = async (): Promise<void> => {
-      const response = await fetch(`${url}/trpc/${names}?batch=1&input=${input}`, { headers });
-      expect(response.status).toBe(200);
-      await response.arrayBuffer();
+      await (await fetch(`${url}/trpc/${names}?batch=1`)).arrayBuffer();
     };
     api.stopReading();
     await untilFiring(prometheus, alert, () => Promise.all(Array.from({ length: 8 }, ask)));
@@ -356,9 +349,7 @@ describe.skipIf(reason !== null)(`the alerts${because(reason)}`, { timeout: 300_
     await startBalancer();
     await pool.query('alter table alert_subscription rename to table_of_somebody_else');
     const { admin } = await app();
-    await untilFiring(prometheus, 'ApiFaults', async () =>
-      expect(await codeOf(admin.alerts.get.query({}))).toBe('internal'),
-    );
+    await untilFiring(prometheus, 'ApiFaults', () => codeOf(admin.alerts.get.query({})));
     expect(await prometheus.count('app_call_duration_seconds_count{class="fault"} > 0')).toBe(1);
     await untilFiring(prometheus, 'BalancerFaults', () => codeOf(admin.alerts.get.query({})));
   });
