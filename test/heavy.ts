@@ -7,6 +7,7 @@ export const HEAVY = [
   'test/citus/**/*.test.ts',
   'test/clients/**/*.test.ts',
   'test/deploy/**/*.test.ts',
+  'test/night/**/*.test.ts',
   'test/snippets/**/*.test.ts',
 ];
 /** Suites that want the whole machine, one after the other. They come afterwards. */

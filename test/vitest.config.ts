@@ -46,6 +46,8 @@ const included: Readonly<Record<string, string[]>> = {
   allOnCitus: [...ON_CITUS, ...ALONE_ON_CITUS],
   plain: PLAIN,
   plainSample: PLAIN_SAMPLE,
+  // What `npm run night` starts. It is no test.
+  night: ['test/night/stage.ts'],
 };
 
 const excluded: Readonly<Record<string, string[]>> = {

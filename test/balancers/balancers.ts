@@ -20,6 +20,13 @@ export interface Balancer {
   readonly url: string;
 }
 
+/** A running haproxy. */
+export interface Haproxy extends Balancer {
+  readonly pid: number;
+  /** Ends it before the test does. */
+  stop(): Promise<void>;
+}
+
 /** With what a balancer ends. A test that runs beside others passes its own context. */
 type Ending = Pick<TestContext, 'onTestFinished'>;
 const THIS_TEST: Ending = { onTestFinished };
@@ -41,7 +48,7 @@ export async function startHaproxy(
   ports: readonly number[],
   metricsPort?: number,
   ending: Ending = THIS_TEST,
-): Promise<Balancer> {
+): Promise<Haproxy> {
   const [port, postgresPort] = [await findFreePort(), await findFreePort()];
   let number = 0;
   const config = (await readFile(HAPROXY_CONFIG, 'utf8'))
@@ -52,9 +59,9 @@ export async function startHaproxy(
   expect(number).toBe(ports.length);
   const file = join(await makeFolder(ending), 'haproxy.cfg');
   await writeFile(file, config);
-  run('haproxy', ['-db', '-f', file], ending);
+  const haproxy = run('haproxy', ['-db', '-f', file], ending);
   await untilListening(port);
-  return { url: `http://127.0.0.1:${port}` };
+  return { url: `http://127.0.0.1:${port}`, pid: haproxy.pid ?? 0, stop: () => end(haproxy) };
 }
 
 /** Starts nginx with the configuration of the runbook, in front of these ports. */
@@ -153,12 +160,14 @@ async function isReady(port: number): Promise<boolean> {
 
 function run(program: string, args: readonly string[], ending: Ending = THIS_TEST): ChildProcess {
   const child = spawn(program, args, { stdio: 'ignore' });
-  ending.onTestFinished(async () => {
-    if (child.exitCode !== null) return;
-    child.kill('SIGTERM');
-    await once(child, 'exit');
-  });
+  ending.onTestFinished(() => end(child));
   return child;
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  child.kill('SIGTERM');
+  await once(child, 'exit');
 }
 
 async function untilListening(port: number): Promise<void> {

@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import type { Pool } from 'pg';
 import { describe, expect, test } from 'vitest';
 import { BASE_PATH } from '../../src/http/api/exchange.ts';
+import { codeOf } from '../support/app.ts';
 import { because, run, whyNot } from '../support/debian.ts';
 import { findFreePort } from '../support/ports.ts';
 import { status } from '../support/receiver.ts';
@@ -82,6 +83,17 @@ const causes: Readonly<Record<string, (world: World, alert: string) => Promise<v
       await delay(200);
     });
   },
+  // Eight megabytes of lines wait for a reader. A request of a stranger makes ten, and costs little.
+  LogLinesDropped: async ({ startApi, startBalancer, prometheus }, alert) => {
+    const api = await startApi({ LOG_LEVEL: 'info' });
+    const { url } = await startBalancer();
+    const names = Array.from({ length: 10 }, () => 'v1.me.get').join();
+    const ask = async (): Promise<void> => {
+      await (await fetch(`${url}/trpc/${names}?batch=1`)).arrayBuffer();
+    };
+    api.stopReading();
+    await untilFiring(prometheus, alert, () => Promise.all(Array.from({ length: 8 }, ask)));
+  },
   ApiNotReady: async ({ startApi, loseDatabase, prometheus }, alert) => {
     await startApi();
     await until(async () => (await prometheus.count('api_ready{reason="ready"} == 1')) === 1);
@@ -95,10 +107,18 @@ const causes: Readonly<Record<string, (world: World, alert: string) => Promise<v
     await loseDatabase();
     await untilFiring(prometheus, alert);
   },
+  BalancerGone: async ({ startApi, startBalancer, prometheus }, alert) => {
+    await startApi();
+    const haproxy = await startBalancer();
+    await until(async () => (await prometheus.count('up{job="balancer"} == 1')) === 1);
+    await until(async () => !(await prometheus.firing()).includes(alert));
+    await haproxy.stop();
+    await untilFiring(prometheus, alert);
+  },
   // The balancer asks /readyz and leaves the API out, so the API itself answers nothing.
   BalancerFaults: async ({ startApi, startBalancer, loseDatabase, prometheus }, alert) => {
     await startApi();
-    const url = await startBalancer();
+    const { url } = await startBalancer();
     const ask = async (): Promise<Response> => {
       const response = await fetch(`${url}${BASE_PATH}/me`);
       await response.arrayBuffer();
@@ -126,8 +146,9 @@ const causes: Readonly<Record<string, (world: World, alert: string) => Promise<v
       return firing.has(alert) && firing.has('ApiNotReady') && !firing.has('ApiUnavailable');
     });
   },
-  ApiFaults: async ({ startApi, pool, prometheus, ask }, alert) => {
+  ApiFaults: async ({ startApi, startBalancer, pool, prometheus, ask }, alert) => {
     await startApi();
+    await startBalancer();
     await pool.query('alter table training rename to training_of_somebody_else');
     await untilFiring(prometheus, alert, () => ask('GET', '/trainings'));
   },
@@ -136,8 +157,9 @@ const causes: Readonly<Record<string, (world: World, alert: string) => Promise<v
     await loseDatabase();
     await untilFiring(prometheus, alert, () => ask('GET', '/me'));
   },
-  ApiSlow: async ({ startApi, pool, prometheus, ask }, alert) => {
+  ApiSlow: async ({ startApi, startBalancer, pool, prometheus, ask }, alert) => {
     await startApi();
+    await startBalancer();
     await untilFiring(prometheus, alert, () =>
       whileLocked(pool, 'training in access exclusive mode', async () => {
         const asked = [1, 2, 3, 4].map(() => ask('GET', '/trainings').catch(() => 0));
@@ -146,8 +168,9 @@ const causes: Readonly<Record<string, (world: World, alert: string) => Promise<v
       }),
     );
   },
-  ManyRequestsRateLimited: async ({ startApi, prometheus, ask }, alert) => {
+  ManyRequestsRateLimited: async ({ startApi, startBalancer, prometheus, ask }, alert) => {
     await startApi({ API_KEY_RATE_LIMIT_PER_MIN: '10' });
+    await startBalancer();
     await untilFiring(prometheus, alert, () => ask('GET', '/me'));
   },
   DeliveriesLate: async ({ startApi, startWorker, pool, prometheus, ask }, alert) => {
@@ -294,8 +317,10 @@ describe.skipIf(reason !== null)(`the alerts${because(reason)}`, { timeout: 300_
   });
 
   test.concurrent('the budget of a promise burns while requests fail', async (context) => {
-    const { startApi, pool, prometheus, ask } = await createWorld(context, { rules: ['slo.yml'] });
+    const world = await createWorld(context, { rules: ['slo.yml'] });
+    const { startApi, startBalancer, pool, prometheus, ask } = world;
     await startApi();
+    await startBalancer();
     for (let number = 0; number < 20; number += 1) await ask('GET', '/trainings');
     const burning = 'ALERTS{alertname="ErrorBudgetBurnsFast", slo="availability"}';
     expect(await prometheus.count(burning)).toBe(0);
@@ -304,10 +329,36 @@ describe.skipIf(reason !== null)(`the alerts${because(reason)}`, { timeout: 300_
     expect(await prometheus.count(burning)).toBe(1);
   });
 
+  // The balancer answers, and the API hears of nothing.
+  test.concurrent('the budget burns while the balancer reaches no API', async (context) => {
+    const world = await createWorld(context, { rules: ['slo.yml'] });
+    const { startApi, startBalancer, loseDatabase, prometheus, ask } = world;
+    await startApi();
+    await startBalancer();
+    for (let number = 0; number < 20; number += 1) await ask('GET', '/me');
+    const burning = 'ALERTS{alertname="ErrorBudgetBurnsFast", slo="availability"}';
+    expect(await prometheus.count(burning)).toBe(0);
+    await loseDatabase();
+    await untilFiring(prometheus, 'ErrorBudgetBurnsFast', () => ask('GET', '/me'));
+    expect(await prometheus.count(burning)).toBe(1);
+  });
+
+  test.concurrent('calls of the app count, through the balancer', async (context) => {
+    const { startApi, startBalancer, pool, prometheus, app } = await createWorld(context);
+    await startApi();
+    await startBalancer();
+    await pool.query('alter table alert_subscription rename to table_of_somebody_else');
+    const { admin } = await app();
+    await untilFiring(prometheus, 'ApiFaults', () => codeOf(admin.alerts.get.query({})));
+    expect(await prometheus.count('app_call_duration_seconds_count{class="fault"} > 0')).toBe(1);
+    await untilFiring(prometheus, 'BalancerFaults', () => codeOf(admin.alerts.get.query({})));
+  });
+
   test('stay silent while nothing is wrong', async (context) => {
-    const { startApi, startWorker, prometheus, ask } = await createWorld(context);
+    const { startApi, startWorker, startBalancer, prometheus, ask } = await createWorld(context);
     await startApi();
     await startWorker();
+    await startBalancer();
     // Longer than any alert of the above needs.
     for (let second = 0; second < 40; second += 1) {
       await ask('POST', '/assignments', ASSIGNMENT);

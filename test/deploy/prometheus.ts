@@ -16,6 +16,7 @@ const SECONDS_PER_MINUTE = 2;
 
 /** A running Prometheus. It stops with the test. */
 export interface Prometheus {
+  readonly url: string;
   /** The names of all alerts. */
   readonly alerts: () => Promise<string[]>;
   /** The names of the alerts that fire now. */
@@ -81,6 +82,7 @@ export async function startPrometheus(
     ),
   );
   return {
+    url: `http://127.0.0.1:${port}`,
     alerts: async () => {
       const { groups } = (await ask('api/v1/rules')) as { groups: { rules: { name: string }[] }[] };
       return groups.flatMap(({ rules }) => rules.map(({ name }) => name));

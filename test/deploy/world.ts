@@ -2,13 +2,15 @@
 import type { Pool } from 'pg';
 import { BASE_PATH } from '../../src/http/api/exchange.ts';
 import { loadTestSeed, startApiProcess, startWorkerProcess } from '../support/api.ts';
+import { appAsMember } from '../support/app.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { findFreePort } from '../support/ports.ts';
 import { openSturdyPool } from '../support/pool.ts';
 import { startPostgresProxy } from '../support/postgres-proxy.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { makeSeed, makeTeam, memberId } from '../support/seed.ts';
-import { startHaproxy } from '../balancers/balancers.ts';
+import { until } from '../support/until.ts';
+import { startHaproxy, type Haproxy } from '../balancers/balancers.ts';
 import {
   startPrometheus,
   type Ending,
@@ -29,10 +31,12 @@ export interface World {
   readonly startWorker: (env?: Record<string, string>) => Promise<Process>;
   /** From now on the processes cannot reach the database. */
   readonly loseDatabase: () => Promise<void>;
-  /** Sends a request to the API. Resolves with the status. */
+  /** Sends a request to the API, through the balancer if there is one. Resolves with the status. */
   readonly ask: (method: string, path: string, body?: unknown) => Promise<number>;
-  /** Puts HAProxy before two ports, the API's and one at which nobody listens; its URL. */
-  readonly startBalancer: () => Promise<string>;
+  /** The app, as the team's owner uses it, through the balancer if there is one. */
+  readonly app: () => ReturnType<typeof appAsMember>;
+  /** Puts HAProxy before two ports, the API's and one at which nobody listens. */
+  readonly startBalancer: () => Promise<Haproxy>;
 }
 
 /** The body of a request that raises an event. */
@@ -56,6 +60,7 @@ export async function createWorld(ending: Ending, options: PrometheusOptions = {
   const balancer = await findFreePort();
   const jobs = { api: [api], worker: [worker], balancer: [balancer] };
   const prometheus = await startPrometheus(ending, jobs, options);
+  let origin = `http://127.0.0.1:${port}`;
   const processes: Process[] = [];
   ending.onTestFinished(async () => {
     await Promise.all(processes.map((one) => one.kill('SIGKILL')));
@@ -82,16 +87,24 @@ export async function createWorld(ending: Ending, options: PrometheusOptions = {
     startWorker: (env) => kept(startWorkerProcess(proxy.url, { ...own(worker), ...env })),
     loseDatabase: () => proxy.stop(),
     startBalancer: async () => {
-      const ports = [Number(port), await findFreePort()];
-      return (await startHaproxy(ports, balancer, ending)).url;
+      const haproxy = await startHaproxy([Number(port), await findFreePort()], balancer, ending);
+      origin = haproxy.url;
+      // Until its first check it sends requests there, too, and answers them with 503.
+      await until(async () => {
+        const figures = await fetch(`http://127.0.0.1:${balancer}/metrics`);
+        return /^haproxy_server_status\{.*server="api2",state="DOWN"\} 1$/m.test(
+          await figures.text(),
+        );
+      });
+      return haproxy;
     },
+    app: () => appAsMember({ url: origin }, 'a', 'owner'),
     ask: async (method, path, body) => {
       const request = {
         headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
         ...(body !== undefined && { body: JSON.stringify(body) }),
       };
-      const url = `http://127.0.0.1:${port}${BASE_PATH}${path}`;
-      const response = await fetch(url, { ...request, method });
+      const response = await fetch(`${origin}${BASE_PATH}${path}`, { ...request, method });
       await response.arrayBuffer();
       return response.status;
     },

@@ -241,6 +241,8 @@ export interface RunningProcess {
   stdout(): string;
   /** Sends the signal and resolves when the process has ended. */
   kill(signal: NodeJS.Signals): Promise<Exit>;
+  /** From now on nobody reads what it writes to standard output. */
+  stopReading(): void;
   readonly exited: Promise<Exit>;
 }
 
@@ -341,7 +343,8 @@ export function runEntry(
   started.add({ stop: () => kill('SIGKILL') });
   killAfterOurEnd(child);
   const output = () => chunks.join('');
-  return { pid, output, stdout: () => printed.join(''), kill, exited };
+  const stopReading = (): void => void child.stdout.pause();
+  return { pid, output, stdout: () => printed.join(''), kill, stopReading, exited };
 }
 
 /**
