@@ -83,7 +83,7 @@ const causes: Readonly<Record<string, (world: World, alert: string) => Promise<v
       await delay(200);
     });
   },
-  // Eight megabytes of lines wait for a reader. A request of a stranger makes ten, and costs little.
+  // 8 MB of lines wait for a reader. A request of a stranger makes ten, and costs little.
   LogLinesDropped: async ({ startApi, startBalancer, prometheus }, alert) => {
     const api = await startApi({ LOG_LEVEL: 'info' });
     const { url } = await startBalancer();
