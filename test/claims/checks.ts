@@ -188,7 +188,7 @@ export const CHECKS: Readonly<Record<string, (api: TestApi) => Promise<void>>> =
   },
 
   'the texts for programs can be had in the languages named': async (api) => {
-    const sentence = guide('introduction').match(/Samples there are for curl[^.]*\./)?.[0] ?? '';
+    const sentence = guide('introduction').match(/Samples there\s+are for curl[^.]*\./)?.[0] ?? '';
     const named = [...sentence.matchAll(/`(?:\?language=)?(\w+)`/g)].map(([, name]) => name);
     expect(new Set(['curl', ...named])).toEqual(new Set(LANGUAGES.map(({ id }) => id)));
     const texts = await Promise.all(

@@ -164,7 +164,8 @@ describe('a delivery', () => {
     const next = { ...DELIVERY, ...DUE, next_try_at: ago(-90_000), error: 'timeout' };
     const [waiting] = deliveryReasons(sceneOf(), { ...next, response_ms: 10_000 });
     expect(waiting?.text).toBe(
-      'Attempt 2 is due at 2026-11-26 10:01:30Z (in 90 s). The last: timeout in 10 s.',
+      'Attempt 2 is due at 2026-11-26 10:01:30Z (in 90 s). The last: timeout in 10 s ' +
+        '(no complete response within 10 seconds).',
     );
   });
 });

@@ -139,6 +139,8 @@ describe('the erasure of a team', () => {
     expect(rows).toEqual([
       // `crm_4` is disconnected already.
       ...[1, 2, 3, 5].map((number) => `crm_connection team_a crm_${number}`),
+      // Of an endpoint; the links of keys end by themselves.
+      ...[5, 6].map((number) => `handover - team_a ${String(number).padStart(43, '0')}`),
       'team team_a',
       ...[1, 2, 3, 4, 5].map((number) => `webhook_endpoint - team_a whe_${number}`),
     ]);

@@ -43,6 +43,7 @@ export function revokeKeyOf(
   keyId: string,
 ): Promise<KeyRow> {
   return db.transaction(async (tx) => {
+    lockTeam(tx, context.teamId);
     const current = await readChangeContext(tx, context);
     return revokeKeyIn(tx, { context: current, now }, keyId);
   });

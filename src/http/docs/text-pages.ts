@@ -133,8 +133,18 @@ function readField([, start = '', name = '', about = '', text = '']: readonly st
   return { start, name, requirement, said: `${name} ${type} ${text}` };
 }
 
-/** A list of values that a page before has is only its first and its last one. */
+/** The rows of a table whose first column is values. */
+const VALUE_ROWS = /(?:^\| *`[^`]+` *\|.*\n)+/gm;
+
+/**
+ * A list of values that a page before has, as a list or as the rows of a table, is only its first
+ * and its last one.
+ */
 function listOnce(text: string, title: string, seen: Map<string, string>): string {
+  for (const [rows] of text.matchAll(VALUE_ROWS)) {
+    const values = [...rows.matchAll(/^\| *(`[^`]+`)/gm)].map(([, value]) => value).join(', ');
+    if (!seen.has(values)) seen.set(values, title);
+  }
   return text.replaceAll(VALUES, (list) => {
     const place = seen.get(list);
     if (place === undefined) {
