@@ -414,7 +414,11 @@ const BEGINS = (dialog: Element): boolean => {
 };
 
 /** The name of the button that has the focus. */
-const FOCUSED = 'document.activeElement.ariaLabel ?? document.activeElement.textContent';
+const FOCUSED = `(() => {
+  const seen = document.activeElement.cloneNode(true);
+  for (const mark of seen.querySelectorAll('[aria-hidden="true"]')) mark.remove();
+  return (seen.ariaLabel ?? seen.textContent).trim();
+})()`;
 
 describe.skipIf(SKIPPED !== '')(`the admin page: dialogs${SKIPPED}`, () => {
   let api: TestApi;

@@ -198,7 +198,10 @@ const CHANGES: Readonly<Record<string, Change>> = {
     path: '/webhooks/whe_2',
     open: async ({ press, dialog }) => {
       await press('Replace the secret');
-      await unrecorded(() => press('Replace the secret', dialog));
+      await unrecorded(async () => {
+        await press('Replace the secret', dialog);
+        await dialog.getByRole('button', { name: 'Make a link' }).waitFor();
+      });
     },
     send: ({ press, dialog }) => press('Make a link', dialog),
   },

@@ -353,7 +353,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: the sandbox${SKIPPED}`, () => {
     const row = page.getByRole('row', { name: /Planner \(test\)/ });
     expect(await row.locator('code').innerText()).toMatch(/^svck_test_t/);
     await page.getByRole('heading', { name: 'Links that hand keys over' }).waitFor();
-    expect(await page.getByText('Planner (test)').count()).toBe(2);
+    expect(await page.getByText('Planner (test)', { exact: true }).count()).toBe(2);
     await row.getByRole('button', { name: 'Replace: Planner' }).click();
     await page.getByRole('dialog', { name: /Planner \(test\)/ }).waitFor();
     await page.keyboard.press('Escape');

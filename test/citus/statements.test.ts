@@ -167,6 +167,8 @@ const COORDINATOR = [
   'webhooks.insertDeliveries',
   'webhooks.noWaitForDisk',
   'webhooks.resend.addJob',
+  'sandbox.waitAsUsual',
+  'sandbox.waitForReset',
   'webhooks.waitForNobody',
 ];
 
