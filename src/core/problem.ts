@@ -32,6 +32,16 @@ const CATALOGUE = {
 
 export type ProblemCode = keyof typeof CATALOGUE;
 
+/** The codes that every operation can respond with. */
+export const COMMON_CODES: readonly ProblemCode[] = [
+  'unauthorized',
+  'api_disabled',
+  'validation_error',
+  'rate_limited',
+  'internal',
+  'unavailable',
+];
+
 interface Problem {
   readonly status: number;
   readonly title: Localized;

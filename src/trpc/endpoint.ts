@@ -6,7 +6,7 @@
 import type { OpenApiMethod } from 'trpc-to-openapi';
 import type { z } from 'zod';
 import { privateFieldsOf, withholderFor } from '../core/private-fields.ts';
-import { ProblemError, unknownId, type ProblemCode } from '../core/problem.ts';
+import { COMMON_CODES, ProblemError, unknownId, type ProblemCode } from '../core/problem.ts';
 import type { Scope } from '../core/scopes.ts';
 import type { Tx } from '../db/client.ts';
 import { runCall, type CurrentState, type WithheldOutput } from './call.ts';
@@ -148,16 +148,6 @@ function nameParameter({ path }: Pick<Declaration<z.ZodType, z.ZodType>, 'path'>
   };
 }
 
-/** The problem codes that every operation can respond with. */
-const COMMON_ERRORS: readonly ProblemCode[] = [
-  'unauthorized',
-  'api_disabled',
-  'validation_error',
-  'rate_limited',
-  'internal',
-  'unavailable',
-];
-
 /** The work of an operation. It runs after all checks. */
 type Work<I extends z.ZodType, O extends z.ZodType, P> = (options: {
   readonly ctx: Context;
@@ -280,7 +270,7 @@ function metaOf(
 ): Meta {
   const { method, path, scope, tag, summary, description } = declaration;
   const own = Object.keys(declaration.errors ?? {}) as ProblemCode[];
-  const errors: ProblemCode[] = [...COMMON_ERRORS, ...own];
+  const errors: ProblemCode[] = [...COMMON_CODES, ...own];
   if (scope) errors.push('insufficient_scope');
   if (declaration.privacy === 'refuse') errors.push('privacy_restricted');
   if (method === 'POST') errors.push('conflict', 'idempotency_mismatch');

@@ -1,5 +1,5 @@
 /** What holds for all operations or for a kind of them: said once to who reads all pages. */
-import type { ProblemCode } from '../../../core/problem.ts';
+import { COMMON_CODES, type ProblemCode } from '../../../core/problem.ts';
 import type { Operation, OperationError } from './operations.ts';
 
 interface CommonErrors {
@@ -15,14 +15,7 @@ const COMMON_ERRORS: readonly CommonErrors[] = [
   {
     of: 'every operation',
     holds: () => true,
-    codes: [
-      'unauthorized',
-      'api_disabled',
-      'validation_error',
-      'rate_limited',
-      'internal',
-      'unavailable',
-    ],
+    codes: COMMON_CODES,
   },
   {
     of: 'with a scope',
