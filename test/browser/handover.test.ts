@@ -98,6 +98,25 @@ describe.skipIf(SKIPPED !== '')(`handing a key over${SKIPPED}`, () => {
     return { ...opened, sent };
   }
 
+  /** Takes the link to the secret of a webhook, and closes the dialog that made it. */
+  async function closeWithLink(page: Page) {
+    const dialog = page.getByRole('dialog', { name: en.webhooks.secretTitle });
+    await dialog.getByRole('button', { name: 'Copy: Link that opens once' }).click();
+    await dialog.getByRole('button', { name: 'Done' }).click();
+    const links = page.locator('section').filter({ hasText: en.handover.of.endpoint.links });
+    return { dialog, links };
+  }
+
+  /** Follows a link that has ended. Returns what the page shows as its secret. */
+  async function followEnded(link: string): Promise<string | null> {
+    const { page } = await follow(link);
+    await page.getByRole('button', { name: t.show }).click();
+    await page.getByText(t.goneHint).waitFor();
+    const shown = await page.locator('#secret').textContent();
+    await page.context().close();
+    return shown;
+  }
+
   const copied = (page: Page): Promise<string> =>
     page.evaluate(() => navigator.clipboard.readText());
 
@@ -428,10 +447,7 @@ describe.skipIf(SKIPPED !== '')(`handing a key over${SKIPPED}`, () => {
 
   it('opens nothing once somebody has replaced the secret of the webhook', async () => {
     const { page: admin, link } = await handEndpointOver('http://127.0.0.1:9/replaced');
-    const dialog = admin.getByRole('dialog', { name: en.webhooks.secretTitle });
-    await dialog.getByRole('button', { name: 'Copy: Link that opens once' }).click();
-    await dialog.getByRole('button', { name: 'Done' }).click();
-    const links = admin.locator('section').filter({ hasText: en.handover.of.endpoint.links });
+    const { dialog, links } = await closeWithLink(admin);
     await links.getByText(en.handover.states.open, { exact: true }).waitFor();
     await admin.getByRole('button', { name: en.webhooks.replaceUnstored }).click();
     await admin
@@ -441,26 +457,17 @@ describe.skipIf(SKIPPED !== '')(`handing a key over${SKIPPED}`, () => {
     await dialog.getByLabel(en.webhooks.secretStored).check();
     await dialog.getByRole('button', { name: 'Done' }).click();
     await links.getByText(en.handover.states.ended, { exact: true }).waitFor();
-    const { page } = await follow(link);
-    await page.getByRole('button', { name: t.show }).click();
-    await page.getByText(t.goneHint).waitFor();
-    expect(await page.locator('#secret').textContent()).toBe('');
-    await Promise.all([page, admin].map((one) => one.context().close()));
+    expect(await followEnded(link)).toBe('');
+    await admin.context().close();
   });
 
   it('of a webhook can be withdrawn in the page of the endpoint', async () => {
     const { page: admin, link } = await handEndpointOver('http://127.0.0.1:9/withdrawn');
-    const dialog = admin.getByRole('dialog', { name: en.webhooks.secretTitle });
-    await dialog.getByRole('button', { name: 'Copy: Link that opens once' }).click();
-    await dialog.getByRole('button', { name: 'Done' }).click();
-    const links = admin.locator('section').filter({ hasText: en.handover.of.endpoint.links });
+    const { links } = await closeWithLink(admin);
     await links.getByRole('button', { name: /^Withdraw the link: / }).click();
     await links.getByText(en.handover.states.ended, { exact: true }).waitFor();
-    const { page } = await follow(link);
-    await page.getByRole('button', { name: t.show }).click();
-    await page.getByText(t.goneHint).waitFor();
-    expect(await page.locator('#secret').textContent()).toBe('');
-    await Promise.all([page, admin].map((one) => one.context().close()));
+    expect(await followEnded(link)).toBe('');
+    await admin.context().close();
   });
 
   it.each([
