@@ -10,4 +10,9 @@ export function lockTeam(tx: Tx, teamId: string): void {
   tx.send(LOCK_TEAM, [teamId]);
 }
 
+/** Like {@link lockTeam}. Resolves when the team is locked, and rejects if that takes too long. */
+export async function waitForTeamLock(tx: Tx, teamId: string): Promise<void> {
+  await tx.query(LOCK_TEAM, [teamId]);
+}
+
 const LOCK_TEAM = statement('db.lockTeam', 'select from team where id = $1 for no key update');

@@ -1,6 +1,7 @@
 import { SANDBOX_OWNER } from '../../core/sandbox.ts';
 import { statement, type Db, type Statement, type Tx } from '../../db/client.ts';
 import { selectionOf, type RowOf } from '../../db/rows.ts';
+import { waitForTeamLock } from '../../db/team-lock.ts';
 import type { TenantTable } from '../../db/tenant-tables.ts';
 import type { Scenario } from './rules.ts';
 import type { Content } from './scenario.ts';
@@ -109,7 +110,6 @@ export async function insertSandbox(tx: Tx, sandbox: NewSandbox): Promise<void> 
 // Postgres waits so long twice if others wait, too: for its turn, and for the one before.
 const WAIT = statement('sandbox.waitForReset', `set local lock_timeout = '2s'`);
 const WAIT_AS_USUAL = statement('sandbox.waitAsUsual', 'set local lock_timeout to default');
-const LOCK_TEAM = statement('sandbox.lockTeam', 'select from team where id = $1 for no key update');
 
 /**
  * Locks the team of a sandbox until the transaction ends. Rejects if somebody else holds the lock
@@ -117,7 +117,7 @@ const LOCK_TEAM = statement('sandbox.lockTeam', 'select from team where id = $1 
  */
 export async function lockForReset(tx: Tx, sandboxId: string): Promise<void> {
   tx.send(WAIT, []);
-  const locked = tx.query(LOCK_TEAM, [sandboxId]);
+  const locked = waitForTeamLock(tx, sandboxId);
   tx.send(WAIT_AS_USUAL, []);
   await locked;
 }
