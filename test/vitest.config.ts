@@ -77,6 +77,12 @@ class LongFirst extends BaseSequencer {
 /** Where `scripts/test.ts` reads what the run came to. */
 const outcome = process.env['TEST_OUTCOME'];
 const ALONE_RUNS = ['alone', 'allHeavy', 'citusAlone'];
+/**
+ * Many small files: to load our modules for each of them takes three times as long as its tests. So
+ * the files of a worker share a process and its modules. What a file starts ends with it
+ * (`test/end-files.ts`).
+ */
+const SHARED_PROCESSES = ['usual', 'citus', 'allOnCitus', 'plain', 'plainSample'];
 
 export default defineConfig({
   root: fileURLToPath(new URL('..', import.meta.url)),
@@ -84,9 +90,11 @@ export default defineConfig({
     include: included[suites] ?? [],
     exclude: [...configDefaults.exclude, ...(excluded[suites] ?? [])],
     globalSetup: ['test/global-setup.ts'],
-    setupFiles: ['test/record-locks.ts'],
+    // Hooks that come after a file run in the reverse order.
+    setupFiles: ['test/record-locks.ts', 'test/end-files.ts'],
     // Processes, not threads: tests set environments, spawn, and load native timers of their own.
     pool: 'forks',
+    isolate: !SHARED_PROCESSES.includes(suites),
     reporters: ['default', ...(outcome ? [new OutcomeReporter(outcome)] : [])],
     sequence: { sequencer: LongFirst },
     // One more than the cores of a small machine: tests also wait.

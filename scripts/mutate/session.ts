@@ -49,6 +49,7 @@ export async function openSession(
     watch: false,
     runner: resolve('scripts/mutate/worker.ts'),
     maxWorkers: workers,
+    isolate: true,
     reporters: [{}],
     silent: true,
   };

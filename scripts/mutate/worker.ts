@@ -6,6 +6,7 @@ import { relative } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import pg from 'pg';
 import {
+  afterAll,
   describe,
   inject,
   test,
@@ -15,6 +16,7 @@ import {
   type RunnerTestCase,
   type RunnerTestSuite,
 } from 'vitest';
+import type * as AtEnd from '../../test/support/at-end.ts';
 
 /** One time through a test file: with a mutant, or with none, to learn what the file reaches. */
 export interface Pass {
@@ -100,6 +102,9 @@ const TEST_TIMEOUT_MS = 20_000;
 /** Evaluated once a process: it holds no state of a test, and compiles every schema. */
 const KEPT_MODULE = /\/test\/support\/response-contract\.ts$/;
 
+/** Has what the tests of a pass start stopped when it ends. */
+const AT_END = '/test/support/at-end.ts';
+
 const PASS = 'mutation pass ';
 
 let current: Running | null = null;
@@ -176,11 +181,15 @@ Object.assign(wire, {
   },
 });
 
-interface Modules {
-  readonly idToModuleMap: ReadonlyMap<
-    string,
-    { promise?: unknown; exports?: unknown; evaluated: boolean }
-  >;
+/** The part of Vitest's that is used here. */
+interface ModuleRunner {
+  import<T>(path: string): Promise<T>;
+  readonly evaluatedModules: {
+    readonly idToModuleMap: ReadonlyMap<
+      string,
+      { promise?: unknown; exports?: unknown; evaluated: boolean }
+    >;
+  };
 }
 
 // oxlint-disable-next-line import/no-default-export -- Vitest takes a runner's default export
@@ -200,6 +209,8 @@ export default class MutantRunner extends TestRunner {
       describe(`${PASS}${number}`, async () => {
         this.#begin(running, filepath);
         this.#forgetModules(pass.isFresh);
+        const { endFile } = await this.#modules.import<typeof AtEnd>(AT_END);
+        afterAll(endFile);
         try {
           await super.importFile(filepath, source);
         } catch (error) {
@@ -278,11 +289,14 @@ export default class MutantRunner extends TestRunner {
     current = null;
   }
 
-  /** The tests' modules register hooks when they are evaluated, so every pass needs its own. */
+  get #modules(): ModuleRunner {
+    return (this as unknown as { readonly moduleRunner: ModuleRunner }).moduleRunner;
+  }
+
+  /** The tests' modules keep what they have started, so every pass needs its own. */
   #forgetModules(isFresh: boolean): void {
     if (isFresh) return void vi.resetModules();
-    const { moduleRunner } = this as unknown as { moduleRunner: { evaluatedModules: Modules } };
-    for (const [path, module] of moduleRunner.evaluatedModules.idToModuleMap) {
+    for (const [path, module] of this.#modules.evaluatedModules.idToModuleMap) {
       if (!path.includes('/test/') || KEPT_MODULE.test(path)) continue;
       Object.assign(module, { promise: undefined, exports: undefined, evaluated: false });
     }

@@ -5,28 +5,25 @@ import { runInNewContext } from 'node:vm';
 import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
 import { SCOPES } from '../../src/core/scopes.ts';
+import type { CreateAuthenticator } from '../../src/http/api/authentication/authenticator.ts';
+import { createFastAuthenticator } from '../../src/http/api/authentication/fast-authenticator.ts';
 import type { KeyRow } from '../../src/http/api/authentication/key-store.ts';
 import { createKnownKeys } from '../../src/http/api/authentication/known-keys.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { makeFullTeam, makeSeed, makeTeam } from '../support/seed.ts';
 
-/** Called for each request that the concurrency limit is told to recognize. */
-const recognized = vi.hoisted(() => vi.fn<() => void>());
-vi.mock(import('../../src/http/concurrency-limit.ts'), async (importOriginal) => {
-  const { createConcurrencyLimit } = await importOriginal();
+/** How many requests were recognized by the key that they have. */
+let recognized = 0;
+const createAuthenticator: CreateAuthenticator = (options) => {
+  const { authenticate } = createFastAuthenticator(options);
   return {
-    createConcurrencyLimit: (placeMaxMs) => {
-      const limit = createConcurrencyLimit(placeMaxMs);
-      return {
-        ...limit,
-        recognize: (request) => {
-          recognized();
-          limit.recognize(request);
-        },
-      };
+    authenticate: (request) => {
+      const pending = authenticate(request);
+      if (pending.guess) recognized += 1;
+      return pending;
     },
   };
-});
+};
 
 let api: TestApi;
 
@@ -36,7 +33,7 @@ const TEAMS = ['facts', 'recognized', 'refused', 'stranger', 'write'] as const;
 beforeAll(async () => {
   // A team with a slow statement has no room, and its reads would not begin early.
   const seed = makeSeed(TEAMS.map((name) => makeFullTeam(name)));
-  api = await startTestApi({ seed, quickStatementMs: 4_000 });
+  api = await startTestApi({ seed, quickStatementMs: 4_000, app: { createAuthenticator } });
 });
 
 afterEach(() => vi.restoreAllMocks());
@@ -132,9 +129,9 @@ test('a write of a known key begins when its caller is known', async () => {
 test('a request is recognized by the whole key only, and not after a refusal', async () => {
   const key = api.key('team_recognized');
   const tell = async (by: string, method = 'GET'): Promise<number> => {
-    recognized.mockClear();
+    recognized = 0;
     await api.call(by, method, '/assignments/asg_unknown');
-    return recognized.mock.calls.length;
+    return recognized;
   };
   expect(await tell(key)).toBe(0);
   expect(await tell(key)).toBe(1);

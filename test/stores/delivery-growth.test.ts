@@ -1,17 +1,25 @@
 // Which tables are analyzed because they have grown.
-import { beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { openDatabase, type Database } from '../../src/db/connections/database.ts';
 import { analyzeGrown } from '../../src/delivery/growth-store.ts';
-import { openTwinStores, type TwinStores } from '../support/twin-stores.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { TEST_WIRE } from '../support/wire.ts';
 
-let twins: TwinStores;
+let database: TestDatabase;
+let db: Database;
+// What has been analyzed once stays so.
 beforeEach(async () => {
-  twins = await openTwinStores();
-  await twins.pool.query('truncate event_in_hand');
+  database = await createTestDatabase();
+  db = openDatabase({ wire: TEST_WIRE, url: database.url, poolMax: 2, onError: () => undefined });
+});
+afterEach(async () => {
+  await db.close();
+  await database.drop();
 });
 
 /** Some 150 rows are a page. */
 const fill = (from: number, to: number) =>
-  twins.pool.query(
+  db.pool.query(
     `begin;
      set local session_replication_role = replica;
      insert into event_in_hand (team_id, event_id, worker)
@@ -20,7 +28,7 @@ const fill = (from: number, to: number) =>
   );
 /** Table → its rows when it was last analyzed; -1: never. */
 async function analyzed(): Promise<Record<string, number>> {
-  const { rows } = await twins.pool.query(
+  const { rows } = await db.pool.query(
     `select relname as name, reltuples::int as count
      from pg_class
      where oid = any ('{event, event_in_hand, webhook_delivery, member}'::regclass[])`,
@@ -31,23 +39,23 @@ async function analyzed(): Promise<Record<string, number>> {
 test('a table is analyzed when it has 16 pages, and then four times as many', async () => {
   const never = { event: -1, webhook_delivery: -1, member: -1 };
   await fill(1, 1_000);
-  await analyzeGrown(twins.db);
+  await analyzeGrown(db);
   expect(await analyzed()).toEqual({ ...never, event_in_hand: -1 });
   await fill(1_001, 3_000);
-  await analyzeGrown(twins.db);
+  await analyzeGrown(db);
   expect(await analyzed()).toEqual({ ...never, event_in_hand: 3_000 });
   await fill(3_001, 9_000);
-  await analyzeGrown(twins.db);
+  await analyzeGrown(db);
   expect(await analyzed()).toEqual({ ...never, event_in_hand: 3_000 });
   await fill(9_001, 14_000);
-  await analyzeGrown(twins.db);
+  await analyzeGrown(db);
   expect(await analyzed()).toEqual({ ...never, event_in_hand: 14_000 });
 });
 
 test('a large table is left to autovacuum', async () => {
   await fill(1, 20_000);
-  await twins.pool.query('analyze event_in_hand');
+  await db.pool.query('analyze event_in_hand');
   await fill(20_001, 100_000);
-  await analyzeGrown(twins.db);
+  await analyzeGrown(db);
   expect(await analyzed()).toMatchObject({ event_in_hand: 20_000 });
 });

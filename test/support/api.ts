@@ -8,7 +8,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import pino from 'pino';
 import { Pool } from 'undici';
-import { afterAll } from 'vitest';
 import { systemClock, type Clock } from '../../src/core/clock.ts';
 import { NOTHING_ENDS } from '../../src/core/deprecation.ts';
 import type { ObserveRefusal } from '../../src/core/limits.ts';
@@ -20,6 +19,7 @@ import { createApp, type AppOptions } from '../../src/http/server.ts';
 import { createGuardedServer, type ConnectionLimits } from '../../src/runtime/connections.ts';
 import { loadSeed, type SeedResult } from '../../src/seed/load.ts';
 import type { SeedFileInput } from '../../src/seed/schema.ts';
+import { atEnd } from './at-end.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 import { findFreePort } from './ports.ts';
 import { requireDocumentedResponse, type ApiResponse } from './response-contract.ts';
@@ -123,11 +123,6 @@ export interface TestApiOptions {
   >;
 }
 
-const started = new Set<{ stop(): Promise<unknown> }>();
-afterAll(async () => {
-  for (const part of started) await part.stop();
-});
-
 /**
  * Starts the API in this process, assembled as in src/api.ts, on a fresh database that holds
  * `seed`. Teams without a rate limit of their own have none.
@@ -152,10 +147,9 @@ export async function startTestApi(options: TestApiOptions): Promise<TestApi> {
     if (server.listening) await new Promise((done) => server.close(done));
     await db.close();
     await database.drop();
-    started.delete(part);
+    stopped();
   });
-  const part = { stop };
-  started.add(part);
+  const stopped = atEnd(stop);
   const seeded = await loadTestSeed(database, options.seed);
   const port = await listen(server);
   const url = `http://127.0.0.1:${port}`;
@@ -204,8 +198,7 @@ export function createCall(
     headersTimeout: 30_000,
     bodyTimeout: 30_000,
   });
-  const part = { stop: () => pool.destroy() };
-  started.add(part);
+  atEnd(() => pool.destroy());
   return async (key, method, path, { body, rawBody, headers = {} } = {}) => {
     const sent = rawBody ?? (body === undefined ? null : JSON.stringify(body));
     const given = await pool.request({
@@ -340,7 +333,7 @@ export function runEntry(
     child.kill(signal);
     return exited;
   };
-  started.add({ stop: () => kill('SIGKILL') });
+  atEnd(() => kill('SIGKILL'));
   killAfterOurEnd(child);
   const output = () => chunks.join('');
   const stopReading = (): void => void child.stdout.pause();

@@ -1,7 +1,6 @@
 // The real delivery loop, in the test's process: on the test's database, clock and name lookup, and
 // with real connections.
 import pino from 'pino';
-import { afterAll } from 'vitest';
 import type { Clock } from '../../src/core/clock.ts';
 import type { Lookup } from '../../src/core/dns-lookup.ts';
 import { openDatabase } from '../../src/db/connections/database.ts';
@@ -9,6 +8,7 @@ import type { Dispatcher } from '../../src/delivery/dispatcher.ts';
 import { createSender } from '../../src/delivery/sender.ts';
 import { startLoops } from '../../src/delivery/citus/start-loops.ts';
 import { TEST_APP_SECRET, type TestApi } from './api.ts';
+import { atEnd } from './at-end.ts';
 import { TEST_WIRE } from './wire.ts';
 
 /** The waits between attempts that the API documents, in seconds. */
@@ -43,11 +43,6 @@ export interface Deliveries {
 const PATIENCE_MS = 60_000;
 /** So short that the loop notices at once when a test advances its clock. */
 const TICK_MS = 20;
-
-const started = new Set<Deliveries>();
-afterAll(async () => {
-  for (const deliveries of started) await deliveries.stop();
-});
 
 /**
  * Starts the loop, assembled as in src/worker.ts. It looks for work many times a second, so what is
@@ -90,12 +85,12 @@ export async function startDeliveries(
     logged,
     wake: (what) => loops.wake(what),
     stop: async () => {
-      if (!started.delete(deliveries)) return;
+      if (!stopped()) return;
       await loops.stop();
       await sender.close();
       await db.close();
     },
   };
-  started.add(deliveries);
+  const stopped = atEnd(() => deliveries.stop());
   return deliveries;
 }

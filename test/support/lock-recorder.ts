@@ -5,17 +5,15 @@ import { declaredStatements } from '../../src/db/statement.ts';
 import type { Sent } from './lock-rules.ts';
 import { shardTextOf } from './shard-texts.ts';
 
-/** A transaction that was sent its COMMIT, or a statement alone. */
-export interface Recorded {
-  /** The test during which it committed. */
-  readonly test: string;
-  readonly sent: readonly Sent[];
+/** Records while it is on. */
+interface LockRecorder {
+  isOn: boolean;
+  /** Returns each sequence of statements that it has not returned before. */
+  readonly take: () => readonly Recorded[];
 }
 
-export interface LockRecorder {
-  /** Returns each sequence of statements that was not seen before. */
-  take(): readonly Recorded[];
-}
+/** The statements of a transaction that was sent its COMMIT, or a statement alone. */
+type Recorded = readonly Sent[];
 
 /** `null`: outside of a transaction; `theirs`: in one that a test has begun itself. */
 type State = readonly Sent[] | 'theirs' | null;
@@ -27,20 +25,28 @@ interface Wire {
   query(text: string): void;
 }
 
+let recorder: LockRecorder | null = null;
+
 /**
- * Begins to record all connections of the process. The service begins its transactions by the
- * extended protocol; tests and the seed, which are not recorded, by the simple one.
+ * Returns the recorder of all connections of the process, which are also those of other test files.
+ * The service begins its transactions by the extended protocol; tests and the seed, which are not
+ * recorded, by the simple one.
  */
-export function recordLocks(currentTest: () => string): LockRecorder {
+export function openLockRecorder(): LockRecorder {
+  return (recorder ??= listen());
+}
+
+function listen(): LockRecorder {
   const seen = new Set<string>();
   const recorded: Recorded[] = [];
+  const opened: LockRecorder = { isOn: false, take: () => recorded.splice(0) };
   const states = new WeakMap<Wire, State>();
   const prepared = new WeakMap<Wire, Map<string, string>>();
   const keep = (sent: readonly Sent[]): void => {
     const key = sent.map(({ text }) => text).join('\0');
-    if (sent.length === 0 || seen.has(key)) return;
+    if (!opened.isOn || sent.length === 0 || seen.has(key)) return;
     seen.add(key);
-    recorded.push({ test: currentTest(), sent });
+    recorded.push(sent);
   };
   const note = (wire: Wire, text: string): void => {
     const state = states.get(wire) ?? null;
@@ -74,7 +80,7 @@ export function recordLocks(currentTest: () => string): LockRecorder {
     else if (/^\s*(commit|rollback|end)\b/i.test(text)) states.set(this, null);
     return query.call(this, text);
   };
-  return { take: () => recorded.splice(0) };
+  return opened;
 }
 
 const names = new Map<string, string>();

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll } from 'vitest';
+import { atEnd } from './at-end.ts';
 
 /** What becomes of a request. `refused`: nobody listens, for which `shut` must be called. */
 export const LOSSES = [
@@ -31,11 +31,6 @@ export interface LossyProxy {
   shut(): Promise<void>;
   open(): Promise<void>;
 }
-
-const started: LossyProxy[] = [];
-afterAll(async () => {
-  for (const proxy of started) await proxy.shut();
-});
 
 /** Starts a proxy of the server at the origin `target`. It is stopped when the test file ends. */
 export async function startLossyProxy(target: string): Promise<LossyProxy> {
@@ -70,7 +65,7 @@ export async function startLossyProxy(target: string): Promise<LossyProxy> {
       await listen(port);
     },
   };
-  started.push(proxy);
+  atEnd(shut);
   return proxy;
 }
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { SMTPServer } from 'smtp-server';
-import { afterAll } from 'vitest';
+import { atEnd } from './at-end.ts';
 
 /** A running mail server. */
 export interface MailServer {
@@ -11,11 +11,6 @@ export interface MailServer {
   /** Ends all connections and stops. */
   stop(): Promise<void>;
 }
-
-const started = new Set<MailServer>();
-afterAll(async () => {
-  for (const server of started) await server.stop();
-});
 
 /**
  * Starts a real mail server, which is stopped when the test file ends. It calls `answer` with the
@@ -50,10 +45,10 @@ export async function startMailServer(
     url: `smtp://127.0.0.1:${port}`,
     received,
     stop: async () => {
-      if (started.delete(server)) await new Promise<void>((done) => smtp.close(() => done()));
+      if (stopped()) await new Promise<void>((done) => smtp.close(() => done()));
     },
   };
-  started.add(server);
+  const stopped = atEnd(() => server.stop());
   return server;
 }
 

@@ -12,7 +12,7 @@ import {
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll } from 'vitest';
+import { atEnd } from './at-end.ts';
 
 /** A request that the receiver got. */
 export interface Received {
@@ -46,11 +46,6 @@ export interface Receiver {
   arrived(path: string, count?: number): Promise<Received[]>;
   stop(): Promise<void>;
 }
-
-const started = new Set<Receiver>();
-afterAll(async () => {
-  for (const receiver of started) await receiver.stop();
-});
 
 /** Starts a receiver, with TLS if there is a certificate. It is stopped when the test file ends. */
 export async function startReceiver(certificate?: {
@@ -103,13 +98,13 @@ export async function startReceiver(certificate?: {
       return requestsTo(path);
     },
     stop: async () => {
-      started.delete(receiver);
+      stopped();
       if (!server.listening) return;
       server.closeAllConnections();
       await new Promise((done) => server.close(done));
     },
   };
-  started.add(receiver);
+  const stopped = atEnd(() => receiver.stop());
   return receiver;
 }
 

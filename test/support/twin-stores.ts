@@ -1,10 +1,10 @@
 // Stores, called directly on the database of the twin tenants: for each row that a statement is for
 // there are others that differ from it in one condition only.
 import { Client, type Pool } from 'pg';
-import { afterAll } from 'vitest';
 import type { Tx } from '../../src/db/client.ts';
 import { openDatabase, type Database } from '../../src/db/connections/database.ts';
 import { loadTestSeed } from './api.ts';
+import { atEnd } from './at-end.ts';
 import { changesOf, type Changes } from './changed-rows.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 import { holdLock, untilWaiting } from './locks.ts';
@@ -42,17 +42,20 @@ export interface TwinStores {
 interface Opened extends TwinStores {
   /** Gives every row back as it was loaded. */
   readonly restore: () => Promise<void>;
-  readonly close: () => Promise<void>;
+}
+
+interface Loaded {
+  readonly database: TestDatabase;
+  /** Table → its columns. */
+  readonly tables: ReadonlyMap<string, string>;
 }
 
 let opened: Promise<Opened> | null = null;
-afterAll(async () => {
-  await (await opened)?.close();
-});
+let loaded: Promise<Loaded> | null = null;
 
 /**
- * Opens the twins, with every row as it was loaded. The tests of a file share one database: to
- * write its rows back takes a few milliseconds, to clone it several hundred.
+ * Opens the twins, with every row as it was loaded, until the test file ends. The tests of a process
+ * share one database: to write its rows back takes a few milliseconds, to load it several hundred.
  */
 export async function openTwinStores(): Promise<TwinStores> {
   const twins = await (opened ??= open());
@@ -61,14 +64,17 @@ export async function openTwinStores(): Promise<TwinStores> {
 }
 
 async function open(): Promise<Opened> {
-  // Mutation testing runs a file many times in one process, and loads the twins only once.
-  const share = globalThis.__shared ?? ((_name, make) => make());
-  const { database, tables } = await share('twins', load);
+  // Mutation testing evaluates this module many times in one process, and loads the twins once.
+  const { database, tables } = await (globalThis.__shared?.('twins', load) ?? (loaded ??= load()));
   const db = openDatabase({
     wire: TEST_WIRE,
     url: database.url,
     poolMax: 4,
     onError: () => undefined,
+  });
+  atEnd(() => {
+    opened = null;
+    return db.close();
   });
   const databaseUrl = database.url;
   const restoring = [
@@ -108,12 +114,11 @@ async function open(): Promise<Opened> {
     whileLocked: (rows, work) =>
       whileSession(databaseUrl, `begin; select from ${rows} for update`, work),
     restore: () => writeInAnyOrder(db.pool, restoring),
-    close: () => db.close(),
   };
 }
 
 /** The database goes with the test server. */
-async function load(): Promise<{ database: TestDatabase; tables: ReadonlyMap<string, string> }> {
+async function load(): Promise<Loaded> {
   const database = await createTestDatabase();
   await loadTestSeed(database, twinSeed());
   const db = openDatabase({

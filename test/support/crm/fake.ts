@@ -3,10 +3,10 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll } from 'vitest';
 import type { z } from 'zod';
 import type { connectInput } from '../../../src/features/crm/connections/schema.ts';
 import type { ProviderName } from '../../../src/features/crm/providers/registry.ts';
+import { atEnd } from '../at-end.ts';
 import { hubspot } from './hubspot.ts';
 import { pipedrive } from './pipedrive.ts';
 
@@ -91,22 +91,15 @@ export interface FakeCrm {
   connectInput(): z.input<typeof connectInput>;
 }
 
-const started: { stop(): void }[] = [];
-afterAll(() => {
-  for (const server of started) server.stop();
-});
-
 /** Starts an empty CRM of this provider. It is stopped when the test file ends. */
 export async function startCrm(name: ProviderName): Promise<FakeCrm> {
   const fake = FAKES[name];
   const server = createServer();
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  started.push({
-    stop: () => {
-      server.closeAllConnections();
-      server.close();
-    },
+  atEnd(() => {
+    server.closeAllConnections();
+    server.close();
   });
   const crm: FakeCrm = {
     name,
