@@ -1,6 +1,7 @@
 import { SANDBOX_OWNER } from '../../core/sandbox.ts';
 import { statement, type Db, type Statement, type Tx } from '../../db/client.ts';
-import { selectionOf, type RowOf } from '../../db/rows.ts';
+import { listed, selectionOf, type RowOf } from '../../db/rows.ts';
+import { REMOVED_BY_RESET } from '../../db/sandbox-rows.ts';
 import { waitForTeamLock } from '../../db/team-lock.ts';
 import type { TenantTable } from '../../db/tenant-tables.ts';
 import type { Scenario } from './rules.ts';
@@ -39,36 +40,33 @@ export async function findSandbox(db: Db, sandboxId: string): Promise<SandboxRow
   return found && SANDBOX.toRow(found);
 }
 
-/** Whether the team of a sandbox is being erased; null if there is none. */
-export async function findErasure(
-  tx: Tx,
-  sandboxId: string,
-): Promise<{ readonly isErasing: boolean } | null> {
-  const team = await tx.prisma.team.findFirst({
-    where: { id: sandboxId },
-    select: { erasingSince: true },
-  });
-  return team && { isErasing: team.erasingSince !== null };
-}
+const TAKEN_OVER = ['name', 'plan', 'status', 'language', 'rate_limit_per_min'] as const;
+const LIVE = selectionOf('Team', TAKEN_OVER);
 
 /** What a sandbox takes over from its live team. */
-export interface LiveTeam {
-  readonly name: string;
-  readonly plan: string;
-  readonly status: string;
-  readonly language: string;
-  readonly rate_limit_per_min: number;
+export type LiveTeam = RowOf<'Team', (typeof TAKEN_OVER)[number]>;
+
+/** The live team as it is now; null if there is none. */
+export async function findLiveTeam(tx: Tx, liveId: string): Promise<LiveTeam | null> {
+  const found = await tx.prisma.team.findFirst({
+    where: { id: liveId, erasingSince: null },
+    select: LIVE.select,
+  });
+  return found && LIVE.toRow(found);
 }
 
 const LOCK_LIVE = statement<LiveTeam>(
   'sandbox.lockLiveTeam',
-  `select name, plan, status, language, rate_limit_per_min
+  `select ${listed(TAKEN_OVER)}
    from team
    where id = $1 and erasing_since is null
    for no key update`,
 );
 
-/** The live team, locked until the transaction ends; null if there is none. */
+/**
+ * The live team, locked until the transaction ends; null if there is none. Lock that of the sandbox
+ * before, because whoever holds it may hold it for seconds.
+ */
 export function lockLiveTeam(tx: Tx, liveId: string): Promise<LiveTeam | null> {
   return tx.queryFirst(LOCK_LIVE, [liveId]);
 }
@@ -76,35 +74,34 @@ export function lockLiveTeam(tx: Tx, liveId: string): Promise<LiveTeam | null> {
 /** A sandbox to create. */
 export interface NewSandbox {
   readonly id: string;
-  readonly live: LiveTeam;
+  /** What it takes over. */
+  readonly team: LiveTeam;
   readonly seats: number;
-  readonly requestsPerMinute: number;
   readonly scenario: Scenario;
   readonly at: Date;
   readonly checkAt: Date;
 }
 
-/** Inserts the team and what makes it a sandbox. The live team must be locked. */
-export async function insertSandbox(tx: Tx, sandbox: NewSandbox): Promise<void> {
-  const { id: teamId, live, seats, requestsPerMinute, scenario, at, checkAt } = sandbox;
-  const { name, plan, status, language } = live;
-  await tx.prisma.team.createMany({
-    data: [
-      {
-        id: teamId,
-        name,
-        plan,
-        status,
-        seats,
-        language,
-        rateLimitPerMin: requestsPerMinute,
-        createdAt: at,
-      },
-    ],
+/**
+ * Inserts the team and what makes it a sandbox. Returns false if there is such a team. Waits for a
+ * concurrent creation of the same sandbox.
+ */
+export async function insertSandbox(tx: Tx, sandbox: NewSandbox): Promise<boolean> {
+  const { id: teamId, team, seats, scenario, at, checkAt } = sandbox;
+  const { count } = await tx.prisma.team.createMany({
+    data: [{ ...LIVE.toData(team), id: teamId, seats, createdAt: at }],
+    skipDuplicates: true,
   });
+  if (count === 0) return false;
   await tx.prisma.sandbox.createMany({
     data: [{ teamId, scenario, createdAt: at, resetAt: at, usedAt: at, checkAt }],
   });
+  return true;
+}
+
+/** Writes what the live team has now. Its team must be locked, or be new. */
+export async function takeOver(tx: Tx, sandboxId: string, team: LiveTeam): Promise<void> {
+  await tx.prisma.team.updateMany({ where: { id: sandboxId }, data: LIVE.toData(team) });
 }
 
 // Postgres waits so long twice if others wait, too: for its turn, and for the one before.
@@ -122,38 +119,33 @@ export async function lockForReset(tx: Tx, sandboxId: string): Promise<void> {
   await locked;
 }
 
-/** Keeps that the scenario was brought back. What was being played with webhooks is over. */
-export async function markReset(
+const MARK_RESET = statement(
+  'sandbox.markReset',
+  `update sandbox
+   set scenario = $2, reset_at = $3, receivers_fail_until = null, warned_at = null, used_at = $3
+   where team_id = $1`,
+  { because: 'pipelined' },
+);
+
+/**
+ * Keeps that the scenario was brought back. What was being played with webhooks is over. Does not
+ * wait: see `Tx.send`. Returns the sandbox as it is then.
+ */
+export function markReset(
   tx: Tx,
-  sandboxId: string,
+  before: SandboxRow,
   { scenario, at }: { readonly scenario: Scenario; readonly at: Date },
-): Promise<void> {
-  await tx.prisma.sandbox.updateMany({
-    where: { teamId: sandboxId },
-    data: { scenario, resetAt: at, receiversFailUntil: null, warnedAt: null, usedAt: at },
-  });
+): SandboxRow {
+  tx.send(MARK_RESET, [before.team_id, scenario, at]);
+  const reset_at = at.toISOString();
+  return { ...before, scenario, reset_at, receivers_fail_until: null, warned_at: null };
 }
 
-/** What a reset removes, children before parents. All but the owner of the members and people. */
-const REMOVED: readonly (readonly [table: TenantTable, left?: string])[] = [
-  ['crm_objection'],
-  ['crm_deal'],
-  ['crm_connection'],
-  ['analytics_person_week'],
-  ['analytics_person'],
-  ['training_case'],
-  ['evaluation'],
-  ['training'],
-  ['assignment'],
-  ['member_block'],
-  ['invitation_resend'],
-  ['sandbox_mail'],
-  ['member', SANDBOX_OWNER.memberId],
-  ['person', SANDBOX_OWNER.userId],
-  ['team_block'],
-  ['catalog_release'],
-  ['team_catalog_entry'],
-];
+/** What a reset leaves: the owner, who is in every scenario. */
+const LEFT: Partial<Record<TenantTable, string>> = {
+  member: SANDBOX_OWNER.memberId,
+  person: SANDBOX_OWNER.userId,
+};
 
 const UNLINK = statement(
   'sandbox.unlinkCompletions',
@@ -163,12 +155,16 @@ const UNLINK = statement(
   { because: 'pipelined' },
 );
 
-const REMOVALS = REMOVED.map(([table, left]) =>
-  statement(
-    `sandbox.remove.${table}`,
-    `delete from ${table} where team_id = $1${left === undefined ? '' : ` and id <> '${left}'`}`,
-    { because: 'pipelined' },
-  ),
+const REMOVALS = REMOVED_BY_RESET.map(
+  (table) =>
+    [
+      table,
+      statement(
+        `sandbox.remove.${table}`,
+        `delete from ${table} where team_id = $1${LEFT[table] ? ` and id <> '${LEFT[table]}'` : ''}`,
+        { because: 'pipelined' },
+      ),
+    ] as const,
 );
 
 // In the order of `seed/remove-store.ts`. Whoever adds a row that needs one of these has committed,
@@ -192,10 +188,19 @@ const LOCKS = (['crm_connection', 'training_case', 'member', 'person', 'assignme
 // Made while the table was small, it reads all of it, 20,000 times, and the reset is cut off.
 const BY_INDEX = statement('sandbox.readByIndex', 'set local enable_seqscan = off');
 
-/** Removes what a scenario writes. Does not wait: see `Tx.send`. The team must be locked. */
-export function removeContent(tx: Tx, sandboxId: string): void {
+/**
+ * After these it waits: what is sent together is answered together, and a connection that is silent
+ * for seconds counts as broken. Those before one of them take most of the time of a full sandbox.
+ */
+const AWAITED: readonly TenantTable[] = ['training', 'person'];
+
+/** Removes what a scenario writes. Two round trips. The team must be locked. */
+export async function removeContent(tx: Tx, sandboxId: string): Promise<void> {
   tx.send(BY_INDEX, []);
-  for (const removal of [...LOCKS, UNLINK, ...REMOVALS]) tx.send(removal, [sandboxId]);
+  for (const first of [...LOCKS, UNLINK]) tx.send(first, [sandboxId]);
+  for (const [table, removal] of REMOVALS)
+    if (AWAITED.includes(table)) await tx.query(removal, [sandboxId]);
+    else tx.send(removal, [sandboxId]);
 }
 
 function insertionOf(table: TenantTable, columns: readonly string[]) {
