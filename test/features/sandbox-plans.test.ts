@@ -207,7 +207,7 @@ const cases: readonly Case[] = [
   ['an evaluation', 1, (tx) => plays.findEvaluation(tx, SANDBOX, 't7')],
   ...COUNTED_TABLES.map((table): Case => [
     `whether there is room: ${table}`,
-    mostRows(table) + 1,
+    mostRows(table) + FEW,
     (tx) => requireRoomInSandbox(tx, SANDBOX, table, 0),
   ]),
   ['a mail among many', MAILS + 101 + 100, (tx) => mails.insertMail(tx, SANDBOX, mail)],

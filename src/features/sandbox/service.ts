@@ -102,9 +102,9 @@ export async function resetSandbox(
   const sandboxId = idFor(context.teamId);
   const { at } = context;
   const sandbox = await db.transaction(async (tx) => {
-    const { before, current } = await lockForReset(tx, { ...context, teamId: sandboxId });
+    const { before, current, large } = await lockForReset(tx, { ...context, teamId: sandboxId });
     const scenario = wanted ?? (before.scenario as Scenario);
-    await store.removeContent(tx, sandboxId);
+    await store.removeContent(tx, sandboxId, large);
     await fill(tx, sandboxId, { scenario, appSecret, at });
     record(tx, current, {
       audit: { action: 'sandbox.reset', targetId: sandboxId, details: { scenario } },
@@ -118,20 +118,25 @@ export async function resetSandbox(
 }
 
 /**
- * Reads the sandbox, and the context of its reset, under its team's lock. Throws `not_found`, and
- * `conflict` (another reset). One round trip.
+ * Reads the sandbox, the context of its reset and whether it is large, under its team's lock.
+ * Throws `not_found`, and `conflict` (another reset).
  */
 async function lockForReset(tx: Tx, context: PlatformChangeContext) {
   const { teamId } = context;
   const locked = store.lockForReset(tx, teamId);
   const found = store.findSandbox(tx, teamId);
   const current = readChangeContext(tx, context);
+  const large = store.isLarge(tx, teamId);
   // Sent behind the lock, so they fail with it.
-  for (const read of [found, current]) read.catch(() => undefined);
+  for (const read of [found, current, large]) read.catch(() => undefined);
   await locked.catch((error: unknown) => {
     throw isLockTimeout(error) || isCancelled(error) ? rules.beingReset() : error;
   });
-  return { before: rules.requireSandbox(await found), current: await current };
+  return {
+    before: rules.requireSandbox(await found),
+    current: await current,
+    large: await large,
+  };
 }
 
 async function fill(

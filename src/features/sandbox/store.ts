@@ -155,16 +155,12 @@ const UNLINK = statement(
   { because: 'pipelined' },
 );
 
-const REMOVALS = REMOVED_BY_RESET.map(
-  (table) =>
-    [
-      table,
-      statement(
-        `sandbox.remove.${table}`,
-        `delete from ${table} where team_id = $1${LEFT[table] ? ` and id <> '${LEFT[table]}'` : ''}`,
-        { because: 'pipelined' },
-      ),
-    ] as const,
+const REMOVALS = REMOVED_BY_RESET.map((table) =>
+  statement(
+    `sandbox.remove.${table}`,
+    `delete from ${table} where team_id = $1${LEFT[table] ? ` and id <> '${LEFT[table]}'` : ''}`,
+    { because: 'pipelined' },
+  ),
 );
 
 // In the order of `seed/remove-store.ts`. Whoever adds a row that needs one of these has committed,
@@ -184,22 +180,53 @@ const LOCKS = (['crm_connection', 'training_case', 'member', 'person', 'assignme
     ),
 );
 
+/** So many rows are few. They are made into text in one turn: a few milliseconds. */
+const BATCH = 1_000;
+
+/** The tables whose rows others refer to, or are large: they take the time of a removal. */
+const COSTLY = [
+  'training',
+  'assignment',
+  'training_case',
+  'member',
+] as const satisfies TenantTable[];
+
+const COUNT = statement<{ readonly count: number }>(
+  'sandbox.countRows',
+  `select count(*)::int
+   from (
+     ${COSTLY.map(
+       (table) => `(
+       select
+       from ${table}
+       where team_id = $1
+       limit ${BATCH + 1}
+     )`,
+     ).join('\n     union all\n     ')}
+   ) counted`,
+);
+
+/** Whether it has so many rows that their removal takes seconds on a busy server. */
+export async function isLarge(tx: Tx, sandboxId: string): Promise<boolean> {
+  return ((await tx.queryFirst(COUNT, [sandboxId]))?.count ?? 0) > BATCH;
+}
+
 // For each removed training Postgres looks for an evaluation, with a plan that the session keeps.
-// Made while the table was small, it reads all of it, 20,000 times, and the reset is cut off.
+// Made while the table was small, it reads all of it, 20,000 times, and the reset is cut off. So
+// the session makes its plans anew, and for indexes.
+const ANEW = statement('sandbox.discardPlans', 'discard plans');
 const BY_INDEX = statement('sandbox.readByIndex', 'set local enable_seqscan = off');
 
 /**
- * After these it waits: what is sent together is answered together, and a connection that is silent
- * for seconds counts as broken. Those before one of them take most of the time of a full sandbox.
+ * Removes what a scenario writes. Of a sandbox that is not large it does not wait: see `Tx.send`.
+ * What is sent together is answered together, and a connection that is silent for seconds counts
+ * as broken. The team must be locked.
  */
-const AWAITED: readonly TenantTable[] = ['training', 'person'];
-
-/** Removes what a scenario writes. Two round trips. The team must be locked. */
-export async function removeContent(tx: Tx, sandboxId: string): Promise<void> {
+export async function removeContent(tx: Tx, sandboxId: string, large: boolean): Promise<void> {
+  if (large) tx.send(ANEW, []);
   tx.send(BY_INDEX, []);
-  for (const first of [...LOCKS, UNLINK]) tx.send(first, [sandboxId]);
-  for (const [table, removal] of REMOVALS)
-    if (AWAITED.includes(table)) await tx.query(removal, [sandboxId]);
+  for (const removal of [...LOCKS, UNLINK, ...REMOVALS])
+    if (large) await tx.query(removal, [sandboxId]);
     else tx.send(removal, [sandboxId]);
 }
 
@@ -329,32 +356,30 @@ const INSERTIONS = {
   objections: insertionOf('crm_objection', OBJECTION_COLUMNS),
 } as const satisfies Record<keyof Content, unknown>;
 
-/** So many rows are made into text in one turn: a few milliseconds. */
-const BATCH = 1_000;
-
 /** Writes the rows of a scenario. */
 export async function insertContent(tx: Tx, sandboxId: string, content: Content): Promise<void> {
   for (const name of Object.keys(INSERTIONS) as (keyof Content)[]) {
     const part = content[name];
     let batch: object[] = [];
-    let isLarge = false;
+    let isMany = false;
     for (const row of typeof part === 'function' ? part() : part) {
       batch.push(row);
       if (batch.length < BATCH) continue;
       await tx.query(INSERTIONS[name], [sandboxId, JSON.stringify(batch)]);
       batch = [];
-      isLarge = true;
+      isMany = true;
     }
     if (batch.length > 0) tx.send(INSERTIONS[name], [sandboxId, JSON.stringify(batch)]);
     const statistics = STATISTICS[name];
-    if (isLarge && statistics) await refresh(tx, statistics, sandboxId);
+    if (isMany && statistics) await refresh(tx, statistics, sandboxId);
   }
 }
 
 /**
  * Tables that get thousands of rows. What refers to them looks each row up, with a plan that is
  * made once: as long as Postgres takes such a table for an empty one, it may read all rows of the
- * team each time. Without this a reset of 10,000 trainings took 13 s in an empty database.
+ * team each time. Without this a reset of 10,000 trainings took 13 s in an empty database. Of two
+ * resets at once the second finds the statistics locked, and only makes its plans anew.
  */
 const STATISTICS: Partial<Record<keyof Content, Statistics>> = {
   trainings: statisticsOf('training'),
@@ -384,6 +409,7 @@ function statisticsOf(table: TenantTable): Statistics {
 }
 
 async function refresh(tx: Tx, statistics: Statistics, sandboxId: string): Promise<void> {
+  tx.send(ANEW, []);
   if ((await tx.query(statistics.areOld, [sandboxId])).length === 0) return;
   await tx.query(statistics.refresh, []);
 }
