@@ -44,8 +44,8 @@ export const PROBLEM_HELP = {
         'Den Schlüssel als `Authorization: Bearer svck_live_…` senden, den einer Sandbox mit ' +
         '`svck_test_…`; in der App prüfen, ob er gilt und von welchen Adressen.',
       en:
-        'Send the key as `Authorization: Bearer svck_live_…`, or `svck_test_…` for a sandbox; ' +
-        'check in the app that it is valid, and from which addresses.',
+        'Send the key as `Authorization: Bearer svck_live_…` (sandbox: `svck_test_…`); check in ' +
+        'the app that it is valid, and from which addresses.',
     },
   },
   forbidden: {

@@ -32,8 +32,8 @@ export const EXCEPTIONS: Readonly<Record<string, RoundTrips>> = {
   'me.get': { plain: 1, unknown: 1 },
   // It counts before it locks the endpoint, and then looks whether another one has begun.
   'webhooks.resendDeliveries': { plain: 5, keyed: 6, replayed: 3 },
-  // The lock that another reset may hold, and the look at the sandbox behind it, are two. Of a large
-  // sandbox it waits for each table, and for each thousand rows.
+  // The lock that another reset may hold, and the look at the sandbox behind it, are two. Of a
+  // large sandbox it waits for each table, and for each thousand rows.
   'sandbox.reset': { plain: 4, keyed: 4, replayed: 3 },
   // A setting that stays needs no change: so it is when it is sent again.
   'sandbox.update': { plain: 5, conditional: 4 },

@@ -1,5 +1,5 @@
-// The creation of a sandbox beside a live team that works meanwhile: by several at once, by one that
-// dies, and while the live team changes.
+// The creation of a sandbox beside a live team that works meanwhile: by several at once, by one
+// that dies, and while the live team changes.
 import { beforeEach, describe, expect, it } from 'vitest';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { appAsPlatform, codeOf } from '../support/app.ts';

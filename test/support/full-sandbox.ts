@@ -10,8 +10,8 @@ function text(times: number): string {
 }
 
 /**
- * SQL: the rows of the sandbox $1 from number $2 to $3, for each table, parents before children.
- * Each has what makes its removal expensive: keys that point to it, and texts that are stored apart.
+ * SQL: the rows of the sandbox $1 from number $2 to $3, for each table. Each has what makes its
+ * removal expensive: keys that point to it, and texts that are stored apart.
  */
 const ROWS: Readonly<Record<RemovedTable, string>> = {
   team_catalog_entry: `insert into team_catalog_entry (team_id, id, kind)
@@ -25,7 +25,7 @@ const ROWS: Readonly<Record<RemovedTable, string>> = {
   team_block: `insert into team_block (team_id, entry_id) select $1, 'glo_' || n`,
   person: `insert into person (team_id, id) select $1, 'usr_' || n`,
   member: `insert into member (team_id, id, user_id, email, role, status, created_at, ended_at)
-     select $1, 'mem_' || n, 'usr_' || n, 'm' || n || '@x.example', 'member', 'ended', now(), now()`,
+     select $1, 'mem_' || n, 'usr_' || n, n || '@x.example', 'member', 'ended', now(), now()`,
   member_block: `insert into member_block (team_id, member_id, entry_id)
      select $1, 'mem_' || (1 + n % 1900), 'glo_' || n`,
   invitation_resend: `insert into invitation_resend (team_id, id, member_id, sent_at)
