@@ -88,7 +88,7 @@ describe.each(COUNTED_TABLES)('%s', (table) => {
     await fillTables(api, SANDBOX, { tables: [table], free: 1 });
     // Of two at once one finds the place.
     const both = await Promise.all([add(0), add(1)]);
-    expect(both.map(({ status }) => status >= 400).toSorted()).toEqual([false, true]);
+    expect(both.filter(({ status }) => status < 400)).toHaveLength(1);
     const refused = await add(1);
     expect(refused.status).toBe(409);
     expect(refused.detail).toContain(
