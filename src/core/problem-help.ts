@@ -41,11 +41,11 @@ export const PROBLEM_HELP = {
     },
     remedy: {
       de:
-        'Den Schlüssel als `Authorization: Bearer svck_live_…` senden; in der App prüfen, ob er ' +
-        'gilt und von welchen Adressen.',
+        'Den Schlüssel als `Authorization: Bearer svck_live_…` senden, den einer Sandbox mit ' +
+        '`svck_test_…`; in der App prüfen, ob er gilt und von welchen Adressen.',
       en:
-        'Send the key as `Authorization: Bearer svck_live_…`; check in the app that it is valid, ' +
-        'and from which addresses.',
+        'Send the key as `Authorization: Bearer svck_live_…` (sandbox: `svck_test_…`); check in ' +
+        'the app that it is valid, and from which addresses.',
     },
   },
   forbidden: {

@@ -9,7 +9,13 @@ export function namesItsColumns(sql: string): boolean {
   return stmts.every(({ stmt }) => !outputOf(stmt).some(isStar));
 }
 
-const WITHOUT_RESULT = ['TruncateStmt', 'VacuumStmt', 'VariableSetStmt', 'TransactionStmt'];
+const WITHOUT_RESULT = [
+  'DiscardStmt',
+  'TruncateStmt',
+  'VacuumStmt',
+  'VariableSetStmt',
+  'TransactionStmt',
+];
 
 /** Returns the columns of the result, as they are written. */
 function outputOf(node: Node | undefined): readonly Node[] {

@@ -142,10 +142,13 @@ const COORDINATOR = [
   'requests.waitBriefly',
   'rollups.insertPeople',
   'rollups.insertWeeks',
+  'rollups.withLoops',
+  'rollups.withoutLoops',
   // A reset is no operation of a live team. Its rows come from a value of the request.
   ...SCENARIO.map((table) => `sandbox.insert.${table}`),
   'sandbox.analyze.evaluation',
   'sandbox.analyze.training',
+  'sandbox.discardPlans',
   'sandbox.readByIndex',
   'shards.isCitus',
   'shards.isCoordinator',

@@ -13,6 +13,7 @@ import {
   PLAY_NAMES,
   SPEED_MAX,
 } from '../../src/features/sandbox/play-rules.ts';
+import { mostRows } from '../../src/db/sandbox-rows.ts';
 import { simulatedRows } from '../../src/features/crm/sandbox-service.ts';
 import { LIMITS, SCENARIOS } from '../../src/features/sandbox/rules.ts';
 import { contentOf } from '../../src/features/sandbox/scenario.ts';
@@ -136,7 +137,10 @@ export const CHECKS: Readonly<Record<string, (api: TestApi) => Promise<void>>> =
     expect([DAYS_BACK, SPEED_MAX]).toEqual([90, 1000]);
     const allS = RETRY_DELAYS_S.reduce((sum, delayS) => sum + delayS, 0);
     expect(allS / SPEED_MAX).toBeLessThan(180);
-    expect(LIMITS).toEqual({ seats: 200, requestsPerMinute: 300, trainings: 20_000 });
+    expect(LIMITS).toEqual({ seats: 200, requestsPerMinute: 300 });
+    expect((['training', 'assignment', 'training_case', 'member'] as const).map(mostRows)).toEqual([
+      20_000, 5000, 2000, 2000,
+    ]);
     const { webhookEndpoints, liveKeys } = TEAM_LIMITS;
     expect([webhookEndpoints.test, liveKeys.test]).toEqual([5, 10]);
   },

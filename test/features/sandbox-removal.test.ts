@@ -2,7 +2,8 @@
 import { beforeEach, describe, expect, it, test } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
 import { findWarning, removeIdle } from '../../src/features/sandbox/removal-service.ts';
-import { SANDBOX_CRON } from '../../src/features/sandbox/tasks.ts';
+import { WARN_ADMINS } from '../../src/features/sandbox/jobs.ts';
+import { SANDBOX_CRON, sandboxTasks } from '../../src/features/sandbox/tasks.ts';
 import { eraseTeams } from '../../src/features/team-lifecycle/erasure-service.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { appAs, codeOf, tokenOf } from '../support/app.ts';
@@ -40,6 +41,10 @@ const owner = async () =>
     api,
     await tokenOf({ kind: 'user', userId: userId('a', 'owner'), teamId: 'team_a' }, clock.now()),
   );
+/** A run ends after some seconds, and then there may be more to do. */
+const erase = async () => {
+  while (await eraseTeams(api.db));
+};
 /** Runs the job as of so many days after the start. */
 const runOn = async (day: number) => {
   clock.set(new Date(START.getTime() + day * DAY_MS));
@@ -92,7 +97,7 @@ describe('a sandbox that nobody uses', () => {
     );
     expect(entry).toEqual({ team_id: 'team_a', actor_kind: 'system', target_id: SANDBOX });
     expect(await query(`select from pending_job where task = 'erase_teams'`)).toHaveLength(1);
-    await eraseTeams(api.db);
+    await erase();
     expect(await stateOf()).toBeUndefined();
     expect(await create()).toMatchObject({ tenant_id: SANDBOX, removal_at: null });
   });
@@ -174,6 +179,34 @@ describe('a sandbox that nobody uses', () => {
     expect(await stateOf()).toEqual(ERASING);
   });
 
+  it('has all of very many admins told, page by page, and each once', async () => {
+    await create();
+    await query(
+      `insert into person (team_id, id)
+       select 'team_a', 'usr_' || n from generate_series(1, 250) n`,
+    );
+    await query(
+      `insert into member (team_id, id, user_id, email, role, status, created_at)
+       select 'team_a', 'mem_' || n, 'usr_' || n, n || '@a.test', 'admin',
+         case when n % 5 = 0 then 'invited' else 'active' end, $1::timestamptz
+       from generate_series(1, 250) n`,
+      [START],
+    );
+    const { warn_sandbox_admins: warn } = sandboxTasks(api.db, clock);
+    const pages = () => query(`select id, payload from pending_job where task = $1`, [WARN_ADMINS]);
+    await runOn(76);
+    expect((await jobs()).length).toBeLessThanOrEqual(100);
+    for (let run = 0; run < 4; run += 1)
+      for (const { id, payload } of await pages()) {
+        await warn?.(payload, {} as never);
+        await query('delete from pending_job where id = $1', [id]);
+      }
+    expect(await pages()).toEqual([]);
+    const told = (await jobs()).map(({ payload }) => (payload as { memberId: string }).memberId);
+    expect(told).toHaveLength(202);
+    expect(new Set(told).size).toBe(202);
+  });
+
   it('is looked at by one of many workers, and not while somebody changes it', async () => {
     await create();
     await create('b');
@@ -240,7 +273,7 @@ describe('an admin', () => {
       `select actor_id from audit_log where action = 'sandbox.removed' and team_id = 'team_a'`,
     );
     expect(entries).toEqual([{ actor_id: 'mem_a_owner' }]);
-    await eraseTeams(api.db);
+    await erase();
     expect((await api.call(key, 'GET', '/me')).status).toBe(401);
     expect(await codeOf(app.admin.sandbox.remove.mutate({}))).toBe('not_found');
     expect(await codeOf(app.admin.sandbox.create.mutate({}))).toBe('ok');
@@ -271,7 +304,7 @@ describe('an admin', () => {
     expect(await stateOf()).toMatchObject({ erasing: true });
     const removed = await query(`select from audit_log where action = 'sandbox.removed'`);
     expect(removed).toHaveLength(1);
-    await eraseTeams(api.db);
+    await erase();
     expect(await stateOf()).toBeUndefined();
     expect(await query(`select from member where team_id = $1`, [SANDBOX])).toEqual([]);
   });

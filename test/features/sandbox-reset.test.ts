@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { BASE_PATH } from '../../src/http/api/exchange.ts';
 import { startApiProcess, startTestApi, type TestApi } from '../support/api.ts';
 import { codeOf } from '../support/app.ts';
-import { holdLock, untilWaiting } from '../support/locks.ts';
+import { holdLock, lockWhole, untilWaiting } from '../support/locks.ts';
 import { appInSandbox, openSandbox } from '../support/sandbox.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
 
@@ -84,5 +84,55 @@ describe('a reset', () => {
        where id = 'team_b:sandbox'`,
     );
     expect(rows).toEqual([{ trainings: 60, resets: 2 * processes.length }]);
+  });
+});
+
+describe('resets of 10,000 trainings at once', () => {
+  const large = (of: Pick<TestApi, 'call'>, testKey: string) =>
+    of.call(testKey, 'POST', '/sandbox/reset', { body: { scenario: 'large' } });
+  const trainingsOf = async ({ db }: TestApi, team: string): Promise<unknown> =>
+    (
+      await db.pool.query(
+        `select (select count(*)::int from training where team_id = $1) as trainings,
+           (select sum(scored)::int from analytics_person where team_id = $1) as scored`,
+        [`team_${team}:sandbox`],
+      )
+    ).rows[0];
+
+  it('in two sandboxes of an empty database both succeed, as do their creations', async () => {
+    const empty = await startTestApi({ seed: makeSeed([makeTeam('c'), makeTeam('d')]) });
+    const keys = await Promise.all(['c', 'd'].map((team) => openSandbox(empty, team, 'large')));
+    for (let round = 0; round < 2; round += 1) {
+      const resets = await Promise.all(keys.map((testKey) => large(empty, testKey)));
+      expect(resets.map(({ status }) => status)).toEqual([200, 200]);
+    }
+    for (const team of ['c', 'd'])
+      expect(await trainingsOf(empty, team)).toEqual({ trainings: 10_000, scored: 8001 });
+  });
+
+  it('in one sandbox the second succeeds after the first or is 409', async () => {
+    const resets = await Promise.all([large(api, key), large(api, key), large(api, key)]);
+    const statuses = resets.map(({ status }) => status);
+    expect(statuses).toContain(200);
+    for (const status of statuses) expect([200, 409]).toContain(status);
+    expect(await trainingsOf(api, 'a')).toEqual({ trainings: 10_000, scored: 8001 });
+  });
+
+  it('in one sandbox the second is 409 while the first is still writing', async () => {
+    const slow = await startTestApi({
+      statementTimeoutMs: 60_000,
+      seed: makeSeed([makeTeam('e')]),
+    });
+    const testKey = await openSandbox(slow, 'e');
+    const release = await holdLock(slow, lockWhole('evaluation'));
+    const first = large(slow, testKey);
+    await untilWaiting(slow, 1, '%evaluation%');
+    expect(await large(slow, testKey)).toMatchObject({
+      status: 409,
+      body: { code: 'conflict', retry_after: 2 },
+    });
+    await release();
+    expect((await first).status).toBe(200);
+    expect(await trainingsOf(slow, 'e')).toEqual({ trainings: 10_000, scored: 8001 });
   });
 });

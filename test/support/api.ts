@@ -105,6 +105,8 @@ export interface TestApiOptions {
   readonly onLog?: (line: string) => void;
   /** By default that of a process. A busy machine may take longer for a statement of any kind. */
   readonly quickStatementMs?: number;
+  /** By default that of a process. */
+  readonly statementTimeoutMs?: number;
   /** Options that a real process gets from its environment or its own code. */
   readonly app?: Partial<
     Pick<
@@ -129,13 +131,17 @@ export interface TestApiOptions {
  */
 export async function startTestApi(options: TestApiOptions): Promise<TestApi> {
   const database = options.database ?? (await createTestDatabase());
-  const { quickStatementMs, observeRefusal } = options;
+  const { quickStatementMs, statementTimeoutMs, observeRefusal } = options;
   const db = openDatabase({
     wire: TEST_WIRE,
     url: database.url,
     poolMax: 16,
     onError: () => undefined,
     ...(quickStatementMs !== undefined && { quickStatementMs }),
+    ...(statementTimeoutMs !== undefined && {
+      statementTimeoutMs,
+      answerTimeoutMs: statementTimeoutMs,
+    }),
     ...(observeRefusal && { observeRefusal }),
   });
   const { server, suspect, onBroken } = createGuardedServer({

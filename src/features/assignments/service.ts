@@ -5,6 +5,7 @@ import { toInstant } from '../../core/shapes.ts';
 import type { Db, Tx } from '../../db/client.ts';
 import { record, type ChangeContext } from '../../db/outbox.ts';
 import { lockRow, type LockedFor } from '../../db/row-lock.ts';
+import { requireRoomInSandbox } from '../../db/sandbox-rows.ts';
 import * as rules from './rules.ts';
 import { searchAssignments, type AssignmentFilters, type FoundAssignment } from './search-store.ts';
 import * as store from './store.ts';
@@ -82,7 +83,8 @@ const AT_FIRST = { status: 'open', focus_dimension: null, completed_training_id:
 
 /**
  * Opens a transaction. Emits `assignment.created`. Throws `validation_error` (field
- * `external_ref`), `not_found` (recipient), `kombination_ungueltig`, `vorgabe_gesperrt`.
+ * `external_ref`), `not_found` (recipient), `kombination_ungueltig`, `vorgabe_gesperrt`, `conflict`
+ * (the sandbox is full).
  */
 export async function createAssignment(
   db: Db,
@@ -114,7 +116,7 @@ export interface Batch {
 /**
  * Creates the entries of a batch that nothing is wrong with, in one transaction, which it opens:
  * each as `createAssignment` does, with an event and an audit entry. Returns for each entry its
- * assignment, or the error for which it was not created.
+ * assignment, or the error for which it was not created. Throws `conflict` (the sandbox is full).
  */
 export async function createAssignments(
   db: Db,
@@ -122,7 +124,11 @@ export async function createAssignments(
   { entries, check }: Batch,
 ): Promise<(AssignmentRow | Error)[]> {
   return db.transaction(async (tx) => {
-    const rows = await prepareRows(tx, context, entries);
+    const possible = entries.filter((entry) => !(entry instanceof Error)).length;
+    const [, rows] = await Promise.all([
+      requireRoomInSandbox(tx, context.teamId, 'assignment', possible),
+      prepareRows(tx, context, entries),
+    ]);
     check(rows.map((row) => (row instanceof Error ? row : null)));
     for (const row of rows) {
       if (row instanceof Error) continue;

@@ -4,6 +4,7 @@ import { notFound, unknownId } from '../../core/problem.ts';
 import type { Db, Tx } from '../../db/client.ts';
 import { record, type ChangeContext } from '../../db/outbox.ts';
 import { lockRow, type LockedFor } from '../../db/row-lock.ts';
+import { requireRoomInSandbox } from '../../db/sandbox-rows.ts';
 import * as rules from './rules.ts';
 import * as store from './store.ts';
 import type { CaseChange, CaseRow } from './store.ts';
@@ -52,7 +53,7 @@ export interface NewCase {
 
 /**
  * Opens a transaction. Throws `validation_error` (field `fields` or `external_ref`), `not_found`
- * (the person is not an active member).
+ * (the person is not an active member), `conflict` (the sandbox is full).
  */
 export async function createCase(
   db: Db,
@@ -63,7 +64,11 @@ export async function createCase(
   const { userId, title, personaId, fields, externalRef } = wanted;
   rules.requireStorable({ fields, external_ref: externalRef });
   return db.transaction(async (tx) => {
-    if (!(await store.lockActiveMember(tx, teamId, userId))) throw unknownId('user_id');
+    const [, isActive] = await Promise.all([
+      requireRoomInSandbox(tx, teamId, 'training_case'),
+      store.lockActiveMember(tx, teamId, userId),
+    ]);
+    if (!isActive) throw unknownId('user_id');
     const row: CaseRow = {
       id: newId('case'),
       user_id: userId,

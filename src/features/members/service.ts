@@ -9,6 +9,7 @@ import type { Db, Tx } from '../../db/client.ts';
 import { lockTeam } from '../../db/team-lock.ts';
 import { record, type ChangeContext } from '../../db/outbox.ts';
 import { lockRow } from '../../db/row-lock.ts';
+import { requireRoomInSandbox } from '../../db/sandbox-rows.ts';
 import { readChangeContext } from '../../db/team-privacy.ts';
 import { revokeOpenAssignments } from '../assignments/service.ts';
 import * as invitations from './invitation-store.ts';
@@ -142,10 +143,11 @@ export async function inviteMember(
   return db.transaction(async (tx) => {
     lockTeam(tx, teamId);
     const windowStart = new Date(at.getTime() - rules.INVITATION_WINDOW_MS);
-    rules.requireInvitable(
-      await invitations.readInvitationFacts(tx, teamId, email, windowStart),
-      at,
-    );
+    const [facts] = await Promise.all([
+      invitations.readInvitationFacts(tx, teamId, email, windowStart),
+      requireRoomInSandbox(tx, teamId, 'member'),
+    ]);
+    rules.requireInvitable(facts, at);
     const id = newId('member');
     invitations.insertInvited(tx, teamId, { id, email, role, language, at });
     record(tx, context, {
@@ -215,8 +217,9 @@ export async function removeMember(
 
 /**
  * Mails an invitation again. It counts toward the hourly limit. If a mail is still waiting to be
- * sent, no second one is enqueued. Opens a transaction. Throws `not_found`, `rate_limited`, and
- * `validation_error` (field `member_id`) unless the member is invited.
+ * sent, no second one is enqueued. Opens a transaction. Throws `not_found`, `rate_limited`,
+ * `conflict` (the sandbox is full), and `validation_error` (field `member_id`) unless the member is
+ * invited.
  */
 export async function resendInvitation(
   db: Db,
@@ -227,7 +230,10 @@ export async function resendInvitation(
   return db.transaction(async (tx) => {
     lockTeam(tx, teamId);
     const windowStart = new Date(at.getTime() - rules.INVITATION_WINDOW_MS);
-    const found = await invitations.findForResend(tx, teamId, memberId, windowStart);
+    const [found] = await Promise.all([
+      invitations.findForResend(tx, teamId, memberId, windowStart),
+      requireRoomInSandbox(tx, teamId, 'invitation_resend'),
+    ]);
     if (!found) throw unknownId('member_id');
     const { member, limitingInvitedAt } = found;
     rules.requireInvited(member);

@@ -16,7 +16,7 @@ export function mailerOf(db: Db, clock: Clock, send: Mailer): TeamMailer {
       recipient: mail.to,
       subject: subjectOf(mail.subject),
       body: mail.text,
-      createdAt: clock.now(),
+      created_at: clock.now().toISOString(),
     });
   };
 }

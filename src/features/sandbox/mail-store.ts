@@ -1,26 +1,37 @@
 import type { PageSlice } from '../../core/page.ts';
 import { statement, type Db } from '../../db/client.ts';
 import { BY_CREATION, isAfter, newestFirst, positionValues } from '../../db/keyset.ts';
-import { columnsOf, listed, type RowOf } from '../../db/rows.ts';
+import { columnsOf, listed, parameters, valuesIn, type RowOf } from '../../db/rows.ts';
+import { SANDBOX_ROWS } from '../../db/sandbox-rows.ts';
 
 const MAIL = columnsOf('SandboxMail', 'team_id');
 
 /** A mail that nobody got. */
 export type MailRow = RowOf<'SandboxMail', (typeof MAIL)[number]>;
 
-/** Keeps a mail. */
-export async function insertMail(
-  db: Db,
-  teamId: string,
-  mail: {
-    readonly id: string;
-    readonly recipient: string;
-    readonly subject: string;
-    readonly body: string;
-    readonly createdAt: Date;
-  },
-): Promise<void> {
-  await db.prisma.sandboxMail.createMany({ data: [{ teamId, ...mail }] });
+const REMOVED_AT_ONCE = 100;
+
+// The deletion does not see the new mail. One goes as a rule; more of them only bit by bit.
+const INSERT = statement(
+  'sandbox.insertMail',
+  `with kept as (
+     insert into sandbox_mail (team_id, ${listed(MAIL)})
+     values ($1, ${parameters(MAIL, 2)})
+   )
+   delete from sandbox_mail
+   where team_id = $1
+     and id = any (array(
+       select id
+       from sandbox_mail
+       where team_id = $1
+       order by created_at desc, id desc
+       limit ${REMOVED_AT_ONCE} offset ${SANDBOX_ROWS.sandbox_mail.most - 1}
+     ))`,
+);
+
+/** Keeps a mail. Of too many, the oldest go. */
+export async function insertMail(db: Db, teamId: string, mail: MailRow): Promise<void> {
+  await db.query(INSERT, [teamId, ...valuesIn(MAIL, mail)]);
 }
 
 const LIST = statement<MailRow>(

@@ -28,8 +28,7 @@
  *    `Retry-After` is the receiver's and stays. When a silent endpoint is paused does not change.
  */
 import type { EventType } from '../../core/events.ts';
-import { invalidField, ProblemError } from '../../core/problem.ts';
-import { LIMITS } from './rules.ts';
+import { invalidField } from '../../core/problem.ts';
 
 /** The fields that choose how something is played. */
 export const PLAY_FIELDS = [
@@ -187,14 +186,6 @@ export function requireLater(at: string | undefined, before: string, now: Date):
   if (wanted.getTime() > Date.parse(before)) return wanted;
   if (at === undefined) return new Date(Date.parse(before) + 1);
   throw invalidField('at', `The evaluation that it corrects is of ${before}.`);
-}
-
-/** Throws `conflict` if the sandbox has no room for another training. */
-export function requireRoom(hasRoom: boolean): void {
-  if (!hasRoom)
-    throw new ProblemError('conflict', {
-      detail: `A sandbox has at most ${LIMITS.trainings} trainings. Reset it.`,
-    });
 }
 
 /** Scores of the dimensions whose mean is the total. */

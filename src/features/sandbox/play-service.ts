@@ -6,6 +6,7 @@ import { ProblemError, unknownId } from '../../core/problem.ts';
 import { SANDBOX_ACTOR } from '../../core/sandbox.ts';
 import type { Db, Tx } from '../../db/client.ts';
 import { enqueue, record } from '../../db/outbox.ts';
+import { requireRoomInSandbox } from '../../db/sandbox-rows.ts';
 import { lockTeam } from '../../db/team-lock.ts';
 import { readChangeContext, type PlatformChangeContext } from '../../db/team-privacy.ts';
 import { failNow } from '../crm/sync/service.ts';
@@ -95,7 +96,7 @@ const PLAYERS: Record<Play, (stage: Stage, wanted: Wanted) => Promise<Made>> = {
 async function completeTraining(stage: Stage, wanted: Wanted): Promise<Made> {
   const { tx, sandbox, host } = stage;
   const { teamId } = host;
-  plays.requireRoom(await store.hasRoom(tx, teamId));
+  await requireRoomInSandbox(tx, teamId, 'training');
   const assignment = await requireAssignment(stage, wanted.assignment_id);
   const person = await requirePerson(stage, 'longest', {
     memberId: wanted.member_id ?? (wanted.user_id === undefined ? assignment?.memberId : undefined),

@@ -1,6 +1,5 @@
 import { statement, type Tx } from '../../db/client.ts';
 import type { RowOf } from '../../db/rows.ts';
-import { LIMITS } from './rules.ts';
 
 /** An active member. */
 export interface Person {
@@ -13,17 +12,32 @@ interface Wanted {
   readonly userId: string | undefined;
 }
 
-// A sandbox has few members, so all active ones are sorted. An owner or an admin only if there is
-// nobody else.
+// An owner or an admin only if there is nobody else. Both are read in the order of the index that
+// has no former members: of these there may be very many, and sorted with them Postgres may take
+// the whole table.
 const findText = (order: string): string =>
   `select id, user_id
-   from member
-   where team_id = $1
-     and status = 'active'
-     and ($2::text is null or id = $2)
-     and ($3::text is null or user_id = $3)
-   order by role = 'member' desc, ${order}
+   from (
+     ${firstText(`role = 'member'`, order)}
+     union all
+     ${firstText(`role <> 'member'`, order)}
+   ) found
+   order by role = 'member' desc
    limit 1`;
+
+function firstText(role: string, order: string): string {
+  return `(
+       select id, user_id, role
+       from member
+       where team_id = $1
+         and ${role}
+         and status = 'active'
+         and ($2::text is null or id = $2)
+         and ($3::text is null or user_id = $3)
+       order by ${order}
+       limit 1
+     )`;
+}
 
 const FIND_PERSON = {
   longest: statement<Person>('sandbox.findLongest', findText('created_at, id')),
@@ -97,23 +111,6 @@ export async function findEvaluation(
     select: { savedAt: true, total: true },
   });
   return found && { savedAt: found.savedAt.toISOString(), total: found.total };
-}
-
-const COUNT_TRAININGS = statement<{ count: number }>(
-  'sandbox.countTrainings',
-  `select count(*)::int
-   from (
-     select
-     from training
-     where team_id = $1
-     limit ${LIMITS.trainings}
-   ) counted`,
-);
-
-/** Whether the sandbox may have another training. The team must be locked. */
-export async function hasRoom(tx: Tx, teamId: string): Promise<boolean> {
-  const row = await tx.queryFirst(COUNT_TRAININGS, [teamId]);
-  return row !== null && row.count < LIMITS.trainings;
 }
 
 const LOCK_CONNECTION = statement<{ id: string }>(

@@ -8,13 +8,14 @@ import type { Mail } from '../../core/mail.ts';
 import { unknownId } from '../../core/problem.ts';
 import { liveIdOf, sandboxIdOf } from '../../core/sandbox.ts';
 import type { Db, Tx } from '../../db/client.ts';
-import { enqueue, record, type NewJob, type RecordContext } from '../../db/outbox.ts';
+import { enqueue, record, type RecordContext } from '../../db/outbox.ts';
+import { lockTeam } from '../../db/team-lock.ts';
 import { readChangeContext, type PlatformChangeContext } from '../../db/team-privacy.ts';
 import { markSandbox } from '../team-lifecycle/erasure-service.ts';
-import { SEND_REMOVAL_WARNING } from './jobs.ts';
+import { SEND_REMOVAL_WARNING, WARN_ADMINS } from './jobs.ts';
 import { writeWarning } from './removal-mail.ts';
 import * as removals from './removal-store.ts';
-import type { DueRow } from './removal-store.ts';
+import type { AdminPlace, DueRow } from './removal-store.ts';
 import * as rules from './rules.ts';
 import { findSandbox, lockLiveTeam } from './store.ts';
 
@@ -26,6 +27,7 @@ export async function removeSandbox(db: Db, context: PlatformChangeContext): Pro
   const { teamId } = context;
   rules.requireLive(teamId);
   await db.transaction(async (tx) => {
+    lockTeam(tx, sandboxIdOf(teamId));
     if (!(await lockLiveTeam(tx, teamId))) throw unknownId('team_id');
     rules.requireSandbox(await remove(tx, context));
   });
@@ -105,15 +107,37 @@ async function checkSandbox(db: Db, sandboxId: string, now: Date): Promise<void>
     const { kind, checkAt } = verdict;
     const warned = { keep: null, wait: warnedAt, warn: now.toISOString() }[kind];
     await removals.updateUse(tx, sandboxId, { usedAt, warnedAt: warned, checkAt });
-    if (kind === 'warn' && live.status !== 'ended') await enqueueWarnings(tx, liveId);
+    if (kind === 'warn' && live.status !== 'ended') await enqueueWarnings(tx, liveId, null);
   });
 }
 
-async function enqueueWarnings(tx: Tx, teamId: string): Promise<void> {
-  for (const memberId of await removals.listAdminIds(tx, teamId)) {
-    const job: NewJob = { task: SEND_REMOVAL_WARNING, payload: { teamId, memberId } };
-    await enqueue(tx, teamId, job);
+/** So many admins are looked at in one transaction. */
+const ADMINS_PAGE = 100;
+
+/** The job that goes on with the admins after these. Opens a transaction. */
+export async function warnAdmins(
+  db: Db,
+  { teamId, after }: { readonly teamId: string; readonly after: AdminPlace },
+): Promise<void> {
+  await db.transaction((tx) => enqueueWarnings(tx, teamId, after));
+}
+
+/**
+ * Enqueues the mails to a page of admins, and the job for the next page. The keys let a job that
+ * runs twice enqueue each of them once.
+ */
+async function enqueueWarnings(tx: Tx, teamId: string, after: AdminPlace | null): Promise<void> {
+  const page = await removals.listAdmins(tx, teamId, { after, limit: ADMINS_PAGE });
+  for (const { id: memberId, status } of page) {
+    if (status !== 'active') continue;
+    const key = `${SEND_REMOVAL_WARNING}:${teamId}:${memberId}`;
+    await enqueue(tx, teamId, { task: SEND_REMOVAL_WARNING, payload: { teamId, memberId }, key });
   }
+  const last = page.at(-1);
+  if (!last || page.length < ADMINS_PAGE) return;
+  const { id, role, created_at } = last;
+  const payload = { teamId, after: { id, role, created_at } };
+  await enqueue(tx, teamId, { task: WARN_ADMINS, payload, key: `${WARN_ADMINS}:${teamId}:${id}` });
 }
 
 /**

@@ -9,17 +9,21 @@
  *    one, in one transaction: keys, webhook endpoints, events, the audit log and the switches of
  *    privacy stay. It raises no event: nothing has happened to anybody. A second reset waits some
  *    seconds for the first one, and then is a `conflict` with `retry_after`.
- *  * Known limit: only trainings are limited in number. A reset removes all rows in one
- *    transaction, so with about 100,000 assignments it is cut off (503). Such a sandbox is removed
- *    and made anew.
+ *  * What a reset removes is limited in number (`db/sandbox-rows.ts`): 20,000 trainings, 5,000
+ *    assignments, 2,000 cases and 2,000 members, former ones included. So a reset is always in
+ *    time. Whoever adds one too many gets a `conflict` that says so. Rejected: to remove more rows
+ *    in steps, because then somebody would meet half of a scenario, or a death would leave it.
+ *  * Of the two teams' rows that of the sandbox is locked first. So whoever waits for a reset does
+ *    not keep the live team waiting. A creation fills the sandbox before it locks the live team,
+ *    and then takes over what has changed there meanwhile: nobody sees the sandbox before.
  *  * A combination that the catalog forbids is a row of `catalog_rule`, which holds for all teams.
  *    It names two ids that only sandboxes have, so no live team meets it, unless the host
  *    application gives entries of its own just these ids. A migration has written it, and a reset
  *    leaves it. A scenario cannot have rules of its own: the platform knows none of one team.
  *    Rejected: to write it with each reset, which would let one team's write wait for others.
  *  * Its plan and its status follow those of the live team. It ends and is erased with it.
- *  * It has seats and limits of its own (`LIMITS`), below those of a live team, and at most 20,000
- *    trainings: a stage, not a store.
+ *  * It has seats and limits of its own (`LIMITS`), below those of a live team: a stage, not a
+ *    store.
  *  * It sends no mail. What a live team would have sent is kept for 30 days, or until a reset.
  *  * Its other limits are smaller, too (`core/team-limits.ts`), and what has an age is kept for 30
  *    days (`retention/rules.ts`). Its CRM is simulated (`crm/providers/simulated.ts`): a round
@@ -51,7 +55,7 @@ export const TRAININGS: Readonly<Record<Scenario, number>> = {
 };
 
 /** What a sandbox has at most. */
-export const LIMITS = { seats: 200, requestsPerMinute: 300, trainings: 20_000 } as const;
+export const LIMITS = { seats: 200, requestsPerMinute: 300 } as const;
 
 /** The limit of a sandbox's requests in a minute, which is never above that of its live team. */
 export function requestsPerMinute(ofLiveTeam: number): number {
@@ -105,12 +109,11 @@ export function judge(
     : { kind: 'remove' };
 }
 
-/** Throws `conflict` for a sandbox that is being erased. */
-export function requireNotErasing({ isErasing }: { readonly isErasing: boolean }): void {
-  if (isErasing)
-    throw new ProblemError('conflict', {
-      detail: 'The sandbox is being removed. Try again in a minute.',
-    });
+/** The problem of a creation while the former sandbox is being erased. */
+export function beingRemoved(): ProblemError {
+  return new ProblemError('conflict', {
+    detail: 'The sandbox is being removed. Try again in a minute.',
+  });
 }
 
 /** The problem of a reset while another one runs. It says when to try again. */

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { unknownId } from '../../core/problem.ts';
 import { isSandbox, SANDBOX_OWNER, sandboxIdOf } from '../../core/sandbox.ts';
 import type { Db, Tx } from '../../db/client.ts';
@@ -11,7 +12,7 @@ import * as rules from './rules.ts';
 import type { Scenario } from './rules.ts';
 import { contentOf } from './scenario.ts';
 import * as store from './store.ts';
-import type { SandboxRow } from './store.ts';
+import type { LiveTeam, SandboxRow } from './store.ts';
 import { endSuspension } from './suspension-service.ts';
 
 /** A sandbox. `removal_at`: when it goes, because nobody uses it; null: not soon. */
@@ -37,8 +38,9 @@ export async function getSandbox(db: Db, teamId: string): Promise<Sandbox> {
 }
 
 /**
- * Creates the sandbox of a live team. One that exists stays as it is. Opens a transaction. Throws
- * `not_found` for a team that is unknown or being erased, `conflict` while a former sandbox is.
+ * Creates the sandbox of a live team. One that exists stays as it is. Opens a transaction, which
+ * locks the live team at its end only. Throws `not_found` for a team that is unknown or being
+ * erased, `conflict` while a former sandbox is.
  */
 export async function createSandbox(
   db: Db,
@@ -48,31 +50,43 @@ export async function createSandbox(
   const { teamId, at } = context;
   const { scenario } = filling;
   if (isSandbox(teamId)) return getSandbox(db, teamId);
-  const sandboxId = sandboxIdOf(teamId);
   return db.transaction(async (tx) => {
-    const live = await store.lockLiveTeam(tx, teamId);
+    const live = await store.findLiveTeam(tx, teamId);
     if (!live) throw unknownId('team_id');
-    const before = await store.findErasure(tx, sandboxId);
-    if (before) {
-      rules.requireNotErasing(before);
-      return getSandbox(tx, sandboxId);
+    const id = sandboxIdOf(teamId);
+    const [team, seats, checkAt] = [asSandbox(live), rules.LIMITS.seats, rules.firstCheckAfter(at)];
+    if (!(await store.insertSandbox(tx, { id, team, seats, scenario, at, checkAt }))) {
+      const found = await findSandbox(tx, id);
+      if (!found) throw rules.beingRemoved();
+      return found;
     }
-    await store.insertSandbox(tx, {
-      id: sandboxId,
-      live,
-      scenario,
-      at,
-      checkAt: rules.firstCheckAfter(at),
-      seats: rules.LIMITS.seats,
-      requestsPerMinute: rules.requestsPerMinute(live.rate_limit_per_min),
-    });
-    await addOwner(tx, sandboxId, SANDBOX_OWNER, at);
-    await fill(tx, sandboxId, { ...filling, at });
+    await addOwner(tx, id, SANDBOX_OWNER, at);
+    await fill(tx, id, { ...filling, at });
+    await followLive(tx, id, { teamId, before: live });
     record(tx, await readChangeContext(tx, context), {
-      audit: { action: 'sandbox.created', targetId: sandboxId, details: { scenario } },
+      audit: { action: 'sandbox.created', targetId: id, details: { scenario } },
     });
-    return getSandbox(tx, sandboxId);
+    return getSandbox(tx, id);
   });
+}
+
+/** What a sandbox takes over from a live team. */
+function asSandbox(live: LiveTeam): LiveTeam {
+  return { ...live, rate_limit_per_min: rules.requestsPerMinute(live.rate_limit_per_min) };
+}
+
+/**
+ * Locks the live team, now that there is little left to do, and takes over what has changed there
+ * since `before` was read. Throws `not_found` if it is gone.
+ */
+async function followLive(
+  tx: Tx,
+  sandboxId: string,
+  { teamId, before }: { readonly teamId: string; readonly before: LiveTeam },
+): Promise<void> {
+  const live = await store.lockLiveTeam(tx, teamId);
+  if (!live) throw unknownId('team_id');
+  if (!isDeepStrictEqual(live, before)) await store.takeOver(tx, sandboxId, asSandbox(live));
 }
 
 /**
@@ -87,33 +101,42 @@ export async function resetSandbox(
 ): Promise<Sandbox> {
   const sandboxId = idFor(context.teamId);
   const { at } = context;
-  const row = await db.transaction(async (tx) => {
-    const before = await lockForReset(tx, sandboxId);
+  const sandbox = await db.transaction(async (tx) => {
+    const { before, current, large } = await lockForReset(tx, { ...context, teamId: sandboxId });
     const scenario = wanted ?? (before.scenario as Scenario);
-    store.removeContent(tx, sandboxId);
+    await store.removeContent(tx, sandboxId, large);
     await fill(tx, sandboxId, { scenario, appSecret, at });
-    await store.markReset(tx, sandboxId, { scenario, at });
-    record(tx, await readChangeContext(tx, { ...context, teamId: sandboxId }), {
+    record(tx, current, {
       audit: { action: 'sandbox.reset', targetId: sandboxId, details: { scenario } },
     });
-    return getSandbox(tx, sandboxId);
+    return sandboxOf(store.markReset(tx, before, { scenario, at }));
   });
-  if (row.suspended_until === null) return row;
-  // Apart, because it locks the live team first. If the process dies here, the job ends it.
-  await endSuspension(db, { ...context, teamId: sandboxId }, row.suspended_until);
+  if (sandbox.suspended_until === null) return sandbox;
+  // Apart, because it locks the live team. If the process dies here, the job ends it.
+  await endSuspension(db, { ...context, teamId: sandboxId }, sandbox.suspended_until);
   return getSandbox(db, sandboxId);
 }
 
-/** Reads the sandbox under its team's lock. Throws `not_found`, and `conflict` (another reset). */
-async function lockForReset(tx: Tx, sandboxId: string): Promise<SandboxRow> {
-  const locked = store.lockForReset(tx, sandboxId);
-  const found = store.findSandbox(tx, sandboxId);
-  // Sent behind the lock, so it fails with it.
-  found.catch(() => undefined);
+/**
+ * Reads the sandbox, the context of its reset and whether it is large, under its team's lock.
+ * Throws `not_found`, and `conflict` (another reset).
+ */
+async function lockForReset(tx: Tx, context: PlatformChangeContext) {
+  const { teamId } = context;
+  const locked = store.lockForReset(tx, teamId);
+  const found = store.findSandbox(tx, teamId);
+  const current = readChangeContext(tx, context);
+  const large = store.isLarge(tx, teamId);
+  // Sent behind the lock, so they fail with it.
+  for (const read of [found, current, large]) read.catch(() => undefined);
   await locked.catch((error: unknown) => {
     throw isLockTimeout(error) || isCancelled(error) ? rules.beingReset() : error;
   });
-  return rules.requireSandbox(await found);
+  return {
+    before: rules.requireSandbox(await found),
+    current: await current,
+    large: await large,
+  };
 }
 
 async function fill(

@@ -1,6 +1,7 @@
 import { SANDBOX_OWNER } from '../../core/sandbox.ts';
 import { statement, type Db, type Statement, type Tx } from '../../db/client.ts';
-import { selectionOf, type RowOf } from '../../db/rows.ts';
+import { listed, selectionOf, type RowOf } from '../../db/rows.ts';
+import { REMOVED_BY_RESET } from '../../db/sandbox-rows.ts';
 import { waitForTeamLock } from '../../db/team-lock.ts';
 import type { TenantTable } from '../../db/tenant-tables.ts';
 import type { Scenario } from './rules.ts';
@@ -39,36 +40,33 @@ export async function findSandbox(db: Db, sandboxId: string): Promise<SandboxRow
   return found && SANDBOX.toRow(found);
 }
 
-/** Whether the team of a sandbox is being erased; null if there is none. */
-export async function findErasure(
-  tx: Tx,
-  sandboxId: string,
-): Promise<{ readonly isErasing: boolean } | null> {
-  const team = await tx.prisma.team.findFirst({
-    where: { id: sandboxId },
-    select: { erasingSince: true },
-  });
-  return team && { isErasing: team.erasingSince !== null };
-}
+const TAKEN_OVER = ['name', 'plan', 'status', 'language', 'rate_limit_per_min'] as const;
+const LIVE = selectionOf('Team', TAKEN_OVER);
 
 /** What a sandbox takes over from its live team. */
-export interface LiveTeam {
-  readonly name: string;
-  readonly plan: string;
-  readonly status: string;
-  readonly language: string;
-  readonly rate_limit_per_min: number;
+export type LiveTeam = RowOf<'Team', (typeof TAKEN_OVER)[number]>;
+
+/** The live team as it is now; null if there is none. */
+export async function findLiveTeam(tx: Tx, liveId: string): Promise<LiveTeam | null> {
+  const found = await tx.prisma.team.findFirst({
+    where: { id: liveId, erasingSince: null },
+    select: LIVE.select,
+  });
+  return found && LIVE.toRow(found);
 }
 
 const LOCK_LIVE = statement<LiveTeam>(
   'sandbox.lockLiveTeam',
-  `select name, plan, status, language, rate_limit_per_min
+  `select ${listed(TAKEN_OVER)}
    from team
    where id = $1 and erasing_since is null
    for no key update`,
 );
 
-/** The live team, locked until the transaction ends; null if there is none. */
+/**
+ * The live team, locked until the transaction ends; null if there is none. Lock that of the sandbox
+ * before, because whoever holds it may hold it for seconds.
+ */
 export function lockLiveTeam(tx: Tx, liveId: string): Promise<LiveTeam | null> {
   return tx.queryFirst(LOCK_LIVE, [liveId]);
 }
@@ -76,35 +74,34 @@ export function lockLiveTeam(tx: Tx, liveId: string): Promise<LiveTeam | null> {
 /** A sandbox to create. */
 export interface NewSandbox {
   readonly id: string;
-  readonly live: LiveTeam;
+  /** What it takes over. */
+  readonly team: LiveTeam;
   readonly seats: number;
-  readonly requestsPerMinute: number;
   readonly scenario: Scenario;
   readonly at: Date;
   readonly checkAt: Date;
 }
 
-/** Inserts the team and what makes it a sandbox. The live team must be locked. */
-export async function insertSandbox(tx: Tx, sandbox: NewSandbox): Promise<void> {
-  const { id: teamId, live, seats, requestsPerMinute, scenario, at, checkAt } = sandbox;
-  const { name, plan, status, language } = live;
-  await tx.prisma.team.createMany({
-    data: [
-      {
-        id: teamId,
-        name,
-        plan,
-        status,
-        seats,
-        language,
-        rateLimitPerMin: requestsPerMinute,
-        createdAt: at,
-      },
-    ],
+/**
+ * Inserts the team and what makes it a sandbox. Returns false if there is such a team. Waits for a
+ * concurrent creation of the same sandbox.
+ */
+export async function insertSandbox(tx: Tx, sandbox: NewSandbox): Promise<boolean> {
+  const { id: teamId, team, seats, scenario, at, checkAt } = sandbox;
+  const { count } = await tx.prisma.team.createMany({
+    data: [{ ...LIVE.toData(team), id: teamId, seats, createdAt: at }],
+    skipDuplicates: true,
   });
+  if (count === 0) return false;
   await tx.prisma.sandbox.createMany({
     data: [{ teamId, scenario, createdAt: at, resetAt: at, usedAt: at, checkAt }],
   });
+  return true;
+}
+
+/** Writes what the live team has now. Its team must be locked, or be new. */
+export async function takeOver(tx: Tx, sandboxId: string, team: LiveTeam): Promise<void> {
+  await tx.prisma.team.updateMany({ where: { id: sandboxId }, data: LIVE.toData(team) });
 }
 
 // Postgres waits so long twice if others wait, too: for its turn, and for the one before.
@@ -122,38 +119,33 @@ export async function lockForReset(tx: Tx, sandboxId: string): Promise<void> {
   await locked;
 }
 
-/** Keeps that the scenario was brought back. What was being played with webhooks is over. */
-export async function markReset(
+const MARK_RESET = statement(
+  'sandbox.markReset',
+  `update sandbox
+   set scenario = $2, reset_at = $3, receivers_fail_until = null, warned_at = null, used_at = $3
+   where team_id = $1`,
+  { because: 'pipelined' },
+);
+
+/**
+ * Keeps that the scenario was brought back. What was being played with webhooks is over. Does not
+ * wait: see `Tx.send`. Returns the sandbox as it is then.
+ */
+export function markReset(
   tx: Tx,
-  sandboxId: string,
+  before: SandboxRow,
   { scenario, at }: { readonly scenario: Scenario; readonly at: Date },
-): Promise<void> {
-  await tx.prisma.sandbox.updateMany({
-    where: { teamId: sandboxId },
-    data: { scenario, resetAt: at, receiversFailUntil: null, warnedAt: null, usedAt: at },
-  });
+): SandboxRow {
+  tx.send(MARK_RESET, [before.team_id, scenario, at]);
+  const reset_at = at.toISOString();
+  return { ...before, scenario, reset_at, receivers_fail_until: null, warned_at: null };
 }
 
-/** What a reset removes, children before parents. All but the owner of the members and people. */
-const REMOVED: readonly (readonly [table: TenantTable, left?: string])[] = [
-  ['crm_objection'],
-  ['crm_deal'],
-  ['crm_connection'],
-  ['analytics_person_week'],
-  ['analytics_person'],
-  ['training_case'],
-  ['evaluation'],
-  ['training'],
-  ['assignment'],
-  ['member_block'],
-  ['invitation_resend'],
-  ['sandbox_mail'],
-  ['member', SANDBOX_OWNER.memberId],
-  ['person', SANDBOX_OWNER.userId],
-  ['team_block'],
-  ['catalog_release'],
-  ['team_catalog_entry'],
-];
+/** What a reset leaves: the owner, who is in every scenario. */
+const LEFT: Partial<Record<TenantTable, string>> = {
+  member: SANDBOX_OWNER.memberId,
+  person: SANDBOX_OWNER.userId,
+};
 
 const UNLINK = statement(
   'sandbox.unlinkCompletions',
@@ -163,10 +155,10 @@ const UNLINK = statement(
   { because: 'pipelined' },
 );
 
-const REMOVALS = REMOVED.map(([table, left]) =>
+const REMOVALS = REMOVED_BY_RESET.map((table) =>
   statement(
     `sandbox.remove.${table}`,
-    `delete from ${table} where team_id = $1${left === undefined ? '' : ` and id <> '${left}'`}`,
+    `delete from ${table} where team_id = $1${LEFT[table] ? ` and id <> '${LEFT[table]}'` : ''}`,
     { because: 'pipelined' },
   ),
 );
@@ -188,14 +180,54 @@ const LOCKS = (['crm_connection', 'training_case', 'member', 'person', 'assignme
     ),
 );
 
+/** So many rows are few. They are made into text in one turn: a few milliseconds. */
+const BATCH = 1_000;
+
+/** The tables whose rows others refer to, or are large: they take the time of a removal. */
+const COSTLY = [
+  'training',
+  'assignment',
+  'training_case',
+  'member',
+] as const satisfies TenantTable[];
+
+const COUNT = statement<{ readonly count: number }>(
+  'sandbox.countRows',
+  `select count(*)::int
+   from (
+     ${COSTLY.map(
+       (table) => `(
+       select
+       from ${table}
+       where team_id = $1
+       limit ${BATCH + 1}
+     )`,
+     ).join('\n     union all\n     ')}
+   ) counted`,
+);
+
+/** Whether it has so many rows that their removal takes seconds on a busy server. */
+export async function isLarge(tx: Tx, sandboxId: string): Promise<boolean> {
+  return ((await tx.queryFirst(COUNT, [sandboxId]))?.count ?? 0) > BATCH;
+}
+
 // For each removed training Postgres looks for an evaluation, with a plan that the session keeps.
-// Made while the table was small, it reads all of it, 20,000 times, and the reset is cut off.
+// Made while the table was small, it reads all of it, 20,000 times, and the reset is cut off. So
+// the session makes its plans anew, and for indexes.
+const ANEW = statement('sandbox.discardPlans', 'discard plans');
 const BY_INDEX = statement('sandbox.readByIndex', 'set local enable_seqscan = off');
 
-/** Removes what a scenario writes. Does not wait: see `Tx.send`. The team must be locked. */
-export function removeContent(tx: Tx, sandboxId: string): void {
+/**
+ * Removes what a scenario writes. Of a sandbox that is not large it does not wait: see `Tx.send`.
+ * What is sent together is answered together, and a connection that is silent for seconds counts
+ * as broken. The team must be locked.
+ */
+export async function removeContent(tx: Tx, sandboxId: string, large: boolean): Promise<void> {
+  if (large) tx.send(ANEW, []);
   tx.send(BY_INDEX, []);
-  for (const removal of [...LOCKS, UNLINK, ...REMOVALS]) tx.send(removal, [sandboxId]);
+  for (const removal of [...LOCKS, UNLINK, ...REMOVALS])
+    if (large) await tx.query(removal, [sandboxId]);
+    else tx.send(removal, [sandboxId]);
 }
 
 function insertionOf(table: TenantTable, columns: readonly string[]) {
@@ -324,32 +356,30 @@ const INSERTIONS = {
   objections: insertionOf('crm_objection', OBJECTION_COLUMNS),
 } as const satisfies Record<keyof Content, unknown>;
 
-/** So many rows are made into text in one turn: a few milliseconds. */
-const BATCH = 1_000;
-
 /** Writes the rows of a scenario. */
 export async function insertContent(tx: Tx, sandboxId: string, content: Content): Promise<void> {
   for (const name of Object.keys(INSERTIONS) as (keyof Content)[]) {
     const part = content[name];
     let batch: object[] = [];
-    let isLarge = false;
+    let isMany = false;
     for (const row of typeof part === 'function' ? part() : part) {
       batch.push(row);
       if (batch.length < BATCH) continue;
       await tx.query(INSERTIONS[name], [sandboxId, JSON.stringify(batch)]);
       batch = [];
-      isLarge = true;
+      isMany = true;
     }
     if (batch.length > 0) tx.send(INSERTIONS[name], [sandboxId, JSON.stringify(batch)]);
     const statistics = STATISTICS[name];
-    if (isLarge && statistics) await refresh(tx, statistics, sandboxId);
+    if (isMany && statistics) await refresh(tx, statistics, sandboxId);
   }
 }
 
 /**
  * Tables that get thousands of rows. What refers to them looks each row up, with a plan that is
  * made once: as long as Postgres takes such a table for an empty one, it may read all rows of the
- * team each time. Without this a reset of 10,000 trainings took 13 s in an empty database.
+ * team each time. Without this a reset of 10,000 trainings took 13 s in an empty database. Of two
+ * resets at once the second finds the statistics locked, and only makes its plans anew.
  */
 const STATISTICS: Partial<Record<keyof Content, Statistics>> = {
   trainings: statisticsOf('training'),
@@ -379,6 +409,7 @@ function statisticsOf(table: TenantTable): Statistics {
 }
 
 async function refresh(tx: Tx, statistics: Statistics, sandboxId: string): Promise<void> {
+  tx.send(ANEW, []);
   if ((await tx.query(statistics.areOld, [sandboxId])).length === 0) return;
   await tx.query(statistics.refresh, []);
 }

@@ -32,9 +32,8 @@ export async function endSuspension(
   if (until === null) return;
   const { teamId } = host;
   await db.transaction(async (tx) => {
-    // The live team first, as whoever changes its status does.
-    const live = await lockLiveTeam(tx, liveIdOf(teamId));
     lockTeam(tx, teamId);
+    const live = await lockLiveTeam(tx, liveIdOf(teamId));
     const sandbox = await findSandbox(tx, teamId);
     if (!live || sandbox?.suspended_until !== until) return;
     const status = live.status as 'active' | 'suspended' | 'ended';

@@ -3,9 +3,9 @@ import { z } from 'zod';
 import type { Clock } from '../../core/clock.ts';
 import type { TeamMailer } from '../../core/mail.ts';
 import type { Db } from '../../db/client.ts';
-import { END_SUSPENSION, SCORE_TRAINING, SEND_REMOVAL_WARNING } from './jobs.ts';
+import { END_SUSPENSION, SCORE_TRAINING, SEND_REMOVAL_WARNING, WARN_ADMINS } from './jobs.ts';
 import { scoreTraining } from './play-service.ts';
-import { findWarning, removeIdle } from './removal-service.ts';
+import { findWarning, removeIdle, warnAdmins } from './removal-service.ts';
 import { endSuspensionOnTime } from './suspension-service.ts';
 
 const scorePayload = z.object({
@@ -15,6 +15,10 @@ const scorePayload = z.object({
   savedAt: z.string(),
 });
 const suspensionPayload = z.object({ teamId: z.string(), until: z.string() });
+const adminsPayload = z.object({
+  teamId: z.string(),
+  after: z.object({ role: z.string(), created_at: z.string(), id: z.string() }),
+});
 const warningPayload = z.object({ teamId: z.string(), memberId: z.string() });
 
 /** The job that looks for sandboxes that nobody uses. */
@@ -25,6 +29,7 @@ export function sandboxTasks(db: Db, clock: Clock): Record<string, Task> {
   return {
     [SCORE_TRAINING]: (payload) => scoreTraining(db, clock, scorePayload.parse(payload)),
     [END_SUSPENSION]: (payload) => endSuspensionOnTime(db, clock, suspensionPayload.parse(payload)),
+    [WARN_ADMINS]: (payload) => warnAdmins(db, adminsPayload.parse(payload)),
     [REMOVE_IDLE_SANDBOXES]: (_payload, { abortSignal: signal }) =>
       removeIdle(db, clock, { signal }),
   };

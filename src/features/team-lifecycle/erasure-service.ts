@@ -11,6 +11,7 @@ import { notFound } from '../../core/problem.ts';
 import { sandboxIdOf } from '../../core/sandbox.ts';
 import type { Db, Tx } from '../../db/client.ts';
 import { record, type NewJob } from '../../db/outbox.ts';
+import { lockTeam } from '../../db/team-lock.ts';
 import { readChangeContext, type PlatformChangeContext } from '../../db/team-privacy.ts';
 import * as steps from './erasure-steps-store.ts';
 import * as store from './erasure-store.ts';
@@ -24,6 +25,8 @@ import * as rules from './rules.ts';
 export async function requestErasure(db: Db, context: PlatformChangeContext): Promise<void> {
   const { teamId, at } = context;
   await db.transaction(async (tx) => {
+    // First, because whoever resets it holds its lock for seconds, and nobody of the team waits.
+    lockTeam(tx, sandboxIdOf(teamId));
     const team = await store.findForErasure(tx, teamId);
     if (!team) throw notFound();
     if (team.is_erasing) return;

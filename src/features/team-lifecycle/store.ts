@@ -4,7 +4,6 @@ import type { Language } from '../../core/language.ts';
 import { sandboxIdOf } from '../../core/sandbox.ts';
 import type { PLANS } from '../../core/plans.ts';
 import { statement, type Tx } from '../../db/client.ts';
-import { lockTeam } from '../../db/team-lock.ts';
 import { listed, selectionOf, type RowOf } from '../../db/rows.ts';
 import type { TeamStatus } from './rules.ts';
 
@@ -112,12 +111,11 @@ export async function updateTeam(tx: Tx, team: TeamRow): Promise<void> {
 
 /**
  * The plan and the status of its sandbox, if it has one that is not being erased, are those of the
- * team. While a suspension is played there, an active team's sandbox stays suspended.
+ * team. While a suspension is played there, an active team's sandbox stays suspended. Its team must
+ * be locked: then nobody begins or ends a suspension.
  */
 export async function updateSandbox(tx: Tx, { id, plan, status }: TeamRow): Promise<void> {
   const sandboxId = sandboxIdOf(id);
-  // Under this lock nobody begins or ends a suspension.
-  lockTeam(tx, sandboxId);
   const played = await tx.prisma.sandbox.findFirst({
     where: { teamId: sandboxId, suspendedUntil: { not: null } },
     select: { suspendedUntil: true },

@@ -46,7 +46,7 @@ function readQuery(node: Node | undefined, parent: Scope): Output {
   if (node && 'TruncateStmt' in node) return readTruncate(node.TruncateStmt, parent);
   if (node && 'VacuumStmt' in node) return readAnalyze(node.VacuumStmt, parent);
   if (node && 'MergeStmt' in node) return readMerge(node.MergeStmt, parent);
-  if (node && !('VariableSetStmt' in node || 'TransactionStmt' in node))
+  if (node && !('VariableSetStmt' in node || 'TransactionStmt' in node || 'DiscardStmt' in node))
     throw new Error(`not understood: ${Object.keys(node).join()}`);
   return { columns: [], scope: openScope(parent) };
 }

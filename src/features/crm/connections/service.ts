@@ -3,6 +3,7 @@ import { newId } from '../../../core/ids.ts';
 import { invalidField, ProblemError, unknownId } from '../../../core/problem.ts';
 import type { Db, Tx } from '../../../db/client.ts';
 import { record, type NewJob, type ChangeContext } from '../../../db/outbox.ts';
+import { requireRoomInSandbox } from '../../../db/sandbox-rows.ts';
 import { isProviderError } from '../providers/errors.ts';
 import { serializeCredentials } from '../providers/provider.ts';
 import { openProvider, type ProviderName } from '../providers/registry.ts';
@@ -42,7 +43,8 @@ export interface CredentialOptions {
 /**
  * Asks the CRM whether the credentials are sufficient. Then opens a transaction, stores them
  * encrypted and enqueues the first synchronization. Throws `validation_error`: field `credentials`,
- * `base_url`, or `provider` (the CRM does not answer, or the team has too many connections).
+ * `base_url`, or `provider` (the CRM does not answer, or the team has too many connections), and
+ * `conflict` (the sandbox is full).
  */
 export async function connect(
   db: Db,
@@ -60,6 +62,7 @@ export async function connect(
   const id = newId('crmConnection');
   return db.transaction(async (tx) => {
     requireRoom(teamId, await store.countConnectionsLocked(tx, teamId));
+    await requireRoomInSandbox(tx, teamId, 'crm_connection');
     const credentialsEncrypted = encrypt(
       storedCredentials,
       appSecret,
