@@ -2,7 +2,7 @@
 // missing right, a refusal.
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openAdminPage, settle } from '../support/admin-page.ts';
+import { holdBack, openAdminPage, settle } from '../support/admin-page.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { appAsMember } from '../support/app.ts';
 import { findFaults, launchBrowser, photograph, SKIPPED } from '../support/browser.ts';
@@ -214,18 +214,4 @@ describe.skipIf(SKIPPED !== '')(`the admin page: states${SKIPPED}`, () => {
 async function comeBack(page: Page): Promise<void> {
   await page.evaluate(`document.dispatchEvent(new Event('visibilitychange'))`);
   await page.evaluate(`window.dispatchEvent(new Event('visibilitychange'))`);
-}
-
-/** Lets the next calls of a procedure wait on their way, until the function returned is called. */
-async function holdBack(page: Page, procedure: string): Promise<() => void> {
-  let release = (): void => undefined;
-  const released = new Promise<void>((done) => (release = done));
-  await page.route(
-    (url) => url.pathname.endsWith(procedure),
-    async (route) => {
-      await released;
-      await route.continue();
-    },
-  );
-  return release;
 }
