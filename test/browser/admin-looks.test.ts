@@ -21,12 +21,12 @@ const HEIGHT = 900;
 /** For eight pictures of each page, if they are taken. */
 const TIMEOUT_MS = 600_000;
 
-/** Words that are the same in both languages, or names. */
-const OWN = (texts: unknown): string[] =>
+/** All texts of a language that have no parts to fill in. */
+const textsOf = (texts: unknown): string[] =>
   typeof texts === 'string'
     ? [texts]
     : typeof texts === 'object' && texts !== null
-      ? Object.values(texts).flatMap(OWN)
+      ? Object.values(texts).flatMap(textsOf)
       : [];
 
 /**
@@ -55,7 +55,7 @@ const FAULTS = `((foreign) => {
     const bounds = (frame ?? document.body).getBoundingClientRect();
     if (rects.some((one) => one.right > bounds.right + 1 || one.left < bounds.left - 1))
       say('leaves its box', text);
-    if (box.closest('.name, .free, a, code, h1, pre, .facts, .team, .secret, .found')) continue;
+    if (box.closest('.name, .free, a, code, h1, pre, .facts, .side > .team, .secret, .found')) continue;
     let from = 0;
     for (const word of node.data.split(/[\\s\\u00ad\\u200b/–-]+/)) {
       const at = node.data.indexOf(word, from);
@@ -91,7 +91,8 @@ const FAULTS = `((foreign) => {
       if (other.rect.top > one.rect.bottom - 6) break;
       const beside = Math.min(one.rect.right, other.rect.right)
         - Math.max(one.rect.left, other.rect.left);
-      const isNested = one.leaf.box.contains(other.leaf.box) || other.leaf.box.contains(one.leaf.box);
+      const isNested =
+        one.leaf.box.contains(other.leaf.box) || other.leaf.box.contains(one.leaf.box);
       if (beside > 2 && !isNested)
         say('on top of each other', one.leaf.text + ' | ' + other.leaf.text);
     }
@@ -99,8 +100,8 @@ const FAULTS = `((foreign) => {
 })`;
 
 const LANGUAGES = [
-  { language: 'de', locale: 'de-DE', own: OWN(de), other: OWN(en) },
-  { language: 'en', locale: 'en-GB', own: OWN(en), other: OWN(de) },
+  { language: 'de', locale: 'de-DE', own: textsOf(de), other: textsOf(en) },
+  { language: 'en', locale: 'en-GB', own: textsOf(en), other: textsOf(de) },
 ] as const;
 
 /** Nobody but its owner, and nothing done yet. */

@@ -46,8 +46,10 @@ function Shown({ count, of }: { readonly count: number | undefined; readonly of:
   const rows = useOfShown(of, isWaiting);
   return (
     <p className="hint shown" role="status">
-      {/* Only a text that is new in the document is said. */}
-      <span key={rows}>{known !== undefined && t.common.shown(known)}</span>
+      {/* Only a text that is new in the document is said. That there are none is seen anyway. */}
+      <span key={rows} className={known === 0 ? 'visually-hidden' : undefined}>
+        {known !== undefined && t.common.shown(known)}
+      </span>
     </p>
   );
 }
