@@ -96,6 +96,10 @@ const FAULTS = `((foreign) => {
       if (beside > 2 && !isNested)
         say('on top of each other', one.leaf.text + ' | ' + other.leaf.text);
     }
+  const tops = [...document.querySelectorAll('.top-buttons > *')]
+    .filter((one) => one.checkVisibility())
+    .map((one) => one.getBoundingClientRect().top);
+  if (Math.max(...tops) - Math.min(...tops) > 12) say('not in one row', 'the buttons at the top');
   return [...new Set(found)];
 })`;
 
