@@ -55,7 +55,8 @@ const FAULTS = `((foreign) => {
     const bounds = (frame ?? document.body).getBoundingClientRect();
     if (rects.some((one) => one.right > bounds.right + 1 || one.left < bounds.left - 1))
       say('leaves its box', text);
-    if (box.closest('.name, .free, a, code, h1, pre, .facts, .side > .team, .secret, .found')) continue;
+    const mayBreak = '.name, .free, a, code, h1, pre, .facts, .side > .team, .secret, .found';
+    if (box.closest(mayBreak)) continue;
     let from = 0;
     for (const word of node.data.split(/[\\s\\u00ad\\u200b/–-]+/)) {
       const at = node.data.indexOf(word, from);

@@ -187,7 +187,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: states${SKIPPED}`, () => {
     await page.getByRole('button', { name: 'Pause' }).click();
     await page.getByText('The endpoint is paused.').waitFor();
     // While the team was suspended, the endpoints could not be read anew. Now they are.
-    await page.getByRole('alert').first().waitFor({ state: 'detached' });
+    await expect.poll(() => page.getByRole('alert').count(), WAIT).toBe(0);
   });
 
   it('does the same for the catalog', async () => {
