@@ -141,16 +141,18 @@ function Head({
       <Band />
       <div className="top">
         <span className="team">{team.name}</span>
-        <ModeSwitch onOffer={onOffer} />
-        <button
-          type="button"
-          className="menu-button"
-          aria-expanded={isOpen}
-          aria-controls="navigation"
-          onClick={onMenu}
-        >
-          {t.app.menu}
-        </button>
+        <div className="top-buttons">
+          <ModeSwitch onOffer={onOffer} />
+          <button
+            type="button"
+            className="menu-button"
+            aria-expanded={isOpen}
+            aria-controls="navigation"
+            onClick={onMenu}
+          >
+            {t.app.menu}
+          </button>
+        </div>
       </div>
     </header>
   );

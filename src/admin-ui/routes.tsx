@@ -17,7 +17,7 @@ const rootRoute = createRootRoute({ component: Frame });
 const keys = createRoute({
   getParentRoute: () => rootRoute,
   path: '/keys',
-  validateSearch: (search: Record<string, unknown>): { ended?: true } =>
+  validateSearch: (search: Record<string, unknown>): { ended?: true | undefined } =>
     search['ended'] === true ? { ended: true } : {},
   component: lazyPage(() => import('./pages/keys.tsx'), 'KeysPage'),
 });

@@ -27,8 +27,8 @@ export function waitingHtml(t: Texts, mode: Mode, base: string): string {
   return [
     `<div class="app" data-mode="${mode}"><header class="head">`,
     mode === 'test' ? `<p class="band"><strong>${escape(name)}:</strong> ${escape(band)}</p>` : '',
-    `<div class="top"><span class="team">…</span>${choice}`,
-    `<span class="menu-button">${escape(t.app.menu)}</span></div></header>`,
+    `<div class="top"><span class="team">…</span><div class="top-buttons">${choice}`,
+    `<span class="menu-button">${escape(t.app.menu)}</span></div></div></header>`,
     '<div class="frame">',
     `<aside class="side" aria-label="${escape(t.app.menu)}"><p class="team">…</p>${choice}`,
     `<p class="find">${escape(t.finder.open)}</p>`,

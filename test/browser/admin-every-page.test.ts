@@ -26,6 +26,8 @@ const SHIFT_MAX = 0.05;
 /** A slow phone. */
 const CPU_SLOWDOWN = 4;
 const LATENCY_MS = 150;
+/** All pages by a slow phone take a minute, and longer beside other tests. */
+const TIMEOUT_MS = 300_000;
 
 /** From a small phone to a large screen, with those between which a layout changes. */
 const WIDTHS = [320, 390, 600, 768, 961, 993, 1024, 1100, 1280, 1439, 1440, 1920, 2560];
@@ -203,6 +205,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: every page${SKIPPED}`, () => {
       // Among them would be requests to other servers, and violations of the policy.
       expect(complaints).toEqual([]);
     },
+    TIMEOUT_MS,
   );
 
   it('names in each row what the row is about, so that no two have the same name', async () => {

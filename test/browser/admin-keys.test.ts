@@ -13,7 +13,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: sign-in and keys${SKIPPED}`, ()
 
   beforeAll(async () => {
     api = await startTestApi({
-      seed: makeSeed([makeTeam('acme'), makeTeam('keys'), makeTeam('ends'), makeTeam('lost')]),
+      seed: makeSeed(['acme', 'keys', 'steps', 'ends', 'lost'].map((name) => makeTeam(name))),
       developmentTeamId: 'team_acme',
     });
     browser = await launchBrowser();
@@ -66,6 +66,52 @@ describe.skipIf(SKIPPED !== '')(`the admin page: sign-in and keys${SKIPPED}`, ()
     await dialog.getByRole('button', { name: 'Done' }).click();
     await rowOf(page, 'Payroll import').waitFor();
     expect(complaints).toEqual([]);
+  });
+
+  it('gives HR a key in six steps, from the overview to the list with the key', async () => {
+    const { page, complaints } = await openAdminPage(browser, api, {
+      path: '/',
+      team: 'steps',
+      permissions: ['clipboard-read', 'clipboard-write'],
+    });
+    const steps = [
+      () => page.getByRole('link', { name: 'API keys' }).click(),
+      () => page.getByRole('link', { name: 'Create a key' }).click(),
+      () => page.getByLabel(/^HR: members only/).check(),
+      () => page.getByRole('button', { name: 'Create a key' }).click(),
+      () => page.getByRole('button', { name: 'Copy: Your new key' }).click(),
+      () => page.getByRole('button', { name: 'Done' }).click(),
+    ];
+    for (const step of steps) await step();
+    expect(steps.length).toBeLessThanOrEqual(6);
+    await rowOf(page, 'HR').waitFor();
+    await page.getByText('Nobody has confirmed storing it').waitFor({ state: 'detached' });
+    const secret = await page.evaluate<string>('navigator.clipboard.readText()');
+    const { status, body } = await api.call(secret, 'GET', '/me');
+    expect([status, body]).toMatchObject([200, { scopes: ['users:read', 'users:write'] }]);
+    expect(complaints).toEqual([]);
+  });
+
+  it('suggests no name in the place of one that was typed, and takes a copy back', async () => {
+    const { page } = await openAdminPage(browser, api, {
+      path: '/keys/new',
+      team: 'steps',
+      permissions: ['clipboard-read', 'clipboard-write'],
+    });
+    const name = page.getByLabel('Name');
+    await page.getByLabel(/^LMS/).check();
+    expect(await name.inputValue()).toBe('LMS');
+    await name.fill('Our planner');
+    await page.getByLabel(/^BI/).check();
+    expect(await name.inputValue()).toBe('Our planner');
+    await page.getByRole('button', { name: 'Create a key' }).click();
+    const stored = page.getByLabel('I have stored the key');
+    await page.getByRole('button', { name: 'Copy: Your new key' }).click();
+    await expect.poll(() => stored.isChecked()).toBe(true);
+    await stored.uncheck();
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'Done' }).click({ force: true });
+    expect(await page.getByRole('dialog').isVisible()).toBe(true);
   });
 
   it('loses no secret with a response, by Back or by a new document', async () => {

@@ -3,7 +3,7 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { de } from '../../src/admin-ui/i18n/de.ts';
-import { openAdminPage, settle } from '../support/admin-page.ts';
+import { holdBack, openAdminPage, settle } from '../support/admin-page.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { findFaults, launchBrowser, photograph, SKIPPED } from '../support/browser.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
@@ -15,6 +15,17 @@ const REQUESTS_MAX = 5;
 const BYTES_MAX = 20_000;
 const ROW_MAX_PX = 44;
 const TEAM = 'large';
+
+/** Keeps the texts that are new in a live region, as a screen reader is told of them. */
+const WATCH_STATUS = `
+  window.said = [];
+  new MutationObserver((changes) => {
+    for (const { addedNodes } of changes)
+      for (const node of addedNodes) if (node.textContent) window.said.push(node.textContent);
+  }).observe(document.querySelector('[role=search] [role=status]'), {
+    childList: true,
+    subtree: true,
+  });`;
 
 describe.skipIf(SKIPPED !== '')(`the admin page: a large team${SKIPPED}`, () => {
   let api: TestApi;
@@ -153,12 +164,13 @@ describe.skipIf(SKIPPED !== '')(`the admin page: a large team${SKIPPED}`, () => 
     await until(async () => (await firstRow(page)).startsWith('owner@'));
     expect(await sorted()).toEqual(['Role: other']);
     await order.selectOption('Joined: earliest first');
-    // The heading says the order that was chosen, while the rows before it still stand below it.
-    await until(async () => (await firstRow(page)).startsWith('admin@'));
+    await settle(page);
+    expect(await firstRow(page)).toContain('admin@');
     expect(await page.getByRole('row').nth(1).innerText()).not.toContain('Invited');
     expect(await sorted()).toEqual(['Since: ascending']);
     await order.selectOption('Joined: latest first');
-    await until(async () => (await page.getByRole('row').nth(1).innerText()).includes('Invited'));
+    await settle(page);
+    expect(await page.getByRole('row').nth(1).innerText()).toContain('Invited');
     expect(await sorted()).toEqual(['Since: descending']);
     // A filter keeps the order, and the order of before is that of an address without one.
     await page.getByLabel('Role').selectOption('Member');
@@ -169,6 +181,32 @@ describe.skipIf(SKIPPED !== '')(`the admin page: a large team${SKIPPED}`, () => 
     await page.getByLabel('Role').selectOption('All');
     await until(async () => (await firstRow(page)) === newest);
     expect(complaints).toEqual([]);
+  });
+
+  it('marks rows of before as busy, under the heading of their own order', async () => {
+    const { page } = await openAdminPage(browser, api, { path: '/members', team: TEAM });
+    await settle(page);
+    const ordered = page.locator('[aria-sort]');
+    const table = page.getByRole('table');
+    const status = page.getByRole('search').getByRole('status');
+    const first = await firstRow(page);
+    expect(await status.innerText()).toBe('50 entries shown');
+    const release = await holdBack(page, 'members.search');
+    await page.getByLabel('Order').selectOption('address');
+    await until(async () => (await table.getAttribute('aria-busy')) === 'true');
+    await photograph(page, 'members-busy');
+    expect(await firstRow(page)).toBe(first);
+    expect(await ordered.count()).toBe(0);
+    await page.evaluate(WATCH_STATUS);
+    release();
+    await settle(page);
+    expect(await firstRow(page)).toContain('admin@');
+    expect(await ordered.innerText()).toContain('Who');
+    // As many rows as before, so only a new node lets who hears the page know of them.
+    expect(await page.evaluate('window.said')).toEqual(['50 entries shown']);
+    await page.getByRole('link', { name: 'Next page' }).click();
+    await until(async () => (await page.evaluate<string[]>('window.said')).length === 2);
+    expect(await page.evaluate('window.said')).toEqual(['50 entries shown', '50 entries shown']);
   });
 
   it('says why addresses cannot be an order while they are withheld', async () => {

@@ -1,9 +1,16 @@
 // The admin page in a browser, signed in as a member of a seeded team.
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { userId } from './seed.ts';
 import type { TestApi } from './api.ts';
 import { tokenOf } from './app.ts';
 import { openPage } from './browser.ts';
+
+/**
+ * How much later each answer comes. With SLOW_TRPC_MS=400, a test that is red meets a race, of its
+ * own or of the page. Tests that measure time are red anyway.
+ */
+const SLOW_MS = Number(process.env['SLOW_TRPC_MS'] ?? 0);
 
 /** Opens `path` of the admin page with a session of `<member>` of `team_<team>`. */
 export async function openAdminPage(
@@ -23,6 +30,12 @@ export async function openAdminPage(
   const locale = { locale: 'en-GB', timezoneId: 'Europe/Berlin', ...options };
   const { page, complaints } = await openPage(browser, api.url, locale);
   await signIn(page, api, { team, member });
+  if (SLOW_MS > 0)
+    await page.route('**/trpc/**', async (route) => {
+      await delay(SLOW_MS);
+      // The page may be gone.
+      await route.continue().catch(() => undefined);
+    });
   await page.goto(`${api.url}/admin${path}`);
   await page.locator('h1').first().waitFor();
   return { page, complaints };
@@ -40,7 +53,22 @@ export async function signIn(
   if (!opened.ok()) throw new Error(`the session was refused: ${opened.status()}`);
 }
 
-/** Resolves when nothing on the page is loading. */
+/** Resolves when nothing on the page is loading, and no rows of before stand. */
 export async function settle(page: Page): Promise<void> {
   await page.locator('.loading').first().waitFor({ state: 'detached' });
+  await page.locator('[aria-busy=true]').first().waitFor({ state: 'detached' });
+}
+
+/** Lets the next calls of a procedure wait on their way, until the function returned is called. */
+export async function holdBack(page: Page, procedure: string): Promise<() => void> {
+  let release = (): void => undefined;
+  const released = new Promise<void>((done) => (release = done));
+  await page.route(
+    (url) => url.pathname.endsWith(procedure),
+    async (route) => {
+      await released;
+      await route.continue();
+    },
+  );
+  return release;
 }

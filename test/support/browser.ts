@@ -65,8 +65,14 @@ export async function openPage(
   return { page, complaints };
 }
 
-/** Takes a screenshot for people, if SCREENSHOTS names a folder. */
-export async function photograph(page: Page, name: string): Promise<void> {
+/** As much of a long page as tells what the rest is like. */
+const PICTURE_MAX_PX = 2_200;
+
+/** Takes a screenshot for people, if SCREENSHOTS names a folder; `isFull`: of the whole page. */
+export async function photograph(page: Page, name: string, isFull = false): Promise<void> {
   const folder = process.env['SCREENSHOTS'];
-  if (folder) await page.screenshot({ path: `${folder}/${name}.png` });
+  if (!folder) return;
+  const { width, height } = page.viewportSize() ?? { width: 1280, height: 900 };
+  const clip = { x: 0, y: 0, width, height: isFull ? PICTURE_MAX_PX : height };
+  await page.screenshot({ path: `${folder}/${name}.png`, fullPage: isFull, clip });
 }

@@ -307,6 +307,11 @@ export const de: Texts = {
       'anderen anzuhalten.',
     name: 'Name',
     nameHint: 'Nach dem Programm, das ihn benutzt, etwa „Lohnabrechnung“.',
+    suggestedNames: {
+      members_only: 'Personal',
+      results: 'Auswertung',
+      assignments: 'Lernplattform',
+    },
     scopes: 'Darf',
     created: 'Erstellt',
     lastUsed: 'Zuletzt benutzt',
@@ -357,7 +362,8 @@ export const de: Texts = {
     secretTry: 'Im Terminal ausprobieren',
     secretStored: 'Ich habe den Schlüssel gespeichert',
     secretDone: 'Fertig',
-    secretWhyNot: 'Bestätigen Sie zuerst, dass Sie den Schlüssel gespeichert haben.',
+    secretWhyNot:
+      'Kopieren Sie den Schlüssel, oder bestätigen Sie, dass Sie ihn gespeichert haben.',
     rotate: 'Ersetzen',
     rotateTitle: (name) => `Den Schlüssel „${name}“ ersetzen`,
     rotateHint:
@@ -477,7 +483,7 @@ export const de: Texts = {
       'Ihr Server prüft damit unsere Signatur. Kopieren Sie es jetzt dorthin, wo der Server ' +
       'seine Geheimnisse aufbewahrt: Es wird nur dieses eine Mal gezeigt.',
     secretStored: 'Ich habe das Geheimnis gespeichert',
-    secretWhyNot: 'Bestätigen Sie zuerst, dass Sie das Geheimnis gespeichert haben.',
+    secretWhyNot: 'Kopieren Sie das Geheimnis, oder bestätigen Sie, dass Sie es gespeichert haben.',
     unstored: 'Niemand hat bestätigt, sein Geheimnis gespeichert zu haben',
     unstoredHint:
       'Niemand hat bestätigt, das jetzige Geheimnis gespeichert zu haben. Wenn Ihr Server es ' +
@@ -491,6 +497,7 @@ export const de: Texts = {
     rotateGrace: 'Wie lange soll das alte noch benutzt werden?',
     bothUntil: (moment) => `Auch mit dem alten Geheimnis signiert, bis ${moment}.`,
     howToVerify: 'So wird die Signatur geprüft',
+    testTitle: 'Endpunkt testen',
     test: 'Test senden',
     testType: 'Ereignis',
     testExample: 'Was gesendet wird',
@@ -523,6 +530,7 @@ export const de: Texts = {
     backlogDue: 'jetzt',
     backlogWithin: (time) => `binnen ${time}`,
     backlogLater: 'später',
+    backlogWhen: 'Nächster Versuch',
     backlogBar: (count, when) => `${count}: ${when}`,
     recent: 'Letzte Zustellungen',
     allDeliveries: 'Alle Zustellungen dieses Endpunkts',
@@ -1126,6 +1134,7 @@ export const de: Texts = {
         `${text} Zustellungen sind in den letzten 24 Stunden gescheitert.`,
       ),
     receivers: (names) => `Empfänger: ${names}.`,
+    others: (n) => count(n, 'ein weiterer Name', `${n} weitere`),
     waiting: (n, names) => `${n} Zustellungen warten. Empfänger: ${names}.`,
     manyErrors: (share) =>
       `${share} der Anfragen aus 7 Tagen wurden abgelehnt oder sind gescheitert.`,

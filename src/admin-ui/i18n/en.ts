@@ -292,6 +292,10 @@ export const en = {
     emptyHint: 'Create one for each program, so that you can end one without stopping the others.',
     name: 'Name',
     nameHint: 'After the program that uses it, such as “Payroll import”.',
+    /** What a key is called that somebody makes for a purpose, unless they name it. */
+    suggestedNames: { members_only: 'HR', results: 'BI', assignments: 'LMS' } as Readonly<
+      Record<string, string>
+    >,
     scopes: 'May',
     created: 'Created',
     lastUsed: 'Last used',
@@ -338,7 +342,7 @@ export const en = {
     secretTry: 'Try it in a terminal',
     secretStored: 'I have stored the key',
     secretDone: 'Done',
-    secretWhyNot: 'Confirm first that you have stored the key.',
+    secretWhyNot: 'Copy the key, or confirm that you have stored it.',
     rotate: 'Replace',
     rotateTitle: (name: string) => `Replace the key “${name}”`,
     rotateHint:
@@ -450,7 +454,7 @@ export const en = {
       'Your server checks our signature with it. Copy it now to where the server keeps its ' +
       'secrets: it is shown only this once.',
     secretStored: 'I have stored the secret',
-    secretWhyNot: 'Confirm first that you have stored the secret.',
+    secretWhyNot: 'Copy the secret, or confirm that you have stored it.',
     unstored: 'Nobody has confirmed storing its secret',
     unstoredHint:
       'Nobody has confirmed storing the present secret. If your server does not have it, it ' +
@@ -462,6 +466,7 @@ export const en = {
     rotateGrace: 'How long should the old secret still be used?',
     bothUntil: (moment: string) => `Signed with the old secret, too, until ${moment}.`,
     howToVerify: 'How to check the signature',
+    testTitle: 'Test the endpoint',
     test: 'Send a test',
     testType: 'Event',
     testExample: 'What is sent',
@@ -494,6 +499,7 @@ export const en = {
     backlogDue: 'now',
     backlogWithin: (time: string) => `within ${time}`,
     backlogLater: 'later',
+    backlogWhen: 'Next attempt',
     backlogBar: (count: string, when: string) => `${count}: ${when}`,
     recent: 'Latest deliveries',
     allDeliveries: 'All deliveries of this endpoint',
@@ -1082,6 +1088,7 @@ export const en = {
         `${text} deliveries have failed in the last 24 hours.`,
       ),
     receivers: (names: string) => `Receivers: ${names}.`,
+    others: (n: number) => count(n, '1 more', `${n} more`),
     waiting: (n: string, names: string) => `${n} deliveries wait. Receivers: ${names}.`,
     manyErrors: (share: string) => `${share} of the requests of 7 days were refused or failed.`,
     manyLimited: (share: string) =>

@@ -54,7 +54,7 @@ const pausedHooks: Rule = ({ hooks }, t, format) => {
   const paused = hooks.filter(({ status }) => status !== 'active');
   const [first] = paused;
   if (!first) return [];
-  const names = few(paused.map(nameOfEndpoint), format);
+  const names = few(paused.map(nameOfEndpoint), t, format);
   const text = t.overview.endpointsPaused(paused.length, names);
   const link =
     paused.length === 1 ? (
@@ -75,7 +75,7 @@ const unstoredSecrets: Rule = ({ hooks }, t, format) => {
   if (!first) return [];
   const text = t.overview.secretsUnstored(
     unstored.length,
-    few(unstored.map(nameOfEndpoint), format),
+    few(unstored.map(nameOfEndpoint), t, format),
   );
   const link =
     unstored.length === 1 ? (
@@ -96,7 +96,7 @@ const failedDeliveries: Rule = ({ hooks }, t, format) => {
   const failed = failing.reduce((sum, one) => sum + one.failed, 0);
   const hasMore = failing.some(({ has_more }) => has_more.includes('failed'));
   const amount = atLeast(failed, hasMore, t, format);
-  const names = few(failing.map(nameOfEndpoint), format);
+  const names = few(failing.map(nameOfEndpoint), t, format);
   const link = (
     <Link to="/deliveries" search={{ status: 'failed', past: '24h' }}>
       {t.overview.deliveriesFailed(failed, amount)} {t.overview.receivers(names)}{' '}
@@ -111,7 +111,7 @@ const backlog: Rule = ({ hooks }, t, format) => {
   if (slow.length === 0) return [];
   const waiting = slow.reduce((sum, one) => sum + one.waiting, 0);
   const hasMore = slow.some(({ has_more }) => has_more.includes('waiting'));
-  const names = few(slow.map(nameOfEndpoint), format);
+  const names = few(slow.map(nameOfEndpoint), t, format);
   const link = (
     <Link to="/webhooks">
       {t.overview.waiting(atLeast(waiting, hasMore, t, format), names)}{' '}
@@ -162,7 +162,8 @@ const crms: Rule = (facts, t, format) => {
   const names = failing.map(({ provider }) => t.crm.providers[provider] ?? provider);
   const link = (
     <Link to="/crm">
-      {t.overview.crmFailed(failing.length, few(names, format))} <Next>{t.overview.lookAtWhy}</Next>
+      {t.overview.crmFailed(failing.length, few(names, t, format))}{' '}
+      <Next>{t.overview.lookAtWhy}</Next>
     </Link>
   );
   return [{ id: 'crm', link }];
@@ -183,6 +184,7 @@ const keysInNeed: Rule = ({ keys }, t, format) => {
   const namesOf = (some: Facts['keys']) =>
     few(
       some.map(({ name }) => nameOfKey(t, name)),
+      t,
       format,
     );
   const item = (id: string, some: Facts['keys'], text: string, next: string): Item[] =>
@@ -235,7 +237,10 @@ function Next({ children }: { readonly children: string }) {
   return <span className="next">{children}</span>;
 }
 
-function few(names: readonly string[], format: Format): string {
-  const shown = names.slice(0, NAMED_MAX);
-  return names.length > NAMED_MAX ? `${shown.join(', ')} …` : format.list(shown);
+function few(names: readonly string[], t: Texts, format: Format): string {
+  const rest = names.length - NAMED_MAX;
+  return format.list([
+    ...names.slice(0, NAMED_MAX),
+    ...(rest > 0 ? [t.overview.others(rest)] : []),
+  ]);
 }

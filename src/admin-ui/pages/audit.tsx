@@ -4,7 +4,7 @@ import { Fragment } from 'react';
 import { useFormat } from '../i18n/format.ts';
 import { useTexts } from '../i18n/language.ts';
 import { api, client, type RouterOutputs } from '../lib/api.ts';
-import { pagesOptions } from '../lib/pages.ts';
+import { countRows, pagesOptions } from '../lib/pages.ts';
 import { ACTOR_KINDS } from '../lib/search.ts';
 import { Filter, FilterBar } from '../ui/filter.tsx';
 import { Empty, Loaded, PageHead, Summary } from '../ui/states.tsx';
@@ -51,7 +51,7 @@ export function AuditPage() {
   return (
     <>
       <PageHead title={t.audit.title} intro={t.audit.intro} />
-      <Filters keys={keys.data?.data ?? []} nameOf={nameOf} />
+      <Filters keys={keys.data?.data ?? []} nameOf={nameOf} shown={countRows(entries)} />
       {/* Rows would change their height when the names arrive. */}
       <Loaded query={entries} isWaiting={isNaming}>
         {({ pages }) => {
@@ -83,13 +83,15 @@ function memberIdsIn(entries: readonly Entry[]): string[] {
 function Filters({
   keys,
   nameOf,
+  shown,
 }: {
   readonly keys: readonly { readonly id: string; readonly name: string }[];
   readonly nameOf: (id: string) => string | undefined;
+  readonly shown: number | undefined;
 }) {
   const t = useTexts();
   return (
-    <FilterBar search={route.useSearch()} navigate={route.useNavigate()}>
+    <FilterBar search={route.useSearch()} navigate={route.useNavigate()} shown={shown}>
       {(search, set) => (
         <>
           <Filter

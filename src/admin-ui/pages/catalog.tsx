@@ -3,8 +3,9 @@ import { useDeferredValue, useState } from 'react';
 import { useTexts } from '../i18n/language.ts';
 import { api, client, type RouterOutputs } from '../lib/api.ts';
 import { optimistic } from '../lib/optimistic.ts';
+import { withoutEmpty } from '../lib/search.ts';
 import { Choice, Field, FormProblem, Group, lastError } from '../ui/field.tsx';
-import { Filter } from '../ui/filter.tsx';
+import { Filter, FilterBar } from '../ui/filter.tsx';
 import { announce } from '../ui/notice.tsx';
 import { Empty, Loaded, PageHead } from '../ui/states.tsx';
 import { Table, type Column } from '../ui/table.tsx';
@@ -183,6 +184,11 @@ function ReleaseChoice({
   );
 }
 
+interface CatalogSearch {
+  readonly kind?: Entry['kind'] | undefined;
+  readonly text?: string | undefined;
+}
+
 interface Policies {
   /** What the policy of the chosen member blocks; null for the team's own policy. */
   readonly memberBlocked: readonly string[] | null;
@@ -198,8 +204,8 @@ function Entries({
   readonly entries: readonly Entry[];
 }) {
   const t = useTexts();
-  const [kind, setKind] = useState<Entry['kind'] | undefined>();
-  const [text, setText] = useState('');
+  const [search, setSearch] = useState<CatalogSearch>({});
+  const { kind, text = '' } = search;
   const wanted = useDeferredValue(text).toLowerCase();
   const shown = entries.filter(
     (entry) =>
@@ -210,33 +216,36 @@ function Entries({
   if (entries.length === 0) return <Empty title={t.catalog.empty} />;
   return (
     <>
-      <div className="filters" role="search" aria-label={t.common.filters}>
-        <Field label={t.catalog.search}>
-          {(props) => (
-            <input
-              {...props}
-              type="search"
-              value={text}
-              onChange={(event) => setText(event.currentTarget.value)}
+      <FilterBar
+        search={search}
+        navigate={(to) => setSearch(withoutEmpty(to.search))}
+        shown={shown.length}
+      >
+        {(_, set) => (
+          <>
+            <Field label={t.catalog.search}>
+              {(props) => (
+                <input
+                  {...props}
+                  type="search"
+                  value={text}
+                  onChange={({ currentTarget }) => set({ text: currentTarget.value || undefined })}
+                />
+              )}
+            </Field>
+            <Filter
+              label={t.catalog.kind}
+              value={kind}
+              options={KINDS.map((one) => [one, t.catalog.kinds[one]])}
+              onChange={(one) => set({ kind: one })}
             />
-          )}
-        </Field>
-        <Filter
-          label={t.catalog.kind}
-          value={kind}
-          options={KINDS.map((one) => [one, t.catalog.kinds[one]])}
-          onChange={setKind}
-        />
-      </div>
+          </>
+        )}
+      </FilterBar>
       {shown.length === 0 ? (
         <Empty title={t.common.nothingMatches} />
       ) : (
-        <>
-          <Table caption={t.catalog.title} columns={columns} rows={shown} keyOf={({ id }) => id} />
-          <p className="hint after" role="status">
-            {t.common.shown(shown.length)}
-          </p>
-        </>
+        <Table caption={t.catalog.title} columns={columns} rows={shown} keyOf={({ id }) => id} />
       )}
     </>
   );

@@ -3,7 +3,7 @@ import { getRouteApi } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTexts } from '../i18n/language.ts';
 import { api, client } from '../lib/api.ts';
-import { pagesOptions } from '../lib/pages.ts';
+import { countRows, pagesOptions } from '../lib/pages.ts';
 import { Button } from '../ui/button.tsx';
 import { Filter, FilterBar } from '../ui/filter.tsx';
 import { Empty, Loaded, PageHead } from '../ui/states.tsx';
@@ -43,7 +43,7 @@ export function DeliveriesPage() {
           </Button>
         )}
       </PageHead>
-      <Filters endpoints={known} />
+      <Filters endpoints={known} shown={countRows(deliveries)} />
       {/* Rows grow when the names of their endpoints arrive. */}
       <Loaded query={deliveries} isWaiting={endpoints.isPending}>
         {({ pages }) => {
@@ -77,10 +77,16 @@ export function DeliveriesPage() {
   );
 }
 
-function Filters({ endpoints }: { readonly endpoints: readonly Endpoint[] }) {
+function Filters({
+  endpoints,
+  shown,
+}: {
+  readonly endpoints: readonly Endpoint[];
+  readonly shown: number | undefined;
+}) {
   const t = useTexts();
   return (
-    <FilterBar search={route.useSearch()} navigate={route.useNavigate()}>
+    <FilterBar search={route.useSearch()} navigate={route.useNavigate()} shown={shown}>
       {(search, set) => (
         <>
           <Filter

@@ -4,6 +4,7 @@ import { useTexts } from '../i18n/language.ts';
 import type { RouterOutputs } from '../lib/api.ts';
 import { Badge } from '../ui/states.tsx';
 import { Table, type Column } from '../ui/table.tsx';
+import { Wrappable } from '../ui/wrappable.tsx';
 import { nameOfEndpoint, type Endpoint } from './endpoint-name.ts';
 import { nameOfEvent } from './event-types.ts';
 
@@ -87,7 +88,11 @@ export function DeliveryTable({
       : [
           {
             label: t.deliveries.endpoint,
-            cell: ({ endpoint_id }: Delivery) => nameOf(endpoint_id),
+            cell: ({ endpoint_id }: Delivery) => (
+              <span className="free">
+                <Wrappable text={nameOf(endpoint_id)} />
+              </span>
+            ),
           },
         ]),
     {

@@ -1,5 +1,5 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
-import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { getRouteApi, Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useFormat } from '../i18n/format.ts';
 import { useTexts } from '../i18n/language.ts';
@@ -12,6 +12,7 @@ import { Actions, Button } from '../ui/button.tsx';
 import { SandboxNote } from '../ui/band.tsx';
 import { Choice } from '../ui/field.tsx';
 import { Badge, Empty, Loaded, PageHead, Summary } from '../ui/states.tsx';
+import { FilterBar } from '../ui/filter.tsx';
 import { More, Table, type Column } from '../ui/table.tsx';
 import { EndKey } from './end-key.tsx';
 import { HiddenAddresses } from './hidden.tsx';
@@ -19,14 +20,17 @@ import { KeyLinks } from './links.tsx';
 import { nameOfKey, stateOf, wasNeverSeen, type ApiKey } from './key-state.ts';
 import { RotateKey } from './rotate-key.tsx';
 
+const route = getRouteApi('/keys');
+
 type Task = { readonly kind: 'rotate' | 'revoke'; readonly key: ApiKey };
 
 /** The team's API keys. */
 export function KeysPage() {
   const t = useTexts();
   const why = useWhyNotKeys();
-  const { ended = false } = useSearch({ strict: false });
-  const navigate = useNavigate();
+  const search = route.useSearch();
+  const { ended = false } = search;
+  const navigate = route.useNavigate();
   const [task, setTask] = useState<Task | null>(null);
   const keys = useInfiniteQuery(
     pagesOptions(api.admin.apiKeys.list.queryKey({}), (cursor) =>
@@ -58,16 +62,16 @@ export function KeysPage() {
             <>
               <HiddenAddresses people={shown.map(({ creator }) => creator)} />
               {all.length > live.length && (
-                <div className="filters">
-                  <Choice
-                    kind="checkbox"
-                    checked={ended}
-                    label={t.keys.showEnded}
-                    onChange={(checked) =>
-                      void navigate({ to: '/keys', search: checked ? { ended: true } : {} })
-                    }
-                  />
-                </div>
+                <FilterBar search={search} navigate={navigate} shown={shown.length}>
+                  {(_, set) => (
+                    <Choice
+                      kind="checkbox"
+                      checked={ended}
+                      label={t.keys.showEnded}
+                      onChange={(checked) => set({ ended: checked || undefined })}
+                    />
+                  )}
+                </FilterBar>
               )}
               {shown.length === 0 ? (
                 <Empty title={t.keys.empty} hint={t.keys.emptyHint} />

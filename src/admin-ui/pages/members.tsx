@@ -6,6 +6,7 @@ import { useTexts } from '../i18n/language.ts';
 import { api } from '../lib/api.ts';
 import { MEMBER_ROLES, MEMBER_SORTS, MEMBER_STATUSES } from '../lib/search.ts';
 import { useSession } from '../lib/session.ts';
+import { useOfShown } from '../lib/shown.ts';
 import { Button } from '../ui/button.tsx';
 import { Confirm } from '../ui/confirm.tsx';
 import { FormProblem } from '../ui/field.tsx';
@@ -14,6 +15,7 @@ import { Menu } from '../ui/menu.tsx';
 import { announce } from '../ui/notice.tsx';
 import { Badge, Empty, Loaded, PageHead } from '../ui/states.tsx';
 import { Table, type Column } from '../ui/table.tsx';
+import { Wrappable } from '../ui/wrappable.tsx';
 import { ChangeMember } from './change-member.tsx';
 import { HiddenAddresses } from './hidden.tsx';
 import { InviteMember } from './invite-member.tsx';
@@ -44,6 +46,7 @@ export function MembersPage() {
     ...api.admin.members.search.queryOptions({ ...filters, cursor, limit: ROWS }),
     placeholderData: keepPreviousData,
   });
+  const sort = useOfShown(filters.sort ?? DEFAULT_SORT, members.isPlaceholderData);
   const look = () => cache.invalidateQueries(api.admin.members.pathFilter());
   const finish = (text: string) => {
     announce(text);
@@ -65,7 +68,7 @@ export function MembersPage() {
         </Button>
       </PageHead>
       <FormProblem error={resend.error} />
-      <Filters />
+      <Filters shown={members.isPlaceholderData ? undefined : members.data?.data.length} />
       <Loaded query={members}>
         {({ data, next_cursor }) => (
           <>
@@ -75,6 +78,7 @@ export function MembersPage() {
             ) : (
               <MemberTable
                 members={data}
+                sort={sort}
                 onTask={setTask}
                 onResend={(member) => resend.mutate({ member_id: member.id })}
               />
@@ -113,11 +117,11 @@ function Intro() {
   return `${t.members.intro} ${t.members.seats(format.number(used), format.number(all))}`;
 }
 
-function Filters() {
+function Filters({ shown }: { readonly shown: number | undefined }) {
   const t = useTexts();
-  const { page: _page, ...search } = route.useSearch();
+  const { page, ...search } = route.useSearch();
   return (
-    <FilterBar search={search} navigate={route.useNavigate()}>
+    <FilterBar search={search} navigate={route.useNavigate()} shown={shown} page={page}>
       {(_, set) => (
         <>
           <TextFilter
@@ -196,17 +200,18 @@ function WithdrawInvitation({ member, onDone, onClose }: MemberTask) {
 
 function MemberTable({
   members,
+  sort,
   onTask,
   onResend,
 }: {
   readonly members: readonly Member[];
+  readonly sort: (typeof MEMBER_SORTS)[number];
   readonly onTask: (task: Task) => void;
   readonly onResend: (member: Member) => void;
 }) {
   const t = useTexts();
   const format = useFormat();
   const { member_id: ownId } = useSession();
-  const { sort } = route.useSearch();
   const columns: Column<Member>[] = [
     {
       label: t.members.who,
@@ -214,7 +219,8 @@ function MemberTable({
       sorted: sort === 'address' ? 'ascending' : undefined,
       cell: (member) => (
         <span className="name" title={member.email === undefined ? t.common.withheld : undefined}>
-          {nameOf(member)} {member.id === ownId && <span className="soft">{t.members.you}</span>}
+          <Wrappable text={nameOf(member)} />{' '}
+          {member.id === ownId && <span className="soft">{t.members.you}</span>}
         </span>
       ),
     },
@@ -238,7 +244,7 @@ function MemberTable({
     },
     {
       label: t.members.since,
-      sorted: SINCE[sort ?? DEFAULT_SORT],
+      sorted: SINCE[sort],
       cell: ({ joined_at: at }) =>
         at === null ? '–' : <time dateTime={at}>{format.day(at)}</time>,
     },

@@ -51,6 +51,7 @@ function NewKeyForm({ offer }: { readonly offer: Offer }) {
   const navigate = useNavigate();
   const cache = useQueryClient();
   const [chosen, setChosen] = useState<Chosen>({ template: null, custom: [] });
+  const [typed, setTyped] = useState<string | null>(null);
   const [days, setDays] = useState<number | null>(90);
   const [wasSent, setSent] = useState(false);
   // Sent again, a creation must be the same one, and end on the day that the page shows.
@@ -61,6 +62,7 @@ function NewKeyForm({ offer }: { readonly offer: Offer }) {
   });
   const errorOf = useFieldErrors(create.error);
   const scopes = scopesOf(offer, chosen);
+  const name = typed ?? t.keys.suggestedNames[chosen.template ?? ''] ?? '';
 
   const send = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
@@ -71,7 +73,7 @@ function NewKeyForm({ offer }: { readonly offer: Offer }) {
       .split(/[\s,]+/)
       .filter(Boolean);
     create.mutate({
-      name: textOf(data, 'name'),
+      name,
       scopes: scopes as Scope[],
       allowed_ips: addresses.length === 0 ? null : addresses,
       expires_at: days === null ? null : endOf(days, openedMs),
@@ -82,7 +84,17 @@ function NewKeyForm({ offer }: { readonly offer: Offer }) {
   return (
     <form className="form" onSubmit={send} noValidate>
       <Field label={t.keys.name} hint={t.keys.nameHint} error={errorOf('name')}>
-        {(props) => <input {...props} name="name" maxLength={100} autoComplete="off" required />}
+        {(props) => (
+          <input
+            {...props}
+            name="name"
+            value={name}
+            maxLength={100}
+            autoComplete="off"
+            required
+            onChange={({ currentTarget }) => setTyped(currentTarget.value)}
+          />
+        )}
       </Field>
       <Permissions
         offer={offer}

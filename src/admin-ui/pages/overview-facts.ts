@@ -32,7 +32,7 @@ export function useFacts(): QueryLike<Facts> {
   const refetch = () => queries.map((query) => void query.refetch());
   const error = queries.find((query) => query.error)?.error ?? null;
   if (!keys.data || !usage.data || !hooks.data || !crms.data)
-    return { data: undefined, error, refetch };
+    return { data: undefined, error, isPlaceholderData: false, refetch };
   return {
     data: {
       keys: keys.data.data.filter(({ state }) => state === 'active'),
@@ -41,6 +41,7 @@ export function useFacts(): QueryLike<Facts> {
       crms: crms.data.data,
     },
     error,
+    isPlaceholderData: false,
     refetch,
   };
 }

@@ -13,6 +13,8 @@ import { FirstSteps, useFirstSteps } from './first-steps.tsx';
 import { sumOf, useFacts, type Facts } from './overview-facts.ts';
 
 const DAYS = 7;
+/** Errors are drawn in the height of this share, or of the worst day, so that few are seen. */
+const ERRORS_TOP = 0.1;
 
 /** The health of the team's integration at a glance. */
 export function OverviewPage() {
@@ -68,6 +70,7 @@ function useRequestEntries({ days }: Facts): Entry[] {
   const format = useFormat();
   const { total, good } = sumOf(days.slice(-DAYS));
   const perDay = days.map((day) => sumOf([day]));
+  const shares = perDay.map((day) => (day.total === 0 ? 0 : (day.total - day.good) / day.total));
   return [
     {
       to: '/usage',
@@ -82,8 +85,8 @@ function useRequestEntries({ days }: Facts): Entry[] {
       label: t.overview.errorRate,
       value: total === 0 ? '–' : format.percent((total - good) / total),
       hint: t.overview.errorShare,
-      spark: perDay.map((day) => ({
-        share: day.total === 0 ? 0 : (day.total - day.good) / day.total,
+      spark: shares.map((share) => ({
+        share: share / Math.max(ERRORS_TOP, ...shares),
         isBad: true,
       })),
     },

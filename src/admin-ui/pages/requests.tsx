@@ -4,7 +4,7 @@ import { useFormat } from '../i18n/format.ts';
 import { useTexts } from '../i18n/language.ts';
 import { api, client, type RouterOutputs } from '../lib/api.ts';
 import { requestIdIn } from '../lib/ids.ts';
-import { pagesOptions } from '../lib/pages.ts';
+import { countRows, pagesOptions } from '../lib/pages.ts';
 import { REQUEST_STATUSES, type RequestSearch } from '../lib/search.ts';
 import { Button } from '../ui/button.tsx';
 import { Filter, FilterBar, TextFilter } from '../ui/filter.tsx';
@@ -42,6 +42,7 @@ export function RequestsPage() {
       <Filters
         keys={keys.data?.data ?? []}
         routes={[...new Set(known.map((one) => one.route))].toSorted()}
+        shown={countRows(requests)}
       />
       <Loaded query={requests}>
         {() =>
@@ -78,7 +79,15 @@ function useFilters({ status, key, path, code, id, ...times }: RequestSearch) {
   };
 }
 
-function Filters({ keys, routes }: { readonly keys: readonly Key[]; readonly routes: string[] }) {
+function Filters({
+  keys,
+  routes,
+  shown,
+}: {
+  readonly keys: readonly Key[];
+  readonly routes: string[];
+  readonly shown: number | undefined;
+}) {
   const t = useTexts();
   const search = route.useSearch();
   const statuses = REQUEST_STATUSES.map(
@@ -86,7 +95,7 @@ function Filters({ keys, routes }: { readonly keys: readonly Key[]; readonly rou
   );
   const exact = search.status ?? '';
   return (
-    <FilterBar search={search} navigate={route.useNavigate()}>
+    <FilterBar search={search} navigate={route.useNavigate()} shown={shown}>
       {(_, set) => (
         <>
           <Filter

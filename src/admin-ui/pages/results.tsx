@@ -100,7 +100,10 @@ function useShown(): (value: number | null) => string {
 function People({ members }: Pick<Results, 'members'>) {
   const t = useTexts();
   const people = members.map((member, place) => ({ ...member, place }));
+  // Who has no score yet is neither among the best nor among the last.
+  const scored = people.filter(({ avg_score: score }) => score !== null);
   const isLong = people.length > 2 * SHOWN;
+  const last = scored.slice(SHOWN).slice(-SHOWN);
   return (
     <section className="section">
       <h2>{t.results.single}</h2>
@@ -113,8 +116,8 @@ function People({ members }: Pick<Results, 'members'>) {
           </div>
           {isLong ? (
             <div className="beside after">
-              <PeopleTable caption={t.results.best(SHOWN)} people={people.slice(0, SHOWN)} />
-              <PeopleTable caption={t.results.last(SHOWN)} people={people.slice(-SHOWN)} />
+              <PeopleTable caption={t.results.best(SHOWN)} people={scored.slice(0, SHOWN)} />
+              {last.length > 0 && <PeopleTable caption={t.results.last(SHOWN)} people={last} />}
             </div>
           ) : (
             <PeopleTable caption={t.results.single} people={people} isAlone />
@@ -128,6 +131,7 @@ function People({ members }: Pick<Results, 'members'>) {
 /** How many members have which score, in steps of ten points. */
 function Spread({ members }: Pick<Results, 'members'>) {
   const t = useTexts();
+  const format = useFormat();
   const scores = members.flatMap(({ avg_score: score }) => score ?? []);
   const bars = Array.from({ length: 10 }, (_, step) => {
     const from = step * 10;
@@ -137,11 +141,28 @@ function Spread({ members }: Pick<Results, 'members'>) {
     const label = `${from}–${to}`;
     return {
       label,
+      count,
       parts: [{ tone: 'main' as const, value: count }],
       text: t.results.withScore(count, label),
     };
   });
-  return <Bars label={t.results.spread} hint={t.results.spreadHint} bars={bars} />;
+  return (
+    <Bars
+      label={t.results.spread}
+      hint={t.results.spreadHint}
+      bars={bars}
+      table={{
+        of: t.results.score,
+        columns: [
+          {
+            label: t.members.title,
+            kind: 'number',
+            cell: (place) => format.number(bars[place]?.count ?? 0),
+          },
+        ],
+      }}
+    />
+  );
 }
 
 function PeopleTable({
@@ -222,19 +243,17 @@ function Trend({ trend, readAt }: { readonly trend: Results['trend']; readonly r
             parts: [{ tone: 'main', value: score ?? 0 }],
             text: `${label}: ${textOf(score)}`,
           }))}
+          table={{
+            of: t.results.week,
+            columns: [
+              {
+                label: t.results.score,
+                kind: 'number',
+                cell: (place) => textOf(weeks[place]?.score ?? null),
+              },
+            ],
+          }}
         />
-        <details>
-          <summary>{t.common.asTable}</summary>
-          <Table
-            caption={t.results.trend}
-            rows={weeks}
-            keyOf={({ label }) => label}
-            columns={[
-              { label: t.results.week, kind: 'main', cell: ({ label }) => label },
-              { label: t.results.score, kind: 'number', cell: ({ score }) => textOf(score) },
-            ]}
-          />
-        </details>
       </div>
     </section>
   );

@@ -7,7 +7,7 @@ import { fillDays, firstDayOf, totalOf } from '../lib/days.ts';
 import { USAGE_DAYS } from '../lib/search.ts';
 import { Bars, CsvButton, type Tone } from '../ui/chart.tsx';
 import { Figure } from '../ui/figure.tsx';
-import { Filter } from '../ui/filter.tsx';
+import { Filter, FilterBar } from '../ui/filter.tsx';
 import { Empty, Loaded, PageHead } from '../ui/states.tsx';
 import { Table, type Column } from '../ui/table.tsx';
 import { nameOfKey } from './key-state.ts';
@@ -24,44 +24,41 @@ const TONES: Readonly<Record<Status, Tone>> = {
 };
 /** From here on a program is about to be refused, or was. */
 const FULL = 90;
+/** The table that has the numbers of both charts. */
+const TABLE_ID = 'usage-table';
 const STATUSES = ['2xx', '4xx', '429', '5xx'] as const satisfies Status[];
 
 /** The requests of the team's keys by day. */
 export function UsagePage() {
   const t = useTexts();
-  const { days = 30, key } = route.useSearch();
-  const navigate = route.useNavigate();
+  const search = route.useSearch();
+  const { days = 30, key } = search;
   const since = firstDayOf(days);
   const usage = useQuery(api.admin.usage.daily.queryOptions({ since, key_id: key }));
   const keys = useQuery(api.admin.apiKeys.list.queryOptions({ limit: 200 }));
+  const used = usage.data && usedDays(fillDays(usage.data.data, since));
   return (
     <>
       <PageHead title={t.usage.title} intro={t.usage.intro} />
-      <div className="filters" role="search" aria-label={t.common.filters}>
-        <Filter
-          label={t.usage.key}
-          value={key}
-          options={(keys.data?.data ?? []).map(({ id, name }) => [id, nameOfKey(t, name)])}
-          onChange={(next) =>
-            void navigate({ search: (search) => ({ ...search, key: next }), replace: true })
-          }
-        />
-        <Filter
-          label={t.usage.period}
-          value={String(days)}
-          isRequired
-          options={USAGE_DAYS.map((one) => [String(one), t.usage.days(one)])}
-          onChange={(next) =>
-            void navigate({
-              search: (search) => ({
-                ...search,
-                days: USAGE_DAYS.find((one) => String(one) === next),
-              }),
-              replace: true,
-            })
-          }
-        />
-      </div>
+      <FilterBar search={search} navigate={route.useNavigate()} shown={used?.length}>
+        {(_, set) => (
+          <>
+            <Filter
+              label={t.usage.key}
+              value={key}
+              options={(keys.data?.data ?? []).map(({ id, name }) => [id, nameOfKey(t, name)])}
+              onChange={(next) => set({ key: next })}
+            />
+            <Filter
+              label={t.usage.period}
+              value={String(days)}
+              isRequired
+              options={USAGE_DAYS.map((one) => [String(one), t.usage.days(one)])}
+              onChange={(next) => set({ days: USAGE_DAYS.find((one) => String(one) === next) })}
+            />
+          </>
+        )}
+      </FilterBar>
       <Limits days={usage.data?.data ?? []} />
       <Loaded query={usage}>
         {({ data }) =>
@@ -99,6 +96,11 @@ function Limits({ days }: { readonly days: readonly Pick<Day, 'peak_percent'>[] 
   );
 }
 
+/** The days on which there was a request, the latest first. */
+function usedDays(days: readonly Day[]): Day[] {
+  return days.filter((day) => totalOf(day) > 0).toReversed();
+}
+
 function UsageView({ days }: { readonly days: readonly Day[] }) {
   const t = useTexts();
   const format = useFormat();
@@ -112,7 +114,7 @@ function UsageView({ days }: { readonly days: readonly Day[] }) {
     { label: t.usage.total, kind: 'number', cell: (day) => format.number(totalOf(day)) },
     { label: t.usage.peak, kind: 'number', cell: (day) => format.percent(day.peak_percent / 100) },
   ];
-  const used = days.filter((day) => totalOf(day) > 0).toReversed();
+  const used = usedDays(days);
   return (
     <>
       <div className="card">
@@ -127,6 +129,7 @@ function UsageView({ days }: { readonly days: readonly Day[] }) {
         <Bars
           label={t.usage.chart}
           hint={t.usage.chartHint}
+          table={{ id: TABLE_ID }}
           bars={days.map((day) => ({
             label: format.shortDay(day.day),
             parts: STATUSES.map((status) => ({
@@ -145,6 +148,7 @@ function UsageView({ days }: { readonly days: readonly Day[] }) {
           <Bars
             label={t.usage.peaks}
             hint={t.usage.peaksHint}
+            table={{ id: TABLE_ID }}
             max={100}
             bars={days.map(({ day, peak_percent: peak }) => ({
               label: format.shortDay(day),
@@ -154,7 +158,7 @@ function UsageView({ days }: { readonly days: readonly Day[] }) {
           />
         </div>
       </section>
-      <section className="section">
+      <section className="section" id={TABLE_ID}>
         <div className="section-head">
           <h2>{t.common.asTable}</h2>
           <CsvButton

@@ -39,36 +39,39 @@ export function WebhookTest({ endpointId }: { readonly endpointId: string }) {
   const isWaiting = test.isPending || (deliveryId !== undefined && !isOver);
   const arrived = delivery?.status === 'ok';
   return (
-    <div className="test">
-      <Filter
-        label={t.webhooks.testType}
-        value={type}
-        options={TESTS.map((one) => [one, nameOfEvent(t, one)])}
-        isRequired
-        onChange={(one) => setType(one ?? 'ping')}
-      />
-      <Button
-        busy={isWaiting}
-        onClick={() => test.mutate({ endpoint_id: endpointId, event_type: type })}
-      >
-        {t.webhooks.test}
-      </Button>
-      {type !== 'ping' && <Example key={type} type={type} />}
-      <FormProblem error={test.error} />
-      <div role="status" className="test-outcome">
-        {isWaiting && t.webhooks.testing}
-        {isOver && (
-          <p className={arrived ? 'notice good' : 'notice bad'}>
-            {arrived
-              ? t.webhooks.testArrived(format.number(delivery.response_ms ?? 0))
-              : `${t.webhooks.testFailed} ${explain(delivery).what}`}
-            <Link to="/deliveries/$deliveryId" params={{ deliveryId: delivery.id }}>
-              {t.common.details}
-            </Link>
-          </p>
-        )}
+    <section className="section">
+      <h2>{t.webhooks.testTitle}</h2>
+      <div className="test">
+        <Filter
+          label={t.webhooks.testType}
+          value={type}
+          options={TESTS.map((one) => [one, nameOfEvent(t, one)])}
+          isRequired
+          onChange={(one) => setType(one ?? 'ping')}
+        />
+        <Button
+          busy={isWaiting}
+          onClick={() => test.mutate({ endpoint_id: endpointId, event_type: type })}
+        >
+          {t.webhooks.test}
+        </Button>
+        {type !== 'ping' && <Example key={type} type={type} />}
+        <FormProblem error={test.error} />
+        <div role="status" className="test-outcome">
+          {isWaiting && t.webhooks.testing}
+          {isOver && (
+            <p className={arrived ? 'notice good' : 'notice bad'}>
+              {arrived
+                ? t.webhooks.testArrived(format.number(delivery.response_ms ?? 0))
+                : `${t.webhooks.testFailed} ${explain(delivery).what}`}
+              <Link to="/deliveries/$deliveryId" params={{ deliveryId: delivery.id }}>
+                {t.common.details}
+              </Link>
+            </p>
+          )}
+        </div>
       </div>
-    </div>
+    </section>
   );
 }
 

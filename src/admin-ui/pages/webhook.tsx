@@ -164,6 +164,16 @@ function Backlog({ endpointId }: { readonly endpointId: string }) {
             parts: [{ tone, value: count }],
             text: t.webhooks.backlogBar(format.number(count), when),
           }))}
+          table={{
+            of: t.webhooks.backlogWhen,
+            columns: [
+              {
+                label: t.deliveries.title,
+                kind: 'number',
+                cell: (place) => format.number(groups[place]?.count ?? 0),
+              },
+            ],
+          }}
         />
       </div>
     </section>
@@ -226,19 +236,32 @@ function DeliveryChart({
   const format = useFormat();
   const explain = useExplanation();
   const slowest = Math.max(1, ...tried.map(({ response_ms: ms }) => ms ?? 0));
+  const bars = tried.map((delivery) => {
+    const { created_at, status, response_ms: ms } = delivery;
+    const moment = format.moment(created_at ?? '');
+    const took = ms === null ? '' : t.deliveries.ms(format.number(ms));
+    const { what } = explain(delivery);
+    const parts = [{ tone: status === 'ok' ? 'main' : 'bad', value: ms ?? slowest } as const];
+    return {
+      label: moment,
+      parts,
+      took,
+      what,
+      text: `${[moment, took].filter(Boolean).join(', ')}: ${what}`,
+    };
+  });
   return (
     <Bars
       label={t.webhooks.chart}
       hint={hint}
-      bars={tried.map(({ created_at, status, response_code, response_ms: ms, error }) => {
-        const moment = format.moment(created_at ?? '');
-        const took = ms === null ? '' : `, ${t.deliveries.ms(format.number(ms))}`;
-        return {
-          label: moment,
-          parts: [{ tone: status === 'ok' ? 'main' : 'bad', value: ms ?? slowest }],
-          text: `${moment}${took}: ${explain({ status, response_code, error }).what}`,
-        };
-      })}
+      bars={bars}
+      table={{
+        of: t.deliveries.created,
+        columns: [
+          { label: t.deliveries.took, kind: 'number', cell: (place) => bars[place]?.took ?? '' },
+          { label: t.deliveries.result, cell: (place) => bars[place]?.what ?? '' },
+        ],
+      }}
     />
   );
 }

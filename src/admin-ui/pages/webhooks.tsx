@@ -13,6 +13,7 @@ import {
 import { Spark } from '../ui/spark.tsx';
 import { Badge, Empty, Loaded, PageHead, Summary } from '../ui/states.tsx';
 import { Table, type Column } from '../ui/table.tsx';
+import { Wrappable } from '../ui/wrappable.tsx';
 import { nameOfEndpoint, type Endpoint } from './endpoint-name.ts';
 import { nameOfEvent } from './event-types.ts';
 
@@ -55,9 +56,11 @@ function EndpointTable({ endpoints }: { readonly endpoints: readonly Endpoint[] 
       cell: (endpoint) => (
         <>
           <Link to="/webhooks/$endpointId" params={{ endpointId: endpoint.id }} className="name">
-            {nameOfEndpoint(endpoint)}
+            <Wrappable text={nameOfEndpoint(endpoint)} />
           </Link>
-          <code className="sub">{endpoint.url}</code>
+          <code className="sub">
+            <Wrappable text={endpoint.url} />
+          </code>
         </>
       ),
     },
@@ -123,14 +126,14 @@ function SuccessRate({ of, health }: { readonly of: string; readonly health: Hea
         <span className="soft">–</span>
       ) : (
         <>
-          <Link to="/deliveries" search={{ endpoint: endpoint_id }}>
+          <Link to="/deliveries" search={{ endpoint: endpoint_id }} className="keep">
             {format.percent(success)} <small>{t.webhooks.ofLast(arrived.length)}</small>
             <span className="visually-hidden">: {of}</span>
           </Link>
           <Spark values={successInTime(arrived).map(toSpark)} />
         </>
       )}
-      {ms !== null && <small className="sub">{t.webhooks.answersIn(format.number(ms))}</small>}
+      {ms !== null && <small className="sub keep">{t.webhooks.answersIn(format.number(ms))}</small>}
       {waiting > 0 && (
         <small className="sub">
           {t.webhooks.waiting(atLeast(waiting, has_more.includes('waiting'), t, format))}

@@ -1,7 +1,9 @@
 /** Bars over time, without a chart library: made of boxes, so that no text is ever scaled. */
-import { useRef, useState, type KeyboardEvent } from 'react';
+import { useId, useRef, useState, type KeyboardEvent } from 'react';
 import { useTexts } from '../i18n/language.ts';
 import { Button } from './button.tsx';
+import { Summary } from './states.tsx';
+import { Table } from './table.tsx';
 
 /** One bar. `parts` are stacked from the bottom. */
 export interface Bar {
@@ -12,41 +14,62 @@ export interface Bar {
 }
 export type Tone = 'main' | 'warn' | 'soft' | 'bad';
 
+/**
+ * The numbers of a chart as a table, for who does not see it: one that the chart brings along, or
+ * that stands elsewhere on the page with this `id`.
+ */
+export type ChartTable =
+  | { readonly id: string }
+  | {
+      /** What names a bar. */
+      readonly of: string;
+      readonly columns: readonly {
+        readonly label: string;
+        readonly kind?: 'number';
+        readonly cell: (place: number) => string;
+      }[];
+    };
+
 /** A chart that the arrow keys walk through. What is under the focus or the pointer is written. */
 export function Bars({
   label,
   hint,
   bars,
+  table,
   max,
 }: {
   readonly label: string;
   readonly hint: string;
   readonly bars: readonly Bar[];
+  readonly table: ChartTable;
   /** The value that fills the height; the largest one by default. */
   readonly max?: number;
 }) {
-  const [current, setCurrent] = useState(bars.length - 1);
+  const ownTableId = useId();
   const group = useRef<HTMLDivElement>(null);
   const sum = ({ parts }: Bar) => parts.reduce((total, { value }) => total + value, 0);
   const top = max ?? Math.max(1, ...bars.map(sum));
-  const shown = Math.min(current, bars.length - 1);
+  const last = bars.length - 1;
+  // The latest bar that has something to say.
+  const [current, setCurrent] = useState(() => bars.findLastIndex((bar) => sum(bar) > 0));
+  const shown = current === -1 ? last : Math.min(current, last);
   const walk = (event: KeyboardEvent) => {
     const steps: Record<string, number> = {
       ArrowLeft: shown - 1,
       ArrowRight: shown + 1,
       Home: 0,
-      End: bars.length - 1,
+      End: last,
     };
     const next = steps[event.key];
     if (next === undefined) return;
     event.preventDefault();
-    const to = Math.max(0, Math.min(bars.length - 1, next));
+    const to = Math.max(0, Math.min(last, next));
     setCurrent(to);
     const bar = group.current?.children[to];
     if (bar instanceof HTMLElement) bar.focus();
   };
   return (
-    <figure className="chart">
+    <figure className="chart" aria-details={'id' in table ? table.id : ownTableId}>
       <figcaption className="hint">{hint}</figcaption>
       <div ref={group} className="bars" role="group" aria-label={label} onKeyDown={walk}>
         {bars.map((bar, place) => (
@@ -79,7 +102,44 @@ export function Bars({
       <p className="reading" aria-hidden="true">
         {bars[shown]?.text}
       </p>
+      {'of' in table && <OwnTable id={ownTableId} label={label} bars={bars} table={table} />}
     </figure>
+  );
+}
+
+function OwnTable({
+  id,
+  label,
+  bars,
+  table: { of, columns },
+}: {
+  readonly id: string;
+  readonly label: string;
+  readonly bars: readonly Bar[];
+  readonly table: Exclude<ChartTable, { id: string }>;
+}) {
+  const t = useTexts();
+  // A hundred rows that few people open would slow down the page for all.
+  const [isOpen, setOpen] = useState(false);
+  const rows = bars.map((bar, place) => ({ label: bar.label, place }));
+  return (
+    <details id={id} onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+      <Summary of={label}>{t.common.asTable}</Summary>
+      {isOpen && (
+        <Table
+          caption={label}
+          rows={rows}
+          keyOf={({ place }) => String(place)}
+          columns={[
+            { label: of, kind: 'main', cell: (row) => row.label },
+            ...columns.map(({ cell, ...column }) => ({
+              ...column,
+              cell: ({ place }: (typeof rows)[number]) => cell(place),
+            })),
+          ]}
+        />
+      )}
+    </details>
   );
 }
 

@@ -1,6 +1,16 @@
-import { useEffect, useId, useRef, type ReactNode, type RefObject } from 'react';
+import {
+  useEffect,
+  useId,
+  useRef,
+  type CSSProperties,
+  type ReactNode,
+  type RefObject,
+} from 'react';
 import { useTexts } from '../i18n/language.ts';
 import { problemOf, type Problem } from '../lib/problem.ts';
+
+/** As many characters as half of a small screen has room for. */
+const SHORT = 15;
 
 /** What the control of a field must have. */
 export interface ControlProps {
@@ -14,11 +24,14 @@ export function Field({
   label,
   hint,
   error,
+  size = 0,
   children,
 }: {
   readonly label: string;
   readonly hint?: ReactNode;
   readonly error?: string | null | undefined;
+  /** How many characters it has to have room for, if it can. */
+  readonly size?: number;
   readonly children: (props: ControlProps) => ReactNode;
 }) {
   const id = useId();
@@ -26,7 +39,13 @@ export function Field({
   useFirstWrong(box, error);
   const describedBy = [hint ? `${id}-hint` : '', error ? `${id}-error` : ''].join(' ').trim();
   return (
-    <div className="field" ref={box} data-wrong={error ? true : undefined}>
+    <div
+      className="field"
+      ref={box}
+      data-wrong={error ? true : undefined}
+      data-long={size > SHORT || undefined}
+      style={{ '--size': size } as CSSProperties}
+    >
       <label htmlFor={id}>{label}</label>
       {hint && (
         <p id={`${id}-hint`} className="hint">

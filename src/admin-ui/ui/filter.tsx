@@ -1,16 +1,26 @@
 import { useId, useState, type ReactNode } from 'react';
 import { useTexts } from '../i18n/language.ts';
+import { useOfShown } from '../lib/shown.ts';
 import { Button } from './button.tsx';
 import { Field } from './field.tsx';
 
-/** The filters of a list, which are in the address. A button takes all of them back. */
+/**
+ * The filters of a list, which most pages keep in the address. A button takes all of them back.
+ * Says how many rows match, to who hears the page, too.
+ */
 export function FilterBar<Search extends object>({
   search,
   navigate,
+  shown,
+  page = '',
   children,
 }: {
   readonly search: Search;
-  readonly navigate: (to: { search: Partial<Search>; replace: true }) => Promise<void>;
+  readonly navigate: (to: { search: Partial<Search>; replace: true }) => unknown;
+  /** How many rows are shown; undefined while those that are asked for are still to come. */
+  readonly shown: number | undefined;
+  /** Which page of the rows is shown, where they are in pages. */
+  readonly page?: string | undefined;
   readonly children: (search: Search, set: (change: Partial<Search>) => void) => ReactNode;
 }) {
   const t = useTexts();
@@ -23,7 +33,24 @@ export function FilterBar<Search extends object>({
           {t.common.reset}
         </Button>
       )}
+      <Shown count={shown} of={JSON.stringify([search, page])} />
     </div>
+  );
+}
+
+/** Says how many rows are shown as soon as they are, and again if other rows are as many. */
+function Shown({ count, of }: { readonly count: number | undefined; readonly of: string }) {
+  const t = useTexts();
+  const isWaiting = count === undefined;
+  const known = useOfShown(count, isWaiting);
+  const rows = useOfShown(of, isWaiting);
+  return (
+    <p className="hint shown" role="status">
+      {/* Only a text that is new in the document is said. That there are none is seen anyway. */}
+      <span key={rows} className={known === 0 ? 'visually-hidden' : undefined}>
+        {known !== undefined && t.common.shown(known)}
+      </span>
+    </p>
   );
 }
 
@@ -43,8 +70,9 @@ export function Filter<Value extends string>({
   readonly onChange: (value: Value | undefined) => void;
 }) {
   const t = useTexts();
+  const [, chosen] = options.find(([one]) => one === value) ?? ['', t.common.all];
   return (
-    <Field label={label}>
+    <Field label={label} size={chosen.length}>
       {(props) => (
         <select
           {...props}

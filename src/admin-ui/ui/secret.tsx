@@ -6,8 +6,8 @@ import { Dialog } from './dialog.tsx';
 import { Choice, FormProblem } from './field.tsx';
 
 /**
- * Shows a secret, once. The dialog closes only after the reader has said that they have stored it,
- * or has handed it over.
+ * Shows a secret, once. The dialog closes only after the reader has copied it, has said that they
+ * have stored it, or has handed it over. Who copies it says so by that, and can take it back.
  */
 export function SecretDialog({
   title,
@@ -39,15 +39,13 @@ export function SecretDialog({
 }) {
   const t = useTexts();
   const [isStored, setStored] = useState(false);
-  const [isCopied, setCopied] = useState(false);
-  const mayLeave = isStored || isCopied || isHandedOver;
   const mayClose = isStored || isHandedOver;
   // Back, a link, or a new document would lose the secret.
-  useBlocker({ shouldBlockFn: () => !mayLeave, enableBeforeUnload: () => !mayLeave });
+  useBlocker({ shouldBlockFn: () => !mayClose, enableBeforeUnload: () => !mayClose });
   return (
     <Dialog title={title} locked={!mayClose} onClose={onClose}>
       <p>{hint}</p>
-      <Copyable text={secret} label={title} onCopied={() => setCopied(true)} />
+      <Copyable text={secret} label={title} onCopied={() => setStored(true)} />
       {children}
       <Choice kind="checkbox" checked={isStored} onChange={setStored} label={stored} />
       <FormProblem error={error} />

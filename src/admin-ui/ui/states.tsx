@@ -4,6 +4,7 @@ import { problemOf } from '../lib/problem.ts';
 import { Button } from './button.tsx';
 import { RequestId } from './field.tsx';
 import { Heading } from './heading.tsx';
+import { StaleRows } from './table.tsx';
 
 /** The heading of a page, with what one can do on it. */
 export function PageHead({
@@ -81,12 +82,13 @@ export function ProblemBox({
 export interface QueryLike<T> {
   readonly data: T | undefined;
   readonly error: unknown;
+  readonly isPlaceholderData: boolean;
   readonly refetch: () => unknown;
 }
 
 /**
  * Shows what a query has read. Data that could not be read anew stays, with a note that it may be
- * out of date.
+ * out of date. Rows of before that stand while others are read are marked as busy.
  */
 export function Loaded<T>({
   query,
@@ -110,7 +112,7 @@ export function Loaded<T>({
   return (
     <>
       {error ? <ProblemBox error={error} onRetry={() => void refetch()} /> : null}
-      {children(data)}
+      <StaleRows value={query.isPlaceholderData}>{children(data)}</StaleRows>
     </>
   );
 }

@@ -1,6 +1,9 @@
-import { Fragment, type ReactNode } from 'react';
+import { createContext, Fragment, useContext, type ReactNode } from 'react';
 import { useTexts } from '../i18n/language.ts';
 import { Button } from './button.tsx';
+
+/** Whether the rows are those of before, while those that are asked for are still to come. */
+export const StaleRows = createContext(false);
 
 export interface Column<Row> {
   readonly label: string;
@@ -31,8 +34,13 @@ export function Table<Row>({
   /** What stands below a row, over the whole width. */
   readonly detail?: (row: Row) => ReactNode;
 }) {
+  const isStale = useContext(StaleRows);
   return (
-    <table className={isDense ? 'table dense' : 'table'} role="table">
+    <table
+      className={isDense ? 'table dense' : 'table'}
+      role="table"
+      aria-busy={isStale || undefined}
+    >
       <caption className="visually-hidden">{caption}</caption>
       <thead role="rowgroup">
         <tr role="row">
@@ -88,22 +96,23 @@ function classOf(kind: Column<never>['kind']): string | undefined {
 interface PagesLike {
   readonly hasNextPage: boolean;
   readonly isFetchingNextPage: boolean;
+  readonly isPlaceholderData: boolean;
   readonly fetchNextPage: () => unknown;
 }
 
 /** Loads the page that follows, if there is one. */
 export function More({ query, shown }: { readonly query: PagesLike; readonly shown: number }) {
   const t = useTexts();
+  if (!query.hasNextPage) return null;
   return (
     <div className="more">
-      <span className="hint" role="status">
-        {t.common.shown(shown)}
-      </span>
-      {query.hasNextPage && (
-        <Button busy={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
-          {t.common.more}
-        </Button>
-      )}
+      <span className="hint">{t.common.shown(shown)}</span>
+      <Button
+        busy={query.isFetchingNextPage || query.isPlaceholderData}
+        onClick={() => void query.fetchNextPage()}
+      >
+        {t.common.more}
+      </Button>
     </div>
   );
 }

