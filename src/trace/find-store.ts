@@ -16,6 +16,7 @@ const REQUEST = [
   'status',
   'duration_ms',
   'error_code',
+  'limited_by',
 ] as const;
 export const AUDIT = [
   'team_id',

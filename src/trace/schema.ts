@@ -61,6 +61,8 @@ const request = z.strictObject({
   route: z.string(),
   status: z.int(),
   error_code: z.string().nullable(),
+  /** The limit that has refused the call. */
+  limited_by: z.string().nullable(),
   duration_ms: z.int(),
 });
 

@@ -33,7 +33,7 @@ export function formatTrace(result: TraceResult, width: number): string {
         cells: [
           at(row.at),
           `${row.method} ${row.route}`,
-          [row.status, row.error_code].filter((part) => part !== null).join(' '),
+          [row.status, row.error_code, row.limited_by].filter((part) => part !== null).join(' '),
           spanOf(row.duration_ms),
           row.key_id,
           ...ofTeam(row.team_id),

@@ -86,6 +86,7 @@ const REQUEST: RequestRow = {
   status: 201,
   duration_ms: 3,
   error_code: null,
+  limited_by: null,
 };
 const LOCK: LockRow = { id: '', pid: 7, application_name: 'psql', xact_start: ago(5_000) };
 
