@@ -111,7 +111,7 @@ function mailTasksOf({ config, db, logger }: TaskOptions): TaskList {
   };
 }
 
-function tasksOf({ config, db }: TaskOptions): TaskList {
+function tasksOf({ config, db, logger }: TaskOptions): TaskList {
   return {
     ...memberTasks(db, systemClock),
     ...alertTasks(db, systemClock),
@@ -120,6 +120,18 @@ function tasksOf({ config, db }: TaskOptions): TaskList {
       clock: systemClock,
       secrets: appSecretsOf(config),
       allowBaseUrl: config.webhookAllowPrivateTargets,
+      onFailure: ({ teamId, connectionId, requestId, nextAt, reason, ...failure }) =>
+        logger.warn(
+          {
+            ...failure,
+            team: teamId,
+            connection: connectionId,
+            code: reason,
+            request_id: requestId,
+            next_at: nextAt.toISOString(),
+          },
+          'a synchronization failed',
+        ),
     }),
     ...webhookTasks({ db, clock: systemClock, pauseAfterS: config.webhookPauseAfterS }),
     ...deliveryTasks(db, systemClock),
