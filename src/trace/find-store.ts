@@ -6,7 +6,7 @@
 import { statement, type Db, type Statement } from '../db/client.ts';
 import { listed, type RowOf } from '../db/rows.ts';
 
-const REQUEST = [
+export const REQUEST = [
   'team_id',
   'id',
   'created_at',
@@ -146,6 +146,22 @@ export const findDeliveries = finderBy(
   ),
 );
 
-export const findEndpoints = finderBy(
-  statement<IdRow>('trace.findEndpoints', byIdText('webhook_endpoint', 'team_id, id'), PLANNED),
+const idFinder = (name: string, table: string) =>
+  finderBy(statement<IdRow>(`trace.${name}`, byIdText(table, 'team_id, id'), PLANNED));
+
+export const findEndpoints = idFinder('findEndpoints', 'webhook_endpoint');
+export const findKeys = idFinder('findKeys', 'api_key');
+export const findConnections = idFinder('findConnections', 'crm_connection');
+
+const FIND_KEY_BY_PREFIX = statement<IdRow>(
+  'trace.findKeyByPrefix',
+  `select k.team_id, k.id
+   from key_directory d
+   join api_key k on k.team_id = d.team_id and k.prefix = d.prefix
+   where d.prefix = $1`,
 );
+
+/** The key with this public part, which is in the whole key and in the log. */
+export function findKeyByPrefix(db: Db, prefix: string): Promise<IdRow[]> {
+  return db.query(FIND_KEY_BY_PREFIX, [prefix]);
+}
