@@ -64,8 +64,9 @@ export function keyReasons(
   reasons.push({
     code: 'key_calls',
     text:
-      `In ${LIMITS.usageDays} days: ${usage.ok} calls without an error, ${usage.refused} refused, ` +
-      `${usage.limited} over a limit, ${usage.failed} failed. Of the team's newest ` +
+      `In ${LIMITS.usageDays} days: ${usage.ok} calls without an error, ` +
+      `${usage.refused} refused, ${usage.limited} over a limit, ${usage.failed} failed. ` +
+      `Of the team's newest ` +
       `${LIMITS.calls} calls ${refused === 0 ? 'none' : 'the last'} that was refused or failed ` +
       `${refused === 0 ? 'is of this key' : 'of this key are above'}.`,
   });

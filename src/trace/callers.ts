@@ -1,6 +1,6 @@
 /** Reads keys and CRM connections, with what is to be said of them. */
 import type { Db } from '../db/client.ts';
-import { REMOVE_CONNECTION, SYNC_CONNECTION } from '../features/crm/sync/jobs.ts';
+import { keyOfJob, REMOVE_CONNECTION, SYNC_CONNECTION } from '../features/crm/sync/jobs.ts';
 import { connectionReasons, keyReasons } from './caller-reasons.ts';
 import { listChanges } from './change-store.ts';
 import { listConnections, listJobs, type ConnectionRow } from './connection-store.ts';
@@ -38,7 +38,9 @@ export async function readConnections(
         listChanges(db, teamId, row.id),
         listJobs(
           db,
-          [SYNC_CONNECTION, REMOVE_CONNECTION].map((task) => `${task}:${teamId}:${row.id}`),
+          [SYNC_CONNECTION, REMOVE_CONNECTION].map((task) =>
+            keyOfJob(task, { teamId, connectionId: row.id }),
+          ),
         ),
       ]);
       const why = connectionReasons(row, { changes, jobs, workers, now });

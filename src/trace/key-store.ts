@@ -1,4 +1,4 @@
-/** Reads what is known of an API key. Never its secret's hash, and of its addresses their number. */
+/** Reads what is known of an API key: never its secret's hash, of its networks their number. */
 import { statement, type Db } from '../db/client.ts';
 import { listed, type RowOf } from '../db/rows.ts';
 import { REQUEST, type RequestRow } from './find-store.ts';

@@ -1,6 +1,7 @@
 /**
  * Where a webhook is: what belongs to the id of a request, an event, a delivery, a webhook endpoint
- * or a team; and what a key or a CRM connection does. (No trace of OpenTelemetry: those leave the service, and only some requests have one.)
+ * or a team; and what a key or a CRM connection does. (No trace of OpenTelemetry: those leave the
+ * service, and only some requests have one.)
  * What is decided here:
  *  * No index is made for it. An operator asks now and then, and every request would pay. A request
  *    id tells its time. Its line of the request log has a key in each team, which is looked up for
@@ -10,8 +11,8 @@
  *    too: BRIN, which reads all that was not summarized yet.
  *  * An event of the version before does not know its request. What has the same time in the same
  *    team is shown as `linked_by: time`: nearly always right, never certain.
- *  * The refused calls of a key are looked for among the team's newest 10,000, which takes some
- *    tens of milliseconds. Rejected: an index of the request log by key, which every call would pay.
+ *  * The refused calls of a key are looked for among the team's newest 10,000, by the index of the
+ *    list. Rejected: an index of the request log by key, which every call would pay.
  *  * Nothing is printed that may be about a person or secret: no data of events, no answer of a
  *    receiver, no details of audit entries, of a URL its host, of a key its name and its public
  *    part. Ids are.

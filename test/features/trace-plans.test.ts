@@ -93,7 +93,8 @@ beforeAll(async () => {
      from generate_series(1, 2000) i`,
   );
   await client.query(
-    'analyze api_key, key_directory, graphile_worker._private_jobs, team, event, webhook_delivery, webhook_endpoint, audit_log, request_log',
+    `analyze api_key, key_directory, graphile_worker._private_jobs, team, event, webhook_delivery,
+       webhook_endpoint, audit_log, request_log`,
   );
   const { rows } = await client.query<{ id: string }>('select id from team order by id');
   teams = rows.map(({ id }) => id);
