@@ -5,6 +5,7 @@ import { systemClock } from '../../src/core/clock.ts';
 import { newId } from '../../src/core/ids.ts';
 import { providerError } from '../../src/features/crm/providers/errors.ts';
 import type { SyncFailure } from '../../src/features/crm/sync/give-up.ts';
+import { scheduleDue } from '../../src/features/crm/sync/service.ts';
 import type { TraceResult } from '../../src/trace/schema.ts';
 import {
   startApiProcess,
@@ -148,6 +149,9 @@ describe('a CRM connection', () => {
     const { crm, app, id, key } = await connected();
     const first = await traceOf(api.db, id);
     expect(codes(first)).toEqual(['no_worker', 'crm_due']);
+    // The job has the key by which trace asks for it.
+    await scheduleDue(api.db, systemClock);
+    expect(codes(await traceOf(api.db, id))).toEqual(['no_worker', 'crm_job']);
     const dependencies = { db: api.db, clock: systemClock };
     expect(await syncAtOnce(dependencies, key)).toBe('done');
     expect(codes(await traceOf(api.db, id))).toEqual(['no_worker', 'crm_next']);
