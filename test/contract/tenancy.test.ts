@@ -195,7 +195,7 @@ const OVER_ALL_TEAMS: readonly Exception[] = [
       'trace.findEndpoints',
       'trace.findKeys',
       'trace.findConnections',
-      'trace.findKeyByPrefix',
+      'trace.findTeamOfPrefix',
     ],
     why: 'the operator looks an id up, whosever it is, in pages of teams',
   },

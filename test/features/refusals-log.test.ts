@@ -72,6 +72,7 @@ describe.each([
       expect(refused.status).toBe(401);
       const line = await lineOf(refused.headers['x-request-id']);
       expect([line['key_prefix'], line['refusal']]).toEqual([prefix, refusal]);
+      expect(line['code']).toBe('unauthorized');
       expect(line).not.toHaveProperty('team');
       expect(line).not.toHaveProperty('key');
       const secret = given?.split('_')[3] ?? 'no secret';
@@ -93,7 +94,15 @@ describe.each([
     const { headers } = await api.call(api.key('team_a'), 'GET', '/me');
     const line = await lineOf(headers['x-request-id']);
     expect(line).toMatchObject({ team: 'team_a', key: expect.stringMatching(/^key_/) });
-    for (const name of ['key_prefix', 'refusal', 'limit']) expect(line).not.toHaveProperty(name);
+    for (const name of ['key_prefix', 'refusal', 'limit', 'code'])
+      expect(line).not.toHaveProperty(name);
+    await api.db.pool.query(`update team set status = 'suspended'`);
+    const closed = await api.call(api.key('team_a'), 'GET', '/me');
+    expect(await lineOf(closed.headers['x-request-id'])).toMatchObject({
+      status: 403,
+      code: 'api_disabled',
+      team: 'team_a',
+    });
     const document = await fetch(`${api.base}/openapi.v1.json`);
     const ofDocument = await lineOf(document.headers.get('x-request-id') ?? '');
     expect(ofDocument).not.toHaveProperty('refusal');

@@ -66,6 +66,21 @@ test('of an API process', async () => {
     expect(text).toContain(`${counted(name)} ${count}\n`);
 });
 
+test('of an API process say whether it is ready, and else why not', async () => {
+  const { registry, watch } = createMetrics(() => ({
+    pool: poolOf(0, 0),
+    waiting: () => ({ statements: 0, slowStatements: 0, transactions: 0 }),
+  }));
+  expect(await registry.metrics()).not.toContain('api_ready{');
+  let reason: 'disk_full' | null = null;
+  watch({ lastSeen: () => reason });
+  expect(await registry.metrics()).toContain('\napi_ready{reason="ready"} 1\n');
+  reason = 'disk_full';
+  const text = await registry.metrics();
+  expect(text).toContain('\napi_ready{reason="disk_full"} 0\n');
+  expect(text).not.toContain('reason="ready"');
+});
+
 test('of a worker', async () => {
   const metrics = createWorkerMetrics(
     () => ({ pool: poolOf(53, 59) }),

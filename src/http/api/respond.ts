@@ -203,6 +203,8 @@ export function finish(exchange: RestExchange): void {
   const ms = performance.now() - exchange.startedAt;
   const route = routeOf(exchange);
   const { statusCode: status } = response;
+  const problem =
+    problemText === null ? null : (JSON.parse(problemText) as AnsweredCall['problem']);
   const team = authentication?.tenant?.team.id;
   const mode = team === undefined ? undefined : modeOf(team);
   options.observe(`${request.method} ${route}`, status, ms / 1000, mode ?? 'live');
@@ -219,7 +221,7 @@ export function finish(exchange: RestExchange): void {
       status,
       durationMs: ms,
       ip,
-      problem: problemText === null ? null : (JSON.parse(problemText) as AnsweredCall['problem']),
+      problem,
       limit: exchange.limit,
       declared: declaredNames(endpointOf(exchange)),
       ignored: exchange.ignored,
@@ -236,9 +238,10 @@ export function finish(exchange: RestExchange): void {
       mode,
       key,
       ...strangerOf(exchange),
+      code: problem?.code,
       limit: exchange.limit ?? undefined,
       network: networkForLog(ip),
-      trace: endTrace(exchange) ?? undefined,
+      trace: endTrace(exchange, problem?.code ?? null) ?? undefined,
     },
     'request',
   );
@@ -252,16 +255,15 @@ function strangerOf({ authentication, path, request }: RestExchange): object | n
 }
 
 /** Returns the id of the trace. null: the request was not traced. */
-function endTrace(exchange: RestExchange): string | null {
-  const { request, response, requestId, authentication, problemText, trace } = exchange;
+function endTrace(exchange: RestExchange, code: string | null): string | null {
+  const { request, response, requestId, authentication, trace } = exchange;
   if (trace === null) return null;
-  const problem = problemText === null ? null : (JSON.parse(problemText) as { code: string });
   return trace.end({
     route: routeOf(exchange),
     method: request.method ?? '',
     status: response.statusCode,
     requestId,
-    code: problem?.code ?? null,
+    code,
     teamId: authentication?.tenant?.team.id ?? null,
   });
 }
