@@ -1,6 +1,7 @@
 // `npm run trace -- ID [--team TEAM_ID] [--json]` says where a webhook is, and why it waits: by the
-// id of a request, an event, a delivery, a webhook endpoint or a team. It reads only. Exit code 1:
-// it could not ask; 2: nothing has this id.
+// id of a request, an event, a delivery, a webhook endpoint or a team. Of a key (its id or its
+// public part) and of a CRM connection it says what they did last and what stops them. It reads
+// only. Exit code 1: it could not ask; 2: nothing has this id.
 import '../src/runtime/node-version.ts';
 import { parseArgs } from 'node:util';
 import { openDatabase } from '../src/db/connections/database.ts';
@@ -11,7 +12,9 @@ import { trace } from '../src/trace/service.ts';
 import { traceResult } from '../src/trace/schema.ts';
 import { formatTrace } from '../src/trace/text.ts';
 
-const USAGE = 'Usage: npm run trace -- ID [--team TEAM_ID] [--json]';
+const USAGE = `Usage: npm run trace -- ID [--team TEAM_ID] [--json]
+ID: of a request, an event (evt_…), a delivery (whd_…), a webhook endpoint (whe_…), an API key
+(key_…, or its public part; never the whole key), a CRM connection (crm_…) or a team`;
 /** Of a terminal that does not tell its own, and of a file. */
 const WIDTH = 100;
 const NOTHING_FOUND = 2;

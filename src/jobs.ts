@@ -5,6 +5,7 @@ import { parseCronItems, type CronItem, type TaskList } from 'graphile-worker';
 import type { Logger } from 'pino';
 import { systemClock } from './core/clock.ts';
 import type { Caller, Db } from './db/client.ts';
+import type { Database } from './db/connections/database.ts';
 import { ALERT_CRON, alertMailTasks, alertTasks } from './features/alerts/tasks.ts';
 import { CRM_CRON, crmTasks } from './features/crm/sync/tasks.ts';
 import { MEMBER_CRON, memberMailTasks, memberTasks } from './features/members/tasks.ts';
@@ -39,6 +40,9 @@ const JOB_SLOTS = 10;
  * other jobs must not wait for that.
  */
 const MAIL_SLOTS = 5;
+
+/** A scrape sees connections that are as old as this. */
+const POOLS_EVERY_MS = 5_000;
 
 /** The scheduled jobs. */
 const CRON: readonly CronItem[] = [
@@ -79,7 +83,16 @@ async function runJobs(config: Config): Promise<void> {
     taskList: mailTasksOf(options),
     cronItems: [],
   });
+  const tell = setInterval(() => {
+    const pools = {
+      jobs: countsOf(db.pool),
+      runner: countsOf(jobs.pool()),
+      mail_runner: countsOf(mails.pool()),
+    };
+    say({ kind: 'pools', pools });
+  }, POOLS_EVERY_MS);
   const stop = async (): Promise<void> => {
+    clearInterval(tell);
     await Promise.all([jobs.stop(), mails.stop()]);
     await db.close();
     parentPort?.close();
@@ -88,6 +101,10 @@ async function runJobs(config: Config): Promise<void> {
     if (message === STOP) void stop();
   });
   say({ kind: 'running' });
+}
+
+function countsOf({ totalCount, idleCount, waitingCount }: Database['pool']) {
+  return { total: totalCount, idle: idleCount, waiting: waitingCount };
 }
 
 interface TaskOptions {
@@ -111,7 +128,7 @@ function mailTasksOf({ config, db, logger }: TaskOptions): TaskList {
   };
 }
 
-function tasksOf({ config, db }: TaskOptions): TaskList {
+function tasksOf({ config, db, logger }: TaskOptions): TaskList {
   return {
     ...memberTasks(db, systemClock),
     ...alertTasks(db, systemClock),
@@ -120,6 +137,18 @@ function tasksOf({ config, db }: TaskOptions): TaskList {
       clock: systemClock,
       secrets: appSecretsOf(config),
       allowBaseUrl: config.webhookAllowPrivateTargets,
+      onFailure: ({ teamId, connectionId, requestId, nextAt, reason, ...failure }) =>
+        logger.warn(
+          {
+            ...failure,
+            team: teamId,
+            connection: connectionId,
+            code: reason,
+            request_id: requestId,
+            next_at: nextAt.toISOString(),
+          },
+          'a synchronization failed',
+        ),
     }),
     ...webhookTasks({ db, clock: systemClock, pauseAfterS: config.webhookPauseAfterS }),
     ...deliveryTasks(db, systemClock),

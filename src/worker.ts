@@ -51,6 +51,7 @@ export async function startWorker(config: Config): Promise<Part> {
       data: config,
       logger,
       onFailure: metrics.countJobFailure,
+      onPools: metrics.showPools,
     });
     const intake = startJobIntake(db, {
       onError: (error) =>

@@ -1,6 +1,8 @@
--- In 1.0.0 no caller knew the team of a key.
+-- In 1.0.0 no caller knew the team of a key, and later nobody was told why one is not valid.
 DROP FUNCTION IF EXISTS
   "authenticate_request"(text, bytea, bytea, text, integer, integer, timestamptz);
+DROP FUNCTION IF EXISTS
+  "authenticate_request"(text, bytea, bytea, text, integer, integer, timestamptz, text);
 
 -- Authenticates and counts one request.
 --  * The secret is compared blinded: the caller sends a random nonce and SHA-256(its hash of the
@@ -10,6 +12,7 @@ DROP FUNCTION IF EXISTS
 --    prefix says it; a prefix never changes its team. Otherwise the directory is asked.
 --  * A request with a valid key counts for the key and the team together, or, when either is full,
 --    for neither. Any other request counts for the caller's IPv4 address or IPv6 /64 network.
+--  * key_fault says why a key is not valid. It is for the log alone: no response may depend on it.
 --  * p_now is null except in tests. Windows and expiry follow the database's clock, which all
 --    processes share.
 --
@@ -41,7 +44,8 @@ CREATE OR REPLACE FUNCTION "authenticate_request"(
   OUT "counted" boolean,
   OUT "bucket_limit" integer,
   OUT "bucket_remaining" integer,
-  OUT "reset_s" integer
+  OUT "reset_s" integer,
+  OUT "key_fault" text
 )
 LANGUAGE plpgsql
 SET enable_seqscan = off
@@ -66,9 +70,12 @@ BEGIN
     m."role", m."status" AS "creator_status",
     t."plan", t."status", t."language", t."rate_limit_per_min",
     t."member_detail_enabled", t."leaderboard_enabled",
-    (k."revoked_at" IS NULL OR k."revoked_at" > at)
-      AND (k."expires_at" IS NULL OR k."expires_at" > at)
-      AND (k."allowed_ips" IS NULL OR p_ip::inet <<= ANY (k."allowed_ips")) AS "usable"
+    CASE
+      WHEN k."revoked_at" <= at THEN 'revoked'
+      WHEN k."expires_at" <= at THEN 'expired'
+      WHEN k."allowed_ips" IS NOT NULL
+        AND NOT coalesce(p_ip::inet <<= ANY (k."allowed_ips"), false) THEN 'other_address'
+    END AS "fault"
   INTO found_key
   FROM "api_key" k
   JOIN "team" t ON t."id" = k."team_id"
@@ -77,10 +84,12 @@ BEGIN
   proven := p_proof
     = sha256(coalesce(found_key."secret_hash", sha256('unknown prefix')) || p_nonce);
 
-  IF found_key."id" IS NULL
-    OR NOT coalesce(proven, false)
-    OR NOT coalesce(found_key."usable", false)
-  THEN
+  key_fault := CASE
+    WHEN found_key."id" IS NULL THEN 'unknown'
+    WHEN NOT coalesce(proven, false) THEN 'wrong_secret'
+    ELSE found_key."fault"
+  END;
+  IF key_fault IS NOT NULL THEN
     SELECT c."counted", c."bucket_limit", c."bucket_remaining", c."minute"
     INTO counted, bucket_limit, bucket_remaining, window_minute
     FROM count_for_address(p_ip, p_ip_limit, at_minute, 1) c;

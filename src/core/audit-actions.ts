@@ -132,7 +132,13 @@ export const AUDIT_ACTIONS = {
   }),
   'team.right_granted': auditAction({ details: { right: z.string() } }),
   'team.right_withdrawn': auditAction({ details: { right: z.string() } }),
-  'team.updated': auditAction({ details: { to: z.record(z.string(), z.unknown()) } }),
+  /** The old and the new values of the fields that were changed. Older entries have no `from`. */
+  'team.updated': auditAction({
+    details: {
+      from: z.record(z.string(), z.unknown()).optional(),
+      to: z.record(z.string(), z.unknown()),
+    },
+  }),
   'training.aborted': noDetails,
   'training.ended': noDetails,
   'training.started': noDetails,

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Localized } from './language.ts';
+import type { Limit } from './limits.ts';
 import { PROBLEM_HELP } from './problem-help.ts';
 import type { Scope } from './scopes.ts';
 
@@ -128,6 +129,8 @@ type FieldArguments<C extends ProblemCode> =
 export class ProblemError extends Error {
   readonly code: ProblemCode;
   readonly fields: Readonly<Record<string, unknown>>;
+  /** The limit that refuses (`overLimit`). Logs and metrics have it, and no answer. */
+  limit: Limit | null = null;
 
   constructor(
     ...[code, fields]: { [C in ProblemCode]: [code: C, ...FieldArguments<C>] }[ProblemCode]
@@ -144,6 +147,12 @@ export class ProblemError extends Error {
       ? this.fields['status']
       : PROBLEMS[this.code].status;
   }
+}
+
+/** Notes which limit refuses. Returns the same problem. */
+export function overLimit(limit: Limit, problem: ProblemError): ProblemError {
+  problem.limit = limit;
+  return problem;
 }
 
 /**

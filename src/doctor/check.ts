@@ -49,6 +49,11 @@ export const fail = (text: string, remedy: string): Finding => ({ level: 'fail',
 /** SQL: the names of the schemas with tables of ours. */
 export const OUR_SCHEMAS = `'public', 'request_days', 'graphile_worker'`;
 
+/** What to say of the nodes of Citus that did not answer. */
+export function unseen(silent: readonly string[]): readonly Finding[] {
+  return silent.map((node) => unknown(`${node} did not answer: see the line "citus"`));
+}
+
 /** Returns the findings, or one that says that there are none. */
 export function orOk(findings: readonly Finding[], text: string): readonly Finding[] {
   return findings.length > 0 ? findings : [ok(text)];

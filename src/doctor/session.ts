@@ -9,12 +9,22 @@ export interface Ask {
   prepared<Row>(statement: Statement<Row>): Promise<Row[]>;
   /** Whether the database has the extension. */
   isCitus(): Promise<boolean>;
+  /** Asks plain Postgres, or every node of Citus. The statement has no parameters. */
+  everywhere<Row>(sql: string): Promise<Answers<Row>>;
   /** Whether a pooler stands between. */
   readonly isPooled: boolean;
   /** How the connection is encrypted, as far as this process has decided it. */
   readonly tls: 'none' | 'unverified' | 'verified';
   /** The host that the connection leads to. A folder, if it is a socket of this machine. */
   readonly host: string;
+}
+
+/** What the nodes have answered. */
+export interface Answers<Row> {
+  /** `at`: " at HOST:PORT" of a node of Citus, else empty. */
+  readonly rows: readonly (Row & { readonly at: string })[];
+  /** The nodes that did not answer. */
+  readonly silent: readonly string[];
 }
 
 export interface SessionOptions {
@@ -61,14 +71,49 @@ export async function inspect<T>(
 
 function askOn(client: PrimaryClient, pooled: boolean): Ask {
   const ask = async <Row>(sql: string): Promise<Row[]> => (await client.query(sql)).rows as Row[];
+  const isCitus = async (): Promise<boolean> =>
+    (await ask(`select from pg_extension where extname = 'citus'`)).length > 0;
   return Object.assign(ask, {
     prepared: async <Row>({ name, text }: Statement<Row>) =>
       (await client.query({ name, text })).rows as Row[],
-    isCitus: async () => (await ask(`select from pg_extension where extname = 'citus'`)).length > 0,
+    isCitus,
+    everywhere: async <Row>(sql: string) => {
+      const nodes = (await isCitus()) ? await ask<NodeAnswer>(onAllNodes(sql)) : [];
+      // A database with the extension and without nodes is asked like any other.
+      if (nodes.length === 0) {
+        const rows = await ask<Row>(sql);
+        return { rows: rows.map((row) => ({ ...row, at: '' })), silent: [] };
+      }
+      return {
+        rows: nodes
+          .filter(({ success }) => success)
+          .flatMap(({ node, result }) =>
+            (JSON.parse(result) as Row[]).map((row) => ({ ...row, at: ` at ${node}` })),
+          ),
+        silent: nodes.filter(({ success }) => !success).map(({ node }) => node),
+      };
+    },
     isPooled: pooled,
     tls: tlsOf(client.ssl),
     host: client.host,
   });
+}
+
+interface NodeAnswer {
+  readonly node: string;
+  readonly success: boolean;
+  readonly result: string;
+}
+
+/** SQL: the rows of a statement as JSON, from each node. */
+function onAllNodes(sql: string): string {
+  return `select nodename || ':' || nodeport as node, success, result
+    from run_command_on_all_nodes($nodes$
+      select coalesce(json_agg(answer), '[]') from (${sql}) answer
+    $nodes$)
+    join pg_dist_node using (nodeid)
+    where noderole = 'primary'
+    order by 1`;
 }
 
 /** `ssl` is what pg has made of DATABASE_URL: an object, true or false. */

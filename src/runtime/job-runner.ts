@@ -49,8 +49,14 @@ const RESTART_DELAY_MS = 1_000;
 /** After this silence a connection is broken: graphile-worker would wait for ever. */
 const ANSWER_TIMEOUT_MS = 10_000;
 
+/** A running job runner. */
+export interface JobRunner extends Part {
+  /** The connections of its current run. */
+  readonly pool: () => pg.Pool;
+}
+
 /** Runs jobs until `stop`. Rejects if the first run cannot start. */
-export async function keepRunning(options: JobRunnerOptions): Promise<Part> {
+export async function keepRunning(options: JobRunnerOptions): Promise<JobRunner> {
   const { db, logger } = options;
   const stopping = new AbortController();
   const watchdog = startWatchdog(ANSWER_TIMEOUT_MS);
@@ -81,6 +87,7 @@ export async function keepRunning(options: JobRunnerOptions): Promise<Part> {
   // Only the delay that `stop` aborts can reject here.
   const watching = watch().catch(() => undefined);
   return {
+    pool: () => current.connections,
     stop: async () => {
       stopping.abort();
       await stopRun(current, logger);

@@ -13,8 +13,17 @@ import type { Part } from './process.ts';
 export type JobThreadMessage =
   | { readonly kind: 'running' }
   | { readonly kind: 'failed'; readonly task: string }
+  | { readonly kind: 'pools'; readonly pools: JobPools }
   /** A line for the log of the process: two writers would mix their lines. */
   | { readonly kind: 'log'; readonly line: string };
+
+/**
+ * The connections of the thread, by pool and by state: `jobs` are what jobs work with, the others
+ * are those of graphile-worker, for jobs and for mails. `waiting`: what waits for a connection.
+ */
+export type JobPools = Readonly<
+  Record<'jobs' | 'runner' | 'mail_runner', Readonly<Record<'total' | 'idle' | 'waiting', number>>>
+>;
 
 /** What the process says to the thread. */
 export const STOP = 'stop';
@@ -27,6 +36,8 @@ export interface JobThreadOptions {
   readonly logger: ProcessLogger;
   /** Called with the name of a task whose job has failed. */
   readonly onFailure: (task: string) => void;
+  /** Called every few seconds with the connections of the thread; null: it has ended. */
+  readonly onPools?: (pools: JobPools | null) => void;
 }
 
 const RESTART_DELAY_MS = 1_000;
@@ -75,16 +86,21 @@ interface Thread {
 }
 
 /** Resolves when the thread runs jobs. Rejects if it ends before. */
-async function startThread({ entry, data, logger, onFailure }: JobThreadOptions): Promise<Thread> {
+async function startThread(options: JobThreadOptions): Promise<Thread> {
+  const { entry, data, logger, onFailure, onPools } = options;
   const worker = new Worker(entry, { workerData: data });
   const ended = new Promise<Error | null>((resolve) => {
     worker.on('error', resolve);
-    worker.on('exit', () => resolve(null));
+    worker.on('exit', () => {
+      onPools?.(null);
+      resolve(null);
+    });
   });
   const running = new Promise<void>((resolve) => {
     worker.on('message', (message: JobThreadMessage) => {
       if (message.kind === 'running') resolve();
       else if (message.kind === 'failed') onFailure(message.task);
+      else if (message.kind === 'pools') onPools?.(message.pools);
       else logger.write(message.line);
     });
   });

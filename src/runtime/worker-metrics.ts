@@ -3,11 +3,14 @@ import type { Mode } from '../core/sandbox.ts';
 import type { Database } from '../db/connections/database.ts';
 import type { Backlog, WaitingJobs } from '../delivery/backlog-store.ts';
 import type { Dispatcher } from '../delivery/dispatcher.ts';
+import type { JobPools } from './job-thread.ts';
 import { createProcessMetrics, type ProcessMetrics } from './process-metrics.ts';
 
 export interface WorkerMetrics extends ProcessMetrics {
   readonly observeDelivery: (status: string, seconds: number, mode: Mode) => void;
   readonly countJobFailure: (task: string) => void;
+  /** The connections of the jobs' thread; null: it has none. */
+  readonly showPools: (pools: JobPools | null) => void;
   /** Makes the gauges show the attempts of this dispatcher. */
   readonly watch: (dispatcher: Dispatcher) => void;
 }
@@ -42,6 +45,12 @@ export function createWorkerMetrics(
     labelNames: ['task'],
     registers: [registry],
   });
+  const connections = new Gauge({
+    name: 'job_pool_connections',
+    help: 'Connections of the thread of the jobs: all, idle ones, and what waits for one, by pool.',
+    labelNames: ['pool', 'state'],
+    registers: [registry],
+  });
   let dispatcher: Dispatcher | null = null;
   addInFlightGauge(registry, () => dispatcher?.stats());
   addLimitGauge(registry, () => dispatcher?.atLimit().length ?? 0);
@@ -54,6 +63,12 @@ export function createWorkerMetrics(
       else attempts.observe({ status }, seconds);
     },
     countJobFailure: (task) => failures.inc({ task }),
+    showPools: (pools) => {
+      connections.reset();
+      for (const [pool, counts] of Object.entries(pools ?? {}))
+        for (const [state, count] of Object.entries(counts))
+          connections.set({ pool, state }, count);
+    },
     watch: (watched) => {
       dispatcher = watched;
     },

@@ -6,7 +6,7 @@
 import { statement, type Db, type Statement } from '../db/client.ts';
 import { listed, type RowOf } from '../db/rows.ts';
 
-const REQUEST = [
+export const REQUEST = [
   'team_id',
   'id',
   'created_at',
@@ -16,6 +16,7 @@ const REQUEST = [
   'status',
   'duration_ms',
   'error_code',
+  'limited_by',
 ] as const;
 export const AUDIT = [
   'team_id',
@@ -145,6 +146,27 @@ export const findDeliveries = finderBy(
   ),
 );
 
-export const findEndpoints = finderBy(
-  statement<IdRow>('trace.findEndpoints', byIdText('webhook_endpoint', 'team_id, id'), PLANNED),
+const idFinder = (name: string, table: string) =>
+  finderBy(statement<IdRow>(`trace.${name}`, byIdText(table, 'team_id, id'), PLANNED));
+
+export const findEndpoints = idFinder('findEndpoints', 'webhook_endpoint');
+export const findKeys = idFinder('findKeys', 'api_key');
+export const findConnections = idFinder('findConnections', 'crm_connection');
+
+// One after the other: on Citus the two are in several places.
+const FIND_TEAM_OF_PREFIX = statement<Pick<IdRow, 'team_id'>>(
+  'trace.findTeamOfPrefix',
+  'select team_id from key_directory where prefix = $1',
+  { because: 'no client' },
 );
+const FIND_KEY_BY_PREFIX = statement<IdRow>(
+  'trace.findKeyByPrefix',
+  'select team_id, id from api_key where team_id = $1 and prefix = $2',
+  { because: 'no client' },
+);
+
+/** The key with this public part, which is in the whole key and in the log. */
+export async function findKeyByPrefix(db: Db, prefix: string): Promise<IdRow[]> {
+  const team = await db.queryFirst(FIND_TEAM_OF_PREFIX, [prefix]);
+  return team ? db.query(FIND_KEY_BY_PREFIX, [team.team_id, prefix]) : [];
+}

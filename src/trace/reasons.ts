@@ -68,7 +68,8 @@ export function teamReasons(team: TeamRow, now: Date): Reason[] {
   return reasons;
 }
 
-const NO_WORKER: Reason = {
+/** Nothing goes on without a worker. */
+export const NO_WORKER: Reason = {
   code: 'no_worker',
   text: 'No worker is alive. Start one: nothing is sent until then (alert WorkersGone).',
 };

@@ -1,6 +1,7 @@
 /**
  * Where a webhook is: what belongs to the id of a request, an event, a delivery, a webhook endpoint
- * or a team. (No trace of OpenTelemetry: those leave the service, and only some requests have one.)
+ * or a team; and what a key or a CRM connection does. (No trace of OpenTelemetry: those leave the
+ * service, and only some requests have one.)
  * What is decided here:
  *  * No index is made for it. An operator asks now and then, and every request would pay. A request
  *    id tells its time. Its line of the request log has a key in each team, which is looked up for
@@ -10,11 +11,15 @@
  *    too: BRIN, which reads all that was not summarized yet.
  *  * An event of the version before does not know its request. What has the same time in the same
  *    team is shown as `linked_by: time`: nearly always right, never certain.
+ *  * The refused calls of a key are looked for among the team's newest 10,000, by the index of the
+ *    list. Rejected: an index of the request log by key, which every call would pay.
  *  * Nothing is printed that may be about a person or secret: no data of events, no answer of a
- *    receiver, no details of audit entries, of a URL its host. Ids are.
+ *    receiver, no details of audit entries, of a URL its host, of a key its name and its public
+ *    part. Ids are.
  *  * It reads in a transaction that is read only, and sees what is committed. It takes no lock of a
  *    row and waits for none.
  */
+import { parseApiKey } from '../core/api-key.ts';
 import type { IdKind } from '../core/ids.ts';
 import { timeOfRequest } from '../features/requests/rules.ts';
 import { RETENTIONS } from '../features/retention/rules.ts';
@@ -22,13 +27,23 @@ import { RETENTIONS } from '../features/retention/rules.ts';
 const DAY_MS = 86_400_000;
 
 /** What an id may be of. */
-export const KINDS = ['request', 'event', 'delivery', 'endpoint', 'team'] as const;
+export const KINDS = [
+  'request',
+  'event',
+  'delivery',
+  'endpoint',
+  'key',
+  'connection',
+  'team',
+] as const;
 export type Kind = (typeof KINDS)[number];
 
 const PREFIXES: readonly (readonly [prefix: string, kind: Kind])[] = [
   ['evt_', 'event'],
   ['whd_', 'delivery'],
   ['whe_', 'endpoint'],
+  ['key_', 'key'],
+  ['crm_', 'connection'],
   ['team_', 'team'],
 ];
 
@@ -40,12 +55,17 @@ export function kindsOf(id: string): readonly Kind[] {
   if (timeOfRequest(id) !== null) return ['request', 'team'];
   const known = PREFIXES.find(([prefix]) => id.startsWith(prefix));
   if (known?.[1] === 'team' || id.endsWith(':sandbox')) return ['team'];
-  return known ? [known[1]] : ['event', 'delivery', 'endpoint', 'team'];
+  return known ? [known[1]] : KINDS.filter((kind) => kind !== 'request');
 }
 
-/** The id as it is stored. Who copies an id of a request may have changed its case. */
+/**
+ * The id as it is stored. Who copies an id of a request may have changed its case. Of a whole key,
+ * which nobody should give us, only the public part is taken, so that nothing prints the rest.
+ */
 export function normalize(id: string): string {
   const trimmed = id.trim();
+  const key = parseApiKey(trimmed);
+  if (key) return key.prefix;
   const lower = trimmed.toLowerCase();
   return timeOfRequest(lower) === null ? trimmed : lower;
 }
@@ -53,7 +73,6 @@ export function normalize(id: string): string {
 /** Ids of other things of ours, by which nothing is looked up here. */
 export const OTHER_IDS: Readonly<Partial<Record<string, IdKind>>> = {
   aud: 'auditEntry',
-  key: 'apiKey',
   mem: 'member',
   asg: 'assignment',
   trn: 'training',
@@ -87,4 +106,12 @@ export const LIMITS = {
   deliveries: 100,
   endpoints: 100,
   failed: 10,
+  changes: 10,
+  connections: 20,
+  /** How many calls of a team are looked through for those of a key. */
+  calls: 10_000,
+  usageDays: 7,
 } as const;
+
+/** A job makes the jobs of connections that are due. */
+export const SCHEDULED_EVERY_MS = 60_000;

@@ -37,6 +37,23 @@ export const REASON_CODES = [
   'due_now',
   'not_claimed',
   'attempt_requested',
+  // What is to know of a key.
+  'key_revoked',
+  'key_expired',
+  'key_ends',
+  'key_bound',
+  'key_unused',
+  'key_calls',
+  // What a CRM connection does, or waits for.
+  'crm_disconnected',
+  'crm_paused',
+  'crm_no_credentials',
+  'crm_failed',
+  'crm_running',
+  'crm_next',
+  'crm_job',
+  'crm_due',
+  'crm_not_due',
   // What is in the way of many.
   'no_worker',
   'row_locked',
@@ -61,6 +78,8 @@ const request = z.strictObject({
   route: z.string(),
   status: z.int(),
   error_code: z.string().nullable(),
+  /** The limit that has refused the call. */
+  limited_by: z.string().nullable(),
   duration_ms: z.int(),
 });
 
@@ -123,6 +142,59 @@ const endpoint = z.strictObject({
   why: z.array(reason),
 });
 
+/** An audit entry about a key or a connection. */
+const change = z.strictObject({
+  at: time,
+  action: z.string(),
+  actor_kind: z.string(),
+  actor_id: id,
+  request_id: id,
+  /** Why a synchronization failed. */
+  reason: z.string().nullable(),
+});
+
+const key = z.strictObject({
+  id,
+  team_id: id,
+  name: z.string(),
+  /** The public part. */
+  prefix: z.string(),
+  state: z.enum(['active', 'expired', 'revoked']),
+  created_by: id,
+  created_at: time,
+  expires_at: time.nullable(),
+  revoked_at: time.nullable(),
+  last_used_at: time.nullable(),
+  /** How many networks it is bound to; 0: none. */
+  networks: count,
+  /** Those of the last days. */
+  calls: z.strictObject({ ok: count, refused: count, limited: count, failed: count }),
+  changes: z.array(change),
+  why: z.array(reason),
+});
+
+const connection = z.strictObject({
+  id,
+  team_id: id,
+  provider: z.string(),
+  status: z.string(),
+  created_at: time,
+  has_credentials: z.boolean(),
+  last_synced_at: time.nullable(),
+  last_error: z.string().nullable(),
+  failure_streak: count,
+  next_sync_at: time.nullable(),
+  /** Somebody has asked for a run during the one that goes on. */
+  requested_at: time.nullable(),
+  /** Until then a run has the connection. */
+  held_until: time.nullable(),
+  /** The list that a round has come to. */
+  reads: z.string().nullable(),
+  jobs: z.array(z.strictObject({ task: z.string(), run_at: time, locked_at: time.nullable() })),
+  changes: z.array(change),
+  why: z.array(reason),
+});
+
 const team = z.strictObject({
   id,
   status: z.string(),
@@ -140,6 +212,8 @@ export const traceResult = z.strictObject({
   events: z.array(event),
   deliveries: z.array(delivery),
   endpoints: z.array(endpoint),
+  keys: z.array(key),
+  connections: z.array(connection),
   teams: z.array(team),
   /** The numbers of the workers that are alive. */
   workers: z.array(z.int()),

@@ -4,7 +4,9 @@ import type { Db, Tx } from '../db/client.ts';
 import { isDistributed } from '../db/parts.ts';
 import { listWorkers } from '../delivery/due-store.ts';
 import { KEPT_DAYS_MAX, slotOf, timeOfRequest } from '../features/requests/rules.ts';
+import { readConnections, readKey } from './callers.ts';
 import * as find from './find-store.ts';
+import { listRefused } from './key-store.ts';
 import * as reasons from './reasons.ts';
 import { keptDays, kindsOf, LIMITS, normalize, OTHER_IDS, windowOf } from './rules.ts';
 import { readScene } from './scene.ts';
@@ -33,6 +35,8 @@ interface Found {
   readonly deliveries: find.DeliveryRow[];
   /** Endpoints of which all is to be shown. */
   readonly endpoints: find.IdRow[];
+  readonly keys: find.IdRow[];
+  readonly connections: find.IdRow[];
   /** Teams of which all is to be shown. */
   readonly teams: string[];
 }
@@ -57,23 +61,36 @@ export function trace(db: Db, { id: given, teamId, now }: Wanted): Promise<Trace
   });
 }
 
-function isEmpty({ requests, audit, events, deliveries, endpoints, teams }: Found): boolean {
-  return [requests, audit, events, deliveries, endpoints, teams].every((rows) => rows.length === 0);
+function isEmpty(found: Found): boolean {
+  return Object.values(found).every((rows: readonly unknown[]) => rows.length === 0);
 }
 
 /** Looks for the id as everything that it may be of, at once. */
 async function lookUp(tx: Tx, id: string, teamId: string | null): Promise<Found> {
   const kinds = new Set(kindsOf(id));
   const inTeams = createSearch(tx, teamId);
-  const [byRequest, events, deliveries, endpoints, team] = await Promise.all([
+  const [byRequest, events, deliveries, endpoints, keys, connections, team] = await Promise.all([
     kinds.has('request') ? findOfRequest(tx, id, teamId) : null,
     kinds.has('event') ? inTeams((teams) => find.findEvents(tx, teams, id)) : [],
     kinds.has('delivery') ? inTeams((teams) => find.findDeliveries(tx, teams, id)) : [],
     kinds.has('endpoint') ? inTeams((teams) => find.findEndpoints(tx, teams, id)) : [],
+    kinds.has('key') ? inTeams((teams) => find.findKeys(tx, teams, id)) : [],
+    kinds.has('connection') ? inTeams((teams) => find.findConnections(tx, teams, id)) : [],
     kinds.has('team') ? state.findTeam(tx, id) : null,
   ]);
   const { requests = [], audit = [] } = byRequest ?? {};
-  return { requests, audit, events, deliveries, endpoints, teams: team ? [id] : [] };
+  const isPublicPart = kinds.has('key') && keys.length === 0;
+  const byPrefix = isPublicPart ? await find.findKeyByPrefix(tx, id) : [];
+  return {
+    requests,
+    audit,
+    events,
+    deliveries,
+    endpoints,
+    keys: [...keys, ...byPrefix.filter((key) => teamId === null || key.team_id === teamId)],
+    connections,
+    teams: team ? [id] : [],
+  };
 }
 
 /** Returns a function that asks page after page of the teams, until one has an answer. */
@@ -123,6 +140,7 @@ async function complete(tx: Tx, found: Found): Promise<Whole> {
   const above = await Promise.all(
     found.deliveries.map((row) => find.findEvents(tx, [row.team_id], row.event_id)),
   );
+  const refused = await Promise.all(found.keys.map((key) => listRefused(tx, key.team_id, key.id)));
   const made = await eventsOfEntries(tx, found.audit);
   const events = [...made, ...found.events, ...above.flat()];
   const below = await Promise.all(
@@ -134,7 +152,7 @@ async function complete(tx: Tx, found: Found): Promise<Whole> {
     [...found.events, ...above.flat()].map((event) => originOf(tx, event)),
   );
   return {
-    requests: [...found.requests, ...origin.flatMap((one) => one.requests)],
+    requests: [...found.requests, ...origin.flatMap((one) => one.requests), ...refused.flat()],
     audit: [...found.audit, ...origin.flatMap((one) => one.audit)].slice(0, LIMITS.audit),
     events: events.slice(0, LIMITS.events),
     deliveries: [...below.flat(), ...found.deliveries, ...failed.flat()].slice(
@@ -197,9 +215,15 @@ async function describe(
   const { found, whole } = context;
   const teamIds = new Set([
     ...found.teams,
-    ...[whole.requests, whole.audit, whole.events, whole.deliveries, found.endpoints].flatMap(
-      (rows) => rows.map((row) => row.team_id),
-    ),
+    ...[
+      whole.requests,
+      whole.audit,
+      whole.events,
+      whole.deliveries,
+      found.endpoints,
+      found.keys,
+      found.connections,
+    ].flatMap((rows) => rows.map((row) => row.team_id)),
   ]);
   const told: Told = {
     requests: whole.requests.map(view.toRequest),
@@ -207,6 +231,14 @@ async function describe(
     events: [],
     deliveries: [],
     endpoints: [],
+    keys: await Promise.all(
+      found.keys.map((key) => readKey(tx, key, { ...context, requests: whole.requests })),
+    ).then((keys) => keys.flat()),
+    connections: await Promise.all(
+      [...found.connections, ...found.teams.map((team) => ({ team_id: team, id: null }))].map(
+        (one) => readConnections(tx, one, context),
+      ),
+    ).then((connections) => connections.flat()),
     teams: [],
   };
   for (const teamId of teamIds) {
@@ -290,7 +322,8 @@ function notFound(id: string): Reason {
     : came
       ? `It looks like the id of a request that came at ${came.toISOString()}.`
       : 'Ids are: of a request a UUID (version 7), of an event evt_…, of a delivery whd_…, of an ' +
-        'endpoint whe_…, of a team its own, with :sandbox at its end for a sandbox.';
+        'endpoint whe_…, of a key key_… (or its public part), of a CRM connection crm_…, of a ' +
+        'team its own, with :sandbox at its end for a sandbox.';
   const elsewhere =
     `Kept are: calls of keys ${KEPT_DAYS_MAX} days at most (not those of the app, nor calls ` +
     `without a valid key), audit entries ${keptDays('audit')} days (of a sandbox 30), events ` +

@@ -33,7 +33,7 @@ export function formatTrace(result: TraceResult, width: number): string {
         cells: [
           at(row.at),
           `${row.method} ${row.route}`,
-          [row.status, row.error_code].filter((part) => part !== null).join(' '),
+          [row.status, row.error_code, row.limited_by].filter((part) => part !== null).join(' '),
           spanOf(row.duration_ms),
           row.key_id,
           ...ofTeam(row.team_id),
@@ -104,6 +104,37 @@ export function formatTrace(result: TraceResult, width: number): string {
       })),
     ),
     ...table(
+      'API key',
+      ['key', 'name', 'public part', 'state', 'last used', 'made', ...teamHead],
+      result.keys.map((row) => ({
+        cells: [
+          row.id,
+          row.name,
+          row.prefix,
+          row.state,
+          at(row.last_used_at),
+          `${at(row.created_at)} by ${row.created_by}`,
+          ...ofTeam(row.team_id),
+        ],
+        below: [...whyOf(row.why), ...changesOf(row.changes, now)],
+      })),
+    ),
+    ...table(
+      'CRM connections',
+      ['connection', 'provider', 'status', 'last error', 'last run without one', ...teamHead],
+      result.connections.map((row) => ({
+        cells: [
+          row.id,
+          row.provider,
+          row.status,
+          row.last_error ?? '-',
+          at(row.last_synced_at),
+          ...ofTeam(row.team_id),
+        ],
+        below: [...whyOf(row.why), ...changesOf(row.changes, now)],
+      })),
+    ),
+    ...table(
       'Team',
       ['team', 'status'],
       result.teams.map((row) => ({
@@ -118,6 +149,13 @@ export function formatTrace(result: TraceResult, width: number): string {
 
 function whyOf(why: readonly Reason[]): string[] {
   return why.map(({ text }) => `→ ${text}`);
+}
+
+function changesOf(changes: TraceResult['keys'][number]['changes'], now: Date): string[] {
+  return changes.map(({ at, action, reason, actor_kind, actor_id, request_id: requestId }) => {
+    const what = reason === null ? action : `${action} (${reason})`;
+    return `${timeOf(at, now)} ${what} by ${actor_kind} ${actor_id}, request ${requestId}`;
+  });
 }
 
 function waitingOf({

@@ -2,6 +2,9 @@
 import type { AuditRow, DeliveryRow, EventRow, RequestRow } from './find-store.ts';
 import { pausedReason, type Scene } from './reasons.ts';
 import type { Attempt, Reason, TraceResult } from './schema.ts';
+import type { ChangeRow } from './change-store.ts';
+import type { ConnectionRow, JobRow } from './connection-store.ts';
+import type { KeyRow, UsageRow } from './key-store.ts';
 import { isCut, type AttemptRow, type EndpointRow } from './state-store.ts';
 
 type Shown<Name extends keyof TraceResult> = TraceResult[Name] extends readonly (infer One)[]
@@ -83,4 +86,46 @@ export function toEndpoint(scene: Scene, row: EndpointRow): Shown<'endpoints'> {
         : []),
     ],
   };
+}
+
+export function toKey(
+  row: KeyRow,
+  {
+    changes,
+    usage,
+    why,
+  }: {
+    readonly changes: readonly ChangeRow[];
+    readonly usage: UsageRow;
+    readonly why: Reason[];
+  },
+): Shown<'keys'> {
+  return { ...row, calls: usage, changes: changes.map(toChange), why };
+}
+
+export function toConnection(
+  row: ConnectionRow,
+  {
+    changes,
+    jobs,
+    why,
+  }: {
+    readonly changes: readonly ChangeRow[];
+    readonly jobs: readonly JobRow[];
+    readonly why: Reason[];
+  },
+): Shown<'connections'> {
+  const { sync_requested_at: requested_at, sync_lease_until: held_until, ...shown } = row;
+  return {
+    ...shown,
+    requested_at,
+    held_until,
+    jobs: jobs.map(({ key: _key, ...job }) => job),
+    changes: changes.map(toChange),
+    why,
+  };
+}
+
+function toChange({ created_at: at, ...change }: ChangeRow): Shown<'keys'>['changes'][number] {
+  return { ...change, at };
 }

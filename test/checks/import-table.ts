@@ -146,6 +146,12 @@ export const TABLE: Readonly<Record<string, readonly Rule[] | 'everything'>> = {
     { room: 'features', role: 'provider' },
     { room: 'features', role: 'store', feature: 'analytics' },
   ],
-  trace: [core, db, { room: 'delivery', role: 'store' }, { room: 'features', role: 'rules' }],
+  trace: [
+    core,
+    db,
+    { room: 'delivery', role: 'store' },
+    { room: 'features', role: 'rules' },
+    { room: 'features', role: 'jobs' },
+  ],
   entry: 'everything',
 };

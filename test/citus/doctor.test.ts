@@ -1,6 +1,10 @@
 // `npm run doctor` on Citus: what it sees of the nodes.
+import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { CHECKS } from '../../src/doctor/checks.ts';
+import { preparedTransactions } from '../../src/doctor/checks/prepared.ts';
+import { openTransactions } from '../../src/doctor/checks/transactions.ts';
+import type { Check } from '../../src/doctor/check.ts';
 import { examine } from '../../src/doctor/examine.ts';
 import {
   createDistributed,
@@ -86,11 +90,58 @@ describe.skipIf(skipped !== null)(`npm run doctor on Citus${because(skipped)}`, 
     expect(await findOf(url)).toContainEqual(failing(/shards of \w+ are at no active node/));
   });
 
+  test('sees what is open, prepared and not vacuumed at the nodes', async () => {
+    const [, first, second] = cluster.nodes;
+    const node = urlOf(first?.url ?? '', 'app');
+    const at = new RegExp(` at 127.0.0.1:${first?.port}\\b`);
+    const client = new Client({ connectionString: node, application_name: 'forgotten' });
+    await client.connect();
+    const [shard] = await runSql<{ name: string }>(
+      url,
+      `select shard_name::text as name
+       from citus_shards
+       where table_name = 'audit_log'::regclass and nodeport = ${first?.port}
+       limit 1`,
+    );
+    onTestFinished(async () => {
+      await client.query('rollback');
+      await client.query(`alter table ${shard?.name} reset (autovacuum_enabled)`);
+      await client.end();
+    });
+    const now = { env: { DATABASE_URL: url, APP_SECRET } };
+    const ages = { warnS: 0, failS: 0 };
+    const textsOf = async (check: Check): Promise<string[]> =>
+      (await examine([check], now)).flatMap(({ findings }) => findings.map(({ text }) => text));
+
+    await client.query(`alter table ${shard?.name} set (autovacuum_enabled = false)`);
+    expect(await findOf(url, 'vacuum')).toContainEqual(
+      failing(new RegExp(`^autovacuum is off for ${shard?.name}${at.source}`)),
+    );
+    await client.query('begin');
+    await client.query('select 1');
+    const open = (await textsOf(openTransactions(ages))).filter((text) => at.test(text));
+    expect(open).toEqual([expect.stringMatching(/\(forgotten\) at .+ idle in transaction$/)]);
+    await client.query(`prepare transaction 'left by hand'`);
+    try {
+      expect(await textsOf(preparedTransactions(ages))).toContainEqual(
+        expect.stringMatching(new RegExp(`^'left by hand'${at.source} waits`)),
+      );
+    } finally {
+      await client.query(`rollback prepared 'left by hand'`);
+    }
+    // The other node has none of it.
+    expect(open.join()).not.toContain(`:${second?.port}`);
+  });
+
   test('fails when a node is away', async () => {
     const node = cluster.nodes[1];
     await node?.kill();
     expect(await findOf(url)).toContainEqual(
       failing(new RegExp(`127.0.0.1:\\d+ does not reach 127.0.0.1:${node?.port}`)),
     );
+    expect(await findOf(url, 'vacuum')).toContainEqual({
+      level: 'unknown',
+      text: `127.0.0.1:${node?.port} did not answer: see the line "citus"`,
+    });
   });
 });

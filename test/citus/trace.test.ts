@@ -45,6 +45,7 @@ describe.skipIf(skipped !== null)(`trace on Citus${because(skipped)}`, () => {
   test('follows a request of each team to its last attempt', LIMIT, async () => {
     const teams = NAMES.map((name) =>
       makeTeam(name, {
+        ...(name === 'd' && { crm_connections: [{ id: 'crm_1', provider: 'hubspot' as const }] }),
         webhook_endpoints: [
           { id: 'whe_1', url: `${receiver.url}/${name}`, events: ['assignment.created'] },
         ],
@@ -82,6 +83,16 @@ describe.skipIf(skipped !== null)(`trace on Citus${because(skipped)}`, () => {
       expect(result.workers).toHaveLength(1);
       ids[name] = result.deliveries[0]?.id ?? '';
     }
+    // A key of each team, by its public part, and a CRM connection with its jobs.
+    for (const name of NAMES) {
+      const key = seeded.teams[`team_${name}`]?.api_keys['full'] ?? '';
+      const { keys, found } = await traceOf(db, key.split('_')[2] ?? '');
+      expect(keys).toMatchObject([{ team_id: `team_${name}`, name: 'full', state: 'active' }]);
+      expect(found).toBe(true);
+      const [one] = (await traceOf(db, keys[0]?.id ?? '')).keys;
+      expect(one?.prefix).toBe(keys[0]?.prefix);
+    }
+    expect((await traceOf(db, 'crm_1')).connections).toMatchObject([{ team_id: 'team_d' }]);
     await worker.kill('SIGKILL');
     const dead = await until(async () => {
       const one = await traceOf(db, ids['a'] ?? '');

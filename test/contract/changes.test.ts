@@ -1,5 +1,5 @@
 // Every operation and procedure that changes fields says in its audit entry which, and says their
-// new values as far as the action declares them (core/audit-actions.ts).
+// old and new values as far as the action declares them (core/audit-actions.ts).
 import type { AnyProcedure } from '@trpc/server';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { z } from 'zod';
@@ -88,13 +88,13 @@ const CHANGES: Readonly<Record<string, Change>> = {
     action: 'team.updated',
     fields: Object.fromEntries(
       Object.entries({
-        name: 'New',
-        plan: 'enterprise',
-        seats: 7,
-        language: 'en',
-        rate_limit_per_min: 700,
-        status: 'suspended',
-      }).map(([name, value]) => [name, [value, { to: { [name]: value } }]]),
+        name: ['Old', 'New'],
+        plan: ['team', 'enterprise'],
+        seats: [25, 7],
+        language: ['de', 'en'],
+        rate_limit_per_min: [600, 700],
+        status: ['active', 'suspended'],
+      }).map(([name, [from, to]]) => [name, [to, { from: { [name]: from }, to: { [name]: to } }]]),
     ),
   },
   'platform.cases.update': {
@@ -130,12 +130,19 @@ let api: TestApi;
 beforeAll(async () => {
   const teams = Object.keys(CHANGES).flatMap((name) => [alone(name), together(name)]);
   api = await startTestApi({
-    seed: makeSeed(teams.map((team) => makeFullTeam(team, { privacy: SWITCHED_ON }))),
+    seed: makeSeed(teams.map((team) => makeFullTeam(team, BEFORE))),
     allowPrivateTargets: true,
   });
 });
 
-const SWITCHED_ON = { member_detail_enabled: true, leaderboard_enabled: true };
+const BEFORE = {
+  name: 'Old',
+  plan: 'team',
+  seats: 25,
+  language: 'de',
+  rate_limit_per_min: 600,
+  privacy: { member_detail_enabled: true, leaderboard_enabled: true },
+} as const;
 const alone = (name: string): string => `${name.replaceAll('.', '_').toLowerCase()}_1`;
 const together = (name: string): string => `${name.replaceAll('.', '_').toLowerCase()}_2`;
 

@@ -53,6 +53,7 @@ const answered = (fields: Partial<AnsweredCall> = {}): AnsweredCall => ({
   durationMs: 3.4,
   ip: '203.0.113.77',
   problem: null,
+  limit: null,
   declared: new Set(),
   ignored: [],
   ...fields,

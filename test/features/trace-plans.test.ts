@@ -5,7 +5,11 @@ import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Db } from '../../src/db/client.ts';
 import { slotOf } from '../../src/features/requests/rules.ts';
+import { listChanges } from '../../src/trace/change-store.ts';
+import { listConnections, listJobs } from '../../src/trace/connection-store.ts';
 import * as find from '../../src/trace/find-store.ts';
+import * as keys from '../../src/trace/key-store.ts';
+import { LIMITS } from '../../src/trace/rules.ts';
 import * as state from '../../src/trace/state-store.ts';
 import { loadTestSeed } from '../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -77,7 +81,20 @@ beforeAll(async () => {
     [ROWS, START, slotOf(START)],
   );
   await client.query(
-    'analyze team, event, webhook_delivery, webhook_endpoint, audit_log, request_log',
+    `insert into api_key (team_id, id, name, prefix, secret_hash, scopes, created_by, created_at)
+     select 'team_big', 'key_' || i, 'Key ' || i, 'prefix' || lpad(i::text, 5, '0'),
+       sha256(i::text::bytea), '{}', m.id, ${times}
+     from generate_series(1, $1::int) i
+     cross join (select id from member where team_id = 'team_big' limit 1) m`,
+    [ROWS, START],
+  );
+  await client.query(
+    `select count(graphile_worker.add_job('nothing', job_key => 'job ' || i))
+     from generate_series(1, 2000) i`,
+  );
+  await client.query(
+    `analyze api_key, key_directory, graphile_worker._private_jobs, team, event, webhook_delivery,
+       webhook_endpoint, audit_log, request_log`,
   );
   const { rows } = await client.query<{ id: string }>('select id from team order by id');
   teams = rows.map(({ id }) => id);
@@ -104,6 +121,19 @@ const cases: readonly [what: string, most: number, ask: (db: Db) => Promise<unkn
   ['a delivery, in all teams', 1, (db) => find.findDeliveries(db, teams, `whd_${ROWS}`)],
   // Both are looked at, or one of them: the table is that small.
   ['an endpoint, in all teams', 2, (db) => find.findEndpoints(db, teams, 'whe_1')],
+  ['a key, in all teams', 1, (db) => find.findKeys(db, teams, 'key_1')],
+  ['a CRM connection, in all teams', 1, (db) => find.findConnections(db, teams, 'crm_1')],
+  ['a key by its public part', 1, (db) => find.findKeyByPrefix(db, 'prefix00007')],
+  ['what is known of a key', 2, (db) => keys.findKey(db, 'team_big', 'key_1')],
+  ['how the calls of a key ended', 1, (db) => keys.sumUsage(db, 'team_big', 'key_1')],
+  [
+    'the refused calls of a key',
+    LIMITS.calls + LIMITS.failed,
+    (db) => keys.listRefused(db, 'team_big', 'key_1'),
+  ],
+  ['what became of something', 10, (db) => listChanges(db, 'team_big', 'whe_1')],
+  ['the CRM connections', 1, (db) => listConnections(db, 'team_big', null)],
+  ['a job by its key', 2, (db) => listJobs(db, ['job 7'])],
   ['a team', 1, (db) => state.findTeam(db, 'team_big')],
   [
     'the events of a change',

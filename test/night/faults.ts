@@ -10,12 +10,14 @@ export interface Signs {
   readonly alert?: string;
   /** What the doctor prints. */
   readonly doctor?: RegExp;
-  /** What `trace` prints of the id in the complaint. */
+  /** What `trace` prints of the request in the complaint, or of the team without one. */
   readonly trace?: RegExp;
   /** The statement of the runbook and a column of its answer that names it. */
   readonly sql?: readonly [string, RegExp];
   /** What a process logs. */
   readonly log?: readonly [string, RegExp];
+  /** What `trace` prints of the public part of a key in that log. */
+  readonly key?: RegExp;
 }
 
 export interface Fault {
@@ -240,8 +242,8 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
     answer: 'An owner of corvo revoked the key that its integration uses.',
     pages: [CALLS],
     signs: {
-      log: ['api1', /"status":401/],
-      sql: ['from api_key', /"full"[^}]*"revoked_at":"2/],
+      log: ['api1', /"status":401[^}]*"refusal":"revoked"/],
+      key: /The key was revoked, by user mem_corvo_owner at[^]*team_corvo/,
     },
     breakIt: async (site) => {
       const { rows } = await site.pool.query<{ id: string }>(
@@ -261,7 +263,10 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
   key_limited: {
     answer: "acme is over its team's rate limit, which is now 20 requests a minute.",
     pages: [CALLS, 'ManyRequestsRateLimited'],
-    signs: { trace: /429 rate_limited/, sql: ['rate_limit_per_min', /"rate_limit_per_min":20\b/] },
+    signs: {
+      trace: /429 rate_limited team_rate/,
+      sql: ['rate_limit_per_min', /"rate_limit_per_min":20\b/],
+    },
     breakIt: async (site) => {
       await site.operate('team', 'update', 'team_acme', '--rate-limit-per-min', '20');
       const { requestId } = await askUntil(
@@ -275,7 +280,10 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
   crm_refuses: {
     answer: "corvo's CRM refuses its credentials, so its deals are not synchronized.",
     pages: [CALLS],
-    signs: { sql: ['from crm_connection', /"last_error":"unauthorized"/] },
+    signs: {
+      trace: /CRM connections[^]*unauthorized[^]*must connect it anew/,
+      log: ['worker1', /"code":"unauthorized"[^}]*"a synchronization failed"/],
+    },
     breakIt: async ({ crm, pool }) => {
       crm.token = 'another token';
       await pool.query(`update crm_connection set next_sync_at = now()`);

@@ -44,7 +44,7 @@ describe.skipIf(reason !== null)(`the faults${because(reason)}`, { timeout: 300_
     const folder = await mkdtemp(join(tmpdir(), 'night-test-'));
     context.onTestFinished(() => rm(folder, { recursive: true, force: true }));
     const site = await startSite(context, folder);
-    const { alert, doctor, trace, sql, log } = fault.signs;
+    const { alert, doctor, trace, sql, log, key } = fault.signs;
     expect(await site.prometheus.firing()).not.toContain(alert);
     const complaint = (await fault.breakIt(site)) ?? '';
     const [team = ''] = /team_\w+/.exec(complaint) ?? [];
@@ -52,13 +52,17 @@ describe.skipIf(reason !== null)(`the faults${because(reason)}`, { timeout: 300_
     if (alert) await untilFiring(site.prometheus, alert);
     if (doctor) await until(async () => doctor.test(await site.command('doctor')));
     // A call is in the request log after two seconds.
-    if (trace) await until(async () => trace.test(await site.command('trace', requestId)));
+    const traced = requestId === '' ? team : requestId;
+    if (trace) await until(async () => trace.test(await site.command('trace', traced)));
     if (sql) {
       const [part, answer] = sql;
       const statement = await readStatement(part, team);
       await until(async () => answer.test(JSON.stringify((await site.pool.query(statement)).rows)));
     }
-    if (log) await until(() => log[1].test(site.processOf(log[0]).output()));
+    const logged = () => (log ? site.processOf(log[0]).output() : '');
+    if (log) await until(() => log[1].test(logged()));
+    const [, prefix = ''] = /"key_prefix":"(\w+)"/.exec(logged()) ?? [];
+    if (key) await until(async () => key.test(await site.command('trace', prefix)));
     expect([alert, doctor, trace, sql, log].filter((sign) => sign !== undefined)).not.toEqual([]);
   });
 });

@@ -66,8 +66,23 @@ test('of an API process', async () => {
     expect(text).toContain(`${counted(name)} ${count}\n`);
 });
 
+test('of an API process say whether it is ready, and else why not', async () => {
+  const { registry, watch } = createMetrics(() => ({
+    pool: poolOf(0, 0),
+    waiting: () => ({ statements: 0, slowStatements: 0, transactions: 0 }),
+  }));
+  expect(await registry.metrics()).not.toContain('api_ready{');
+  let reason: 'disk_full' | null = null;
+  watch({ lastSeen: () => reason });
+  expect(await registry.metrics()).toContain('\napi_ready{reason="ready"} 1\n');
+  reason = 'disk_full';
+  const text = await registry.metrics();
+  expect(text).toContain('\napi_ready{reason="disk_full"} 0\n');
+  expect(text).not.toContain('reason="ready"');
+});
+
 test('of a worker', async () => {
-  const { registry, observeDelivery, observeWait, countJobFailure, watch } = createWorkerMetrics(
+  const metrics = createWorkerMetrics(
     () => ({ pool: poolOf(53, 59) }),
     () =>
       Promise.resolve({
@@ -81,6 +96,7 @@ test('of a worker', async () => {
         oldestDueAt: new Date(Date.now() - 23_000).toISOString(),
       }),
   );
+  const { registry, observeDelivery, observeWait, countJobFailure, showPools, watch } = metrics;
   watch({
     stats: () => ({ inFlight: 29, parked: 31, queued: 37 }),
     atLimit: () => [{ team_id: 'team_a', endpoint_id: 'whe_1' }],
@@ -90,6 +106,8 @@ test('of a worker', async () => {
   for (let times = 0; times < 47; times += 1) observeDelivery('retrying', 1, 'test');
   for (let times = 0; times < 41; times += 1) countJobFailure('one');
   countJobFailure('another');
+  const of = (total: number, idle: number, waiting: number) => ({ total, idle, waiting });
+  showPools({ jobs: of(101, 103, 107), runner: of(109, 113, 127), mail_runner: of(131, 137, 139) });
   const { webhook_oldest_due_seconds: age, ...others } = await readOurs(registry);
   expect(Math.round(age ?? 0)).toBe(23);
   expect(others).toEqual({
@@ -111,10 +129,22 @@ test('of a worker', async () => {
     'webhook_attempts_in_flight state=parked': 31,
     'webhook_attempts_in_flight state=queued': 37,
     'webhook_sandbox_attempts_total status=retrying': 47,
+    'job_pool_connections pool=jobs state=total': 101,
+    'job_pool_connections pool=jobs state=idle': 103,
+    'job_pool_connections pool=jobs state=waiting': 107,
+    'job_pool_connections pool=runner state=total': 109,
+    'job_pool_connections pool=runner state=idle': 113,
+    'job_pool_connections pool=runner state=waiting': 127,
+    'job_pool_connections pool=mail_runner state=total': 131,
+    'job_pool_connections pool=mail_runner state=idle': 137,
+    'job_pool_connections pool=mail_runner state=waiting': 139,
     'job_failures_total task=one': 41,
     'job_failures_total task=another': 1,
   });
+  // A thread that has ended holds none.
+  showPools(null);
   const text = await registry.metrics();
+  expect(text).not.toContain('job_pool_connections{');
   expect(text).toContain('webhook_attempt_duration_seconds_sum{status="gave_up"} 0.75\n');
   expect(text).toContain('database_pool_wait_seconds_sum{kind="slow_statement"} 0.25\n');
   expect(text).not.toMatch(/webhook_attempt_duration_seconds_count\{[^}]*status="retrying"/);

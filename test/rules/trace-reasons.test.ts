@@ -3,7 +3,11 @@
 import { describe, expect, test } from 'vitest';
 import { JOB_ACTORS } from '../../src/core/actor.ts';
 import { SANDBOX_ACTOR } from '../../src/core/sandbox.ts';
+import { connectionReasons, keyReasons } from '../../src/trace/caller-reasons.ts';
+import type { ChangeRow } from '../../src/trace/change-store.ts';
+import type { ConnectionRow, JobRow } from '../../src/trace/connection-store.ts';
 import type { AuditRow, DeliveryRow, EventRow, RequestRow } from '../../src/trace/find-store.ts';
+import type { KeyRow } from '../../src/trace/key-store.ts';
 import {
   deliveryReasons,
   emptyRequestReason,
@@ -12,7 +16,7 @@ import {
   teamReasons,
   type Scene,
 } from '../../src/trace/reasons.ts';
-import { SOON_MS } from '../../src/trace/rules.ts';
+import { SCHEDULED_EVERY_MS, SOON_MS } from '../../src/trace/rules.ts';
 import { REASON_CODES, type Reason } from '../../src/trace/schema.ts';
 import type { EndpointRow, LockRow, TeamRow } from '../../src/trace/state-store.ts';
 
@@ -86,6 +90,7 @@ const REQUEST: RequestRow = {
   status: 201,
   duration_ms: 3,
   error_code: null,
+  limited_by: null,
 };
 const LOCK: LockRow = { id: '', pid: 7, application_name: 'psql', xact_start: ago(5_000) };
 
@@ -272,6 +277,139 @@ describe('a request', () => {
 
   test('without either has no source', () => {
     expect(sourceReason([])).toBeNull();
+  });
+});
+
+const changed = (action: string): ChangeRow => ({
+  created_at: ago(60_000),
+  actor_kind: 'user',
+  actor_id: 'mem_a',
+  action,
+  request_id: 'request_a',
+  reason: null,
+});
+
+describe('a key', () => {
+  const KEY: KeyRow = {
+    team_id: 'team_a',
+    id: 'key_a',
+    name: 'Import',
+    prefix: '4f0a',
+    created_by: 'mem_a',
+    created_at: ago(DAY_MS),
+    expires_at: null,
+    revoked_at: null,
+    last_used_at: ago(1),
+    networks: 0,
+    state: 'active',
+  };
+  const usage = { ok: 5, refused: 3, limited: 2, failed: 1 };
+  const reasonsOf = (key: Partial<KeyRow>, changes: readonly ChangeRow[] = [], refused = 0) =>
+    keyReasons({ ...KEY, ...key }, { changes, usage, refused, now });
+
+  test.each<[Partial<KeyRow>, ...string[]]>([
+    [{}, 'key_calls'],
+    [{ last_used_at: null }, 'key_unused', 'key_calls'],
+    [{ networks: 2 }, 'key_bound', 'key_calls'],
+    [{ state: 'revoked', revoked_at: ago(1) }, 'key_revoked', 'key_calls'],
+    [{ state: 'revoked', revoked_at: ago(1), expires_at: ago(1) }, 'key_revoked', 'key_calls'],
+    [{ state: 'expired', expires_at: ago(1) }, 'key_expired', 'key_calls'],
+    [{ revoked_at: ago(-1), expires_at: ago(-1) }, 'key_ends', 'key_calls'],
+  ])('%j', (key, ...codes) => {
+    expect(codesOf(reasonsOf(key))).toEqual(codes);
+  });
+
+  test('says who has ended it, as far as that is known', () => {
+    const textOf = (...actions: string[]) =>
+      reasonsOf({ state: 'revoked', revoked_at: ago(1) }, actions.map(changed))[0]?.text;
+    const by = ', by user mem_a at 2026-11-26 09:59:00Z (60 s ago), request request_a. ';
+    expect(textOf('api_key.stored', 'api_key.revoked')).toContain(`revoked${by}`);
+    expect(textOf('api_key.revoked', 'api_key.rotated')).toContain(`was revoked${by}`);
+    expect(textOf('api_key.rotated')).toContain(`replaced by another key${by}`);
+    expect(textOf('api_key.created')).toContain('revoked (by whom is not known any more)');
+  });
+
+  test('counts its calls', () => {
+    const [none] = reasonsOf({});
+    expect(none?.text).toMatch(/5 calls without an error, 3 refused, 2 over a limit, 1 failed/);
+    expect(none?.text).toContain('none that was refused or failed is of this key');
+    const [some] = reasonsOf({}, [], 2);
+    expect(some?.text).toContain('the last that was refused or failed of this key are above');
+  });
+});
+
+describe('a CRM connection', () => {
+  const CONNECTION: ConnectionRow = {
+    team_id: 'team_a',
+    id: 'crm_a',
+    provider: 'hubspot',
+    status: 'active',
+    created_at: ago(DAY_MS),
+    last_synced_at: null,
+    last_error: null,
+    failure_streak: 0,
+    next_sync_at: ago(-1),
+    sync_requested_at: null,
+    sync_lease_until: null,
+    has_credentials: true,
+    reads: null,
+  };
+  const JOB: JobRow = {
+    key: 'k',
+    task: 'sync_crm_connection',
+    run_at: ago(1),
+    locked_at: null,
+  };
+  const FAILED = { last_error: 'timeout', failure_streak: 3 };
+  interface Around {
+    readonly changes?: readonly ChangeRow[];
+    readonly jobs?: readonly JobRow[];
+    readonly workers?: readonly number[];
+  }
+  const reasonsOf = (connection: Partial<ConnectionRow>, around: Around = {}) =>
+    connectionReasons(
+      { ...CONNECTION, ...connection },
+      { changes: [], jobs: [], workers: [1], now, ...around },
+    );
+
+  test.each<[Partial<ConnectionRow>, Around, ...string[]]>([
+    [{}, {}, 'crm_next'],
+    [{}, { workers: [] }, 'no_worker', 'crm_next'],
+    [FAILED, {}, 'crm_failed', 'crm_next'],
+    [{ ...FAILED, status: 'paused' }, {}, 'crm_paused', 'crm_failed'],
+    [{ ...FAILED, status: 'disconnected' }, {}, 'crm_disconnected'],
+    [{ ...FAILED, has_credentials: false }, {}, 'crm_no_credentials', 'crm_failed'],
+    [{ next_sync_at: null }, {}, 'crm_not_due'],
+    [{ sync_lease_until: ago(-1) }, {}, 'crm_running'],
+    [{ sync_lease_until: ago(0), next_sync_at: ago(0) }, {}, 'crm_due'],
+    [{ next_sync_at: ago(0) }, { jobs: [JOB] }, 'crm_job'],
+  ])('%j at %j', (connection, around, ...codes) => {
+    expect(codesOf(reasonsOf(connection, around))).toEqual(codes);
+  });
+
+  test('that is due tells what it waits for', () => {
+    const textOf = (lateMs: number, jobs: readonly JobRow[] = []) =>
+      reasonsOf({ next_sync_at: ago(lateMs) }, { jobs })[0]?.text;
+    expect(textOf(SCHEDULED_EVERY_MS)).toContain('A job is made for it at the next minute.');
+    expect(textOf(SCHEDULED_EVERY_MS + 1)).toContain('No job was made for it');
+    expect(textOf(0, [JOB])).toContain('Its job waits for a slot');
+    expect(textOf(0, [{ ...JOB, locked_at: ago(1) }])).toContain('Its job began at');
+  });
+
+  test('tells who has stopped it, and where its round is', () => {
+    const changes = [changed('crm_connection.paused'), changed('crm_connection.disconnected')];
+    const [paused] = reasonsOf({ status: 'paused' }, { changes });
+    expect(paused?.text).toMatch(/^The connection is paused, by user mem_a at /);
+    const [gone] = reasonsOf({ status: 'disconnected' }, { changes, jobs: [JOB] });
+    expect(gone?.text).toMatch(/is disconnected, by user mem_a .+ A job removes its deals\.$/);
+    const running = { sync_lease_until: ago(-1), reads: 'deals', sync_requested_at: ago(1) };
+    expect(reasonsOf(running)[0]?.text).toBe(
+      'A run has the connection. Its round has come to the list deals. ' +
+        'Another one is asked for and follows.',
+    );
+    expect(reasonsOf({ ...FAILED, last_error: 'unauthorized' })[0]?.text).toBe(
+      'Its last 3 runs failed, the last with unauthorized. The customer must connect it anew.',
+    );
   });
 });
 

@@ -17,9 +17,11 @@ const moduleOf = (code: string): URL =>
   );
 
 let failures: string[] = [];
+let pools: unknown[] = [];
 let threads = new Int32Array(new SharedArrayBuffer(8));
 afterEach(() => {
   failures = [];
+  pools = [];
   threads = new Int32Array(new SharedArrayBuffer(8));
 });
 
@@ -29,6 +31,7 @@ async function start(code: string): Promise<Part> {
     data: threads.buffer,
     logger: createLogger('silent'),
     onFailure: (task) => failures.push(task),
+    onPools: (told) => pools.push(told),
   });
   onTestFinished(() => part.stop());
   return part;
@@ -40,11 +43,13 @@ test('runs until it is stopped, and tells of jobs that fail', async () => {
   const part = await start(`
     ${STOPS}
     say({ kind: 'running' });
+    say({ kind: 'pools', pools: { jobs: { total: 3, idle: 1, waiting: 0 } } });
     say({ kind: 'failed', task: 'send_invitation' });
   `);
   await until(async () => failures.length === 1);
   expect(failures).toEqual(['send_invitation']);
   await part.stop();
+  expect(pools).toEqual([{ jobs: { total: 3, idle: 1, waiting: 0 } }, null]);
   expect(threads[0]).toBe(1);
 });
 

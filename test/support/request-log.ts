@@ -32,6 +32,7 @@ export async function logCall(
     ...call,
     requestId,
     problem,
+    limit: null,
     teamId,
     keyId: rows[0]?.id ?? '',
     method: 'POST',

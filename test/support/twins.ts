@@ -547,6 +547,7 @@ function twinRows(side: Side): Rows {
       network: '203.0.113.0/24',
       error_code: pick([null, 'not_found'], index, side),
       errors: [{ path: `field_${side}`, code: 'unknown' }],
+      limited_by: `limit_${side}`,
     })),
     api_key_usage: ['key_full', 'key_second'].flatMap((key_id, index) => [
       {

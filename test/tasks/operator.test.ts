@@ -162,8 +162,8 @@ describe('the status of a team', () => {
     expect(await statusOfMe(key)).toBe(200);
     const entries = await auditOf(api, team('closed'));
     expect(entries.map(({ actor_id, details }) => [actor_id, details])).toEqual([
-      ['operator:kim.b', { to: { status: 'suspended' } }],
-      ['operator', { to: { status: 'active' } }],
+      ['operator:kim.b', { from: { status: 'active' }, to: { status: 'suspended' } }],
+      ['operator', { from: { status: 'suspended' }, to: { status: 'active' } }],
     ]);
   });
 

@@ -8,7 +8,7 @@
  * together, so that a node that does not answer leaves some to the teams of others.
  */
 import type { Limit, ObserveRefusal } from '../../core/limits.ts';
-import { ProblemError } from '../../core/problem.ts';
+import { overLimit, ProblemError } from '../../core/problem.ts';
 import { hungUp, waitsWithoutLimit, type Caller } from '../caller.ts';
 
 /** How the places are shared. */
@@ -59,7 +59,7 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
   const { places, perTeam, maxWaiting = MAX_WAITING, maxWaitMs = MAX_WAIT_MS } = options;
   const refusal = (limit: Limit, { share }: Caller): ProblemError => {
     options.observeRefusal?.(limit, share);
-    return new ProblemError('unavailable');
+    return overLimit(limit, new ProblemError('unavailable'));
   };
   const teams = new Map<string | null, Team>();
   /** Those whose queue is not empty. The one that was served last is at the end. */

@@ -96,6 +96,7 @@ function toRow(call: AnsweredCall): NewRequest[] {
       network: shortenAddress(ip),
       error_code: problem?.code ?? null,
       errors: faultsOf(call),
+      limited_by: call.limit,
     },
   ];
 }

@@ -4,7 +4,8 @@ import { BY_CREATION, isAfter, newestFirst, positionValues } from '../../db/keys
 import { columnsOf, listed, type RowOf } from '../../db/rows.ts';
 import { SLOTS, type LoggedFault } from './rules.ts';
 
-const CALL = columnsOf('RequestLog', 'team_id', 'slot');
+/** What customers see of a call. Which limit of ours refused it, only operators ask. */
+const CALL = columnsOf('RequestLog', 'team_id', 'slot', 'limited_by');
 const COLUMNS = listed(CALL);
 
 /** A call as it is kept. */
@@ -86,16 +87,17 @@ export function findRequest(
 }
 
 /** A call to keep. */
-export type NewRequest = RequestRow & RowOf<'RequestLog', 'team_id' | 'slot'>;
+export type NewRequest = RequestRow & RowOf<'RequestLog', 'team_id' | 'slot' | 'limited_by'>;
 
 // Teams that are gone, or are being erased, are left out.
 const ADD = statement(
   'requests.add',
-  `insert into request_log (team_id, slot, ${COLUMNS})
-   select n.team_id, n.slot, ${listed(CALL, 'n.')}
+  `insert into request_log (team_id, slot, ${COLUMNS}, limited_by)
+   select n.team_id, n.slot, ${listed(CALL, 'n.')}, n.limited_by
    from json_to_recordset($1) as n (
      team_id text, slot int, id text, created_at timestamptz, key_id text, method text, route text,
-     status int, duration_ms int, network text, error_code text, errors json
+     status int, duration_ms int, network text, error_code text, errors json,
+     limited_by text
    )
    join team t on t.id = n.team_id and t.erasing_since is null
    on conflict do nothing`,

@@ -85,6 +85,7 @@ export async function updateTeam(
       ([name, value]) => value !== undefined && value !== before[name as keyof typeof named],
     );
     if (changes.length === 0) return before;
+    const former = changes.map(([name]) => [name, before[name as keyof typeof named]]);
     const row: store.TeamRow = { ...before, ...Object.fromEntries(changes) };
     await store.updateTeam(tx, row);
     if (!isSandbox(teamId)) await store.updateSandbox(tx, row);
@@ -92,7 +93,7 @@ export async function updateTeam(
       audit: {
         action: 'team.updated',
         targetId: teamId,
-        details: { to: Object.fromEntries(changes) },
+        details: { from: Object.fromEntries(former), to: Object.fromEntries(changes) },
       },
     });
     return row;

@@ -6,7 +6,7 @@
 import type { IncomingMessage } from 'node:http';
 import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
 import { findRawJsonFault } from '../../core/json.ts';
-import type { Limit, ObserveRefusal } from '../../core/limits.ts';
+import type { ObserveRefusal } from '../../core/limits.ts';
 import { ProblemError } from '../../core/problem.ts';
 import { createBodyRoom } from './body-room.ts';
 import {
@@ -62,8 +62,7 @@ export function createBodies(
       requireJson(request);
       return await readAll(request, owner);
     } catch (error) {
-      const limit = limitOf(error);
-      if (limit) observeRefusal(limit, owner);
+      if (error instanceof ProblemError && error.limit) observeRefusal(error.limit, owner);
       throw error;
     }
   };
@@ -82,13 +81,6 @@ export function createBodies(
       return text === undefined ? undefined : parseJson(text);
     },
   };
-}
-
-/** The limit because of which a body was not received. */
-function limitOf(error: unknown): Limit | null {
-  if (!(error instanceof ProblemError)) return null;
-  if (error.status === 413) return 'body_size';
-  return error.code === 'unavailable' ? 'body_speed' : null;
 }
 
 /**

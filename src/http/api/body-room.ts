@@ -11,7 +11,7 @@
  * `Retry-After` and not 408, because the request may be repeated as it is, and clients know how.
  */
 import { createLine, type Leave, type Line } from '../../core/line.ts';
-import { ProblemError } from '../../core/problem.ts';
+import { overLimit, ProblemError } from '../../core/problem.ts';
 
 export interface BodyRoomLimits {
   readonly totalMaxBytes: number;
@@ -117,7 +117,8 @@ export function createBodyRoom(
     }
     for (const line of inTheWay)
       for (const holder of line)
-        if (isSlow(holder)) holder.body.refuse(new ProblemError('unavailable'));
+        if (isSlow(holder))
+          holder.body.refuse(overLimit('body_speed', new ProblemError('unavailable')));
   };
   const begin = (body: ArrivingBody, beganAt: number): { holder: Holder; end: () => void } => {
     const share = shares.get(body.owner) ?? { held: 0, holders: createLine() };

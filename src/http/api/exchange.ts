@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { AnsweredCall } from '../../core/answered-call.ts';
 import type { Deprecations } from '../../core/deprecation.ts';
 import type { Language } from '../../core/language.ts';
-import type { ObserveRefusal } from '../../core/limits.ts';
+import type { Limit, ObserveRefusal } from '../../core/limits.ts';
 import type { Mode } from '../../core/sandbox.ts';
 import type { RequestTrace, Tracing } from '../../core/trace.ts';
 import type { Database } from '../../db/connections/database.ts';
@@ -70,4 +70,6 @@ export interface RestExchange {
   ignored: readonly string[];
   /** The text of the problem in the response; null if there is none. */
   problemText: string | null;
+  /** The limit that has refused the request; null: none has. */
+  limit: Limit | null;
 }

@@ -1,5 +1,5 @@
 import type { Limit } from '../../core/limits.ts';
-import { ProblemError } from '../../core/problem.ts';
+import { overLimit, ProblemError } from '../../core/problem.ts';
 import type { Tenant } from './authentication/tenant.ts';
 import type { RateLimits, RateState } from './authentication/rate-limits.ts';
 
@@ -16,7 +16,7 @@ const REACHED: Readonly<Record<LimitOwner, (limit: number) => string>> = {
     `This address has made its ${limit} requests of this minute without a valid API key.`,
 };
 
-export const LIMIT_OF: Readonly<Record<LimitOwner, Limit>> = {
+const LIMIT_OF: Readonly<Record<LimitOwner, Limit>> = {
   key: 'key_rate',
   team: 'team_rate',
   either: 'key_rate',
@@ -29,7 +29,8 @@ export function rateLimited(
   owner: LimitOwner,
 ): ProblemError {
   const detail = `${REACHED[owner](limit)} Wait ${resetS} s, as Retry-After says.`;
-  return new ProblemError('rate_limited', { retry_after: resetS, detail });
+  const problem = new ProblemError('rate_limited', { retry_after: resetS, detail });
+  return overLimit(LIMIT_OF[owner], problem);
 }
 
 /** Finds out whose limit it is that a refused request has reached. */

@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { z } from 'zod';
 import { placeOfFault } from '../../core/json-syntax.ts';
-import { invalidInput, ProblemError } from '../../core/problem.ts';
+import { invalidInput, overLimit, ProblemError } from '../../core/problem.ts';
 import type { BodyRoom } from './body-room.ts';
 
 /** The largest accepted body, in both APIs. */
@@ -135,8 +135,6 @@ export function incompleteBody(): ProblemError {
 }
 
 function tooLarge(): ProblemError {
-  return new ProblemError('bad_request', {
-    status: 413,
-    detail: `The body is larger than ${BODY_MAX_BYTES} bytes.`,
-  });
+  const detail = `The body is larger than ${BODY_MAX_BYTES} bytes.`;
+  return overLimit('body_size', new ProblemError('bad_request', { status: 413, detail }));
 }

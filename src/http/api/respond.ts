@@ -5,6 +5,7 @@ import type { AnsweredCall } from '../../core/answered-call.ts';
 import { networkForLog } from '../../core/network.ts';
 import type { ProblemError } from '../../core/problem.ts';
 import { isSandbox, modeOf } from '../../core/sandbox.ts';
+import { readKey } from './authentication/credential.ts';
 import type { RateState } from './authentication/rate-limits.ts';
 import { isBodySmall } from './request-body.ts';
 import { DOCUMENT_PATH, type RestExchange, type RestOptions } from './exchange.ts';
@@ -82,6 +83,7 @@ export function answerProblem(exchange: RestExchange, error: unknown): void {
     return;
   }
   const problem = toProblem(error, endpointOf(exchange));
+  exchange.limit = problem.limit;
   if (isOurFault(error, problem))
     options.logger.error({ err: error, request_id: requestId }, problem.code);
   const retryAfterS = retryAfterOf(problem);
@@ -193,14 +195,16 @@ function shareOf(rate: RateState | undefined): number {
 }
 
 /**
- * Measures and logs the request after its response. The one log line never contains a key, an email
- * or a body.
+ * Measures and logs the request after its response. The one log line never contains a secret, an
+ * email or a body.
  */
 export function finish(exchange: RestExchange): void {
   const { options, request, response, requestId, authentication, problemText } = exchange;
   const ms = performance.now() - exchange.startedAt;
   const route = routeOf(exchange);
   const { statusCode: status } = response;
+  const problem =
+    problemText === null ? null : (JSON.parse(problemText) as AnsweredCall['problem']);
   const team = authentication?.tenant?.team.id;
   const mode = team === undefined ? undefined : modeOf(team);
   options.observe(`${request.method} ${route}`, status, ms / 1000, mode ?? 'live');
@@ -217,7 +221,8 @@ export function finish(exchange: RestExchange): void {
       status,
       durationMs: ms,
       ip,
-      problem: problemText === null ? null : (JSON.parse(problemText) as AnsweredCall['problem']),
+      problem,
+      limit: exchange.limit,
       declared: declaredNames(endpointOf(exchange)),
       ignored: exchange.ignored,
     });
@@ -232,24 +237,33 @@ export function finish(exchange: RestExchange): void {
       team,
       mode,
       key,
+      ...strangerOf(exchange),
+      code: problem?.code,
+      limit: exchange.limit ?? undefined,
       network: networkForLog(ip),
-      trace: endTrace(exchange) ?? undefined,
+      trace: endTrace(exchange, problem?.code ?? null) ?? undefined,
     },
     'request',
   );
 }
 
+/** What the log says of a request without a valid key. The response has none of it. */
+function strangerOf({ authentication, path, request }: RestExchange): object | null {
+  if (!authentication || authentication.tenant || path === DOCUMENT_PATH) return null;
+  const { fault, keyPrefix } = readKey(request.headersDistinct['authorization']);
+  return { key_prefix: keyPrefix ?? undefined, refusal: fault ?? authentication.keyFault };
+}
+
 /** Returns the id of the trace. null: the request was not traced. */
-function endTrace(exchange: RestExchange): string | null {
-  const { request, response, requestId, authentication, problemText, trace } = exchange;
+function endTrace(exchange: RestExchange, code: string | null): string | null {
+  const { request, response, requestId, authentication, trace } = exchange;
   if (trace === null) return null;
-  const problem = problemText === null ? null : (JSON.parse(problemText) as { code: string });
   return trace.end({
     route: routeOf(exchange),
     method: request.method ?? '',
     status: response.statusCode,
     requestId,
-    code: problem?.code ?? null,
+    code,
     teamId: authentication?.tenant?.team.id ?? null,
   });
 }

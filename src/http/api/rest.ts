@@ -17,7 +17,7 @@ import { BASE_PATH, DOCUMENT_PATH, type RestExchange, type RestOptions } from '.
 import { negotiateLanguage } from './language.ts';
 import { beginRead, operate } from './operate.ts';
 import { isTeamBusy } from './problem-response.ts';
-import { LIMIT_OF, limitOwnerOf, rateLimited } from './rate-limited.ts';
+import { limitOwnerOf, rateLimited } from './rate-limited.ts';
 import { createResource } from './resource.ts';
 import { answerProblem, finish, sendDocument } from './respond.ts';
 import { compileRoutes, type Match } from './routes.ts';
@@ -114,6 +114,7 @@ function begin(
     authentication: null,
     ignored: [],
     problemText: null,
+    limit: null,
   };
 }
 
@@ -138,9 +139,9 @@ async function admit(
   if (tenant) exchange.trace?.known();
   if (match.kind === 'route' && tenant && !tenant.enabled) await requireOverdue(options, tenant);
   if (!counted) {
-    const owner = limitOwnerOf(rate, tenant, options.limits);
-    options.observeRefusal(LIMIT_OF[owner], tenant?.team.id ?? null);
-    throw rateLimited(rate, owner);
+    const problem = rateLimited(rate, limitOwnerOf(rate, tenant, options.limits));
+    if (problem.limit) options.observeRefusal(problem.limit, tenant?.team.id ?? null);
+    throw problem;
   }
   if (match.kind === 'unknown') throw new ProblemError('not_found', { detail: NO_SUCH_PATH });
   if (match.kind === 'other_method') {

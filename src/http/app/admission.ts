@@ -5,7 +5,7 @@ import type { Actor } from '../../core/actor.ts';
 import { newRequestId } from '../../core/ids.ts';
 import type { Language } from '../../core/language.ts';
 import type { Limit, ObserveRefusal } from '../../core/limits.ts';
-import { ProblemError } from '../../core/problem.ts';
+import { overLimit, ProblemError } from '../../core/problem.ts';
 import type { Mode } from '../../core/sandbox.ts';
 import type { RequestTrace, Tracing } from '../../core/trace.ts';
 import type { Db } from '../../db/client.ts';
@@ -176,8 +176,9 @@ function showRate(
   response.setHeader('RateLimit-Remaining', rate.remaining);
   response.setHeader('RateLimit-Reset', rate.resetS);
   if (counted) return;
-  options.observeRefusal(limitOf(rate, caller, options.limits), caller?.team?.id ?? null);
-  throw new ProblemError('rate_limited', { retry_after: rate.resetS });
+  const limit = limitOf(rate, caller, options.limits);
+  options.observeRefusal(limit, caller?.team?.id ?? null);
+  throw overLimit(limit, new ProblemError('rate_limited', { retry_after: rate.resetS }));
 }
 
 /** The limit that refused calls have reached. */

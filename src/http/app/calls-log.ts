@@ -45,6 +45,7 @@ export function finishCalls(exchange: AppExchange): void {
         procedure,
         status,
         code: problem?.code,
+        limit: problem?.limit ?? undefined,
         ms: Math.round(ms * 10) / 10,
         team: told.teamId ?? undefined,
         kind: told.kind ?? undefined,

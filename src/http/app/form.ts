@@ -1,5 +1,5 @@
 import { urlencoded } from 'express';
-import { ProblemError } from '../../core/problem.ts';
+import { overLimit, ProblemError } from '../../core/problem.ts';
 import type { AppExchange } from './admission.ts';
 
 /** A token has less than a kilobyte, and a path of the page not much more. */
@@ -22,6 +22,8 @@ export async function readForm({
   if (error === undefined) return (request.body ?? {}) as Record<string, unknown>;
   const status = error instanceof Error && 'status' in error ? Number(error.status) : 500;
   if (status >= 500) throw new Error('the form was not read', { cause: error });
-  if (status === 413) options.observeRefusal('body_size', null);
-  throw new ProblemError('bad_request', { status, detail: 'The form cannot be read.' });
+  const problem = new ProblemError('bad_request', { status, detail: 'The form cannot be read.' });
+  if (status !== 413) throw problem;
+  options.observeRefusal('body_size', null);
+  throw overLimit('body_size', problem);
 }

@@ -4,52 +4,99 @@ import { newRequestId } from '../../../core/ids.ts';
 import { privacyOf } from '../../../core/privacy.ts';
 import type { Db, Tx } from '../../../db/client.ts';
 import { record } from '../../../db/outbox.ts';
-import type { ProviderError } from '../providers/errors.ts';
+import type { FailureReason, ProviderError } from '../providers/errors.ts';
+import type { ConnectionKey } from './jobs.ts';
 import * as store from './run-store.ts';
 import type { RunKey } from './run-store.ts';
 import { continuationAt, nextRetry } from './schedule.ts';
+
+/** A run that has failed, for the log. It holds ids and codes only. */
+export interface SyncFailure extends ConnectionKey {
+  readonly provider: string;
+  readonly reason: FailureReason;
+  /** How many runs of the connection have failed one after the other. */
+  readonly failures: number;
+  /** The run itself. */
+  readonly run: string;
+  /** Its audit entry and its event have it. */
+  readonly requestId: string;
+  readonly nextAt: Date;
+}
+
+/** What ends a run. */
+interface Ending {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly random: () => number;
+  /** Called after the failure is recorded, unless it only repeats what was told before. */
+  readonly onFailure?: ((failure: SyncFailure) => void) | undefined;
+}
+
+/** The error that ends a run. */
+interface RunError {
+  readonly error: ProviderError;
+  readonly madeProgress: boolean;
+  /** How the run before failed; null: it did not. */
+  readonly lastReason: string | null;
+}
 
 /**
  * Ends a run with an error. It yields if `continuationAt` says when to continue, or else fails.
  * Each failure emits `crm.sync.failed`. `lost`: another run has the connection, or
  * it was paused or disconnected. Opens a transaction.
  */
-export function giveUp(
-  { db, clock, random }: { db: Db; clock: Clock; random: () => number },
+export async function giveUp(
+  { db, clock, random, onFailure }: Ending,
   run: RunKey,
-  { error, madeProgress }: { error: ProviderError; madeProgress: boolean },
+  { error, madeProgress, lastReason }: RunError,
 ): Promise<'yielded' | 'failed' | 'lost'> {
   const { reason, retryAfterMs, refusedPlace } = error;
   const at = clock.now();
   const continueAt = continuationAt(at, error, madeProgress);
-  return db.transaction(async (tx) => {
+  const ended = await db.transaction(async (tx): Promise<SyncFailure | 'yielded' | 'lost'> => {
     if (continueAt !== null) {
       await store.release(tx, run, continueAt);
       return 'yielded';
     }
     const failed = await store.failRun(tx, run, { reason, forgetRound: refusedPlace });
     if (!failed) return 'lost';
-    store.setNext(
-      tx,
-      run,
-      nextRetry(at, failed.failure_streak, { retryAfterMs, random: random() }),
-    );
-    recordFailure(tx, run, { at, reason, provider: failed.provider });
-    return 'failed';
+    const { provider, failure_streak: failures } = failed;
+    const nextAt = nextRetry(at, failures, { retryAfterMs, random: random() });
+    store.setNext(tx, run, nextAt);
+    const { token, ...key } = run;
+    const requestId = newRequestId();
+    recordFailure(tx, key, { at, reason, provider, requestId });
+    return { ...key, provider, reason, failures, run: token, requestId, nextAt };
   });
+  if (typeof ended === 'string') return ended;
+  if (ended.reason !== lastReason || isTold(ended.failures)) onFailure?.(ended);
+  return 'failed';
+}
+
+/**
+ * Whether a failure that repeats is told again: the first, the second, the fourth and so on. A CRM
+ * that refuses us for a day is nine lines, in whichever workers the runs were.
+ */
+function isTold(failures: number): boolean {
+  return Number.isInteger(Math.log2(failures));
 }
 
 function recordFailure(
   tx: Tx,
-  { teamId, connectionId }: RunKey,
-  { at, reason, provider }: { at: Date; reason: string; provider: string },
+  { teamId, connectionId }: ConnectionKey,
+  {
+    at,
+    reason,
+    provider,
+    requestId,
+  }: { at: Date; reason: string; provider: string; requestId: string },
 ): void {
   const context = {
     teamId,
     actor: JOB_ACTORS.crmSync,
     // The event has no personal data.
     privacy: privacyOf({ memberDetailEnabled: false, leaderboardEnabled: false }),
-    requestId: newRequestId(),
+    requestId,
     at,
   } as const;
   record(tx, context, {

@@ -11,6 +11,14 @@ export interface ConnectionKey {
   readonly connectionId: string;
 }
 
+/**
+ * The key of a connection's job of this task: there is one at most. `schedule-store.ts` makes the
+ * same in SQL.
+ */
+export function keyOfJob(task: string, { teamId, connectionId }: ConnectionKey): string {
+  return `${task}:${teamId}:${connectionId}`;
+}
+
 /** What is left to remove of a disconnected connection. */
 export interface Removal extends ConnectionKey {
   /** The last deal that an earlier run has removed. Without: none is removed yet. */
@@ -22,7 +30,7 @@ export function removalJob({ teamId, connectionId, after }: Removal) {
   return {
     task: REMOVE_CONNECTION,
     payload: { teamId, connectionId, after },
-    key: `${REMOVE_CONNECTION}:${teamId}:${connectionId}`,
+    key: keyOfJob(REMOVE_CONNECTION, { teamId, connectionId }),
     queue: 'removals',
   };
 }

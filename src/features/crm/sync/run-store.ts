@@ -18,6 +18,8 @@ export interface ClaimedConnection {
   readonly objection_marker: string | null;
   readonly base_url: string | null;
   readonly sync_state: unknown;
+  /** How the run before failed; null: it did not. */
+  readonly last_error: string | null;
 }
 
 // Whoever begins a round does what was asked for before. A round that goes on has read some of its
@@ -32,7 +34,8 @@ const CLAIM = statement<ClaimedConnection>(
    where ${IS_DUE}
      and c.team_id = $2
      and c.id = $3
-   returning c.provider, c.credentials_encrypted, c.objection_marker, c.base_url, c.sync_state`,
+   returning c.provider, c.credentials_encrypted, c.objection_marker, c.base_url, c.sync_state,
+     c.last_error`,
 );
 
 /** Takes the connection for this run. Null if it is not due or another run has it. */

@@ -27,7 +27,7 @@ export async function failNow(
   const run = { teamId, connectionId, token: randomUUID() };
   await db.transaction(async (tx) => {
     if (!(await takeOver(tx, run, clock.now()))) throw unknownId('connection_id');
-    const failure = { error: providerError(reason), madeProgress: false };
+    const failure = { error: providerError(reason), madeProgress: false, lastReason: null };
     await giveUp({ db: tx, clock, random: Math.random }, run, failure);
   });
 }

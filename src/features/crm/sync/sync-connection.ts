@@ -17,7 +17,7 @@ import { isProviderError, providerError } from '../providers/errors.ts';
 import type { ProviderClient, ProviderPage } from '../providers/provider.ts';
 import { openProvider, requireProviderName, type ProviderSettings } from '../providers/registry.ts';
 import { applyPage, preparePage } from './apply-page.ts';
-import { giveUp } from './give-up.ts';
+import { giveUp, type SyncFailure } from './give-up.ts';
 import type { ConnectionKey } from './jobs.ts';
 import * as pageStore from './page-store.ts';
 import * as store from './run-store.ts';
@@ -42,6 +42,8 @@ export interface SyncDependencies {
   /** From 0 to 1. */
   readonly random: () => number;
   readonly sleep: (ms: number) => Promise<void>;
+  /** Called for a run that has failed, unless that only repeats what was told before. */
+  readonly onFailure?: ((failure: SyncFailure) => void) | undefined;
   /** The worker stops: the run ends after its current page. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -89,6 +91,7 @@ export async function syncConnection(
     const outcome = await giveUp(dependencies, run, {
       error: known,
       madeProgress: progress.pages > 0,
+      lastReason: row.last_error,
     });
     if (!isExpected) throw error;
     return outcome;

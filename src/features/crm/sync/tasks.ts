@@ -7,7 +7,7 @@ import type { Db } from '../../../db/client.ts';
 import { REMOVE_CONNECTION, SCHEDULE_SYNCS, SYNC_CONNECTION } from './jobs.ts';
 import { removeRows } from './removal.ts';
 import { scheduleDue } from './service.ts';
-import { syncConnection } from './sync-connection.ts';
+import { syncConnection, type SyncDependencies } from './sync-connection.ts';
 
 /** Of each network call. */
 const TIMEOUT_MS = 20_000;
@@ -21,12 +21,14 @@ export function crmTasks({
   clock,
   secrets,
   allowBaseUrl,
+  onFailure,
 }: {
   readonly db: Db;
   readonly clock: Clock;
   readonly secrets: AppSecrets;
   /** Never in production. */
   readonly allowBaseUrl: boolean;
+  readonly onFailure?: SyncDependencies['onFailure'];
 }): Record<string, Task> {
   const settings = { timeoutMs: TIMEOUT_MS, allowBaseUrl };
   return {
@@ -39,7 +41,7 @@ export function crmTasks({
       };
       const key = connectionPayload.parse(payload);
       const outcome = await syncConnection(
-        { db, clock, secrets, settings, random: Math.random, sleep, signal },
+        { db, clock, secrets, settings, random: Math.random, sleep, signal, onFailure },
         key,
       );
       // Continue now, not at the next minute.

@@ -1,6 +1,6 @@
 import type { Clock } from '../../../core/clock.ts';
 import type { Database } from '../../../db/connections/database.ts';
-import type { AuthenticationRow } from './key-store.ts';
+import type { AdmittedRow, AuthenticationRow, KeyFault } from './key-store.ts';
 import type { RateLimits, RateState } from './rate-limits.ts';
 import type { Tenant } from './tenant.ts';
 
@@ -41,14 +41,20 @@ export interface PendingAuthentication {
 export interface Authentication {
   /** null: no valid key. */
   readonly tenant: Tenant | null;
+  /** Why the key is not valid, for the log alone; null: it is. Without a key it is `unknown`. */
+  readonly keyFault: KeyFault | null;
   readonly rate: RateState;
   /** False: the limit is reached, and this request was not counted. */
   readonly counted: boolean;
 }
 
-export function toAuthentication(row: AuthenticationRow, tenant: Tenant | null): Authentication {
+export function toAuthentication(
+  row: AdmittedRow | AuthenticationRow,
+  tenant: Tenant | null,
+): Authentication {
   return {
     tenant,
+    keyFault: row.key_id === null ? row.key_fault : null,
     rate: { limit: row.bucket_limit, remaining: row.bucket_remaining, resetS: row.reset_s },
     counted: row.counted,
   };

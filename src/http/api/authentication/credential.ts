@@ -22,18 +22,37 @@ export function readCredential(authorization: string | null, nonce: Buffer): Cre
   };
 }
 
+const SEND_IT = 'Send it as "Authorization: Bearer svck_live_…" or svck_test_….';
+/** Why headers hold no key, with what the answer says of it. */
+const NO_KEY = {
+  no_key: `The API key is missing. ${SEND_IT}`,
+  several_keys: 'There is more than one header Authorization.',
+  malformed: `The API key is malformed. ${SEND_IT}`,
+} as const;
+
+/**
+ * Reads what may be shown of the headers `Authorization`: the public part of a key that has the
+ * right form, or why there is none.
+ */
+export function readKey(
+  headers: readonly string[] | undefined,
+):
+  | { readonly keyPrefix: string; readonly fault: null }
+  | { readonly keyPrefix: null; readonly fault: keyof typeof NO_KEY } {
+  const [header = '', ...others] = headers ?? [];
+  if (others.length > 0) return { keyPrefix: null, fault: 'several_keys' };
+  if (header === '') return { keyPrefix: null, fault: 'no_key' };
+  const key = parseApiKey(bearerTokenOf(header) ?? '');
+  return key ? { keyPrefix: key.prefix, fault: null } : { keyPrefix: null, fault: 'malformed' };
+}
+
 /**
  * Says what is wrong with the headers `Authorization` of a request without a valid key. It tells
  * nothing about a key that has the right form.
  */
 export function describeRefusal(headers: readonly string[] | undefined): string {
-  const [header = '', ...others] = headers ?? [];
-  if (others.length > 0) return 'There is more than one header Authorization.';
-  if (header === '')
-    return 'The API key is missing. Send it as "Authorization: Bearer svck_live_…" or svck_test_….';
-  return parseApiKey(bearerTokenOf(header) ?? '')
-    ? 'The API key is not valid, or not from this address.'
-    : 'The API key is malformed. Send it as "Authorization: Bearer svck_live_…" or svck_test_….';
+  const { fault } = readKey(headers);
+  return fault === null ? 'The API key is not valid, or not from this address.' : NO_KEY[fault];
 }
 
 /** The token of a header `Authorization: Bearer …`, or null. */

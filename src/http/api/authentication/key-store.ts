@@ -29,12 +29,17 @@ const COLUMNS = `key_id, team_id, scopes, creator_id, creator_role, creator_stat
 /** A request with a valid key. */
 export type AdmittedRow = RateRow & KeyRow;
 
+/** Why a key is not valid: its public part is unknown, its secret is wrong, and so on. */
+export type KeyFault = 'unknown' | 'wrong_secret' | 'revoked' | 'expired' | 'other_address';
+
 /** Without a valid key, `key_id` and the other columns of the key are null. */
-export type AuthenticationRow = AdmittedRow | (RateRow & { readonly key_id: null });
+export type AuthenticationRow =
+  | (AdmittedRow & { readonly key_fault: null })
+  | (RateRow & { readonly key_id: null; readonly key_fault: KeyFault });
 
 const AUTHENTICATE = statement<AuthenticationRow>(
   'http.authenticate',
-  `select ${COLUMNS}
+  `select ${COLUMNS}, key_fault
    from authenticate_request($1, $2, $3, $4, $5, $6, $7, $8)`,
 );
 

@@ -1,0 +1,258 @@
+// What `npm run trace` tells of an API key and of a CRM connection. API, worker and CRM are real;
+// each state is made as it comes to be.
+import { beforeAll, describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/core/clock.ts';
+import { newId } from '../../src/core/ids.ts';
+import { providerError } from '../../src/features/crm/providers/errors.ts';
+import type { SyncFailure } from '../../src/features/crm/sync/give-up.ts';
+import { scheduleDue } from '../../src/features/crm/sync/service.ts';
+import type { TraceResult } from '../../src/trace/schema.ts';
+import {
+  startApiProcess,
+  startTestApi,
+  startWorkerProcess,
+  createCall,
+  type TestApi,
+} from '../support/api.ts';
+import { appAsMember } from '../support/app.ts';
+import { syncAtOnce } from '../support/crm-sync.ts';
+import { answer, startCrm } from '../support/crm/fake.ts';
+import { makeFullTeam, makeSeed, makeTeam } from '../support/seed.ts';
+import { codesOf, runTrace, traceOf } from '../support/trace.ts';
+import { until } from '../support/until.ts';
+
+const LIMIT = { timeout: 120_000 };
+
+let api: TestApi;
+beforeAll(async () => {
+  const keys = ['gone', 'used'].map((name) => ({ name, scopes: 'all' as const }));
+  const none = { crm_connections: [], crm_deals: [], crm_objections: [] };
+  api = await startTestApi({
+    allowPrivateTargets: true,
+    seed: makeSeed([
+      makeTeam('a', { ...none, api_keys: keys }),
+      makeFullTeam('b'),
+      makeTeam('c', none),
+    ]),
+  });
+});
+
+const keyRow = async (teamId: string, name: string): Promise<{ id: string; prefix: string }> => {
+  const { rows } = await api.db.pool.query<{ id: string; prefix: string }>(
+    'select id, prefix from api_key where team_id = $1 and name = $2',
+    [teamId, name],
+  );
+  return rows[0] ?? { id: '', prefix: '' };
+};
+const keyCodes = ({ keys }: TraceResult): string[] => codesOf(keys);
+const shown = (key: string, secretOf: string): void => {
+  const secret = secretOf.split('_')[3] ?? '';
+  expect(secret.length).toBeGreaterThan(20);
+  expect(key).not.toContain(secret.slice(0, 10));
+};
+
+describe('a key', () => {
+  test('tells its team, its last use and its refused calls, with the limit', LIMIT, async () => {
+    const process = await startApiProcess(api.databaseUrl, { API_KEY_RATE_LIMIT_PER_MIN: '4' });
+    const call = createCall(process.url);
+    const key = api.key('team_a', 'used');
+    const { id, prefix } = await keyRow('team_a', 'used');
+    expect(keyCodes(await traceOf(api.db, id))).toEqual(['key_unused', 'key_calls']);
+    await call(key, 'GET', '/me');
+    await call(key, 'POST', '/users', { body: {} });
+    const limited = await until(async () => {
+      const one = await call(key, 'GET', '/me');
+      return one.status === 429 ? one : null;
+    });
+    // Those of another key of the team are not among them.
+    await call(api.key('team_a'), 'GET', '/no/such/path');
+    await process.kill('SIGTERM');
+    const result = await traceOf(api.db, id);
+    expect(keyCodes(result)).toEqual(['key_calls']);
+    expect(result.keys).toMatchObject([
+      { id, team_id: 'team_a', name: 'used', prefix, state: 'active', calls: { refused: 1 } },
+    ]);
+    expect(result.keys[0]?.calls.limited).toBeGreaterThan(0);
+    expect(result.keys[0]?.last_used_at).not.toBeNull();
+    expect(result.teams).toMatchObject([{ id: 'team_a', status: 'active' }]);
+    expect(result.requests.map(({ key_id }) => key_id)).not.toContain(
+      (await keyRow('team_a', 'full')).id,
+    );
+    expect(result.requests).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ id: limited.headers['x-request-id'], limited_by: 'key_rate' }),
+        expect.objectContaining({ status: 422, error_code: 'validation_error' }),
+      ]),
+    );
+    const { code, output } = await runTrace(api.databaseUrl, id);
+    expect(code).toBe(0);
+    for (const part of [id, prefix, 'used', '429 rate_limited key_rate', '422 validation_error'])
+      expect(output).toContain(part);
+    shown(output, key);
+    // By its public part, and by what somebody has pasted as a whole.
+    for (const given of [prefix, key]) {
+      const again = await runTrace(api.databaseUrl, given);
+      expect(again.output).toContain(id);
+      shown(again.output, key);
+    }
+  });
+
+  test('that was revoked tells by whom and when', LIMIT, async () => {
+    const { id } = await keyRow('team_a', 'gone');
+    const app = await appAsMember(api, 'a', 'owner');
+    await app.admin.apiKeys.revoke.mutate({ key_id: id });
+    const result = await traceOf(api.db, id);
+    expect(keyCodes(result)).toEqual(['key_revoked', 'key_unused', 'key_calls']);
+    expect(result.keys[0]?.why[0]?.text).toMatch(/^The key was revoked, by user mem_a_owner at /);
+    expect(result.keys[0]?.changes).toMatchObject([
+      { action: 'api_key.revoked', actor_id: 'mem_a_owner' },
+    ]);
+  });
+
+  test('that was replaced goes on until its end', LIMIT, async () => {
+    const app = await appAsMember(api, 'c', 'owner');
+    const { id } = await keyRow('team_c', 'full');
+    const made = await app.admin.apiKeys.rotate.mutate({ key_id: id, grace_s: 3_600 });
+    const result = await traceOf(api.db, id);
+    expect(keyCodes(result)[0]).toBe('key_ends');
+    expect(result.keys[0]?.why[0]?.text).toMatch(/replaced by another key, by user mem_c_owner/);
+    expect(result.keys[0]?.why[0]?.text).toMatch(/It ends at .+ \(in 60 min\)/);
+    expect((await traceOf(api.db, made.id)).keys[0]?.state).toBe('active');
+  });
+
+  test('of another team is found only if no team is named, or its own', LIMIT, async () => {
+    const { id, prefix } = await keyRow('team_b', 'full');
+    for (const given of [id, prefix]) {
+      expect((await traceOf(api.db, given, { teamId: 'team_a' })).found).toBe(false);
+      expect((await traceOf(api.db, given, { teamId: 'team_b' })).found).toBe(true);
+      expect((await traceOf(api.db, given)).keys).toMatchObject([{ team_id: 'team_b' }]);
+    }
+    expect((await runTrace(api.databaseUrl, newId('apiKey'))).code).toBe(2);
+  });
+});
+
+describe('a CRM connection', () => {
+  const connected = async () => {
+    const crm = await startCrm('pipedrive');
+    crm.token = 'secret-token-0123456789';
+    const app = await appAsMember(api, 'a', 'owner');
+    const { id } = await app.admin.crm.connect.mutate({
+      provider: 'pipedrive',
+      credentials: crm.token,
+      base_url: crm.url,
+    });
+    return { crm, app, id, key: { teamId: 'team_a', connectionId: id } };
+  };
+  const codes = ({ connections }: TraceResult): string[] => codesOf(connections);
+
+  test('is followed from its first run over failures to its pause and its end', LIMIT, async () => {
+    const { crm, app, id, key } = await connected();
+    const first = await traceOf(api.db, id);
+    expect(codes(first)).toEqual(['no_worker', 'crm_due']);
+    // The job has the key by which trace asks for it.
+    await scheduleDue(api.db, systemClock);
+    expect(codes(await traceOf(api.db, id))).toEqual(['no_worker', 'crm_job']);
+    const dependencies = { db: api.db, clock: systemClock };
+    expect(await syncAtOnce(dependencies, key)).toBe('done');
+    expect(codes(await traceOf(api.db, id))).toEqual(['no_worker', 'crm_next']);
+    crm.intercept = (_request, response) => {
+      answer(response, 503, { success: false });
+      return true;
+    };
+    await app.admin.crm.syncNow.mutate({ connection_id: id });
+    const told: SyncFailure[] = [];
+    const onFailure = (failure: SyncFailure): void => void told.push(failure);
+    expect(await syncAtOnce({ ...dependencies, onFailure }, key)).toBe('failed');
+    const failed = await traceOf(api.db, id);
+    expect(codes(failed)).toEqual(['crm_failed', 'no_worker', 'crm_next']);
+    expect(failed.connections).toMatchObject([
+      { id, team_id: 'team_a', provider: 'pipedrive', last_error: 'provider_error' },
+    ]);
+    expect(failed.connections[0]?.changes[0]).toMatchObject({
+      action: 'crm_connection.sync_failed',
+      reason: 'provider_error',
+      request_id: told[0]?.requestId,
+    });
+    // The request id of its line leads to the event.
+    const ofRun = await traceOf(api.db, told[0]?.requestId ?? '');
+    expect(ofRun.events).toMatchObject([{ type: 'crm.sync.failed' }]);
+    await app.admin.crm.pause.mutate({ connection_id: id });
+    const paused = await traceOf(api.db, id);
+    expect(codes(paused)).toEqual(['crm_paused', 'crm_failed']);
+    expect(paused.connections[0]?.why[0]?.text).toContain('by user mem_a_owner at');
+    // The team has it, too, until it is disconnected.
+    expect((await traceOf(api.db, 'team_a')).connections).toMatchObject([{ id }]);
+    await app.admin.crm.disconnect.mutate({ connection_id: id });
+    expect(codes(await traceOf(api.db, id))).toEqual(['crm_disconnected']);
+    expect((await traceOf(api.db, 'team_a')).connections).toEqual([]);
+    const { output } = await runTrace(api.databaseUrl, id);
+    expect(output).toContain('crm_connection.sync_failed (provider_error)');
+    expect(output).not.toContain('secret-token');
+  });
+
+  test('without credentials says so', LIMIT, async () => {
+    expect(codes(await traceOf(api.db, 'crm_b'))).toEqual(['crm_no_credentials']);
+    expect((await traceOf(api.db, 'crm_b', { teamId: 'team_a' })).found).toBe(false);
+    expect((await runTrace(api.databaseUrl, newId('crmConnection'))).code).toBe(2);
+  });
+
+  test('that fails is a line in the log of the worker, which trace follows', LIMIT, async () => {
+    const { crm, id } = await connected();
+    crm.token = 'another';
+    const worker = await startWorkerProcess(api.databaseUrl, {
+      WEBHOOK_ALLOW_PRIVATE_TARGETS: '1',
+      LOG_LEVEL: 'info',
+    });
+    const line = await until(() =>
+      worker
+        .output()
+        .split('\n')
+        .filter((text) => text.includes('a synchronization failed'))
+        .map((text) => JSON.parse(text) as Record<string, unknown>)
+        .find((one) => one['connection'] === id),
+    );
+    await worker.kill('SIGTERM');
+    expect(line).toMatchObject({
+      level: 40,
+      team: 'team_a',
+      connection: id,
+      provider: 'pipedrive',
+      code: 'unauthorized',
+      failures: 1,
+      run: expect.stringMatching(/^[0-9a-f-]{36}$/),
+    });
+    expect(worker.output()).not.toContain('secret-token');
+    expect(worker.output().match(/a synchronization failed/g)).toHaveLength(1);
+    const { audit } = await traceOf(api.db, String(line['request_id']));
+    expect(audit).toMatchObject([{ action: 'crm_connection.sync_failed', target_id: id }]);
+  });
+
+  test('that fails again and again is told less and less, until it fails otherwise', async () => {
+    const { crm, id, key } = await connected();
+    const told: number[] = [];
+    const reasons: string[] = [];
+    const fail = async (status: number): Promise<void> => {
+      crm.intercept = (_request, response) => {
+        answer(response, status, { success: false });
+        return true;
+      };
+      await api.db.pool.query(
+        `update crm_connection set next_sync_at = now() - interval '1 s' where id = $1`,
+        [id],
+      );
+      const onFailure = ({ failures, reason }: SyncFailure): void => {
+        told.push(failures);
+        reasons.push(reason);
+      };
+      expect(await syncAtOnce({ db: api.db, clock: systemClock, onFailure }, key)).toBe('failed');
+    };
+    for (let times = 0; times < 9; times += 1) await fail(503);
+    expect(told).toEqual([1, 2, 4, 8]);
+    await fail(401);
+    await fail(401);
+    expect(told).toEqual([1, 2, 4, 8, 10]);
+    expect(new Set(reasons)).toEqual(
+      new Set([providerError('provider_error').reason, 'unauthorized']),
+    );
+  });
+});
