@@ -186,6 +186,12 @@ describe('the German guides', async () => {
     expect(outlineOf(german ?? '')).toEqual(outlineOf(english ?? ''));
   });
 
+  it.each(files)('address their reader in %s', async (file) => {
+    const german = await readFile(new URL(`de/${file}`, GUIDES), 'utf8');
+    expect(german).toMatch(/\bSie\b/);
+    expect(german).not.toMatch(/\b(?:man|einem selbst|du|dein\w*)\b/i);
+  });
+
   it.each(files)('show in %s the same code, with the same ids of headings', (file) => {
     const name = file.replace('.md', '');
     const path = name === 'introduction' ? '' : `/${name}`;
