@@ -27,9 +27,9 @@ const MISSING = 3;
 /** Words that say nothing about what is searched for. */
 const COMMON = new Set(
   (
-    'a all an and api are be by can data do does download example examples for from have how http ' +
-    'i in is it its long much my no not of on or our per sample samples should team that the ' +
-    'this to too use using we what when where which with you'
+    'a all an and api are be by can data do does download example examples for from have how ' +
+    'http i in is it its long much my no not of on or our per sample samples should team that ' +
+    'the this to too use using we what when where which with you'
   ).split(' '),
 );
 /** `page`: the title at the beginning of a page, `title`: that of a section's page. */
