@@ -332,6 +332,8 @@ describe.each<Mode>(['generic', 'custom'])('with a %s plan', (mode) => {
     { status: 'pending' },
     { event_type: 'member.removed' },
     { status: 'gave_up', event_type: 'member.removed' },
+    { status: 'failed', event_type: 'member.removed' },
+    { status: 'failed', event_type: 'ping', endpoint_id: 'whe_1' },
     { status: 'pending', event_type: 'member.removed' },
     { status: 'ok', endpoint_id: 'whe_1' },
   ] as const)('a search of deliveries for %o reads for a while only', async (filters) => {
