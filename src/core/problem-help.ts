@@ -14,16 +14,16 @@ export const PROBLEM_HELP = {
   bad_request: {
     cause: {
       de:
-        'Die Anfrage ist so nicht zu verarbeiten; der Status sagt, woran es liegt: 405 Methode, ' +
-        '413 Größe, 415 Inhaltstyp, 431 Kopfzeilen.',
+        'Die Anfrage lässt sich so nicht verarbeiten. Der Status sagt, woran es liegt: ' +
+        '405 Methode, 413 Größe, 415 Inhaltstyp, 431 Header.',
       en:
         'The request cannot be processed. The status says why: 405 method, 413 size, ' +
         '415 content type, 431 headers.',
     },
     remedy: {
       de:
-        'Methode, Inhaltstyp (`application/json`) und Größe (höchstens 1 MiB) mit der ' +
-        'Beschreibung der Operation vergleichen.',
+        'Vergleichen Sie Methode, Inhaltstyp (`application/json`) und Größe (höchstens 1 MiB) ' +
+        'mit der Beschreibung der Operation.',
       en:
         'Compare method, content type (`application/json`) and size (1 MiB at most) with the ' +
         'description of the operation.',
@@ -41,8 +41,8 @@ export const PROBLEM_HELP = {
     },
     remedy: {
       de:
-        'Den Schlüssel als `Authorization: Bearer svck_live_…` senden, den einer Sandbox mit ' +
-        '`svck_test_…`; in der App prüfen, ob er gilt und von welchen Adressen.',
+        'Senden Sie den Schlüssel als `Authorization: Bearer svck_live_…`, den einer Sandbox mit ' +
+        '`svck_test_…`. Prüfen Sie in der App, ob er gilt und von welchen IP-Adressen.',
       en:
         'Send the key as `Authorization: Bearer svck_live_…` (sandbox: `svck_test_…`); check in ' +
         'the app that it is valid, and from which addresses.',
@@ -54,23 +54,23 @@ export const PROBLEM_HELP = {
       en: 'In the app only: the person who is signed in lacks the required role or right.',
     },
     remedy: {
-      de: 'Die Inhaberin oder eine Administratorin des Teams fragen.',
+      de: 'Fragen Sie die Inhaberin oder eine Administratorin des Teams.',
       en: 'Ask the owner or an admin of the team.',
     },
   },
   insufficient_scope: {
     cause: {
       de:
-        'Dem Schlüssel fehlt die Berechtigung `required_scope`, oder wer ihn angelegt hat, darf ' +
-        'die Rolle `admin` nicht vergeben.',
+        'Dem Schlüssel fehlt der Scope `required_scope`, oder wer ihn angelegt hat, darf die ' +
+        'Rolle `admin` nicht vergeben.',
       en:
         'The key lacks the scope `required_scope`, or whoever created it may not grant the role ' +
         '`admin`.',
     },
     remedy: {
       de:
-        'Einen neuen Schlüssel mit dieser Berechtigung anlegen: ' +
-        'die eines Schlüssels stehen fest.',
+        'Legen Sie einen neuen Schlüssel mit diesem Scope an: Die Scopes eines Schlüssels stehen ' +
+        'fest.',
       en: 'Create a new key with that scope: the scopes of a key are fixed.',
     },
   },
@@ -83,8 +83,8 @@ export const PROBLEM_HELP = {
     },
     remedy: {
       de:
-        'Zusammengefasste Zahlen liefert `GET /analytics/team`; den Schalter setzt eine ' +
-        'Administratorin des Teams in der App.',
+        'Verwenden Sie `GET /analytics/team` mit den zusammengefassten Zahlen. Den Schalter ' +
+        'ändert eine Administratorin des Teams in der App.',
       en:
         'Use the aggregated `GET /analytics/team`; an admin of the team can change the switch in ' +
         'the app.',
@@ -96,7 +96,7 @@ export const PROBLEM_HELP = {
       en: 'The team is suspended or ended, or its plan does not include the API.',
     },
     remedy: {
-      de: 'Den Tarif in der App prüfen oder den Support fragen.',
+      de: 'Prüfen Sie den Tarif in der App, oder fragen Sie den Support.',
       en: 'Check the plan in the app, or ask support.',
     },
   },
@@ -108,38 +108,38 @@ export const PROBLEM_HELP = {
       en: 'A policy of the team or of the recipient blocks the situation, personality or industry.',
     },
     remedy: {
-      de: 'Einen anderen Katalogeintrag wählen oder die Vorgabe in der App ändern.',
+      de: 'Wählen Sie einen anderen Katalogeintrag, oder ändern Sie die Vorgabe in der App.',
       en: 'Choose another catalog entry, or change the policy in the app.',
     },
   },
   not_found: {
     cause: {
       de:
-        'Es gibt unter dieser Adresse nichts, was dieses Team sehen kann, oder nichts zu der Id ' +
-        'im Inhalt, die `field` nennt.',
+        'Unter dieser Adresse gibt es nichts, was dieses Team sehen kann, oder es gibt nichts zu ' +
+        'der ID im Body, die `field` nennt.',
       en:
         'There is nothing at this address that this team can see, or nothing with the id in the ' +
         'body that `field` names.',
     },
     remedy: {
-      de: 'Pfad und Id prüfen; die Listen nennen die gültigen Ids.',
+      de: 'Prüfen Sie Pfad und ID. Die Listen nennen die gültigen IDs.',
       en: 'Check the path and the id. The lists contain the valid ids.',
     },
   },
   conflict: {
     cause: {
       de:
-        'Die E-Mail-Adresse gehört schon zum Team, oder ein Aufruf mit demselben ' +
-        '`Idempotency-Key` läuft noch. (In der App auch: Der Stand verträgt sich nicht mit dem ' +
-        'Aufruf; `detail` sagt, warum.)',
+        'Die Mail-Adresse gehört schon zum Team, oder ein Aufruf mit demselben `Idempotency-Key` ' +
+        'läuft noch. (In der App auch: Der Zustand lässt den Aufruf nicht zu; `detail` sagt, ' +
+        'warum.)',
       en:
         'The email already belongs to the team, or a call with the same `Idempotency-Key` is ' +
         'still running. (In the app also: the state does not allow the call; `detail` says why.)',
     },
     remedy: {
       de:
-        'Mit der Kopfzeile `Retry-After`: nach so vielen Sekunden mit demselben Schlüssel ' +
-        'wiederholen. Ohne sie: das vorhandene Mitglied verwenden.',
+        'Mit dem Header `Retry-After`: Wiederholen Sie den Aufruf nach so vielen Sekunden mit ' +
+        'demselben Key. Ohne ihn: Verwenden Sie das vorhandene Mitglied.',
       en:
         'With the header `Retry-After`: repeat the call with the same key after that many ' +
         'seconds. Without it: use the existing member.',
@@ -151,7 +151,7 @@ export const PROBLEM_HELP = {
       en: 'Active and invited members take all seats of the team.',
     },
     remedy: {
-      de: 'Ein Mitglied entfernen oder Plätze hinzubuchen.',
+      de: 'Entfernen Sie ein Mitglied, oder buchen Sie Plätze hinzu.',
       en: 'Remove a member, or book more seats.',
     },
   },
@@ -161,7 +161,7 @@ export const PROBLEM_HELP = {
       en: 'The team would be left without an active admin.',
     },
     remedy: {
-      de: 'Zuerst ein anderes aktives Mitglied zur Administratorin machen.',
+      de: 'Machen Sie zuerst ein anderes aktives Mitglied zur Administratorin.',
       en: 'Make another active member an admin first.',
     },
   },
@@ -178,7 +178,7 @@ export const PROBLEM_HELP = {
   precondition_failed: {
     cause: {
       de:
-        'Das Objekt ist nicht mehr so, wie es `If-Match` verlangt: Inzwischen hat es jemand ' +
+        'Das Objekt hat nicht mehr den Stand, den `If-Match` verlangt: Inzwischen hat es jemand ' +
         'geändert. Es wurde nichts geschrieben.',
       en:
         'The object is no longer as `If-Match` demands: somebody has changed it meanwhile. ' +
@@ -186,8 +186,8 @@ export const PROBLEM_HELP = {
     },
     remedy: {
       de:
-        'Das Objekt neu lesen, die Änderung darauf anwenden und mit dem neuen `ETag` senden. Ein ' +
-        'schwacher (`W/"…"`) passt nie.',
+        'Lesen Sie das Objekt neu, wenden Sie Ihre Änderung darauf an, und senden Sie sie mit ' +
+        'dem neuen `ETag`. Ein schwacher (`W/"…"`) passt nie.',
       en:
         'Read the object again, apply your change to it, and send it with the new `ETag`. A weak ' +
         'one (`W/"…"`) never matches.',
@@ -196,28 +196,28 @@ export const PROBLEM_HELP = {
   validation_error: {
     cause: {
       de:
-        'Ein Wert in Anfragezeile, Pfad, Kopfzeile oder Inhalt ist ungültig: `errors` nennt alle ' +
-        'Stellen, `field` das Feld, wenn es nur eines ist.',
+        'Ein Wert in Query, Pfad, Header oder Body ist ungültig: `errors` nennt alle Stellen, ' +
+        '`field` das Feld, wenn es nur eines ist.',
       en:
         'A value of query, path, header or body is invalid: `errors` names every place, ' +
         '`field` the field if there is only one.',
     },
     remedy: {
-      de: 'Die genannten Werte berichtigen.',
+      de: 'Berichtigen Sie die genannten Werte.',
       en: 'Correct the named values.',
     },
   },
   idempotency_mismatch: {
     cause: {
       de:
-        'Derselbe `Idempotency-Key` wurde in den letzten 24 Stunden mit anderem Inhalt oder für ' +
-        'eine andere Operation verwendet.',
+        'Derselbe `Idempotency-Key` wurde in den letzten 24 Stunden mit einem anderen Body oder ' +
+        'für eine andere Operation verwendet.',
       en:
         'The same `Idempotency-Key` was used within 24 hours with another body or for another ' +
         'operation.',
     },
     remedy: {
-      de: 'Für jede neue Handlung einen neuen Schlüssel erzeugen.',
+      de: 'Erzeugen Sie für jede neue Aktion einen neuen Key.',
       en: 'Generate a new key for every new action.',
     },
   },
@@ -225,29 +225,29 @@ export const PROBLEM_HELP = {
     cause: {
       de:
         'Situation, Persönlichkeit oder Branche ist unbekannt, für das Team nicht sichtbar oder ' +
-        'so nicht kombinierbar; `dimension` nennt, welche.',
+        'so nicht kombinierbar. `dimension` sagt, welche es ist.',
       en:
         'Situation, personality or industry is unknown, not visible to the team, or may not be ' +
         'combined like this; `dimension` says which.',
     },
     remedy: {
-      de: 'Die Ids aus `GET /catalog` verwenden.',
+      de: 'Verwenden Sie die IDs aus `GET /catalog`.',
       en: 'Use ids from `GET /catalog`.',
     },
   },
   batch_refused: {
     cause: {
       de:
-        'Mit `all_or_none` wurde nichts angelegt, weil Einträge falsch sind; `entries` nennt ' +
-        'jeden mit seinem Problem.',
+        'Mit `all_or_none` wurde nichts angelegt, weil einige Einträge falsch sind. `entries` ' +
+        'nennt jeden davon mit seinem Problem.',
       en:
         'With `all_or_none` nothing was created, because some entries are wrong. `entries` has ' +
         'each of them with its problem.',
     },
     remedy: {
       de:
-        'Die genannten Einträge berichtigen oder weglassen und mit neuem `Idempotency-Key` ' +
-        'senden. Ohne `all_or_none` werden die übrigen angelegt.',
+        'Berichtigen Sie diese Einträge, oder lassen Sie sie weg, und senden Sie den Aufruf mit ' +
+        'einem neuen `Idempotency-Key`. Ohne `all_or_none` werden die übrigen angelegt.',
       en:
         'Correct or leave out these entries and send the call with a new `Idempotency-Key`. ' +
         'Without `all_or_none` the others are created.',
@@ -256,14 +256,14 @@ export const PROBLEM_HELP = {
   rate_limited: {
     cause: {
       de:
-        'Die Grenze des Schlüssels, des Teams, der IP-Adresse oder der Einladungen je Stunde ist ' +
+        'Das Limit des Schlüssels, des Teams, der IP-Adresse oder der Einladungen pro Stunde ist ' +
         'erreicht.',
       en: 'The limit of the key, the team, the IP address or the invitations per hour is reached.',
     },
     remedy: {
       de:
-        '`Retry-After` Sekunden warten; die Kopfzeilen `RateLimit-*` sagen vorher, wie viel noch ' +
-        'geht.',
+        'Warten Sie `Retry-After` Sekunden. Die Header `RateLimit-*` zeigen, wie viel noch übrig ' +
+        'ist.',
       en: 'Wait `Retry-After` seconds. The `RateLimit-*` headers show how much is left.',
     },
   },
@@ -273,7 +273,9 @@ export const PROBLEM_HELP = {
       en: 'An unexpected fault on our side.',
     },
     remedy: {
-      de: 'Später wiederholen; hält es an, dem Support die `request_id` nennen.',
+      de:
+        'Wiederholen Sie den Aufruf später. Bleibt der Fehler, nennen Sie dem Support die ' +
+        '`request_id`.',
       en: 'Try again later. If the error persists, send the `request_id` to support.',
     },
   },
@@ -281,15 +283,15 @@ export const PROBLEM_HELP = {
     cause: {
       de:
         'Die API ist vorübergehend nicht verfügbar, die Anfrage dauerte zu lange, oder das Team ' +
-        'hat zu viele Anfragen zugleich gestellt.',
+        'hat zu viele Anfragen gleichzeitig gesendet.',
       en:
         'The API is temporarily unavailable, the request took too long, or the team sent too ' +
         'many requests at once.',
     },
     remedy: {
       de:
-        'Nach `Retry-After` Sekunden mit wachsendem Abstand wiederholen, POST mit demselben ' +
-        '`Idempotency-Key`. Weniger auf einmal verlangen.',
+        'Wiederholen Sie den Aufruf nach `Retry-After` Sekunden mit wachsenden Pausen, ein POST ' +
+        'mit demselben `Idempotency-Key`. Verlangen Sie weniger auf einmal.',
       en:
         'Retry after `Retry-After` seconds with increasing delays, a POST with the same ' +
         '`Idempotency-Key`. Ask for less at once.',

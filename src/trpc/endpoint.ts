@@ -6,7 +6,8 @@
 import type { OpenApiMethod } from 'trpc-to-openapi';
 import type { z } from 'zod';
 import { privateFieldsOf, withholderFor } from '../core/private-fields.ts';
-import { COMMON_CODES, ProblemError, unknownId, type ProblemCode } from '../core/problem.ts';
+import { impliedCauses, impliedCodes } from '../core/implied-errors.ts';
+import { ProblemError, unknownId, type ProblemCode } from '../core/problem.ts';
 import type { Scope } from '../core/scopes.ts';
 import type { Tx } from '../db/client.ts';
 import { runCall, type CurrentState, type WithheldOutput } from './call.ts';
@@ -270,13 +271,9 @@ function metaOf(
 ): Meta {
   const { method, path, scope, tag, summary, description } = declaration;
   const own = Object.keys(declaration.errors ?? {}) as ProblemCode[];
-  const errors: ProblemCode[] = [...COMMON_CODES, ...own];
-  if (scope) errors.push('insufficient_scope');
+  const kind = { method, path, scope, isTestOnly: declaration.mode === 'test' };
+  const errors: ProblemCode[] = [...impliedCodes(kind), ...own];
   if (declaration.privacy === 'refuse') errors.push('privacy_restricted');
-  if (method === 'POST') errors.push('conflict', 'idempotency_mismatch');
-  if (method !== 'GET') errors.push('bad_request');
-  if (declaration.current !== undefined) errors.push('precondition_failed');
-  if (path.includes('{') || declaration.mode) errors.push('not_found');
   return {
     openapi: { method, path, summary, description, tags: [tag] },
     access: 'admins',
@@ -289,7 +286,7 @@ function metaOf(
       includes: declaration.includes ?? {},
       successStatus: declaration.successStatus ?? 200,
       errors: [...new Set(errors)],
-      causes: { ...impliedCauses(declaration), ...declaration.errors },
+      causes: { ...impliedCauses(kind), ...declaration.errors },
       outputName: declaration.outputName,
       bodyName: declaration.bodyName ?? null,
       needsBody: declaration.bodyName !== undefined && declaration.isBodyOptional !== true,
@@ -297,23 +294,5 @@ function metaOf(
       location: declaration.location ?? null,
       example: declaration.example,
     },
-  };
-}
-
-/** What the codes mean that follow from the method and the path. */
-function impliedCauses({
-  method,
-  path,
-  mode,
-}: Pick<Declaration<z.ZodType, z.ZodType>, 'method' | 'path' | 'mode'>): ProblemCauses {
-  const parameter = /\{(\w+)\}/.exec(path)?.[1];
-  return {
-    ...(method === 'POST' && {
-      conflict: 'A call with the same `Idempotency-Key` is still running.',
-    }),
-    ...(mode && { not_found: 'The key is a live one: only a sandbox has this.' }),
-    ...(parameter !== undefined && {
-      not_found: `The team has nothing with this \`${parameter}\`.`,
-    }),
   };
 }

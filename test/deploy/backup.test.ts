@@ -101,6 +101,9 @@ describe.skipIf(reason !== null)(`a backup${because(reason)}`, { timeout: 600_00
     const restored = url.replace(/app$/, 'restored');
     await query(url, 'create database restored');
     await asPostgres('pg_restore', '--exit-on-error', `--dbname=${restored}`, file);
+    await asPostgres('vacuumdb', '--analyze-in-stages', `--dbname=${restored}`);
+    const analyzed = await query(restored, `select from pg_stats where tablename = 'member'`);
+    expect(analyzed.length).toBeGreaterThan(0);
     expect(await readUsers(restored)).toEqual(users);
   });
 

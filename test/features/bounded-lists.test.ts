@@ -17,6 +17,8 @@ import * as cases from '../../src/features/cases/service.ts';
 import { listCases } from '../../src/features/cases/store.ts';
 import * as crm from '../../src/features/crm/service.ts';
 import { listDeals, listObjections } from '../../src/features/crm/store.ts';
+import * as events from '../../src/features/events/service.ts';
+import { listEvents } from '../../src/features/events/store.ts';
 import * as evaluations from '../../src/features/evaluations/service.ts';
 import { positionIn, SORTS } from '../../src/features/members/rules.ts';
 import { findByAddress, searchMembers } from '../../src/features/members/search-store.ts';
@@ -73,6 +75,8 @@ beforeAll(async () => {
   await client.query(`update crm_connection set status = 'paused' where id = 'paused'`);
   await addTrainings('usr_big_member', 100, '2026-01-01');
   await addTrainings('usr_big_gone', HIDDEN, '2026-02-01');
+  await assignTrainings('asg_gone', gone);
+  await addEvents(2 * HIDDEN);
   await addAuditEntries(2 * HIDDEN);
   await addDeliveries(2 * HIDDEN);
   await addUsage(HIDDEN / 50);
@@ -121,6 +125,34 @@ async function addTrainings(userId: string, count: number, from: string): Promis
      from training
      where team_id = $1 and user_id = $2`,
     [TEAM, userId],
+  );
+}
+
+/** Makes the trainings of a member those of one assignment. */
+async function assignTrainings(
+  id: string,
+  { id: memberId, user_id }: ReturnType<typeof makeMember>,
+): Promise<void> {
+  await client.query(
+    `insert into assignment (team_id, id, member_id, created_at) values ($1, $2, $3, now())`,
+    [TEAM, id, memberId],
+  );
+  await client.query('update training set assignment_id = $2 where team_id = $1 and user_id = $3', [
+    TEAM,
+    id,
+    user_id,
+  ]);
+}
+
+/** Adds events of one type. The oldest one is of another type. */
+async function addEvents(count: number): Promise<void> {
+  await client.query(
+    `insert into event (team_id, id, type, data, created_at, fanned_out_at)
+     select $1, 'evt_' || n,
+       case when n = 1 then 'member.removed' else 'assignment.created' end,
+       '{}', now() - interval '1 day' + n * interval '1 second', now()
+     from generate_series(1, $2::int) n`,
+    [TEAM, count],
   );
 }
 
@@ -232,6 +264,24 @@ describe.each<Mode>(['generic', 'custom'])('with a %s plan', (mode) => {
     expect(await read(list)).toBeLessThanOrEqual(5);
   });
 
+  test('trainings with a status that hardly any has are found at once', async () => {
+    const filters = { status: 'unheard_of' };
+    const list = (db: Db) => listTrainings(db, TEAM, { ...PAGE, since: null }, filters);
+    expect(await read(list)).toBeLessThanOrEqual(5);
+  });
+
+  test.each([
+    { assignment_id: 'asg_gone' },
+    { assignment_id: 'asg_gone', status: 'scored' },
+    { assignment_id: 'asg_gone', user_id: 'usr_big_gone' },
+    { assignment_id: 'asg_gone', user_id: 'usr_big_member' },
+    { assignment_id: 'asg_gone', user_id: 'usr_big_member', status: 'scored' },
+  ])('trainings of %o, an assignment of who left, are not read', async (filters) => {
+    const list = (db: Db) => listTrainings(db, TEAM, { ...PAGE, since: null }, filters);
+    expect(await read(list)).toBeLessThanOrEqual(10);
+    expect(await listTrainings(db, TEAM, { ...PAGE, since: null }, filters)).toEqual([]);
+  });
+
   test.each([
     { actor_kind: 'platform' },
     { actor_id: 'svc_rare' },
@@ -259,6 +309,19 @@ describe.each<Mode>(['generic', 'custom'])('with a %s plan', (mode) => {
     expect(reached).toBeNull();
   });
 
+  test.each(['member.removed', 'ping'])(
+    'events of type %s are sought for a while',
+    async (type) => {
+      const list = (db: Db) => listEvents(db, TEAM, PAGE, { type });
+      expect(await read(list)).toBeLessThan(2 * READ_MAX + 10);
+    },
+  );
+
+  test('events of a frequent type are found on about a page', async () => {
+    const list = (db: Db) => listEvents(db, TEAM, PAGE, { type: 'assignment.created' });
+    expect(await read(list)).toBeLessThan(5 * PAGE.limit);
+  });
+
   test('a search of the audit log for what is frequent alone reads for a while', async () => {
     const filters = { actor_id: 'key_busy', action: 'case.created' };
     const most = 3 * READ_MAX + 10;
@@ -271,6 +334,8 @@ describe.each<Mode>(['generic', 'custom'])('with a %s plan', (mode) => {
     { status: 'pending' },
     { event_type: 'member.removed' },
     { status: 'gave_up', event_type: 'member.removed' },
+    { status: 'failed', event_type: 'member.removed' },
+    { status: 'failed', event_type: 'ping', endpoint_id: 'whe_1' },
     { status: 'pending', event_type: 'member.removed' },
     { status: 'ok', endpoint_id: 'whe_1' },
   ] as const)('a search of deliveries for %o reads for a while only', async (filters) => {
@@ -372,6 +437,19 @@ describe('a search that looks through more than a page may read', () => {
     );
     expect(found).toEqual(['aud_2']);
     expect(pages).toBeGreaterThan(1);
+  });
+
+  test('leads on until all events of a type are found', async () => {
+    const { found, pages } = await readIds((query) =>
+      events.listEvents(db, TEAM, { ...query, type: 'member.removed' }),
+    );
+    expect(found).toEqual(['evt_1']);
+    expect(pages).toBe(5);
+    const since = new Date(0).toISOString();
+    expect(
+      (await readIds((query) => events.listEvents(db, TEAM, { ...query, type: 'ping', since })))
+        .found,
+    ).toEqual([]);
   });
 
   test('leads on until all deliveries are found', async () => {

@@ -87,6 +87,30 @@ describe('a read', () => {
     }
   });
 
+  test('of text beyond Latin-1 has the same bytes and tag', async () => {
+    const path = '/cases';
+    const title = '„Zu teuer“ – 3 € zu viel';
+    await api.db.pool.query(
+      `insert into training_case (team_id, id, user_id, title, created_at)
+       select 'team_a', 'cas_' || n, 'usr_a_m1', $1, now()
+       from generate_series(1, 50) n`,
+      [title],
+    );
+    const plain = await ask(path);
+    expect(plain.headers['content-length']).toBe(String(plain.bytes.length));
+    expect(JSON.parse(plain.bytes.toString()).data[0].title).toBe(title);
+    for (const encoding of ['br', 'gzip'] as const) {
+      const small = await ask(path, { 'accept-encoding': encoding });
+      expect(DECODE[encoding](small.bytes).equals(plain.bytes)).toBe(true);
+      expect(small.headers['etag']).toBe(
+        String(plain.headers['etag']).replace(/"$/, `.${encoding}"`),
+      );
+    }
+    expect((await ask(path, {}, 'HEAD')).headers['content-length']).toBe(
+      plain.headers['content-length'],
+    );
+  });
+
   test('of less than 4 KB, a refusal, and the headers of HEAD', async () => {
     const accepts = { 'accept-encoding': 'br' };
     expect((await ask('/me', accepts)).headers).not.toHaveProperty('content-encoding');

@@ -22,8 +22,8 @@ const tagOf = ({ headers }: ApiResponse): string => headers['etag'] ?? '';
 
 /** Every kind of object that can be changed, with two changes of it. */
 const OBJECTS: readonly (readonly [path: string, one: object, other: object])[] = [
-  ['/assignments/asg_a', { note: 'one' }, { note: 'other' }],
-  ['/cases/cas_a', { title: 'one' }, { title: 'other', fields: { b: 1, a: [2] } }],
+  ['/assignments/asg_a', { note: 'eins – „zwei“ für 3 €' }, { note: 'other' }],
+  ['/cases/cas_a', { title: 'Einwände üben' }, { title: 'other', fields: { b: 1, a: [2] } }],
   ['/users/mem_a_member', { role: 'admin' }, { role: 'member' }],
   ['/webhook-endpoints/whe_a', { description: 'one' }, { description: 'other' }],
 ];

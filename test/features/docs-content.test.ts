@@ -186,6 +186,12 @@ describe('the German guides', async () => {
     expect(outlineOf(german ?? '')).toEqual(outlineOf(english ?? ''));
   });
 
+  it.each(files)('address their reader in %s', async (file) => {
+    const german = await readFile(new URL(`de/${file}`, GUIDES), 'utf8');
+    expect(german).toMatch(/\bSie\b/);
+    expect(german).not.toMatch(/\b(?:man|einem selbst|du|dein\w*)\b/i);
+  });
+
   it.each(files)('show in %s the same code, with the same ids of headings', (file) => {
     const name = file.replace('.md', '');
     const path = name === 'introduction' ? '' : `/${name}`;
@@ -279,6 +285,30 @@ describe('search', () => {
     ['unauthorised', '/docs/errors#unauthorized'],
     ['evalution score', '/docs/reference#evaluations'],
     ['fehler', '/docs/errors'],
+    // Those of a developer who knows none of our words.
+    ['how to get started', '/docs/quickstart'],
+    ['deactivate user', '/docs/reference/members-remove'],
+    ['hmac sha256', '/docs/webhooks#verify'],
+    ['webhook secret rotation', '/docs/webhooks#change-the-secret'],
+    ['how long are events stored', '/docs/reference/events-list'],
+    ['offboarding', '/docs/joiners-and-leavers'],
+    ['bulk create', '/docs/reference/assignments-create-batch'],
+    ['download openapi spec', '/docs#for-programs-that-read-documentation'],
+    ['optimistic locking', '/docs/conditional-requests'],
+    ['concurrent update', '/docs/conditional-requests'],
+    ['external id', '/docs/pagination#synchronize-every-night'],
+    ['date format', '/docs'],
+    ['team average', '/docs/reference'],
+    ['breaking changes', '/docs/versioning'],
+    ['ignore duplicate webhook', '/docs/webhooks#duplicates-and-order'],
+    ['base url', '/docs'],
+    ['webhook not arriving', '/docs/quickstart#receive-the-first-webhook'],
+    ['http status codes', '/docs/errors'],
+    ['get all members', '/docs/reference/members-list'],
+    ['hide email addresses', '/docs/privacy'],
+    ['end of life', '/docs/versioning#how-a-version-ends'],
+    ['request body too large', '/docs/rate-limits#other-limits'],
+    ['command line', '/docs/webhooks#on-your-own-machine'],
   ])('finds %s first at %s', (query, path) => {
     expect(search(query, 1)[0]?.path.slice(0, path.length)).toBe(path);
   });

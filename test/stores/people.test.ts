@@ -714,7 +714,7 @@ describe('cases', () => {
 
 describe('events', () => {
   const list = async (since: string | null = null, ...args: Parameters<typeof page>) =>
-    (await listEvents(twins.db, 'team_a', page(...args), since === null ? {} : { since })).map(
+    (await listEvents(twins.db, 'team_a', page(...args), since === null ? {} : { since })).rows.map(
       ({ id, data }) => `${id} ${String(data['of'])}`,
     );
 

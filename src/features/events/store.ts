@@ -1,7 +1,8 @@
-import { PAGE_LIMIT_MAX, type PageSlice } from '../../core/page.ts';
+import { PAGE_LIMIT_MAX, type PageSlice, type SearchResult } from '../../core/page.ts';
 import { statement, statementsByFilters, type Db } from '../../db/client.ts';
 import { BY_CREATION, isAfter, newestFirst, positionValues } from '../../db/keyset.ts';
 import { listed, type RowOf } from '../../db/rows.ts';
+import { FIRST_FILTER, IN_TIME, search, type FoundRow as SearchRow } from '../../db/search.ts';
 
 const SHOWN = ['id', 'type', 'created_at', 'data'] as const;
 const COLUMNS = listed(SHOWN);
@@ -16,39 +17,82 @@ export interface EventFilters {
   readonly since?: string | undefined;
 }
 
-// The index holds the type, so events of other types are passed without being read. The constant
-// limit tells the planner that only a page will be read.
-const listOf = statementsByFilters(['type'], (named) =>
-  statement<EventRow>(
-    ['events.list', ...named].join('.'),
-    `select ${COLUMNS}
-     from (
-       select ${COLUMNS}
-       from event
-       where team_id = $1
-         and ${isAfter(BY_CREATION, ['$3', '$4'])}
-         and created_at >= coalesce($5::timestamptz, '-infinity')
-         ${named.length > 0 ? 'and type = $6' : ''}
-       ${newestFirst(BY_CREATION, PAGE_LIMIT_MAX + 1)}
-     ) page
-     ${newestFirst(BY_CREATION, '$2')}`,
-    { isSearch: named.length > 0 },
-  ),
+const LIST = statement<EventRow>(
+  'events.list',
+  `select ${COLUMNS}
+   from (
+     select ${COLUMNS}
+     from event
+     where team_id = $1
+       and ${isAfter(BY_CREATION, ['$3', '$4'])}
+       and created_at >= coalesce($5::timestamptz, '-infinity')
+     ${newestFirst(BY_CREATION, PAGE_LIMIT_MAX + 1)}
+   ) page
+   ${newestFirst(BY_CREATION, '$2')}`,
 );
-
-/** Lists the team's events, newest first, after `after`. */
-export function listEvents(
-  db: Db,
-  teamId: string,
-  { limit, after }: PageSlice,
-  { since, ...filters }: EventFilters,
-): Promise<EventRow[]> {
-  const { list, values } = listOf(filters);
-  return db.query(list, [teamId, limit, ...positionValues(after), since ?? null, ...values]);
-}
 
 /** How many events a search by type reads before it returns a page. */
 const READ_MAX = 10_000;
+
+// The index holds the type, so events of other types are passed without being read.
+const RANGE = `select created_at, id, type
+         from event
+         where team_id = $1
+           and ${IN_TIME}
+         ${newestFirst(BY_CREATION, READ_MAX)}`;
+
+const LIST_OF_TYPE = statement<SearchRow<EventRow>>(
+  'events.list.type',
+  `with page as materialized (
+     select created_at, id
+     from (
+         ${RANGE}
+     ) range
+     where type = $${FIRST_FILTER}
+     ${newestFirst(BY_CREATION, '$2')}
+   ), last as materialized (
+     select created_at as reached_at, id as reached_id
+     from (
+         ${RANGE}
+     ) range
+     where (select count(*) from page) < $2
+     ${newestFirst(BY_CREATION)}
+     offset ${READ_MAX - 1}
+     limit 1
+   )
+   select ${listed(SHOWN, 'found.')}, last.reached_at, last.reached_id
+   from (values (1)) one
+   left join last on true
+   left join (
+     select e.*
+     from page
+     cross join lateral (
+       select ${COLUMNS}
+       from event
+       where team_id = $1 and id = page.id
+       limit 1
+     ) e
+   ) found on true
+   ${newestFirst(['found.created_at', 'found.id'])}`,
+  { isSearch: true },
+);
+
+/**
+ * Lists the team's events, newest first, after `after`. One type can have fewer than the limit
+ * although more follow: then it says how far it has read.
+ */
+export async function listEvents(
+  db: Db,
+  teamId: string,
+  slice: PageSlice,
+  { since, type }: EventFilters,
+): Promise<SearchResult<EventRow>> {
+  if (type !== undefined)
+    return search(db, teamId, slice, { list: LIST_OF_TYPE, values: [type], since });
+  const { limit, after } = slice;
+  const values = [teamId, limit, ...positionValues(after), since ?? null];
+  return { rows: await db.query(LIST, values), reached: null };
+}
 
 /** An event with its place, in digits. */
 export interface PlacedRow extends EventRow {

@@ -160,18 +160,40 @@ function alone(page: PageText): PageText {
   return page;
 }
 
-/** A status may be rare among a person's trainings. */
+/** A status may be rare. */
 function isSearch(named: readonly string[]): boolean {
-  return named.includes('user_id') && named.includes('status');
+  return named.includes('status');
 }
 
 function listText(named: readonly string[], include: Include): string {
-  const equalities = named.map((each, place) => ` and ${each} = $${place + 6}`).join('');
-  const isOfOnePerson = named.includes('user_id') || named.includes('assignment_id');
-  return isOfOnePerson
-    ? thatFit(include(ofOnePerson(named, equalities)))
-    : `${pageText({ table: 'training', order: BY_CREATION, where: equalities })}
+  const valueOf = (name: string): string => `$${named.indexOf(name) + 6}`;
+  const conditionsOf = (names: readonly string[]): string =>
+    names.map((name) => `\n             and ${name} = ${valueOf(name)}`).join('');
+  if (named.includes('assignment_id')) {
+    const owner = ownerText(valueOf('assignment_id'));
+    const isOfUser = named.includes('user_id')
+      ? `\n             and ${owner} = ${valueOf('user_id')}`
+      : '';
+    const filters = named.filter((name) => name !== 'user_id');
+    return thatFit(include(ofOnePerson(owner, `${conditionsOf(filters)}${isOfUser}`)));
+  }
+  if (named.includes('user_id'))
+    return thatFit(include(ofOnePerson(valueOf('user_id'), conditionsOf(named))));
+  return `${pageText({ table: 'training', order: BY_CREATION, where: conditionsOf(named) })}
    ${thatFit(include(atPositions('created_at')))}`;
+}
+
+/**
+ * SQL: the person whose trainings those of the assignment are (platform-rules.ts). It is looked up
+ * once, and decides for all of them.
+ */
+function ownerText(assignment: string): string {
+  return `(
+               select user_id
+               from training
+               where team_id = $1 and assignment_id = ${assignment}
+               ${newestFirst(BY_CREATION, 1)}
+             )`;
 }
 
 /** The trainings at the positions of `page`, with the time of the position as `name`. */
@@ -195,8 +217,8 @@ function atPositions(name: 'created_at' | 'stored_at'): PageText {
   };
 }
 
-/** The page of one person, or of one assignment, which is of one person. All or none shows. */
-function ofOnePerson(named: readonly string[], equalities: string): PageText {
+/** The page of one person: all of it shows, or nothing. */
+function ofOnePerson(userId: string, conditions: string): PageText {
   return {
     columns: listed(COLUMNS),
     rows: `select *
@@ -204,9 +226,9 @@ function ofOnePerson(named: readonly string[], equalities: string): PageText {
          select ${listed(COLUMNS, 't.')}, ${BYTES}
          from training t
          where t.team_id = $1
-           and ${isAfter(['t.created_at', 't.id'], ['$3', '$4'])}
-           and t.created_at >= coalesce($5::timestamptz, '-infinity')${equalities}
-           and ${isActive(named[0] === 'user_id' ? '$6' : 't.user_id')}
+             and ${isAfter(['t.created_at', 't.id'], ['$3', '$4'])}
+             and t.created_at >= coalesce($5::timestamptz, '-infinity')${conditions}
+             and ${isActive(userId)}
          ${newestFirst(['t.created_at', 't.id'], PAGE_LIMIT_MAX + 1)}
        ) near
        ${newestFirst(BY_CREATION, '$2')}`,

@@ -178,6 +178,9 @@ function listStatement(
       inRange,
       condition: [...ofStatus, ...ofType].join(' and ') || 'true',
     }),
+    // Without its values, the planner reads all failed deliveries by the index that has their type,
+    // and sorts them.
+    { isSearch: read === searchText },
   );
 }
 

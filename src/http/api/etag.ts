@@ -17,7 +17,7 @@ import { ProblemError } from '../../core/problem.ts';
 const TAG_CHARACTERS = 22;
 
 /** Makes the tag of a representation, without its quotes. */
-export function tagOf(representation: string): string {
+export function tagOf(representation: string | Buffer): string {
   return hash('sha256', representation, 'base64url').slice(0, TAG_CHARACTERS);
 }
 

@@ -9,15 +9,15 @@ import { eventsPage } from './reference/events.ts';
 
 /** By the path of the English page: title, description. */
 const PAGES: Readonly<Record<string, readonly [title: string, description: string]>> = {
-  '/docs': ['Team Customer API', 'Was die API ist und wo man anfängt.'],
+  '/docs': ['Team Customer API', 'Was die API ist und wo Sie anfangen.'],
   '/docs/quickstart': ['Schnellstart', 'In Minuten vom Schlüssel zum geprüften Webhook.'],
   '/docs/sandbox': [
     'Die Sandbox',
-    'Proben in einem eigenen Team: Testschlüssel, Szenarien, und was man geschehen lässt.',
+    'Proben in einem eigenen Team: Testschlüssel, Szenarien, und was Sie geschehen lassen.',
   ],
   '/docs/authentication': [
     'Authentifizierung',
-    'API-Schlüssel, Scopes und wie man Schlüssel wechselt.',
+    'API-Schlüssel, Scopes und wie Sie Schlüssel wechseln.',
   ],
   '/docs/pagination': [
     'Seiten und Synchronisation',
@@ -29,7 +29,7 @@ const PAGES: Readonly<Record<string, readonly [title: string, description: strin
   ],
   '/docs/conditional-requests': [
     'Bedingte Anfragen',
-    'Nur Neues lesen und nur ändern, was gelesen wurde.',
+    'Nur Neues lesen und nur ändern, was Sie gelesen haben.',
   ],
   '/docs/client': [
     'Client-Bibliothek',

@@ -116,7 +116,7 @@ export const WORDS: Readonly<Record<Language, Words>> = {
     search: 'Suche',
     searchLabel: 'In der Dokumentation suchen',
     searchFor: 'Suchen nach',
-    searchHint: 'Ein Wort oder mehrere eingeben.',
+    searchHint: 'Geben Sie ein oder mehrere Wörter ein.',
     best: (count) => `Die besten ${count} Treffer`,
     results: (count) => `Treffer: ${count}`,
     theme: 'Farben',

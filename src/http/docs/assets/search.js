@@ -22,12 +22,15 @@ import { synonymOf } from './synonyms.js';
 const CHUNK = 40;
 /** From so many letters on, a word may be misspelt. */
 const FUZZY_FROM = 5;
-const CHANGELOG = '/docs/changelog#';
+/** How much a section loses that has not all of the words. */
+const MISSING = 3;
 /** Words that say nothing about what is searched for. */
 const COMMON = new Set(
-  'a an and are by can do does for from how i in is it my of on or the to what when with'.split(
-    ' ',
-  ),
+  (
+    'a all an and api are be by can data do does download example examples for from have how ' +
+    'http i in is it its long much my no not of on or our per sample samples should team that ' +
+    'the this to too use using we what when where which with you'
+  ).split(' '),
 );
 /** `page`: the title at the beginning of a page, `title`: that of a section's page. */
 const BOOST = { page: 9, section: 6, title: 1.5, text: 1 };
@@ -37,8 +40,8 @@ const OTHER_BOOST = Object.fromEntries(
 );
 
 /**
- * Makes a search over the sections. It resolves with the best ones first. If none has every word of
- * the query, those that have some of them are found.
+ * Makes a search over the sections. It resolves with the best ones first: those that have most of
+ * the words of the query. A word that few sections have counts more.
  *
  * @param {readonly SearchEntry[]} entries
  * @returns {Promise<(query: string, limit: number) => Found[]>}
@@ -53,67 +56,101 @@ export async function createSearch(entries) {
       return entry[field];
     },
     tokenize: wordsOf,
-    processTerm: singularOf,
+    processTerm: stemOf,
   });
   await index.addAllAsync(entries, { chunkSize: CHUNK });
   const byPath = new Map(entries.map((entry) => [entry.path, entry]));
-  /** @type {(query: string, limit: number, combineWith: 'AND' | 'OR') => Found[]} */
-  const find = (query, limit, combineWith) =>
-    index
+  /** @type {(word: Wanted) => Weighted} */
+  const weigh = (word) => {
+    const paths = new Set(index.search(word.query).map(({ id }) => id));
+    const query = paths.size > 0 ? word.query : { ...word.query, queries: [misspelt(word)] };
+    const found = paths.size > 0 ? paths : new Set(index.search(query).map(({ id }) => id));
+    return { query, found, weight: Math.log(1 + entries.length / (1 + found.size)) };
+  };
+  return (query, limit) => {
+    const words = wantedWords(query).map(weigh);
+    const whole = words.reduce((sum, { weight }) => sum + weight, 0);
+    /** @type {(path: string) => number} */
+    const shareOf = (path) =>
+      words.reduce((sum, { found, weight }) => sum + (found.has(path) ? weight : 0), 0) / whole;
+    return index
       .search(
-        { combineWith, queries: queriesOf(query) },
-        {
-          boostDocument: weightOf,
-          // Its long sections have every word.
-          filter: ({ id }) => combineWith === 'OR' || !id.startsWith(CHANGELOG),
-        },
+        { combineWith: 'OR', queries: words.map((word) => word.query) },
+        { boostDocument: (path) => weightOf(path) * shareOf(path) ** MISSING },
       )
       .slice(0, limit)
       .flatMap(({ id, terms }) => {
         const entry = byPath.get(id);
         return entry ? [{ ...entry, words: terms }] : [];
       });
-  return (query, limit) => {
-    const found = find(query, limit, 'AND');
-    return found.length > 0 ? found : find(query, limit, 'OR');
   };
 }
 
 /**
- * A guide explains what a page of the reference, an error or an old change only names.
+ * A word of a query, and what it looks for.
  *
- * @param {string} path
+ * @typedef {{ word: string, query: import('minisearch').QueryCombination }} Wanted
  */
+
+/**
+ * The same with the sections that have the word.
+ *
+ * @typedef {object} Weighted
+ * @property {import('minisearch').QueryCombination} query
+ * @property {ReadonlySet<string>} found
+ * @property {number} weight
+ */
+
+/**
+ * How much a page says about what its words name: a guide explains what the reference, an event or
+ * an error only names, and what a recipe or a library uses.
+ *
+ * @type {readonly (readonly [pages: RegExp, weight: number])[]}
+ */
+const WEIGHTS = [
+  [/^\/docs\/changelog#/, 0.02],
+  [/^\/docs\/(?:de\/)?(?:events#|objects)/, 0.6],
+  [/^\/docs\/(?:de\/)?(?:reference|errors#|version)/, 1],
+  [/^\/docs\/(?:de\/)?(?:automation|client|joiners|low-score|nightly|power-bi|python)/, 1.1],
+  [/^\/docs(?:\/de)?(?:#|$)/, 2],
+];
+const WEIGHT_OF_A_GUIDE = 1.7;
+
+/** @param {string} path */
 function weightOf(path) {
-  if (path.startsWith(CHANGELOG)) return 0.3;
-  return /^\/docs\/(?:reference|objects|events|errors#|versioning)/.test(path) ? 1 : 1.7;
+  return WEIGHTS.find(([pages]) => pages.test(path))?.[1] ?? WEIGHT_OF_A_GUIDE;
 }
 
 /**
- * For each word of the query: itself, as the beginning of a word or misspelt, or another word for
+ * The words of a query that say something, each as the beginning of a word or as another word for
  * it.
  *
  * @param {string} query
+ * @returns {Wanted[]}
  */
-function queriesOf(query) {
+function wantedWords(query) {
   const words = [...new Set(wordsOf(query))];
   const wanted = words.filter((word) => !COMMON.has(word));
   return (wanted.length > 0 ? wanted : words).map((word) => ({
-    combineWith: /** @type {const} */ ('OR'),
-    queries: [
-      {
-        queries: [word],
-        boost: BOOST,
-        prefix: word.length > 2,
-        fuzzy: word.length >= FUZZY_FROM && !/\d/.test(word) ? 0.2 : false,
-      },
-      {
-        queries: wordsOf(synonymOf(word) ?? ''),
-        combineWith: /** @type {const} */ ('AND'),
-        boost: OTHER_BOOST,
-      },
-    ],
+    word,
+    query: {
+      combineWith: 'OR',
+      queries: [
+        { queries: [word], boost: BOOST, prefix: word.length > 2 },
+        { queries: wordsOf(synonymOf(word) ?? ''), combineWith: 'AND', boost: OTHER_BOOST },
+      ],
+    },
   }));
+}
+
+/**
+ * A word that no section has may be a misspelt one.
+ *
+ * @param {Wanted} wanted
+ */
+function misspelt({ word }) {
+  const fuzzy = word.length >= FUZZY_FROM && !/\d/.test(word) ? 0.2 : false;
+  return { queries: [word], boost: BOOST, fuzzy };
 }
 
 /**
@@ -131,12 +168,17 @@ export function excerpt({ text, words }) {
 }
 
 /**
- * `webhooks` is found by `webhook`, and the other way round.
+ * What forms of a word share: `missed` is found by `missing`, `changes` by `change`, and the other
+ * way round.
  *
  * @param {string} word
  */
-function singularOf(word) {
-  return word.replace(/ies$/, 'y').replace(/([^s]{3,})s$/, '$1');
+function stemOf(word) {
+  return word
+    .replace(/ies$/, 'y')
+    .replace(/([^s]{3,})s$/, '$1')
+    .replace(/(.{4,})(?:ing|ed)$/, '$1')
+    .replace(/(.{4,})e$/, '$1');
 }
 
 /** @param {string} text */

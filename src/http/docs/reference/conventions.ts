@@ -1,79 +1,25 @@
 /** What holds for all operations or for a kind of them: said once to who reads all pages. */
-import { COMMON_CODES, type ProblemCode } from '../../../core/problem.ts';
+import { IMPLIED_ERRORS, impliedCauses, impliedCodes } from '../../../core/implied-errors.ts';
 import type { Operation, OperationError } from './operations.ts';
-
-interface CommonErrors {
-  /** Which operations. */
-  readonly of: string;
-  readonly holds: (operation: Operation) => boolean;
-  readonly codes: readonly ProblemCode[];
-  /** What the code means for them. Without it: what it means everywhere. */
-  readonly cause?: { readonly text: string; readonly pattern: RegExp };
-}
-
-const COMMON_ERRORS: readonly CommonErrors[] = [
-  {
-    of: 'every operation',
-    holds: () => true,
-    codes: COMMON_CODES,
-  },
-  {
-    of: 'with a scope',
-    holds: ({ scope }) => scope !== null,
-    codes: ['insufficient_scope'],
-  },
-  {
-    of: 'all but GET',
-    holds: ({ method }) => method !== 'GET',
-    codes: ['bad_request'],
-  },
-  {
-    of: 'POST',
-    holds: ({ method }) => method === 'POST',
-    codes: ['idempotency_mismatch'],
-  },
-  {
-    of: 'POST',
-    holds: ({ method }) => method === 'POST',
-    codes: ['conflict'],
-    cause: {
-      text: 'a call with the same `Idempotency-Key` is still running',
-      pattern: /^A call with the same `Idempotency-Key` is still running\.$/,
-    },
-  },
-  {
-    of: 'PATCH and DELETE',
-    holds: ({ method }) => method === 'PATCH' || method === 'DELETE',
-    codes: ['precondition_failed'],
-  },
-  {
-    of: 'with an id in the path',
-    holds: ({ path }) => path.includes('{'),
-    codes: ['not_found'],
-    cause: {
-      text: 'the team has nothing with this id',
-      pattern: /^The team has nothing with this `\w+`\.$/,
-    },
-  },
-];
 
 /** The errors of the operation that `CONVENTIONS` do not tell. */
 export function ownErrors(operation: Operation): OperationError[] {
+  const codes = new Set<string>(impliedCodes(operation));
+  const causes: Readonly<Record<string, string>> = impliedCauses(operation);
   return operation.errors.filter(
-    ({ code, cause }) =>
-      !COMMON_ERRORS.some(
-        (common) =>
-          common.holds(operation) &&
-          common.codes.some((one) => one === code) &&
-          (common.cause?.pattern.test(cause) ?? true),
-      ),
+    ({ code, cause }) => !codes.has(code) || (causes[code] ?? cause) !== cause,
   );
 }
 
-const errorLines = COMMON_ERRORS.map(({ of, codes, cause }) => {
+const errorLines = IMPLIED_ERRORS.map(({ of, codes, cause }) => {
   const names = codes.map((code) => `\`${code}\``).join(', ');
-  return `  - ${of}: ${names}${cause === undefined ? '' : `, if ${cause.text}`}`;
+  return `  - ${of}: ${names}${cause === undefined ? '' : `, if ${asClause(cause('id'))}`}`;
 });
+
+/** The sentence without its capital and its full stop. */
+function asClause(sentence: string): string {
+  return sentence.charAt(0).toLowerCase() + sentence.slice(1).replace(/\.$/, '');
+}
 
 /** Sentences of descriptions, and what is left of them. */
 export const SAID_ONCE: readonly (readonly [said: RegExp, brief: string])[] = [
