@@ -54,8 +54,9 @@ let opened: Promise<Opened> | null = null;
 let loaded: Promise<Loaded> | null = null;
 
 /**
- * Opens the twins, with every row as it was loaded, until the test file ends. The tests of a process
- * share one database: to write its rows back takes a few milliseconds, to load it several hundred.
+ * Opens the twins, with every row as it was loaded, until the test file ends. The tests of a
+ * process share one database: to write its rows back takes a few milliseconds, to load it several
+ * hundred.
  */
 export async function openTwinStores(): Promise<TwinStores> {
   const twins = await (opened ??= open());
