@@ -161,10 +161,12 @@ async function digest(
   ];
   const selects = parts.map(
     ({ name, from, owner }) =>
-      `select '${name}' as name,
-         md5(string_agg(t::text, '|' order by t::text)) as all,
-         md5(string_agg(t::text, '|' order by t::text) filter (where ${owner} = $1)) as of_team
-       from ${from} t`,
+      `select '${name}' as name, sum(hash)::text as all,
+         sum(hash) filter (where owner = $1)::text as of_team
+       from (
+         select hashtextextended(t::text, 0)::numeric as hash, ${owner} as owner
+         from ${from} t
+       ) hashed`,
   );
   const { rows } = await db.pool.query<{ name: string; all: string; of_team: string }>({
     name: 'digest of the twins',
