@@ -296,9 +296,10 @@ export function findPause(db: Db, teamId: string, endpointId: string): Promise<P
 
 const COUNT_OLDER_EVENTS = statement<{ readonly count: number }>(
   'trace.countOlderEvents',
+  // A part that Citus reads from all shards needs a column.
   `select count(*)::int as count
    from (
-     select
+     select id
      from event
      where fanned_out_at is null and created_at < $1
      limit ${COUNT_MAX + 1}
