@@ -51,6 +51,11 @@ const INTERNAL_STATE = 'XX000';
 const SHARD_HAS_CHANGED =
   /could not find valid entry for shard \d|failure on connection marked as essential/;
 /**
+ * What Postgres says, as an internal error, to who has looked up a function that a migration then
+ * replaces by one with other columns. The next attempt finds the new one.
+ */
+const FUNCTION_IS_REPLACED = /cache lookup failed for function \d/;
+/**
  * What Citus says of a statement that it cannot plan because only some of its tables are
  * distributed yet, while `npm run migrate -- --distribute` runs. Each of our statements has been
  * planned on plain Postgres and on Citus by our tests, so nothing else makes Citus say it. The
@@ -106,7 +111,7 @@ export function isUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const code = codeOf(error);
   if (UNAVAILABLE_STATE.test(code) || NETWORK_CODES.has(code) || isStandby(error)) return true;
-  if (havePlacesChanged(error) || isStalePlan(error)) return true;
+  if (havePlacesChanged(error) || isStalePlan(error) || isReplaced(error)) return true;
   if (error instanceof AggregateError) return error.errors.some(isUnavailable);
   if (PRISMA_CODES.has(code) || UNAVAILABLE_STATE.test(prismaState(error))) return true;
   return BROKEN_CONNECTION.test(error.message) || isUnavailable(error.cause);
@@ -140,6 +145,12 @@ function havePlacesChanged(error: Error): boolean {
   return (
     states.some((state) => UNPLANNED_STATES.has(state)) && HALF_DISTRIBUTED.test(error.message)
   );
+}
+
+/** Whether a migration has replaced a function while it was called. */
+function isReplaced(error: Error): boolean {
+  const states = [codeOf(error), prismaState(error)];
+  return states.includes(INTERNAL_STATE) && FUNCTION_IS_REPLACED.test(error.message);
 }
 
 /** Whether a migration has changed what a statement returns since it was planned. */

@@ -68,10 +68,12 @@ describe('a statement refused because', () => {
     expect((await ownPid()) === kept).toBe(isKept);
   });
 
-  // What Citus says as an internal error, while a shard moves and after a node was away.
+  // What Citus says as an internal error, while a shard moves and after a node was away; what
+  // Postgres says while a migration replaces a function.
   test.each([
     ['could not find valid entry for shard 102040', true],
     ['failure on connection marked as essential: 10.0.0.7:5432', true],
+    ['cache lookup failed for function 16384', true],
     ['cache lookup failed for relation 16384', false],
   ])('of an internal error, "%s", is unavailable: %s', async (message, isOutage) => {
     const error: unknown = await db.query(FAIL, [message]).catch((fault: unknown) => fault);
