@@ -97,8 +97,8 @@ export default defineConfig({
     isolate: !SHARED_PROCESSES.includes(suites),
     reporters: ['default', ...(outcome ? [new OutcomeReporter(outcome)] : [])],
     sequence: { sequencer: LongFirst },
-    // More than the cores of a small machine: tests also wait, the usual ones a third of the time.
-    maxWorkers: ALONE_RUNS.includes(suites) ? 1 : suites === 'usual' ? 4 : 3,
+    // One more than the cores of a small machine: tests also wait. A fourth saves a twentieth.
+    maxWorkers: ALONE_RUNS.includes(suites) ? 1 : 3,
     // Tests wait for conditions on busy machines. Only a test that hangs reaches these limits.
     testTimeout: 120_000,
     hookTimeout: 120_000,

@@ -157,9 +157,13 @@ const warning = (text: RegExp): unknown =>
 const fine = (text: RegExp = /./): unknown => ({ level: 'ok', text: expect.stringMatching(text) });
 
 /** Waits until the check finds it: what Postgres counts may come a moment late. */
-const untilFound = (check: Check | string, wanted: unknown): Promise<boolean> =>
+const untilFound = (
+  check: Check | string,
+  wanted: unknown,
+  settings?: Parameters<typeof findingsOf>[1],
+): Promise<boolean> =>
   until(async () => {
-    const found = await findingsOf(check);
+    const found = await findingsOf(check, settings);
     return found.some((one) => {
       try {
         expect(one).toEqual(wanted);
@@ -521,10 +525,10 @@ test('connections fail when nearly all are taken', async () => {
   await onServer(`CREATE ROLE stranger LOGIN PASSWORD '${PASSWORD}'`);
   onTestFinished(() => onServer('DROP ROLE stranger'));
   // Who may not see the sessions of others counts them all the same.
+  // A session of before may take the last room until it has ended.
+  const failed = failing(/3[5-7] of 37 connections/, /PgBouncer/);
   for (const DATABASE_URL of [superUrl(), urlOf('stranger')])
-    expect(await findingsOf('connections', { DATABASE_URL })).toEqual([
-      failing(/3[5-7] of 37 connections/, /PgBouncer/),
-    ]);
+    await untilFound('connections', failed, { DATABASE_URL });
   await Promise.all(held.splice(0, 4).map((one) => one.end()));
   await untilFound('connections', warning(/3[0-5] of 37 connections/));
 });

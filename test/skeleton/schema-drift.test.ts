@@ -2,13 +2,12 @@
 // (WebAssembly, development only) compares the two: it reads the migrated database and returns the
 // changes that would make it match the model.
 import { readFile } from 'node:fs/promises';
-import { fileURLToPath } from 'node:url';
 import { PrismaPg } from '@prisma/adapter-pg';
 import { bindMigrationAwareSqlAdapterFactory, ColumnTypeEnum } from '@prisma/driver-adapter-utils';
-import * as engine from '@prisma/schema-engine-wasm/schema_engine_bg';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { engine } from '../support/prisma-engine.ts';
 
 const NO_CHANGE = '-- This is an empty migration.\n';
 
@@ -16,7 +15,6 @@ let schema: string;
 let database: TestDatabase;
 
 beforeAll(async () => {
-  await loadEngine();
   schema = await readFile(new URL('../../prisma/schema.prisma', import.meta.url), 'utf8');
   database = await createTestDatabase();
   // The model does not describe the ledger of migrations or graphile-worker's schema.
@@ -152,27 +150,6 @@ function readingChars(factory: Factory): Factory {
     return adapter;
   };
   return factory;
-}
-
-/** The part of WebAssembly that we use. TypeScript only has its types in the browser's library. */
-interface WebAssemblyLoader {
-  instantiate(
-    code: Uint8Array,
-    imports: object,
-  ): Promise<{ instance: { exports: { __wbindgen_start(): void } } }>;
-}
-
-async function loadEngine(): Promise<void> {
-  const script = fileURLToPath(import.meta.resolve('@prisma/schema-engine-wasm/schema_engine_bg'));
-  const code = await readFile(script.replace(/\.js$/, '.wasm'));
-  const { WebAssembly: loader } = globalThis as unknown as { WebAssembly: WebAssemblyLoader };
-  // The engine writes the message of a panic here.
-  Object.assign(globalThis, {
-    PRISMA_WASM_PANIC_REGISTRY: { set_message: (message: string) => console.error(message) },
-  });
-  const { instance } = await loader.instantiate(code, { './schema_engine_bg.js': { ...engine } });
-  (engine as unknown as { __wbg_set_wasm(exports: object): void }).__wbg_set_wasm(instance.exports);
-  instance.exports.__wbindgen_start();
 }
 
 async function run(sql: string, url = database.url): Promise<void> {

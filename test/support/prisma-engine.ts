@@ -7,6 +7,8 @@ import { bindMigrationAwareSqlAdapterFactory } from '@prisma/driver-adapter-util
 import * as engine from '@prisma/schema-engine-wasm/schema_engine_bg';
 import { openSturdyPool } from './pool.ts';
 
+export { engine };
+
 /** Applies migrations as `prisma migrate deploy` does. Resolves with the names that it applied. */
 export async function applyWithPrisma(
   databaseUrl: string,
@@ -55,6 +57,10 @@ async function loadEngine(): Promise<void> {
   const script = fileURLToPath(import.meta.resolve('@prisma/schema-engine-wasm/schema_engine_bg'));
   const code = await readFile(script.replace(/\.js$/, '.wasm'));
   const { WebAssembly: loader } = globalThis as unknown as { WebAssembly: WebAssemblyLoader };
+  // The engine writes the message of a panic here.
+  Object.assign(globalThis, {
+    PRISMA_WASM_PANIC_REGISTRY: { set_message: (message: string) => console.error(message) },
+  });
   const { instance } = await loader.instantiate(code, { './schema_engine_bg.js': { ...engine } });
   const { __wbg_set_wasm: setWasm } = engine as unknown as {
     __wbg_set_wasm: (exports: object) => void;
