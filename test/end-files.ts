@@ -1,5 +1,4 @@
-// A setup file of Vitest. Several files share a process, so each ends what it started, and leaves
-// the process as it was.
+// A setup file of Vitest: each file ends what it started, and leaves the process as it was.
 import { deepStrictEqual, strictEqual } from 'node:assert';
 import { afterAll, vi } from 'vitest';
 import { endFile } from './support/at-end.ts';

@@ -77,12 +77,6 @@ class LongFirst extends BaseSequencer {
 /** Where `scripts/test.ts` reads what the run came to. */
 const outcome = process.env['TEST_OUTCOME'];
 const ALONE_RUNS = ['alone', 'allHeavy', 'citusAlone'];
-/**
- * Many small files: to load our modules for each of them takes three times as long as its tests. So
- * the files of a worker share a process and its modules. What a file starts ends with it
- * (`test/end-files.ts`).
- */
-const SHARED_PROCESSES = ['usual', 'citus', 'allOnCitus', 'plain', 'plainSample'];
 
 export default defineConfig({
   root: fileURLToPath(new URL('..', import.meta.url)),
@@ -94,7 +88,6 @@ export default defineConfig({
     setupFiles: ['test/record-locks.ts', 'test/end-files.ts'],
     // Processes, not threads: tests set environments, spawn, and load native timers of their own.
     pool: 'forks',
-    isolate: !SHARED_PROCESSES.includes(suites),
     reporters: ['default', ...(outcome ? [new OutcomeReporter(outcome)] : [])],
     sequence: { sequencer: LongFirst },
     // One more than the cores of a small machine: tests also wait. A fourth saves a twentieth.

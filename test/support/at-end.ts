@@ -1,6 +1,5 @@
-// What a test file starts is stopped when the file ends, the latest first. Several files share a
-// process and its modules, so this is asked by a setup file, not by hooks of the modules that start
-// something.
+// What a test file starts is stopped when the file ends, the latest first. A setup file asks for it,
+// not hooks of the modules that start something, so that files may share a process.
 
 type Stop = () => unknown;
 
