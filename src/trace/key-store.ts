@@ -1,6 +1,8 @@
 /** Reads what is known of an API key: never its secret's hash, of its networks their number. */
 import { statement, type Db } from '../db/client.ts';
+import { keyStateAt, LAST_USED } from '../db/key-state.ts';
 import { listed, type RowOf } from '../db/rows.ts';
+import type { KeyState } from '../features/api-keys/rules.ts';
 import { REQUEST, type RequestRow } from './find-store.ts';
 import { LIMITS } from './rules.ts';
 
@@ -19,26 +21,13 @@ const KEY = [
 export type KeyRow = RowOf<'ApiKey', (typeof KEY)[number]> & {
   readonly last_used_at: string | null;
   readonly networks: number;
-  readonly state: 'active' | 'expired' | 'revoked';
+  readonly state: KeyState;
 };
 
-// The state and the last use are those that admins see (`features/api-keys/store.ts`).
 const FIND = statement<KeyRow>(
   'trace.findKey',
   `select ${listed(KEY, 'k.')}, coalesce(cardinality(k.allowed_ips), 0) as networks,
-     greatest(
-       k.last_used_at,
-       (
-         select to_timestamp(c.minute * 60::float8)
-         from team_counter c
-         where c.team_id = $1 and c.bucket = 'key:' || k.prefix
-       )
-     ) as last_used_at,
-     case
-       when k.revoked_at <= now() then 'revoked'
-       when k.expires_at <= now() then 'expired'
-       else 'active'
-     end as state
+     ${LAST_USED} as last_used_at, ${keyStateAt('now()')} as state
    from api_key k
    where k.team_id = $1 and k.id = $2`,
 );

@@ -1,6 +1,7 @@
 import type { PagePosition } from '../../core/page.ts';
 import type { Scope } from '../../core/scopes.ts';
 import { statement, type Db, type Tx } from '../../db/client.ts';
+import { keyStateAt, LAST_USED } from '../../db/key-state.ts';
 import { isAfter, newestFirst, positionValues } from '../../db/keyset.ts';
 import { selectionOf, type RowOf } from '../../db/rows.ts';
 import type { KeyState } from './rules.ts';
@@ -29,23 +30,11 @@ export interface KeyRow {
  */
 export type DatabaseTime = Date | null;
 
-// The conditions are those of authenticate_request, so that it accepts exactly the active keys.
 const SELECT = `select k.id, k.name, k.prefix, k.scopes, k.created_by as creator_id,
      m.email as creator_email, k.allowed_ips, k.created_at, k.expires_at, k.revoked_at,
      k.stored_at,
-     greatest(
-       k.last_used_at,
-       (
-         select to_timestamp(c.minute * 60::float8)
-         from team_counter c
-         where c.team_id = $1 and c.bucket = 'key:' || k.prefix
-       )
-     ) as last_used_at,
-     case
-       when k.revoked_at <= n.at then 'revoked'
-       when k.expires_at <= n.at then 'expired'
-       else 'active'
-     end as state
+     ${LAST_USED} as last_used_at,
+     ${keyStateAt('n.at')} as state
    from api_key k
    join member m on m.team_id = $1 and m.id = k.created_by
    cross join (select coalesce($2::timestamptz, clock_timestamp()) as at) n`;
