@@ -1,10 +1,11 @@
 /** What is to be said of a key and of a CRM connection. Pure functions. */
 import { spanOf } from '../core/terminal.ts';
+import { SCHEDULED } from '../features/crm/sync/jobs.ts';
 import type { ChangeRow } from './change-store.ts';
 import type { ConnectionRow, JobRow } from './connection-store.ts';
 import type { KeyRow, UsageRow } from './key-store.ts';
 import { NO_WORKER, timeOf } from './reasons.ts';
-import { LIMITS, SCHEDULED_EVERY_MS } from './rules.ts';
+import { LIMITS } from './rules.ts';
 import type { Reason } from './schema.ts';
 
 /** ", by user usr_kim at 2026-11-26 10:15:02Z (3 min ago), request 01a2…". */
@@ -136,7 +137,7 @@ function nextRun(connection: ConnectionRow, jobs: readonly JobRow[], now: Date):
   return {
     code: 'crm_due',
     text:
-      lateMs > SCHEDULED_EVERY_MS
+      lateMs > SCHEDULED.everyMs
         ? `${due} No job was made for it: is the team active, and do workers run jobs (JobsLate)?`
         : `${due} A job is made for it at the next minute.`,
   };

@@ -112,6 +112,3 @@ export const LIMITS = {
   calls: 10_000,
   usageDays: 7,
 } as const;
-
-/** A job makes the jobs of connections that are due. */
-export const SCHEDULED_EVERY_MS = 60_000;

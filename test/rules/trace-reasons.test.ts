@@ -16,7 +16,8 @@ import {
   teamReasons,
   type Scene,
 } from '../../src/trace/reasons.ts';
-import { SCHEDULED_EVERY_MS, SOON_MS } from '../../src/trace/rules.ts';
+import { SCHEDULED } from '../../src/features/crm/sync/jobs.ts';
+import { SOON_MS } from '../../src/trace/rules.ts';
 import { REASON_CODES, type Reason } from '../../src/trace/schema.ts';
 import type { EndpointRow, LockRow, TeamRow } from '../../src/trace/state-store.ts';
 
@@ -390,8 +391,8 @@ describe('a CRM connection', () => {
   test('that is due tells what it waits for', () => {
     const textOf = (lateMs: number, jobs: readonly JobRow[] = []) =>
       reasonsOf({ next_sync_at: ago(lateMs) }, { jobs })[0]?.text;
-    expect(textOf(SCHEDULED_EVERY_MS)).toContain('A job is made for it at the next minute.');
-    expect(textOf(SCHEDULED_EVERY_MS + 1)).toContain('No job was made for it');
+    expect(textOf(SCHEDULED.everyMs)).toContain('A job is made for it at the next minute.');
+    expect(textOf(SCHEDULED.everyMs + 1)).toContain('No job was made for it');
     expect(textOf(0, [JOB])).toContain('Its job waits for a slot');
     expect(textOf(0, [{ ...JOB, locked_at: ago(1) }])).toContain('Its job began at');
   });

@@ -1,5 +1,7 @@
 /** Enqueues a job for each connection that is due. */
 export const SCHEDULE_SYNCS = 'schedule_crm_syncs';
+/** Every minute, because the first retry after a failure is due after a minute. */
+export const SCHEDULED = { cron: '* * * * *', everyMs: 60_000 } as const;
 /** Synchronizes one connection. */
 export const SYNC_CONNECTION = 'sync_crm_connection';
 /** Removes the rows of a disconnected connection. */
@@ -11,12 +13,14 @@ export interface ConnectionKey {
   readonly connectionId: string;
 }
 
-/**
- * The key of a connection's job of this task: there is one at most. `schedule-store.ts` makes the
- * same in SQL.
- */
+/** The key of a connection's job of this task: there is one at most. */
 export function keyOfJob(task: string, { teamId, connectionId }: ConnectionKey): string {
   return `${task}:${teamId}:${connectionId}`;
+}
+
+/** The same in SQL, of SQL. */
+export function keyOfJobText(task: string, { teamId, connectionId }: ConnectionKey): string {
+  return `'${task}:' || ${teamId} || ':' || ${connectionId}`;
 }
 
 /** What is left to remove of a disconnected connection. */

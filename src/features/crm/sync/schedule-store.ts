@@ -1,6 +1,6 @@
 import { SANDBOX_END } from '../../../core/sandbox.ts';
 import { statement, type Db } from '../../../db/client.ts';
-import { SYNC_CONNECTION } from './jobs.ts';
+import { keyOfJobText, SYNC_CONNECTION } from './jobs.ts';
 
 /** SQL: `crm_connection c` should be synchronized at time $1, and no run has it. */
 export const IS_DUE = `c.status = 'active'
@@ -21,6 +21,8 @@ const QUEUES = 5;
 const LIVE_MAX = 1000;
 /** Sandboxes share one queue, and have so many places in a minute. */
 const SANDBOXES_MAX = 100;
+
+const JOB_KEY = keyOfJobText(SYNC_CONNECTION, { teamId: 'due.team_id', connectionId: 'due.id' });
 
 const IS_SANDBOX = `c.team_id like '%${SANDBOX_END}'`;
 
@@ -55,7 +57,7 @@ function scheduling(name: string, { which, limit, queue }: Scheduled) {
          payload => json_build_object('teamId', due.team_id, 'connectionId', due.id),
          queue_name => 'crm_sync_' || ${queue},
          max_attempts => 1,
-         job_key => '${SYNC_CONNECTION}:' || due.key,
+         job_key => ${JOB_KEY},
          job_key_mode => 'preserve_run_at'
        )
      ).id

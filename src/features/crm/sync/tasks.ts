@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { Clock } from '../../../core/clock.ts';
 import type { AppSecrets } from '../../../core/encryption.ts';
 import type { Db } from '../../../db/client.ts';
-import { REMOVE_CONNECTION, SCHEDULE_SYNCS, SYNC_CONNECTION } from './jobs.ts';
+import { REMOVE_CONNECTION, SCHEDULE_SYNCS, SCHEDULED, SYNC_CONNECTION } from './jobs.ts';
 import { removeRows } from './removal.ts';
 import { scheduleDue } from './service.ts';
 import { syncConnection, type SyncDependencies } from './sync-connection.ts';
@@ -54,7 +54,6 @@ export function crmTasks({
   };
 }
 
-/** Every minute, because the first retry after a failure is due after a minute. */
 export const CRM_CRON: readonly CronItem[] = [
-  { task: SCHEDULE_SYNCS, match: '* * * * *', options: { backfillPeriod: 0 } },
+  { task: SCHEDULE_SYNCS, match: SCHEDULED.cron, options: { backfillPeriod: 0 } },
 ];
