@@ -71,8 +71,11 @@ export async function inspect<T>(
 
 function askOn(client: PrimaryClient, pooled: boolean): Ask {
   const ask = async <Row>(sql: string): Promise<Row[]> => (await client.query(sql)).rows as Row[];
-  const isCitus = async (): Promise<boolean> =>
+  const find = async (): Promise<boolean> =>
     (await ask(`select from pg_extension where extname = 'citus'`)).length > 0;
+  let found: Promise<boolean> | null = null;
+  // A check may ask all nodes several times.
+  const isCitus = (): Promise<boolean> => (found ??= find());
   return Object.assign(ask, {
     prepared: async <Row>({ name, text }: Statement<Row>) =>
       (await client.query({ name, text })).rows as Row[],
