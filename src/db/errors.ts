@@ -55,6 +55,7 @@ const SHARD_HAS_CHANGED =
  * replaces by one with other columns. The next attempt finds the new one.
  */
 const FUNCTION_IS_REPLACED = /cache lookup failed for function \d/;
+const HAS_MOVED = [SHARD_HAS_CHANGED, FUNCTION_IS_REPLACED];
 /**
  * What Citus says of a statement that it cannot plan because only some of its tables are
  * distributed yet, while `npm run migrate -- --distribute` runs. Each of our statements has been
@@ -111,7 +112,7 @@ export function isUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const code = codeOf(error);
   if (UNAVAILABLE_STATE.test(code) || NETWORK_CODES.has(code) || isStandby(error)) return true;
-  if (havePlacesChanged(error) || isStalePlan(error) || isReplaced(error)) return true;
+  if (havePlacesChanged(error) || isStalePlan(error)) return true;
   if (error instanceof AggregateError) return error.errors.some(isUnavailable);
   if (PRISMA_CODES.has(code) || UNAVAILABLE_STATE.test(prismaState(error))) return true;
   return BROKEN_CONNECTION.test(error.message) || isUnavailable(error.cause);
@@ -138,19 +139,12 @@ export function isStandby(error: Error): boolean {
   return IN_RECOVERY.test(error.message) || routine === REFUSES_UNLOGGED;
 }
 
-/** Whether Citus says that rows have other places than when the statement was planned. */
+/** Whether rows or functions are elsewhere than when the statement was planned. */
 function havePlacesChanged(error: Error): boolean {
   const states = [codeOf(error), prismaState(error)];
-  if (states.includes(INTERNAL_STATE) && SHARD_HAS_CHANGED.test(error.message)) return true;
-  return (
-    states.some((state) => UNPLANNED_STATES.has(state)) && HALF_DISTRIBUTED.test(error.message)
-  );
-}
-
-/** Whether a migration has replaced a function while it was called. */
-function isReplaced(error: Error): boolean {
-  const states = [codeOf(error), prismaState(error)];
-  return states.includes(INTERNAL_STATE) && FUNCTION_IS_REPLACED.test(error.message);
+  const isSaid = (text: RegExp): boolean => text.test(error.message);
+  if (states.includes(INTERNAL_STATE) && HAS_MOVED.some(isSaid)) return true;
+  return states.some((state) => UNPLANNED_STATES.has(state)) && isSaid(HALF_DISTRIBUTED);
 }
 
 /** Whether a migration has changed what a statement returns since it was planned. */
