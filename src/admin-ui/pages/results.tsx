@@ -141,9 +141,9 @@ function Spread({ members }: Pick<Results, 'members'>) {
     const label = `${from}–${to}`;
     return {
       label,
-      count,
       parts: [{ tone: 'main' as const, value: count }],
       text: t.results.withScore(count, label),
+      cells: [format.number(count)],
     };
   });
   return (
@@ -151,16 +151,7 @@ function Spread({ members }: Pick<Results, 'members'>) {
       label={t.results.spread}
       hint={t.results.spreadHint}
       bars={bars}
-      table={{
-        of: t.results.score,
-        columns: [
-          {
-            label: t.members.title,
-            kind: 'number',
-            cell: (place) => format.number(bars[place]?.count ?? 0),
-          },
-        ],
-      }}
+      table={{ of: t.results.score, columns: [{ label: t.members.title, kind: 'number' }] }}
     />
   );
 }
@@ -242,17 +233,9 @@ function Trend({ trend, readAt }: { readonly trend: Results['trend']; readonly r
             label,
             parts: [{ tone: 'main', value: score ?? 0 }],
             text: `${label}: ${textOf(score)}`,
+            cells: [textOf(score)],
           }))}
-          table={{
-            of: t.results.week,
-            columns: [
-              {
-                label: t.results.score,
-                kind: 'number',
-                cell: (place) => textOf(weeks[place]?.score ?? null),
-              },
-            ],
-          }}
+          table={{ of: t.results.week, columns: [{ label: t.results.score, kind: 'number' }] }}
         />
       </div>
     </section>

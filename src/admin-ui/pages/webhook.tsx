@@ -8,7 +8,7 @@ import { api, type RouterInputs, type RouterOutputs } from '../lib/api.ts';
 import { isSecretUnstored } from '../lib/success.ts';
 import { optimistic } from '../lib/optimistic.ts';
 import { Actions, Button } from '../ui/button.tsx';
-import { Bars } from '../ui/chart.tsx';
+import { Bars, type Bar } from '../ui/chart.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { FormProblem } from '../ui/field.tsx';
 import { announce } from '../ui/notice.tsx';
@@ -163,16 +163,11 @@ function Backlog({ endpointId }: { readonly endpointId: string }) {
             label: when,
             parts: [{ tone, value: count }],
             text: t.webhooks.backlogBar(format.number(count), when),
+            cells: [format.number(count)],
           }))}
           table={{
             of: t.webhooks.backlogWhen,
-            columns: [
-              {
-                label: t.deliveries.title,
-                kind: 'number',
-                cell: (place) => format.number(groups[place]?.count ?? 0),
-              },
-            ],
+            columns: [{ label: t.deliveries.title, kind: 'number' }],
           }}
         />
       </div>
@@ -236,18 +231,16 @@ function DeliveryChart({
   const format = useFormat();
   const explain = useExplanation();
   const slowest = Math.max(1, ...tried.map(({ response_ms: ms }) => ms ?? 0));
-  const bars = tried.map((delivery) => {
+  const bars = tried.map((delivery): Bar => {
     const { created_at, status, response_ms: ms } = delivery;
     const moment = format.moment(created_at ?? '');
     const took = ms === null ? '' : t.deliveries.ms(format.number(ms));
     const { what } = explain(delivery);
-    const parts = [{ tone: status === 'ok' ? 'main' : 'bad', value: ms ?? slowest } as const];
     return {
       label: moment,
-      parts,
-      took,
-      what,
+      parts: [{ tone: status === 'ok' ? 'main' : 'bad', value: ms ?? slowest }],
       text: `${[moment, took].filter(Boolean).join(', ')}: ${what}`,
+      cells: [took, what],
     };
   });
   return (
@@ -257,10 +250,7 @@ function DeliveryChart({
       bars={bars}
       table={{
         of: t.deliveries.created,
-        columns: [
-          { label: t.deliveries.took, kind: 'number', cell: (place) => bars[place]?.took ?? '' },
-          { label: t.deliveries.result, cell: (place) => bars[place]?.what ?? '' },
-        ],
+        columns: [{ label: t.deliveries.took, kind: 'number' }, { label: t.deliveries.result }],
       }}
     />
   );

@@ -11,6 +11,8 @@ export interface Bar {
   readonly parts: readonly { readonly tone: Tone; readonly value: number }[];
   /** All that there is to say about it. */
   readonly text: string;
+  /** What the chart's own table says of it, by column. */
+  readonly cells?: readonly string[];
 }
 export type Tone = 'main' | 'warn' | 'soft' | 'bad';
 
@@ -23,11 +25,8 @@ export type ChartTable =
   | {
       /** What names a bar. */
       readonly of: string;
-      readonly columns: readonly {
-        readonly label: string;
-        readonly kind?: 'number';
-        readonly cell: (place: number) => string;
-      }[];
+      /** Of the bars' `cells`. */
+      readonly columns: readonly { readonly label: string; readonly kind?: 'number' }[];
     };
 
 /** A chart that the arrow keys walk through. What is under the focus or the pointer is written. */
@@ -121,7 +120,7 @@ function OwnTable({
   const t = useTexts();
   // A hundred rows that few people open would slow down the page for all.
   const [isOpen, setOpen] = useState(false);
-  const rows = bars.map((bar, place) => ({ label: bar.label, place }));
+  const rows = bars.map((bar, place) => ({ ...bar, place }));
   return (
     <details id={id} onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
       <Summary of={label}>{t.common.asTable}</Summary>
@@ -132,9 +131,9 @@ function OwnTable({
           keyOf={({ place }) => String(place)}
           columns={[
             { label: of, kind: 'main', cell: (row) => row.label },
-            ...columns.map(({ cell, ...column }) => ({
+            ...columns.map((column, index) => ({
               ...column,
-              cell: ({ place }: (typeof rows)[number]) => cell(place),
+              cell: ({ cells = [] }: (typeof rows)[number]) => cells[index],
             })),
           ]}
         />
