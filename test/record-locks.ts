@@ -6,15 +6,14 @@ const THROUGH_SERVICES = /\/test\/(?:contract|features|races|tasks)\//;
 
 const { testPath = '' } = expect.getState();
 if (THROUGH_SERVICES.test(testPath)) {
-  const [{ loadParser }, { openLockRecorder }, { faultsOf }] = await Promise.all([
+  const [{ loadParser }, { recordLocks }, { faultsOf }] = await Promise.all([
     import('./checks/tenancy.ts'),
     import('./support/lock-recorder.ts'),
     import('./support/lock-rules.ts'),
   ]);
-  const recorder = openLockRecorder();
-  recorder.isOn = true;
+  const take = recordLocks();
   const check = (test: string): void => {
-    const wrong = recorder.take().flatMap((sent) => {
+    const wrong = take().flatMap((sent) => {
       const faults = faultsOf(sent);
       const statements = sent.map(({ name, text }) => `  ${name ?? text}`).join('\n');
       return faults.length === 0 ? [] : [`${test}:\n${faults.join('\n')}\nin\n${statements}`];
@@ -24,8 +23,5 @@ if (THROUGH_SERVICES.test(testPath)) {
   beforeAll(() => loadParser());
   afterEach(({ task }) => check(task.name));
   // What came after the last test, and while the service stopped.
-  afterAll(() => {
-    recorder.isOn = false;
-    check('outside of a test');
-  });
+  afterAll(() => check('outside of a test'));
 }

@@ -1,5 +1,4 @@
-// What a test file starts is stopped when the file ends, the latest first. A setup file asks for
-// it, not hooks of the modules that start something, so that files may share a process.
+// What a test file starts is stopped when the file ends, the latest first.
 
 type Stop = () => unknown;
 

@@ -5,12 +5,8 @@ import { declaredStatements } from '../../src/db/statement.ts';
 import type { Sent } from './lock-rules.ts';
 import { shardTextOf } from './shard-texts.ts';
 
-/** Records while it is on. */
-interface LockRecorder {
-  isOn: boolean;
-  /** Returns each sequence of statements that it has not returned before. */
-  readonly take: () => readonly Recorded[];
-}
+/** Returns each sequence of statements that it has not returned before. */
+type TakeRecorded = () => readonly Recorded[];
 
 /** The statements of a transaction that was sent its COMMIT, or a statement alone. */
 type Recorded = readonly Sent[];
@@ -25,26 +21,18 @@ interface Wire {
   query(text: string): void;
 }
 
-let recorder: LockRecorder | null = null;
-
 /**
- * Returns the recorder of all connections of the process, which are also those of other test files.
- * The service begins its transactions by the extended protocol; tests and the seed, which are not
- * recorded, by the simple one.
+ * Begins to record all connections of the process. The service begins its transactions by the
+ * extended protocol; tests and the seed, which are not recorded, by the simple one.
  */
-export function openLockRecorder(): LockRecorder {
-  return (recorder ??= listen());
-}
-
-function listen(): LockRecorder {
+export function recordLocks(): TakeRecorded {
   const seen = new Set<string>();
   const recorded: Recorded[] = [];
-  const opened: LockRecorder = { isOn: false, take: () => recorded.splice(0) };
   const states = new WeakMap<Wire, State>();
   const prepared = new WeakMap<Wire, Map<string, string>>();
   const keep = (sent: readonly Sent[]): void => {
     const key = sent.map(({ text }) => text).join('\0');
-    if (!opened.isOn || sent.length === 0 || seen.has(key)) return;
+    if (sent.length === 0 || seen.has(key)) return;
     seen.add(key);
     recorded.push(sent);
   };
@@ -80,7 +68,7 @@ function listen(): LockRecorder {
     else if (/^\s*(commit|rollback|end)\b/i.test(text)) states.set(this, null);
     return query.call(this, text);
   };
-  return opened;
+  return () => recorded.splice(0);
 }
 
 const names = new Map<string, string>();
