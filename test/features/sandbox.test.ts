@@ -172,7 +172,7 @@ describe('a reset', () => {
     expect(actions).toEqual(expect.arrayContaining(['member.invited', 'sandbox.reset']));
   });
 
-  it('of 10,000 trainings takes less than two seconds', async () => {
+  it('of 10,000 trainings brings all of them back', async () => {
     const key = await openSandbox(api, 'c', 'large');
     const startedAt = performance.now();
     const reset = await api.call(key, 'POST', '/sandbox/reset');
