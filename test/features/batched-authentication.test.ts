@@ -158,7 +158,8 @@ describe('requests at once', () => {
   });
 
   test('do not wait for a team whose counters are locked', async () => {
-    const api = await startKnown();
+    // The others may take longer than a statement may wait, on a busy machine.
+    const api = await startKnown({ quickStatementMs: 60_000, statementTimeoutMs: 60_000 });
     const release = await holdLock(
       api,
       `select from team_counter where team_id = 'team_t5' and bucket = 'keys' for update`,
