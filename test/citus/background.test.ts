@@ -166,6 +166,7 @@ describe.skipIf(skipped !== null)(`on Citus${because(skipped)}`, () => {
       now: NOW,
       auditId: 'aud',
       requestId: 'r',
+      atMost: 100,
     };
     expect(await pauseEndpoints(db, pause)).toBe(IDS.length);
     expect(await pauseEndpoints(db, pause)).toBe(0);

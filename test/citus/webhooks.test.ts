@@ -188,6 +188,7 @@ describe.skipIf(skipped !== null)(`webhooks on Citus${because(skipped)}`, () => 
       now,
       auditId: 'aud_pause',
       requestId: 'r',
+      atMost: 100,
     };
     expect(await pauseEndpoints(db, pause)).toBe(1);
     expect(await pauseEndpoints(db, pause)).toBe(0);

@@ -181,6 +181,7 @@ describe('while all rows of a team are locked', () => {
         now,
         auditId,
         requestId: 'r',
+        atMost: 100,
       });
     };
     const unlock = await holdLock(api, lockRowsOf('team_a'));

@@ -1,12 +1,14 @@
 // Which webhook endpoints and deliveries lists, resends, removals and pauses touch, among
 // those of two teams with the same ids.
 import { beforeEach, describe, expect, test } from 'vitest';
+import { fixedClock } from '../../src/core/clock.ts';
 import type { Tx } from '../../src/db/client.ts';
 import * as admin from '../../src/features/webhook-deliveries/admin-store.ts';
 import * as removals from '../../src/features/webhook-deliveries/removal-store.ts';
 import * as resends from '../../src/features/webhook-deliveries/resend-store.ts';
 import * as deliveries from '../../src/features/webhook-deliveries/store.ts';
 import * as pauses from '../../src/features/webhook-endpoints/pause-store.ts';
+import { pauseSilentEndpoints } from '../../src/features/webhook-endpoints/pause.ts';
 import * as endpoints from '../../src/features/webhook-endpoints/store.ts';
 import { openTwinStores, type TwinStores } from '../support/twin-stores.ts';
 
@@ -574,13 +576,14 @@ describe('the removal of what a deleted endpoint left', () => {
 });
 
 describe('pauseEndpoints', () => {
-  const pause = () =>
+  const pause = (atMost = 100) =>
     pauses.pauseEndpoints(twins.db, {
       failingUntil: new Date(SINCE),
       failedAfter: new Date(SINCE),
       now: AT,
       auditId: 'aud_new',
       requestId: '01900000-0000-7000-8000-000000000001',
+      atMost,
     });
   const failSince = (at: string, ...keys: string[]) =>
     twins.pool.query(
@@ -606,6 +609,16 @@ describe('pauseEndpoints', () => {
         expect.stringMatching(/^\+ team_b aud_new_[12]$/),
       ],
     });
+  });
+
+  test('pauses so many at a time, those that have failed longest first', async () => {
+    await failSince(SINCE, 'team_a whe_1', 'team_b whe_1', 'team_b whe_3');
+    await failSince('2026-11-20T08:00:00.000Z', 'team_b whe_2');
+    const { webhook_endpoint } = await twins.changes(() => pause(1));
+    expect(webhook_endpoint).toEqual([paused('team_b whe_2')]);
+    const clock = fixedClock(new Date(SINCE));
+    expect(await pauseSilentEndpoints(twins.db, clock, 0, 2)).toBe(3);
+    expect(await pauseSilentEndpoints(twins.db, clock, 0, 2)).toBe(0);
   });
 
   test('mails each active admin of the team, and the owner', async () => {

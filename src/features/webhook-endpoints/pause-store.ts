@@ -20,7 +20,8 @@ const PAUSE = statement<{ team_id: string; id: string }>(
      select team_id, id
      from webhook_endpoint
      where ${hasFailed('$1', '$5')}
-     order by team_id, id
+     order by failing_since, team_id, id
+     limit $6
      for no key update skip locked
    ), paused as (
      update webhook_endpoint w
@@ -56,17 +57,18 @@ interface Pause {
   readonly now: Date;
   readonly auditId: string;
   readonly requestId: string;
+  readonly atMost: number;
 }
 
 /**
- * Pauses the active endpoints that have been failing since `failingUntil` or longer, and still did
- * at `failedAfter` or later, writes the audit entries and enqueues the mails. Returns how many were
- * paused. The ids of the audit entries are `auditId` with a number.
+ * Pauses up to `atMost` active endpoints that have been failing since `failingUntil` or longer, and
+ * still did at `failedAfter` or later, writes the audit entries and enqueues the mails. Returns how
+ * many were paused. The ids of the audit entries are `auditId` with a number.
  */
 export async function pauseEndpoints(db: Db, pause: Pause): Promise<number> {
   if (await isDistributed(db)) return pauseOneByOne(db, pause);
-  const { failingUntil, failedAfter, now, auditId, requestId } = pause;
-  const values = [failingUntil, now, auditId, requestId, failedAfter];
+  const { failingUntil, failedAfter, now, auditId, requestId, atMost } = pause;
+  const values = [failingUntil, now, auditId, requestId, failedAfter, atMost];
   const rows = await db.query(PAUSE, values);
   return rows.length;
 }
@@ -75,7 +77,9 @@ const FIND_FAILING = statement<{ team_id: string; id: string }>(
   'webhooks.findFailing',
   `select team_id, id
    from webhook_endpoint
-   where ${hasFailed('$1', '$2')}`,
+   where ${hasFailed('$1', '$2')}
+   order by failing_since, team_id, id
+   limit $3`,
 );
 
 const PAUSE_ONE = statement<{ id: string }>(
@@ -93,9 +97,10 @@ const PAUSE_ONE = statement<{ id: string }>(
 
 /** On a distributed database each endpoint is paused in a transaction within its team's shard. */
 async function pauseOneByOne(db: Db, pause: Pause): Promise<number> {
-  const { failingUntil, failedAfter, now, auditId, requestId } = pause;
+  const { failingUntil, failedAfter, now, auditId, requestId, atMost } = pause;
+  const failing = await db.query(FIND_FAILING, [failingUntil, failedAfter, atMost]);
   let paused = 0;
-  for (const { team_id: teamId, id } of await db.query(FIND_FAILING, [failingUntil, failedAfter]))
+  for (const { team_id: teamId, id } of failing)
     await db.transaction(async (tx) => {
       if (!(await tx.queryFirst(PAUSE_ONE, [teamId, id, failingUntil, failedAfter]))) return;
       paused += 1;

@@ -12,20 +12,32 @@ import { pauseEndpoints } from './pause-store.ts';
 /** Of each hour only the first failure is known, and the pause looks each minute. */
 const FAILED_WITHIN_MIN_MS = 2 * 3_600_000;
 
-/** Pauses the active endpoints that have been failing for `pauseAfterS`. Returns how many. */
+/** A statement for so many takes far less time than any statement may. */
+const AT_ONCE = 500;
+
+/**
+ * Pauses the active endpoints that have been failing for `pauseAfterS`, `atOnce` in a statement.
+ * Returns how many.
+ */
 export async function pauseSilentEndpoints(
   db: Db,
   clock: Clock,
   pauseAfterS: number,
+  atOnce = AT_ONCE,
 ): Promise<number> {
   const now = clock.now();
   const pauseAfterMs = pauseAfterS * 1000;
   const failedWithinMs = Math.max(FAILED_WITHIN_MIN_MS, pauseAfterMs / 2);
-  return pauseEndpoints(db, {
-    failingUntil: new Date(now.getTime() - pauseAfterMs),
-    failedAfter: new Date(now.getTime() - failedWithinMs),
-    now,
-    auditId: newId('auditEntry'),
-    requestId: newRequestId(),
-  });
+  const pauseNext = (): Promise<number> =>
+    pauseEndpoints(db, {
+      failingUntil: new Date(now.getTime() - pauseAfterMs),
+      failedAfter: new Date(now.getTime() - failedWithinMs),
+      now,
+      auditId: newId('auditEntry'),
+      requestId: newRequestId(),
+      atMost: atOnce,
+    });
+  let paused = 0;
+  for (let last = atOnce; last === atOnce; paused += last) last = await pauseNext();
+  return paused;
 }
