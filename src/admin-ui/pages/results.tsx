@@ -170,7 +170,7 @@ function PeopleTable({
           {
             label: t.members.who,
             kind: 'main',
-            cell: ({ place }) => t.results.person(place),
+            cell: ({ place }) => <span className="keep">{t.results.person(place)}</span>,
           },
           {
             label: t.results.sessions,
