@@ -14,8 +14,6 @@ import {
   type PersonFigures,
   type Scores,
   WINDOW_DAYS,
-  drawBoard,
-  type BoardEntry,
 } from '../../src/features/analytics/rules.ts';
 
 const NONE: Scores = { sum: 0, count: 0 };

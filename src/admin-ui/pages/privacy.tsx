@@ -65,10 +65,11 @@ export function PrivacyPage() {
     }),
   );
   const titles = useTitles();
+  const results = useQuery(api.admin.analytics.results.queryOptions({}));
   return (
     <>
       <PageHead title={t.privacy.title} intro={t.privacy.intro} />
-      <Loaded query={switches} rows={2}>
+      <Loaded query={switches} rows={2} isWaiting={results.isPending}>
         {(data) => (
           <>
             <div className="cards">
@@ -77,7 +78,7 @@ export function PrivacyPage() {
                   key={name}
                   name={name}
                   isOn={data[name]}
-                  hasEffect={name === 'member_detail_enabled' || data.member_detail_enabled}
+                  idle={name === 'leaderboard_enabled' ? idleOf(data, results.data?.people) : null}
                   onTurn={setAsked}
                 />
               ))}
@@ -151,16 +152,25 @@ function Affected({ wanted: { name, to } }: { readonly wanted: Wanted }) {
   );
 }
 
+/** Why the comparison shows nothing although it is switched on, if that is so. */
+function idleOf(
+  { member_detail_enabled: hasDetail }: RouterOutputs['admin']['team']['privacy']['get'],
+  people: object | null | undefined,
+): 'isIdle' | 'isTooSmall' | null {
+  if (!hasDetail) return 'isIdle';
+  return people === null ? 'isTooSmall' : null;
+}
+
 function SwitchCard({
   name,
   isOn,
-  hasEffect,
+  idle,
   onTurn,
 }: {
   readonly name: Name;
   readonly isOn: boolean;
-  /** Whether it changes anything, given the other switch. */
-  readonly hasEffect: boolean;
+  /** Why it changes nothing even if it is on. */
+  readonly idle: 'isIdle' | 'isTooSmall' | null;
   readonly onTurn: (wanted: Wanted) => void;
 }) {
   const t = useTexts();
@@ -174,8 +184,8 @@ function SwitchCard({
       <h2>{title}</h2>
       <p>{hints[name]}</p>
       <p>
-        <Badge tone={isOn && hasEffect ? 'good' : 'plain'}>
-          {isOn ? (hasEffect ? t.privacy.isOn : t.privacy.isIdle) : t.privacy.isOff}
+        <Badge tone={isOn && idle === null ? 'good' : 'plain'}>
+          {t.privacy[isOn ? (idle ?? 'isOn') : 'isOff']}
         </Badge>
       </p>
       <Button
