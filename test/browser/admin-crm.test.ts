@@ -38,7 +38,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: the CRM${SKIPPED}`, () => {
     const { page, complaints } = await openAdminPage(browser, api, { path: '/', team: 'bare' });
     await settle(page);
     const working = page.getByRole('link', { name: /working, of 1/ });
-    expect(await working.innerText()).toMatch(/^0/);
+    expect(await working.innerText()).toMatch(/^CRM\s+0\s/);
     await page.getByRole('link', { name: 'Pipedrive is not read: its token is missing.' }).click();
     await settle(page);
     expect(await buttonsOf(page)).toEqual(['Enter the token', 'Pause', 'Disconnect']);
@@ -59,7 +59,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: the CRM${SKIPPED}`, () => {
     await page.getByRole('button', { name: 'Read now' }).click();
     await page.getByText('The CRM is being read.').waitFor();
     await page.getByRole('link', { name: 'Overview' }).click();
-    await expect.poll(() => working.innerText()).toMatch(/^1/);
+    await expect.poll(() => working.innerText()).toMatch(/^CRM\s+1\s/);
     expect(complaints).toEqual([]);
   });
 

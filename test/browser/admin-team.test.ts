@@ -115,7 +115,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: the team${SKIPPED}`, () => {
   it('says that the comparison is on where it shows something', async () => {
     const { page } = await openAdminPage(browser, api, { path: '/privacy', team: 'five' });
     await settle(page);
-    expect(await page.getByText('Switched on').count()).toBe(2);
+    await expect.poll(() => page.getByText('Switched on').count()).toBe(2);
     await page.getByRole('link', { name: 'Team results' }).click();
     await page.getByRole('group', { name: 'How the average scores are spread' }).waitFor();
   });

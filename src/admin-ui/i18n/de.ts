@@ -744,6 +744,7 @@ export const de: Texts = {
     isOn: 'Eingeschaltet',
     isOff: 'Ausgeschaltet',
     isIdle: 'Ohne Wirkung, solange der erste Schalter aus ist',
+    isAsked: '…',
     isTooSmall: 'Ohne Wirkung, bis fünf Personen trainiert haben',
     here: {
       detailOn:

@@ -712,6 +712,7 @@ export const en = {
     isOn: 'Switched on',
     isOff: 'Switched off',
     isIdle: 'Without effect while the first switch is off',
+    isAsked: '…',
     isTooSmall: 'Without effect until five people have trained',
     here: {
       detailOn:

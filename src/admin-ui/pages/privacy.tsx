@@ -69,7 +69,7 @@ export function PrivacyPage() {
   return (
     <>
       <PageHead title={t.privacy.title} intro={t.privacy.intro} />
-      <Loaded query={switches} rows={2} isWaiting={results.isPending}>
+      <Loaded query={switches} rows={2}>
         {(data) => (
           <>
             <div className="cards">
@@ -78,7 +78,7 @@ export function PrivacyPage() {
                   key={name}
                   name={name}
                   isOn={data[name]}
-                  idle={name === 'leaderboard_enabled' ? idleOf(data, results.data?.people) : null}
+                  idle={name === 'leaderboard_enabled' ? idleOf(data, results) : null}
                   onTurn={setAsked}
                 />
               ))}
@@ -152,13 +152,16 @@ function Affected({ wanted: { name, to } }: { readonly wanted: Wanted }) {
   );
 }
 
+type Idle = 'isIdle' | 'isTooSmall' | 'isAsked' | null;
+
 /** Why the comparison shows nothing although it is switched on, if that is so. */
 function idleOf(
   { member_detail_enabled: hasDetail }: RouterOutputs['admin']['team']['privacy']['get'],
-  people: object | null | undefined,
-): 'isIdle' | 'isTooSmall' | null {
+  results: { readonly isPending: boolean; readonly data: { people: unknown } | undefined },
+): Idle {
   if (!hasDetail) return 'isIdle';
-  return people === null ? 'isTooSmall' : null;
+  if (results.isPending) return 'isAsked';
+  return results.data?.people === null ? 'isTooSmall' : null;
 }
 
 function SwitchCard({
@@ -170,7 +173,7 @@ function SwitchCard({
   readonly name: Name;
   readonly isOn: boolean;
   /** Why it changes nothing even if it is on. */
-  readonly idle: 'isIdle' | 'isTooSmall' | null;
+  readonly idle: Idle;
   readonly onTurn: (wanted: Wanted) => void;
 }) {
   const t = useTexts();
