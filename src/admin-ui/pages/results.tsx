@@ -75,7 +75,8 @@ function Scores({ results, readAt }: { readonly results: Results; readonly readA
                     value={value ?? 0}
                     aria-label={t.results.names[dimension ?? ''] ?? t.results.score}
                   />
-                  <span>{shown(value)}</span>
+                  {/* The meter has said it. */}
+                  <span aria-hidden="true">{shown(value)}</span>
                   {gaps.includes(dimension ?? '') && <Badge tone="warn">{t.results.gap}</Badge>}
                 </div>
               ),

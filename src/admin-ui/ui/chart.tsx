@@ -140,9 +140,10 @@ export function Bars({
   );
 }
 
+/** Who does not see colours reads what each bar stands for. */
 function Legend({ entries }: { readonly entries: readonly LegendEntry[] }) {
   return (
-    <p className="legend">
+    <p className="legend" aria-hidden="true">
       {entries.map(({ tone, text }) => (
         <span key={tone}>
           <span className={`key ${tone}`} aria-hidden="true" />
