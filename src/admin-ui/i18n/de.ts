@@ -295,6 +295,14 @@ export const de: Texts = {
     too_big: 'Das ist zu lang.',
     invalid_format: 'Das hat nicht die richtige Form.',
   },
+  fieldReasons: {
+    allowed_ips: 'Erwartet wird eine IPv4- oder IPv6-Adresse, oder ein Netz wie 203.0.113.0/24.',
+    url: 'Erwartet wird eine https-Adresse, die aus dem Internet erreichbar ist.',
+    expires_at: 'Das Ende muss in der Zukunft liegen.',
+    score: 'Erwartet wird eine Zahl von 0 bis 100.',
+    at: 'Erwartet wird eine Zeit in den letzten 90 Tagen.',
+  },
+  otherReason: 'Dieser Wert wird nicht angenommen.',
   keys: {
     title: 'API-Schlüssel',
     intro:

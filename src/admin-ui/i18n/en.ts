@@ -283,6 +283,15 @@ export const en = {
     too_big: 'This is too long.',
     invalid_format: 'This does not have the right form.',
   } as Readonly<Record<string, string>>,
+  /** What is wrong with a value whose reason has no text of its own, by field. */
+  fieldReasons: {
+    allowed_ips: 'Expected an IPv4 or IPv6 address, or a network such as 203.0.113.0/24.',
+    url: 'Expected an https address that can be reached from the internet.',
+    expires_at: 'The end must lie in the future.',
+    score: 'Expected a number from 0 to 100.',
+    at: 'Expected a time in the last 90 days.',
+  } as Readonly<Record<string, string>>,
+  otherReason: 'This value is not accepted.',
   keys: {
     title: 'API keys',
     intro:
