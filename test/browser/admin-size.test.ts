@@ -1,5 +1,5 @@
-// A team of a hundred and one of ten thousand, in the same database: no page is slower or larger for
-// the larger one. The fastest loads are compared, which take turns: a busy machine only adds to
+// A team of a hundred and one of ten thousand, in the same database: no page is slower or larger
+// for the larger one. The fastest loads are compared, which take turns: a busy machine only adds to
 // them, and there are more loads while it does.
 import { readFileSync } from 'node:fs';
 import type { Browser, Page } from 'playwright-core';

@@ -759,8 +759,8 @@ export const de: Texts = {
         'Diese Seite zeigt wieder Adressen: von Mitgliedern, von denen, die Schlüssel gemacht ' +
         'haben, und im Protokoll.',
       detailOff:
-        'Diese Seite zeigt Kennungen statt Adressen: von Mitgliedern, von denen, die Schlüssel gemacht ' +
-        'haben, und im Protokoll. Nach Adressen kann nicht mehr gesucht werden.',
+        'Diese Seite zeigt Kennungen statt Adressen: von Mitgliedern, von denen, die Schlüssel ' +
+        'gemacht haben, und im Protokoll. Nach Adressen kann nicht mehr gesucht werden.',
       leaderboardOn: 'Die Teamergebnisse auf dieser Seite zeigen Ergebnisse einzelner Mitglieder.',
       leaderboardOff: 'Die Teamergebnisse auf dieser Seite zeigen nur das Team als Ganzes.',
     },

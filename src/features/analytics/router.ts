@@ -59,7 +59,7 @@ export const adminAnalytics = {
   }).query(async ({ ctx }) =>
     toTeamResults(
       ctx.privacy,
-      await service.summarizeTeam(ctx.db, ctx.team.id, ctx.services.clock.now()),
+      await service.drawTeam(ctx.db, ctx.team.id, ctx.services.clock.now()),
     ),
   ),
 };

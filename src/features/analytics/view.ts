@@ -1,6 +1,5 @@
 import type { z } from 'zod';
 import { showsLeaderboard, type Privacy } from '../../core/privacy.ts';
-import { drawBoard, type TeamSummary } from './rules.ts';
 import type { teamAnalytics, teamResults } from './schema.ts';
 
 type TeamAnalytics = z.output<typeof teamAnalytics>;
@@ -13,10 +12,12 @@ export function toTeamAnalytics(
   return { ...rest, members: showsLeaderboard(privacy, board.length) ? board : [] };
 }
 
-/** `people` is what the admin page draws of the board, if privacy allows a board of that size. */
+type TeamResults = z.output<typeof teamResults>;
+
+/** `people` is what is drawn of the board if privacy allows so many entries, or else null. */
 export function toTeamResults(
   privacy: Privacy,
-  { board, ...rest }: TeamSummary,
-): z.output<typeof teamResults> {
-  return { ...rest, people: showsLeaderboard(privacy, board.length) ? drawBoard(board) : null };
+  { involved, people, ...rest }: TeamResults & { readonly involved: number },
+): TeamResults {
+  return { ...rest, people: showsLeaderboard(privacy, involved) ? people : null };
 }
