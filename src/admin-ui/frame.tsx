@@ -135,12 +135,11 @@ function Head({
   readonly onOffer: () => void;
 }) {
   const t = useTexts();
-  const { team } = useSession();
   return (
     <header className="head">
       <Band />
       <div className="top">
-        <span className="team">{team.name}</span>
+        <TeamName />
         <div className="top-buttons">
           <ModeSwitch onOffer={onOffer} />
           <button
@@ -158,12 +157,21 @@ function Head({
   );
 }
 
+/** A word that is longer than its line ends in dots. Who points at the name reads all of it. */
+function TeamName() {
+  const { name } = useSession().team;
+  return (
+    <p className="team" title={name}>
+      {name}
+    </p>
+  );
+}
+
 function Side({ onOffer }: { readonly onOffer: () => void }) {
   const t = useTexts();
-  const { team } = useSession();
   return (
     <aside className="side" id="navigation" aria-label={t.app.menu}>
-      <p className="team">{team.name}</p>
+      <TeamName />
       <ModeSwitch onOffer={onOffer} />
       <button type="button" className="find" aria-keyshortcuts="/" onClick={() => showFinder(true)}>
         {t.finder.open} <kbd aria-hidden="true">/</kbd>

@@ -1,5 +1,5 @@
 import { alerts } from '../features/alerts/router.ts';
-import { analytics } from '../features/analytics/router.ts';
+import { adminAnalytics, analytics } from '../features/analytics/router.ts';
 import { platformApiKeys } from '../features/api-keys/platform-router.ts';
 import { apiKeys } from '../features/api-keys/router.ts';
 import { assignments } from '../features/assignments/router.ts';
@@ -64,6 +64,7 @@ export const admin = router({
   webhooks: adminWebhooks,
   auditLog,
   usage,
+  analytics: adminAnalytics,
   requests: adminRequests,
   crm: adminCrm,
   alerts,

@@ -35,7 +35,11 @@ describe.skipIf(SKIPPED !== '')(`the admin page: the CRM${SKIPPED}`, () => {
   });
 
   it('asks for the token that is missing, and offers to read when there is one', async () => {
-    const { page, complaints } = await openAdminPage(browser, api, { path: '/crm', team: 'bare' });
+    const { page, complaints } = await openAdminPage(browser, api, { path: '/', team: 'bare' });
+    await settle(page);
+    const working = page.getByRole('link', { name: /working, of 1/ });
+    expect(await working.innerText()).toMatch(/^CRM\s+0\s/);
+    await page.getByRole('link', { name: 'Pipedrive is not read: its token is missing.' }).click();
     await settle(page);
     expect(await buttonsOf(page)).toEqual(['Enter the token', 'Pause', 'Disconnect']);
     await page.getByText('No token', { exact: true }).waitFor();
@@ -54,6 +58,8 @@ describe.skipIf(SKIPPED !== '')(`the admin page: the CRM${SKIPPED}`, () => {
     expect(await replace.evaluate(HAS_FOCUS)).toBe(true);
     await page.getByRole('button', { name: 'Read now' }).click();
     await page.getByText('The CRM is being read.').waitFor();
+    await page.getByRole('link', { name: 'Overview' }).click();
+    await expect.poll(() => working.innerText()).toMatch(/^CRM\s+1\s/);
     expect(complaints).toEqual([]);
   });
 

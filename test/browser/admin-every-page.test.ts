@@ -38,6 +38,30 @@ const REQUESTS_MAX = 5;
 const LONG_NAME =
   'Personalentwicklungsschnittstelle für die Datenübertragung an das Lernmanagementsystem';
 
+const LONG_TEAM =
+  'Norddeutsche Versicherungsvertriebsgesellschaftsmitarbeiterfortbildungsgesellschaft für ' +
+  'Personalentwicklung und Weiterbildung in Schleswig-Holstein';
+/** Lines of a name at the most, and a word of it that begins on one and ends on another. */
+const NAME_LINES_MAX = 3;
+const NAME_FAULTS = `(() => {
+  const [box] = [...document.querySelectorAll('.team')].filter((one) => one.checkVisibility());
+  const found = [];
+  const [text] = box.childNodes;
+  const range = document.createRange();
+  for (const { 0: word, index } of text.data.matchAll(/[^\\s-]+/g)) {
+    range.setStart(text, index);
+    range.setEnd(text, index + word.length);
+    const tops = new Set([...range.getClientRects()].map((one) => Math.round(one.top)));
+    if (tops.size > 1) found.push('breaks inside: ' + word);
+  }
+  const { height } = box.getBoundingClientRect();
+  const lines = height / parseFloat(getComputedStyle(box).lineHeight);
+  if (lines > ${NAME_LINES_MAX} + 0.2) found.push(lines + ' lines');
+  const isCut = box.scrollWidth > box.clientWidth + 1;
+  if (isCut && getComputedStyle(box).textOverflow !== 'ellipsis') found.push('cut unseen');
+  return found;
+})()`;
+
 /** How many pixels the page can be scrolled to the side. */
 const OVERFLOW = 'document.documentElement.scrollWidth - innerWidth';
 
@@ -219,6 +243,37 @@ describe.skipIf(SKIPPED !== '')(`the admin page: every page${SKIPPED}`, () => {
     }
     expect(found).toEqual(Object.fromEntries(PAGES.map((path) => [path, []])));
     expect(links).toBeGreaterThan(2 * PAGES.length);
+  });
+
+  it('cuts a word of the team’s name that has no room, and breaks none', async () => {
+    const { page } = await openAdminPage(browser, api, { path: '/', team: 'full' });
+    const rename = (name: string) =>
+      api.db.pool.query(`update team set name = $1 where id = 'team_full'`, [name]);
+    const found: Record<string, unknown> = {};
+    for (const name of [LONG_TEAM, 'Kurz']) {
+      await rename(name);
+      await visit(page, '/');
+      for (const width of WIDTHS) {
+        await page.setViewportSize({ width, height: 900 });
+        const shown = page.locator('.team').filter({ visible: true });
+        found[`${name.length} at ${width}`] = {
+          text: await shown.innerText(),
+          title: await shown.getAttribute('title'),
+          faults: await page.evaluate<string[]>(NAME_FAULTS),
+          overflow: await page.evaluate<number>(OVERFLOW),
+        };
+        if (width === 320 || width === 1100) await photograph(page, `team-${name.length}-${width}`);
+      }
+    }
+    await rename('full');
+    const good = (name: string) => ({ text: name, title: name, faults: [], overflow: 0 });
+    expect(found).toEqual(
+      Object.fromEntries(
+        [LONG_TEAM, 'Kurz'].flatMap((name) =>
+          WIDTHS.map((width) => [`${name.length} at ${width}`, good(name)]),
+        ),
+      ),
+    );
   });
 
   it('keeps its edges and its marks where the reader forces colours', async () => {

@@ -1,6 +1,7 @@
 // The admin page in a real browser: signing in, the states of the session, and API keys.
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { de } from '../../src/admin-ui/i18n/de.ts';
 import { openAdminPage, settle, signIn } from '../support/admin-page.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { findFaults, launchBrowser, openPage, photograph, SKIPPED } from '../support/browser.ts';
@@ -210,6 +211,22 @@ describe.skipIf(SKIPPED !== '')(`the admin page: sign-in and keys${SKIPPED}`, ()
     await page.getByRole('button', { name: 'Create a key' }).click();
     await page.getByText('Expected an IPv4 or IPv6 address').waitFor();
     expect(await findFaults(page)).toEqual([]);
+    const where = page.getByRole('textbox', { name: 'Where may it be used from?' });
+    expect(await where.evaluate((one) => one === document.activeElement)).toBe(true);
+  });
+
+  it('says in German why a network is refused', async () => {
+    const { page } = await openAdminPage(browser, api, {
+      path: '/keys/new',
+      team: 'acme',
+      locale: 'de-DE',
+    });
+    await page.getByLabel('Name').fill('Abgleich');
+    await page.getByLabel(/^Nur lesen/).check();
+    await page.getByLabel(de.keys.restrict).fill('kein Netz');
+    await page.getByRole('button', { name: de.keys.create }).click();
+    await page.getByText(de.fieldReasons['allowed_ips'] ?? '').waitFor();
+    expect(await page.getByText('Expected').count()).toBe(0);
   });
 
   it('replaces and revokes a key by the keyboard alone', async () => {

@@ -2,11 +2,11 @@
 import { setTimeout } from 'node:timers/promises';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openAdminPage } from '../support/admin-page.ts';
+import { openAdminPage, settle } from '../support/admin-page.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { appAsMember, codeOf } from '../support/app.ts';
 import { findFaults, launchBrowser, photograph, SKIPPED } from '../support/browser.ts';
-import { makeSeed, makeTeam, makeTraining } from '../support/seed.ts';
+import { makeMember, makeSeed, makeTeam, makeTraining, userId } from '../support/seed.ts';
 
 describe.skipIf(SKIPPED !== '')(`the admin page: the team${SKIPPED}`, () => {
   let api: TestApi;
@@ -15,6 +15,12 @@ describe.skipIf(SKIPPED !== '')(`the admin page: the team${SKIPPED}`, () => {
   beforeAll(async () => {
     const seed = makeSeed([
       makeTeam('crew'),
+      makeTeam('five', {
+        members: ['four', 'five'].map((name) => makeMember('five', name)),
+        trainings: ['owner', 'admin', 'member', 'four', 'five'].map((name) =>
+          makeTraining('five', `trn_${name}`, { user_id: userId('five', name) }),
+        ),
+      }),
       makeTeam('quiet', { trainings: [makeTraining('quiet', 'trn_1')] }),
     ]);
     api = await startTestApi({ seed });
@@ -79,6 +85,8 @@ describe.skipIf(SKIPPED !== '')(`the admin page: the team${SKIPPED}`, () => {
       path: '/privacy',
       team: 'crew',
     });
+    await page.getByText('Without effect until five people have trained').waitFor();
+    expect(await page.getByText('Switched on').count()).toBe(1);
     await page.getByRole('button', { name: 'Data of individual members: Switch off' }).focus();
     await page.keyboard.press('Enter');
     const dialog = page.getByRole('dialog');
@@ -102,6 +110,14 @@ describe.skipIf(SKIPPED !== '')(`the admin page: the team${SKIPPED}`, () => {
     await page.getByLabel('What').selectOption('team.policy_changed');
     await page.getByText('Nothing matches these filters').waitFor();
     expect(complaints).toEqual([]);
+  });
+
+  it('says that the comparison is on where it shows something', async () => {
+    const { page } = await openAdminPage(browser, api, { path: '/privacy', team: 'five' });
+    await settle(page);
+    await expect.poll(() => page.getByText('Switched on').count()).toBe(2);
+    await page.getByRole('link', { name: 'Team results' }).click();
+    await page.getByRole('group', { name: 'How the average scores are spread' }).waitFor();
   });
 
   it('blocks an entry of the catalog after a search', async () => {

@@ -7,8 +7,10 @@ import {
   type Contribution,
 } from '../../src/features/analytics/platform-rules.ts';
 import {
+  drawBoard,
   periodOf,
   summarize,
+  type BoardEntry,
   type PersonFigures,
   type Scores,
   WINDOW_DAYS,
@@ -306,4 +308,39 @@ test.each([
   ['2027-01-01T00:00:00.000Z', '2026-12-28', 5],
 ])('the day of %s is in the week of %s, as day %d', (at, monday, day) => {
   expect(weekOf(at)).toEqual({ monday, day });
+});
+
+describe('what is drawn of the board', () => {
+  const boardOf = (length: number, withScore = length): BoardEntry[] =>
+    Array.from({ length }, (_, index) => ({
+      sessions: 1,
+      avg_score: index < withScore ? 100 - (index % 101) : null,
+      trend_delta: null,
+    }));
+  const places = (entries: readonly { readonly place: number }[]) =>
+    entries.map(({ place }) => place);
+
+  test('is all of it while it fits, those without a score included', () => {
+    const { best, last } = drawBoard(boardOf(20, 12));
+    expect(places(best)).toEqual(Array.from({ length: 20 }, (_, index) => index + 1));
+    expect(last).toEqual([]);
+  });
+
+  test('is the best and the last ten who have a score, none of them twice', () => {
+    const { best, last } = drawBoard(boardOf(30, 25));
+    expect(places(best)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+    expect(places(last)).toEqual([16, 17, 18, 19, 20, 21, 22, 23, 24, 25]);
+    expect(places(drawBoard(boardOf(30, 13)).last)).toEqual([11, 12, 13]);
+    expect(drawBoard(boardOf(30, 4)).last).toEqual([]);
+  });
+
+  test('counts each score once, the best possible one in the last step', () => {
+    expect(drawBoard(boardOf(101)).spread).toEqual([10, 10, 10, 10, 10, 10, 10, 10, 10, 11]);
+    expect(drawBoard(boardOf(3, 0)).spread).toEqual([0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+  });
+
+  test('is as large for ten thousand members as for a hundred', () => {
+    const sizeOf = (length: number) => JSON.stringify(drawBoard(boardOf(length))).length;
+    expect(sizeOf(10_000)).toBeLessThan(sizeOf(100) + 200);
+  });
 });

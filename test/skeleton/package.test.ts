@@ -10,6 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
+import { build } from 'vite';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { EVENT_TYPES } from '../../src/core/events.ts';
 import type { AttemptResult } from '../../src/delivery/attempt-result.ts';
@@ -30,6 +31,8 @@ const NODES: [version: string, path: string][] = [process.execPath, '/usr/bin/no
 
 const SECRET = 'whsec_YmVpc3BpZWxnZWhlaW1uaXMtMzItYnl0ZXMtbGFuZyE';
 const BODY = JSON.stringify(eventExample('evaluation.completed'));
+/** What the frame's helper may add to a page of the host application, minified, in bytes. */
+const HELPER_MAX_BYTES = 2_048;
 
 const pingOperation = {
   post: { requestBody: { content: { 'application/json': { example: eventExample('ping') } } } },
@@ -185,6 +188,28 @@ describe('the package', () => {
     const command = join(project, 'node_modules/team-customer-api/dist/command.js');
     const { stdout } = await run(process.execPath, [command, '--help'], { cwd: project });
     expect(stdout).toContain(`${COMMAND} listen --forward-to`);
+  });
+
+  it('adds less than 2 KB to a page that shows the admin page in a frame', async () => {
+    const page = join(project, 'page.js');
+    await writeFile(
+      page,
+      `import { showAdminPage } from '${PACKAGE_NAME}/admin-frame';
+       window.admin = showAdminPage(document.querySelector('iframe'), window.options);`,
+    );
+    const built = await build({
+      configFile: false,
+      root: project,
+      logLevel: 'error',
+      build: { write: false, minify: true, rolldownOptions: { input: page } },
+    });
+    if (!('output' in built)) throw new Error('the bundler watches, or made several bundles');
+    // Before compression, as a bundler of a host application writes it.
+    const [{ code }] = built.output;
+    console.log(`the helper of the frame in a bundle: ${code.length} bytes`);
+    for (const message of ['svc:ready', 'svc:go', 'svc:settings']) expect(code).toContain(message);
+    expect(Buffer.byteLength(code)).toBeLessThan(HELPER_MAX_BYTES);
+    expect(built.output).toHaveLength(1);
   });
 
   it('has a synchronous verification under a name of its own, and under the old one', async () => {

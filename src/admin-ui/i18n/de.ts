@@ -186,7 +186,7 @@ export const de: Texts = {
     lasts: 'Wie lange',
     reason: 'Warum',
     reasons: {
-      unauthorized: 'Der Token gilt nicht mehr',
+      unauthorized: 'Das Token gilt nicht mehr',
       forbidden: 'Dem Token fehlt ein Recht',
       rate_limited: 'Zu viele Aufrufe',
       provider_error: 'Das CRM hat eine Störung',
@@ -211,7 +211,7 @@ export const de: Texts = {
     alertsNote:
       'Eine Sandbox verschickt keine E-Mails, also erreichen diese Meldungen niemanden. Was ' +
       'verschickt würde, steht auf der Seite',
-    crmNote: 'In einer Sandbox führt das zu einem simulierten CRM, welcher Token es auch sei.',
+    crmNote: 'In einer Sandbox führt das zu einem simulierten CRM, welches Token es auch sei.',
     keysNote: 'Schlüssel der Sandbox beginnen mit svck_test_ und öffnen nichts anderes.',
     testKey: (name) => `${name} (Test)`,
   },
@@ -295,6 +295,14 @@ export const de: Texts = {
     too_big: 'Das ist zu lang.',
     invalid_format: 'Das hat nicht die richtige Form.',
   },
+  fieldReasons: {
+    allowed_ips: 'Erwartet wird eine IPv4- oder IPv6-Adresse, oder ein Netz wie 203.0.113.0/24.',
+    url: 'Erwartet wird eine https-Adresse, die aus dem Internet erreichbar ist.',
+    expires_at: 'Das Ende muss in der Zukunft liegen.',
+    score: 'Erwartet wird eine Zahl von 0 bis 100.',
+    at: 'Erwartet wird eine Zeit in den letzten 90 Tagen.',
+  },
+  otherReason: 'Dieser Wert wird nicht angenommen.',
   keys: {
     title: 'API-Schlüssel',
     intro:
@@ -519,6 +527,7 @@ export const de: Texts = {
       'Er bekommt keine Ereignisse mehr, und was noch auf ihn wartet, wird nicht gesendet. Auch ' +
       'seine Zustellungen werden gelöscht. Für eine Pause halten Sie ihn stattdessen an.',
     removed: 'Der Endpunkt wurde gelöscht.',
+    chartFailed: 'Gescheitert',
     rate: (ok, total) => `Angekommen: ${ok} der letzten ${total}`,
     success: 'Erfolgsquote',
     answersIn: (ms) => `antwortet in ${ms} ms`,
@@ -721,7 +730,7 @@ export const de: Texts = {
       joined: 'Beigetreten: neueste zuerst',
       joined_first: 'Beigetreten: früheste zuerst',
     },
-    find: 'Adresse oder ID',
+    find: 'Adresse oder Kennung',
     goOn: 'Bisher wurde niemand gefunden. Die nächste Seite sucht weiter.',
     pages: 'Seiten der Mitglieder',
     firstPage: 'Erste Seite',
@@ -743,13 +752,15 @@ export const de: Texts = {
     isOn: 'Eingeschaltet',
     isOff: 'Ausgeschaltet',
     isIdle: 'Ohne Wirkung, solange der erste Schalter aus ist',
+    isAsked: '…',
+    isTooSmall: 'Ohne Wirkung, bis fünf Personen trainiert haben',
     here: {
       detailOn:
         'Diese Seite zeigt wieder Adressen: von Mitgliedern, von denen, die Schlüssel gemacht ' +
         'haben, und im Protokoll.',
       detailOff:
-        'Diese Seite zeigt IDs statt Adressen: von Mitgliedern, von denen, die Schlüssel gemacht ' +
-        'haben, und im Protokoll. Nach Adressen kann nicht mehr gesucht werden.',
+        'Diese Seite zeigt Kennungen statt Adressen: von Mitgliedern, von denen, die Schlüssel ' +
+        'gemacht haben, und im Protokoll. Nach Adressen kann nicht mehr gesucht werden.',
       leaderboardOn: 'Die Teamergebnisse auf dieser Seite zeigen Ergebnisse einzelner Mitglieder.',
       leaderboardOff: 'Die Teamergebnisse auf dieser Seite zeigen nur das Team als Ganzes.',
     },
@@ -795,6 +806,7 @@ export const de: Texts = {
       'Wer wann was getan hat, 400 Tage lang. Es bewahrt nur Kennungen auf, keine ' +
       'persönlichen Daten.',
     empty: 'Es ist noch nichts geschehen',
+    emptyHint: 'Sobald jemand hier etwas ändert, oder ein Programm, steht es in dieser Liste.',
     when: 'Wann',
     who: 'Wer',
     what: 'Was',
@@ -958,7 +970,9 @@ export const de: Texts = {
     peakHint: (key, team) => `der Grenze: ${key} Anfragen je Schlüssel, ${team} für das Team`,
     peaks: 'Wie nah die Grenze einer Minute war',
     peaksHint:
-      'Der obere Rand ist die Grenze des Schlüssels oder des Teams, je nachdem, welche näher war.',
+      'Die obere Linie ist die Grenze des Schlüssels oder des Teams, je nachdem, welche näher war.',
+    peakBelow: (share) => `unter ${share}`,
+    peakFrom: (share) => `${share} und mehr`,
     seats: 'Belegte Plätze',
     ofSeats: (n) => `von ${n}, Einladungen eingeschlossen`,
     plan: 'Tarif',
@@ -1105,7 +1119,7 @@ export const de: Texts = {
   },
   overview: {
     title: 'Übersicht',
-    intro: (team) => `Ob sich Ihre Software und ${team} verstehen: Anfragen, Webhooks und das CRM.`,
+    intro: 'Wie Ihre Software mit uns zusammenarbeitet: Anfragen, Webhooks und das CRM.',
     figures: 'In Zahlen',
     attention: 'Was Aufmerksamkeit braucht',
     byMail: 'Per E-Mail erfahren',
@@ -1116,10 +1130,15 @@ export const de: Texts = {
     lastDays: 'in den letzten 7 Tagen; die Balken zeigen 30',
     errorRate: 'Fehler',
     errorShare: 'der Anfragen wurden abgelehnt oder sind gescheitert',
+    noRequests: 'keine Anfrage in den letzten 7 Tagen',
     success: 'Webhooks',
     endpointsActive: (n, of) => `der letzten kamen an; aktive Endpunkte: ${n} von ${of}`,
+    noEndpoints: 'noch kein Endpunkt',
+    noneSent: (n, of) => `noch nichts gesendet; aktive Endpunkte: ${n} von ${of}`,
+    noKeys: 'noch kein Schlüssel',
     crm: 'CRM',
     crmFine: (n) => `in Ordnung, von ${n}`,
+    noCrm: 'keines ist verbunden',
     endpointsPaused: (n, names) =>
       count(
         n,
@@ -1145,6 +1164,13 @@ export const de: Texts = {
         `${names} konnte nicht gelesen werden.`,
         `${n} CRMs konnten nicht gelesen werden: ${names}.`,
       ),
+    crmNoToken: (n, names) =>
+      count(
+        n,
+        `${names} wird nicht gelesen: Das Token fehlt.`,
+        `${n} CRMs werden nicht gelesen, weil ihre Token fehlen: ${names}.`,
+      ),
+    enterToken: 'Eingeben',
     keysEnd: (n, names, when) =>
       count(
         n,

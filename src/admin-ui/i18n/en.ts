@@ -283,6 +283,15 @@ export const en = {
     too_big: 'This is too long.',
     invalid_format: 'This does not have the right form.',
   } as Readonly<Record<string, string>>,
+  /** What is wrong with a value whose reason has no text of its own, by field. */
+  fieldReasons: {
+    allowed_ips: 'Expected an IPv4 or IPv6 address, or a network such as 203.0.113.0/24.',
+    url: 'Expected an https address that can be reached from the internet.',
+    expires_at: 'The end must lie in the future.',
+    score: 'Expected a number from 0 to 100.',
+    at: 'Expected a time in the last 90 days.',
+  } as Readonly<Record<string, string>>,
+  otherReason: 'This value is not accepted.',
   keys: {
     title: 'API keys',
     intro:
@@ -488,6 +497,7 @@ export const en = {
       'It gets no more events, and what still waits for it is not sent. Its deliveries are ' +
       'deleted, too. To stop only for a while, pause it instead.',
     removed: 'The endpoint was deleted.',
+    chartFailed: 'Failed',
     rate: (ok: string, total: string) => `Arrived: ${ok} of the last ${total}`,
     success: 'Success rate',
     answersIn: (ms: string) => `answers in ${ms} ms`,
@@ -711,6 +721,8 @@ export const en = {
     isOn: 'Switched on',
     isOff: 'Switched off',
     isIdle: 'Without effect while the first switch is off',
+    isAsked: '…',
+    isTooSmall: 'Without effect until five people have trained',
     here: {
       detailOn:
         'This page shows addresses again: of members, of whoever made keys, and in the audit log.',
@@ -758,6 +770,7 @@ export const en = {
     title: 'Audit log',
     intro: 'Who did what and when, for 400 days. The log keeps ids only, no personal data.',
     empty: 'Nothing has happened yet',
+    emptyHint: 'As soon as somebody changes something here, or a program does, it is listed.',
     when: 'When',
     who: 'Who',
     what: 'What',
@@ -917,7 +930,9 @@ export const en = {
     peakHint: (key: string, team: string) =>
       `of the limit: ${key} requests for each key, ${team} for the team`,
     peaks: 'How near the limit of a minute was',
-    peaksHint: 'The upper edge is the limit of the key or of the team, whichever was nearer.',
+    peaksHint: 'The upper line is the limit of the key or of the team, whichever was nearer.',
+    peakBelow: (share: string) => `below ${share}`,
+    peakFrom: (share: string) => `${share} or more`,
     seats: 'Seats taken',
     ofSeats: (n: string) => `of ${n}, invitations included`,
     plan: 'Plan',
@@ -1057,8 +1072,7 @@ export const en = {
   },
   overview: {
     title: 'Overview',
-    intro: (team: string) =>
-      `Whether your software and ${team} understand each other: requests, webhooks and the CRM.`,
+    intro: 'How your software works with us: requests, webhooks and the CRM.',
     figures: 'In numbers',
     attention: 'What needs attention',
     byMail: 'Be told by mail',
@@ -1069,11 +1083,16 @@ export const en = {
     lastDays: 'in the last 7 days; the bars show 30',
     errorRate: 'Errors',
     errorShare: 'of the requests were refused or failed',
+    noRequests: 'no request in the last 7 days',
     success: 'Webhooks',
     endpointsActive: (n: string, of: string) =>
       `of the last ones arrived; active endpoints: ${n} of ${of}`,
+    noEndpoints: 'no endpoint yet',
+    noneSent: (n: string, of: string) => `nothing sent yet; active endpoints: ${n} of ${of}`,
+    noKeys: 'no key yet',
     crm: 'CRM',
     crmFine: (n: string) => `working, of ${n}`,
+    noCrm: 'none is connected',
     endpointsPaused: (n: number, names: string) =>
       count(
         n,
@@ -1095,6 +1114,13 @@ export const en = {
       `${share} of the requests of 7 days came faster than the limit allows.`,
     crmFailed: (n: number, names: string) =>
       count(n, `${names} could not be read.`, `${n} CRMs could not be read: ${names}.`),
+    crmNoToken: (n: number, names: string) =>
+      count(
+        n,
+        `${names} is not read: its token is missing.`,
+        `${n} CRMs are not read, because their tokens are missing: ${names}.`,
+      ),
+    enterToken: 'Enter it',
     keysEnd: (n: number, names: string, when: string) =>
       count(
         n,

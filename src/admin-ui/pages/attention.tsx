@@ -6,6 +6,7 @@ import { useTexts } from '../i18n/language.ts';
 import { LIMITS } from '../lib/attention-limits.ts';
 import { DAY_MS } from '../lib/days.ts';
 import { isSecretUnstored } from '../lib/success.ts';
+import { isTokenMissing } from './crm-state.ts';
 import { nameOfEndpoint } from './endpoint-name.ts';
 import { nameOfKey, wasNeverSeen } from './key-state.ts';
 import { sumOf, type Facts } from './overview-facts.ts';
@@ -43,7 +44,7 @@ export function Attention({ facts }: { readonly facts: Facts }) {
           ))}
         </ul>
       )}
-      <p className="hint">
+      <p className="hint after">
         <Link to="/alerts">{t.overview.byMail}</Link>
       </p>
     </section>
@@ -157,16 +158,36 @@ const errors: Rule = ({ days }, t, format) => {
 };
 
 const crms: Rule = (facts, t, format) => {
-  const failing = facts.crms.filter(({ last_error }) => last_error !== null);
-  if (failing.length === 0) return [];
-  const names = failing.map(({ provider }) => t.crm.providers[provider] ?? provider);
-  const link = (
-    <Link to="/crm">
-      {t.overview.crmFailed(failing.length, few(names, t, format))}{' '}
-      <Next>{t.overview.lookAtWhy}</Next>
-    </Link>
-  );
-  return [{ id: 'crm', link }];
+  const namesOf = (some: Facts['crms']) =>
+    few(
+      some.map(({ provider }) => t.crm.providers[provider] ?? provider),
+      t,
+      format,
+    );
+  const tokenless = facts.crms.filter((one) => one.status === 'active' && isTokenMissing(one));
+  const failing = facts.crms.filter((one) => one.last_error !== null && !isTokenMissing(one));
+  const items: Item[] = [];
+  if (failing.length > 0)
+    items.push({
+      id: 'crm',
+      link: (
+        <Link to="/crm">
+          {t.overview.crmFailed(failing.length, namesOf(failing))}{' '}
+          <Next>{t.overview.lookAtWhy}</Next>
+        </Link>
+      ),
+    });
+  if (tokenless.length > 0)
+    items.push({
+      id: 'crmToken',
+      link: (
+        <Link to="/crm">
+          {t.overview.crmNoToken(tokenless.length, namesOf(tokenless))}{' '}
+          <Next>{t.overview.enterToken}</Next>
+        </Link>
+      ),
+    });
+  return items;
 };
 
 const keysInNeed: Rule = ({ keys }, t, format) => {

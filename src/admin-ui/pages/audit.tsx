@@ -57,7 +57,11 @@ export function AuditPage() {
         {({ pages }) => {
           const rows = pages.flatMap(({ data }) => data);
           if (rows.length === 0)
-            return <Empty title={isFiltered ? t.common.nothingMatches : t.audit.empty} />;
+            return isFiltered ? (
+              <Empty title={t.common.nothingMatches} />
+            ) : (
+              <Empty title={t.audit.empty} hint={t.audit.emptyHint} />
+            );
           return (
             <>
               <HiddenAddresses people={members.data?.data ?? []} />

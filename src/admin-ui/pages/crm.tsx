@@ -10,7 +10,8 @@ import { FormProblem, lastError } from '../ui/field.tsx';
 import { announce } from '../ui/notice.tsx';
 import { Badge, Empty, Loaded, PageHead } from '../ui/states.tsx';
 import { ConnectCrm } from './connect-crm.tsx';
-import { isTokenMissing, ReplaceToken } from './replace-token.tsx';
+import { isTokenMissing } from './crm-state.ts';
+import { ReplaceToken } from './replace-token.tsx';
 
 type Connection = RouterOutputs['admin']['crm']['list']['data'][number];
 const LOOK_EVERY_MS = 2_000;

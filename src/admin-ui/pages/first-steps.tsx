@@ -8,7 +8,7 @@ import { readPreference, writePreference } from '../lib/preferences.ts';
 import { useSession } from '../lib/session.ts';
 import { SERVICE_PATH } from '../lib/shell.ts';
 import { Button } from '../ui/button.tsx';
-import { ANEW, type Facts } from './overview-facts.ts';
+import { ANEW, sumOf, type Facts } from './overview-facts.ts';
 
 const HIDDEN = 'hidden';
 
@@ -35,7 +35,7 @@ export function useFirstSteps() {
 
 /** What a new team does first, with a tick at what it has done. It goes when all is done. */
 export function FirstSteps({
-  facts: { keys, hooks },
+  facts: { keys, hooks, days },
   admins,
   onHide,
 }: {
@@ -53,7 +53,8 @@ export function FirstSteps({
       : [{ isDone: has_sandbox, link: <Link to="/play">{t.steps.rehearse}</Link> }]),
     { isDone: keys.length > 0, link: <Link to="/keys/new">{t.steps.key}</Link> },
     {
-      isDone: keys.some(({ last_used_at }) => last_used_at !== null),
+      // The key that sent it may be gone.
+      isDone: keys.some(({ last_used_at }) => last_used_at !== null) || sumOf(days).total > 0,
       link: (
         <a href={`${SERVICE_PATH}/docs/quickstart`} target="_blank" rel="noreferrer">
           {t.steps.request}

@@ -229,7 +229,7 @@ function MemberTable({
       sorted: sort === 'role' ? 'other' : undefined,
       cell: ({ role, rights }) => (
         <>
-          {t.roles[role as keyof typeof t.roles] ?? role}
+          {t.roles[role as keyof typeof t.roles] ?? role}{' '}
           {rights.length > 0 && <small className="sub beside-role">{t.members.right}</small>}
         </>
       ),

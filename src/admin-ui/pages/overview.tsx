@@ -3,12 +3,12 @@ import { useFormat } from '../i18n/format.ts';
 import { useTexts } from '../i18n/language.ts';
 import { DAY_MS } from '../lib/days.ts';
 import type { RequestSearch } from '../lib/search.ts';
-import { useSession } from '../lib/session.ts';
 import { successOf, toSpark } from '../lib/success.ts';
 import { Figure } from '../ui/figure.tsx';
 import { amounts, type SparkValue } from '../ui/spark.tsx';
 import { Loaded, PageHead } from '../ui/states.tsx';
 import { Attention } from './attention.tsx';
+import { isCrmFine } from './crm-state.ts';
 import { FirstSteps, useFirstSteps } from './first-steps.tsx';
 import { sumOf, useFacts, type Facts } from './overview-facts.ts';
 
@@ -19,12 +19,11 @@ const ERRORS_TOP = 0.1;
 /** The health of the team's integration at a glance. */
 export function OverviewPage() {
   const t = useTexts();
-  const { team } = useSession();
   const facts = useFacts();
   const { isHidden, isPending, admins, hide } = useFirstSteps();
   return (
     <>
-      <PageHead title={t.overview.title} intro={t.overview.intro(team.name)} />
+      <PageHead title={t.overview.title} intro={t.overview.intro} />
       {/* The steps stand above the rest, which must not move. */}
       <Loaded query={facts} isWaiting={isPending}>
         {(data) => (
@@ -84,7 +83,7 @@ function useRequestEntries({ days }: Facts): Entry[] {
       search: { status: 'errors' },
       label: t.overview.errorRate,
       value: total === 0 ? '–' : format.percent((total - good) / total),
-      hint: t.overview.errorShare,
+      hint: total === 0 ? t.overview.noRequests : t.overview.errorShare,
       spark: shares.map((share) => ({
         share: share / Math.max(ERRORS_TOP, ...shares),
         isBad: true,
@@ -100,27 +99,30 @@ function useOtherEntries({ keys, hooks, crms }: Facts): Entry[] {
   const each = hooks.map(({ arrived }) => successOf(arrived)).filter((share) => share !== null);
   const after = Date.now() - DAYS * DAY_MS;
   const inUse = keys.filter(({ last_used_at: at }) => at !== null && Date.parse(at) > after);
-  const works = crms.filter((one) => one.status === 'active' && one.last_error === null);
-  const active = hooks.filter(({ status }) => status === 'active');
+  const works = crms.filter(isCrmFine);
+  const active = hooks.filter(({ status }) => status === 'active').length;
+  const endpoints = [format.number(active), format.number(hooks.length)] as const;
+  const sent =
+    success === null ? t.overview.noneSent(...endpoints) : t.overview.endpointsActive(...endpoints);
   return [
     {
       to: '/webhooks',
       label: t.overview.success,
       value: success === null ? '–' : format.percent(success),
-      hint: t.overview.endpointsActive(format.number(active.length), format.number(hooks.length)),
+      hint: hooks.length === 0 ? t.overview.noEndpoints : sent,
       spark: each.toSorted((a, b) => a - b).map(toSpark),
     },
     {
       to: '/keys',
       label: t.overview.keysInUse,
       value: format.number(inUse.length),
-      hint: t.overview.ofKeys(format.number(keys.length)),
+      hint: keys.length === 0 ? t.overview.noKeys : t.overview.ofKeys(format.number(keys.length)),
     },
     {
       to: '/crm',
       label: t.overview.crm,
-      value: format.number(works.length),
-      hint: t.overview.crmFine(format.number(crms.length)),
+      value: crms.length === 0 ? '–' : format.number(works.length),
+      hint: crms.length === 0 ? t.overview.noCrm : t.overview.crmFine(format.number(crms.length)),
     },
   ];
 }

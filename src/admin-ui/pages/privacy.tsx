@@ -65,6 +65,7 @@ export function PrivacyPage() {
     }),
   );
   const titles = useTitles();
+  const results = useQuery(api.admin.analytics.results.queryOptions({}));
   return (
     <>
       <PageHead title={t.privacy.title} intro={t.privacy.intro} />
@@ -77,7 +78,7 @@ export function PrivacyPage() {
                   key={name}
                   name={name}
                   isOn={data[name]}
-                  hasEffect={name === 'member_detail_enabled' || data.member_detail_enabled}
+                  idle={name === 'leaderboard_enabled' ? idleOf(data, results) : null}
                   onTurn={setAsked}
                 />
               ))}
@@ -151,16 +152,28 @@ function Affected({ wanted: { name, to } }: { readonly wanted: Wanted }) {
   );
 }
 
+type Idle = 'isIdle' | 'isTooSmall' | 'isAsked' | null;
+
+/** Why the comparison shows nothing although it is switched on, if that is so. */
+function idleOf(
+  { member_detail_enabled: hasDetail }: RouterOutputs['admin']['team']['privacy']['get'],
+  results: { readonly isPending: boolean; readonly data: { people: unknown } | undefined },
+): Idle {
+  if (!hasDetail) return 'isIdle';
+  if (results.isPending) return 'isAsked';
+  return results.data?.people === null ? 'isTooSmall' : null;
+}
+
 function SwitchCard({
   name,
   isOn,
-  hasEffect,
+  idle,
   onTurn,
 }: {
   readonly name: Name;
   readonly isOn: boolean;
-  /** Whether it changes anything, given the other switch. */
-  readonly hasEffect: boolean;
+  /** Why it changes nothing even if it is on. */
+  readonly idle: Idle;
   readonly onTurn: (wanted: Wanted) => void;
 }) {
   const t = useTexts();
@@ -174,8 +187,8 @@ function SwitchCard({
       <h2>{title}</h2>
       <p>{hints[name]}</p>
       <p>
-        <Badge tone={isOn && hasEffect ? 'good' : 'plain'}>
-          {isOn ? (hasEffect ? t.privacy.isOn : t.privacy.isIdle) : t.privacy.isOff}
+        <Badge tone={isOn && idle === null ? 'good' : 'plain'}>
+          {t.privacy[isOn ? (idle ?? 'isOn') : 'isOff']}
         </Badge>
       </p>
       <Button

@@ -6,14 +6,10 @@ import { Actions, Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { FormProblem, useFieldErrors } from '../ui/field.tsx';
 import { announce } from '../ui/notice.tsx';
+import { isTokenMissing } from './crm-state.ts';
 import { TokenField } from './token-field.tsx';
 
 type Connection = RouterOutputs['admin']['crm']['list']['data'][number];
-
-/** Nothing can be read. A server older than this page does not tell; it is taken to have one. */
-export function isTokenMissing({ has_credentials }: Partial<Connection>): boolean {
-  return has_credentials === false;
-}
 
 /** Replaces the token of a CRM connection, or enters a missing one. The service tries it first. */
 export function ReplaceToken({

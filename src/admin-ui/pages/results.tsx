@@ -7,15 +7,13 @@ import { Figure } from '../ui/figure.tsx';
 import { Badge, Empty, Loaded, PageHead } from '../ui/states.tsx';
 import { Table } from '../ui/table.tsx';
 
-type Results = RouterOutputs['v1']['analytics']['team'];
-
-/** How many of the best and of the last members are named. */
-const SHOWN = 10;
+type Results = RouterOutputs['admin']['analytics']['results'];
+type People = NonNullable<Results['people']>;
 
 /** How the team trains as a whole. */
 export function ResultsPage() {
   const t = useTexts();
-  const results = useQuery(api.v1.analytics.team.queryOptions({}));
+  const results = useQuery(api.admin.analytics.results.queryOptions({}));
   return (
     <>
       <PageHead title={t.results.title} intro={t.results.intro} />
@@ -51,7 +49,7 @@ function ResultsView({ results, readAt }: { readonly results: Results; readonly 
 function Scores({ results, readAt }: { readonly results: Results; readonly readAt: number }) {
   const t = useTexts();
   const shown = useShown();
-  const { dimensions, skill_gaps: gaps, members } = results;
+  const { dimensions, skill_gaps: gaps, people } = results;
   return (
     <>
       <Trend trend={results.trend} readAt={readAt} />
@@ -77,7 +75,8 @@ function Scores({ results, readAt }: { readonly results: Results; readonly readA
                     value={value ?? 0}
                     aria-label={t.results.names[dimension ?? ''] ?? t.results.score}
                   />
-                  <span>{shown(value)}</span>
+                  {/* The meter has said it. */}
+                  <span aria-hidden="true">{shown(value)}</span>
                   {gaps.includes(dimension ?? '') && <Badge tone="warn">{t.results.gap}</Badge>}
                 </div>
               ),
@@ -85,7 +84,7 @@ function Scores({ results, readAt }: { readonly results: Results; readonly readA
           ]}
         />
       </section>
-      <People members={members} />
+      <PeopleSection people={people} />
     </>
   );
 }
@@ -97,30 +96,25 @@ function useShown(): (value: number | null) => string {
 }
 
 /** How the members' scores are spread, with the best and the last ones, however many there are. */
-function People({ members }: Pick<Results, 'members'>) {
+function PeopleSection({ people }: { readonly people: Results['people'] }) {
   const t = useTexts();
-  const people = members.map((member, place) => ({ ...member, place }));
-  // Who has no score yet is neither among the best nor among the last.
-  const scored = people.filter(({ avg_score: score }) => score !== null);
-  const isLong = people.length > 2 * SHOWN;
-  const last = scored.slice(SHOWN).slice(-SHOWN);
   return (
     <section className="section">
       <h2>{t.results.single}</h2>
-      {members.length === 0 ? (
+      {people === null ? (
         <p className="soft">{t.results.singleWithheld}</p>
       ) : (
         <>
           <div className="card">
-            <Spread members={members} />
+            <Spread counts={people.spread} />
           </div>
-          {isLong ? (
+          {people.last.length > 0 ? (
             <div className="beside after">
-              <PeopleTable caption={t.results.best(SHOWN)} people={scored.slice(0, SHOWN)} />
-              {last.length > 0 && <PeopleTable caption={t.results.last(SHOWN)} people={last} />}
+              <PeopleTable caption={t.results.best(people.best.length)} people={people.best} />
+              <PeopleTable caption={t.results.last(people.last.length)} people={people.last} />
             </div>
           ) : (
-            <PeopleTable caption={t.results.single} people={people} isAlone />
+            <PeopleTable caption={t.results.single} people={people.best} isAlone />
           )}
         </>
       )}
@@ -129,16 +123,14 @@ function People({ members }: Pick<Results, 'members'>) {
 }
 
 /** How many members have which score, in steps of ten points. */
-function Spread({ members }: Pick<Results, 'members'>) {
+function Spread({ counts }: { readonly counts: People['spread'] }) {
   const t = useTexts();
   const format = useFormat();
-  const scores = members.flatMap(({ avg_score: score }) => score ?? []);
-  const bars = Array.from({ length: 10 }, (_, step) => {
-    const from = step * 10;
+  const width = 100 / counts.length;
+  const bars = counts.map((count, step) => {
+    const from = step * width;
     // The best possible score belongs to the last step.
-    const to = step === 9 ? 100 : from + 9;
-    const count = scores.filter((score) => Math.min(9, Math.floor(score / 10)) === step).length;
-    const label = `${from}–${to}`;
+    const label = `${from}–${step === counts.length - 1 ? 100 : from + width - 1}`;
     return {
       label,
       parts: [{ tone: 'main' as const, value: count }],
@@ -162,7 +154,7 @@ function PeopleTable({
   isAlone = false,
 }: {
   readonly caption: string;
-  readonly people: readonly (Results['members'][number] & { readonly place: number })[];
+  readonly people: People['best'];
   /** The heading above it is its name. */
   readonly isAlone?: boolean;
 }) {
@@ -179,7 +171,7 @@ function PeopleTable({
           {
             label: t.members.who,
             kind: 'main',
-            cell: ({ place }) => t.results.person(place + 1),
+            cell: ({ place }) => <span className="keep">{t.results.person(place)}</span>,
           },
           {
             label: t.results.sessions,

@@ -118,17 +118,13 @@ function UsageView({ days }: { readonly days: readonly Day[] }) {
   return (
     <>
       <div className="card">
-        <p className="legend">
-          {STATUSES.map((status) => (
-            <span key={status}>
-              <span className={`key ${TONES[status]}`} aria-hidden="true" />
-              {t.usage.statuses[status]}
-            </span>
-          ))}
-        </p>
         <Bars
           label={t.usage.chart}
           hint={t.usage.chartHint}
+          legend={STATUSES.map((status) => ({
+            tone: TONES[status],
+            text: t.usage.statuses[status] ?? status,
+          }))}
           table={{ id: TABLE_ID }}
           bars={days.map((day) => ({
             label: format.shortDay(day.day),
@@ -148,8 +144,14 @@ function UsageView({ days }: { readonly days: readonly Day[] }) {
           <Bars
             label={t.usage.peaks}
             hint={t.usage.peaksHint}
+            legend={[
+              { tone: 'main', text: t.usage.peakBelow(format.percent(FULL / 100)) },
+              { tone: 'bad', text: t.usage.peakFrom(format.percent(FULL / 100)) },
+            ]}
             table={{ id: TABLE_ID }}
             max={100}
+            isLimit
+            scale={(value) => format.percent(value / 100)}
             bars={days.map(({ day, peak_percent: peak }) => ({
               label: format.shortDay(day),
               parts: [{ tone: peak < FULL ? 'main' : 'bad', value: peak }],

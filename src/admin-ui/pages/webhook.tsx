@@ -247,6 +247,11 @@ function DeliveryChart({
     <Bars
       label={t.webhooks.chart}
       hint={hint}
+      legend={[
+        { tone: 'main', text: t.deliveries.states['ok'] ?? '' },
+        { tone: 'bad', text: t.webhooks.chartFailed },
+      ]}
+      scale={(value) => t.deliveries.ms(format.number(value))}
       bars={bars}
       table={{
         of: t.deliveries.created,

@@ -1,5 +1,6 @@
 /** Bars over time, without a chart library: made of boxes, so that no text is ever scaled. */
-import { useId, useRef, useState, type KeyboardEvent } from 'react';
+import { useId, useRef, useState, type KeyboardEvent, type RefObject } from 'react';
+import { useFormat } from '../i18n/format.ts';
 import { useTexts } from '../i18n/language.ts';
 import { Button } from './button.tsx';
 import { Summary } from './states.tsx';
@@ -29,28 +30,11 @@ export type ChartTable =
       readonly columns: readonly { readonly label: string; readonly kind?: 'number' }[];
     };
 
-/** A chart that the arrow keys walk through. What is under the focus or the pointer is written. */
-export function Bars({
-  label,
-  hint,
-  bars,
-  table,
-  max,
-}: {
-  readonly label: string;
-  readonly hint: string;
-  readonly bars: readonly Bar[];
-  readonly table: ChartTable;
-  /** The value that fills the height; the largest one by default. */
-  readonly max?: number;
-}) {
-  const ownTableId = useId();
-  const group = useRef<HTMLDivElement>(null);
-  const sum = ({ parts }: Bar) => parts.reduce((total, { value }) => total + value, 0);
-  const top = max ?? Math.max(1, ...bars.map(sum));
+/** The bar that is read, and the keys that lead from one to the next. */
+function useWalk(bars: readonly Bar[], group: RefObject<HTMLDivElement | null>) {
   const last = bars.length - 1;
   // The latest bar that has something to say.
-  const [current, setCurrent] = useState(() => bars.findLastIndex((bar) => sum(bar) > 0));
+  const [current, setCurrent] = useState(() => bars.findLastIndex((bar) => sumOf(bar) > 0));
   const shown = current === -1 ? last : Math.min(current, last);
   const walk = (event: KeyboardEvent) => {
     const steps: Record<string, number> = {
@@ -67,10 +51,63 @@ export function Bars({
     const bar = group.current?.children[to];
     if (bar instanceof HTMLElement) bar.focus();
   };
+  return { shown, setCurrent, walk };
+}
+
+function sumOf({ parts }: Bar): number {
+  return parts.reduce((total, { value }) => total + value, 0);
+}
+
+interface LegendEntry {
+  readonly tone: Tone;
+  readonly text: string;
+}
+
+/** Each bar has a name below it if there are no more of them. */
+const NAMED_MAX = 12;
+
+/** A chart that the arrow keys walk through. What is under the focus or the pointer is written. */
+export function Bars({
+  label,
+  hint,
+  bars,
+  table,
+  legend = [],
+  max,
+  isLimit = false,
+  scale,
+}: {
+  readonly label: string;
+  readonly hint: string;
+  readonly bars: readonly Bar[];
+  readonly table: ChartTable;
+  /** What the colours mean, if there are several. */
+  readonly legend?: readonly LegendEntry[];
+  /** The value that fills the height; by default a round one that no bar exceeds. */
+  readonly max?: number;
+  /** Whether nothing may be higher than `max`. */
+  readonly isLimit?: boolean;
+  /** How the scale writes a value. */
+  readonly scale?: (value: number) => string;
+}) {
+  const format = useFormat();
+  const ownTableId = useId();
+  const group = useRef<HTMLDivElement>(null);
+  const top = max ?? roundUp(Math.max(...bars.map(sumOf)));
+  const { shown, setCurrent, walk } = useWalk(bars, group);
   return (
     <figure className="chart" aria-details={'id' in table ? table.id : ownTableId}>
+      {legend.length > 0 && <Legend entries={legend} />}
       <figcaption className="hint">{hint}</figcaption>
-      <div ref={group} className="bars" role="group" aria-label={label} onKeyDown={walk}>
+      <Scale top={top} write={scale ?? format.number} />
+      <div
+        ref={group}
+        className="bars"
+        role="group"
+        aria-label={label}
+        data-limit={isLimit || undefined}
+        onKeyDown={walk}
+      >
         {bars.map((bar, place) => (
           <div
             key={`${place} ${bar.label}`}
@@ -94,16 +131,66 @@ export function Bars({
           </div>
         ))}
       </div>
-      <div className="axis" aria-hidden="true">
-        <span>{bars[0]?.label}</span>
-        <span>{bars.at(-1)?.label}</span>
-      </div>
+      <Axis bars={bars} />
       <p className="reading" aria-hidden="true">
         {bars[shown]?.text}
       </p>
       {'of' in table && <OwnTable id={ownTableId} label={label} bars={bars} table={table} />}
     </figure>
   );
+}
+
+/** Who does not see colours reads what each bar stands for. */
+function Legend({ entries }: { readonly entries: readonly LegendEntry[] }) {
+  return (
+    <p className="legend" aria-hidden="true">
+      {entries.map(({ tone, text }) => (
+        <span key={tone}>
+          <span className={`key ${tone}`} aria-hidden="true" />
+          {text}
+        </span>
+      ))}
+    </p>
+  );
+}
+
+/** Who does not see it reads the values of each bar. */
+function Scale({
+  top,
+  write,
+}: {
+  readonly top: number;
+  readonly write: (value: number) => string;
+}) {
+  return (
+    <div className="scale" aria-hidden="true">
+      {[top, top / 2, 0].map((value) => (
+        <span key={value}>{write(value)}</span>
+      ))}
+    </div>
+  );
+}
+
+/** Names the first bar and the last one; each, if there are few and there is room. */
+function Axis({ bars }: { readonly bars: readonly Bar[] }) {
+  const hasAll = bars.length <= NAMED_MAX;
+  const named = hasAll ? bars : [...bars.slice(0, 1), ...bars.slice(-1)];
+  return (
+    <div className="axis" aria-hidden="true" data-each={hasAll || undefined}>
+      {named.map(({ label }, place) => (
+        <span key={place}>{label}</span>
+      ))}
+    </div>
+  );
+}
+
+/** The next round number that can be halved. */
+function roundUp(value: number): number {
+  if (value <= 2) return 2;
+  const power = 10 ** Math.floor(Math.log10(value));
+  const step = [1, 2, 3, 4, 5, 6, 8, 10].find((one) => one * power >= value) ?? 10;
+  const round = step * power;
+  return round % 2 === 0 ? round : round + 1;
 }
 
 function OwnTable({

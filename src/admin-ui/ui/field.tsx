@@ -6,8 +6,8 @@ import {
   type ReactNode,
   type RefObject,
 } from 'react';
-import { useTexts } from '../i18n/language.ts';
-import { problemOf, type Problem } from '../lib/problem.ts';
+import { useLanguage, useTexts } from '../i18n/language.ts';
+import { problemOf, type FieldProblem, type Problem } from '../lib/problem.ts';
 
 /** As many characters as half of a small screen has room for. */
 const SHORT = 15;
@@ -132,13 +132,21 @@ export function Choice({
   );
 }
 
+/** Says in the reader's language what is wrong with a value. The service says it in English. */
+function useReason(): (problem: FieldProblem) => string {
+  const t = useTexts();
+  const language = useLanguage();
+  return ({ field, code, message }) =>
+    t.reasons[code] ?? t.fieldReasons[field] ?? (language === 'en' ? message : t.otherReason);
+}
+
 /** Returns what the service says is wrong with a field, in words, or null. */
 export function useFieldErrors(error: unknown): (field: string) => string | null {
-  const t = useTexts();
+  const reasonOf = useReason();
   const problem = error ? problemOf(error) : null;
   return (field) => {
     const found = problem?.fields.find((one) => one.field === field);
-    return found ? (t.reasons[found.code] ?? found.message) : null;
+    return found ? reasonOf(found) : null;
   };
 }
 
@@ -154,6 +162,7 @@ export function FormProblem({
   readonly fields?: readonly string[];
 }) {
   const t = useTexts();
+  const reasonOf = useReason();
   const ref = useRef<HTMLDivElement>(null);
   useEffect(() => {
     // Browsers return a promise, which would be taken for a way to clean up.
@@ -165,8 +174,8 @@ export function FormProblem({
   return (
     <div ref={ref} role="alert" className="notice bad">
       <p>{t.problems[problem.code]}</p>
-      {others.map(({ field, code, message }) => (
-        <p key={field}>{t.reasons[code] ?? message}</p>
+      {others.map((other) => (
+        <p key={other.field}>{reasonOf(other)}</p>
       ))}
       <RequestId problem={problem} />
     </div>

@@ -19,7 +19,7 @@ export function Figure({
       <p className="figure-value" style={{ '--length': value.length } as CSSProperties}>
         {value}
       </p>
-      {spark && <Spark values={spark} />}
+      {spark && spark.length > 0 && <Spark values={spark} />}
       {hint && <p className="hint">{hint}</p>}
     </div>
   );

@@ -12,7 +12,7 @@ export function Spark({ values }: { readonly values: readonly SparkValue[] }) {
       {values.map(({ share, isBad = false }, place) => (
         <span
           key={place}
-          className={isBad ? 'part bad' : 'part main'}
+          className={`part ${share === 0 ? 'none' : isBad ? 'bad' : 'main'}`}
           style={{ blockSize: `${Math.min(1, share) * 100}%` }}
         />
       ))}

@@ -1,7 +1,8 @@
 import { endpoint } from '../../trpc/endpoint.ts';
-import { teamAnalytics, teamInput } from './schema.ts';
+import { appProcedure } from '../../trpc/procedures.ts';
+import { teamAnalytics, teamInput, teamResults } from './schema.ts';
 import * as service from './service.ts';
-import { toTeamAnalytics } from './view.ts';
+import { toTeamAnalytics, toTeamResults } from './view.ts';
 
 const example = {
   totals: { active_members: 6, scored: 41, sessions: 44, avg_score: 63.4 },
@@ -44,6 +45,21 @@ export const analytics = {
     toTeamAnalytics(
       ctx.privacy,
       await service.summarizeTeam(ctx.db, ctx.team.id, ctx.services.clock.now()),
+    ),
+  ),
+};
+
+/** The same figures as the admin page draws them. */
+export const adminAnalytics = {
+  results: appProcedure({
+    access: 'admins',
+    input: teamInput,
+    output: teamResults,
+    privacy: 'redact',
+  }).query(async ({ ctx }) =>
+    toTeamResults(
+      ctx.privacy,
+      await service.drawTeam(ctx.db, ctx.team.id, ctx.services.clock.now()),
     ),
   ),
 };

@@ -14,6 +14,8 @@
  *    a seed file can contain, are in neither window and not in the trend.
  *  * The board is sorted by what it shows: the mean (none comes last), then sessions, then delta.
  *    Members with the same three values cannot be told apart.
+ *  * The admin page lists all members involved if they fit, or else the best and the last of those
+ *    who have a score.
  *  * A member is involved if they have at least one ended session. `core/privacy.ts` decides
  *    whether the board is shown.
  */
@@ -22,6 +24,9 @@
 export const WINDOW_DAYS = 30;
 const TREND_WEEKS = 12;
 const SKILL_GAP_BELOW = 60;
+/** How many of the best and of the last members the admin page lists. */
+const LISTED = 10;
+const SPREAD_STEPS = 10;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** A mean, as exact integers. */
@@ -65,7 +70,7 @@ export interface TeamSummary {
   readonly board: BoardEntry[];
 }
 
-interface BoardEntry {
+export interface BoardEntry {
   readonly sessions: number;
   readonly avg_score: number | null;
   readonly trend_delta: number | null;
@@ -121,6 +126,24 @@ export function summarize(figures: TeamFigures, weeks: readonly string[]): TeamS
       .map(toBoardEntry)
       .toSorted(bestFirst),
   };
+}
+
+/** What the admin page draws of a board, however long it is. `place` counts from 1. */
+export function drawBoard(board: readonly BoardEntry[]): {
+  readonly spread: number[];
+  readonly best: (BoardEntry & { readonly place: number })[];
+  readonly last: (BoardEntry & { readonly place: number })[];
+} {
+  const ranked = board.map((entry, index) => ({ ...entry, place: index + 1 }));
+  const scored = ranked.filter(({ avg_score: score }) => score !== null);
+  const spread = Array.from({ length: SPREAD_STEPS }, () => 0);
+  for (const { avg_score: score } of scored) {
+    // The best possible score belongs to the last step.
+    const step = Math.min(SPREAD_STEPS - 1, Math.floor((score ?? 0) / (100 / SPREAD_STEPS)));
+    spread[step] = (spread[step] ?? 0) + 1;
+  }
+  if (ranked.length <= 2 * LISTED) return { spread, best: ranked, last: [] };
+  return { spread, best: scored.slice(0, LISTED), last: scored.slice(LISTED).slice(-LISTED) };
 }
 
 function meanOf({ sum, count }: Scores, decimals: number): number | null {

@@ -3,6 +3,22 @@ import { DIMENSIONS } from '../../core/dimensions.ts';
 import { personalParts } from '../../core/private-fields.ts';
 import { knownText } from '../../core/shapes.ts';
 
+const person = z.object({
+  sessions: z.int().meta({ description: 'Ended trainings.' }),
+  avg_score: z
+    .number()
+    .nullable()
+    .meta({ description: 'Mean total, to one decimal; null without a score.' }),
+  trend_delta: z
+    .number()
+    .nullable()
+    .meta({
+      description:
+        'Mean of the last 30 days (UTC, today included) minus that of the 30 days ' +
+        'before; null if either has no score.',
+    }),
+});
+
 export const teamAnalytics = z
   .object({
     totals: z
@@ -44,23 +60,7 @@ export const teamAnalytics = z
       }),
     members: personalParts(
       z
-        .array(
-          z.object({
-            sessions: z.int().meta({ description: 'Ended trainings.' }),
-            avg_score: z
-              .number()
-              .nullable()
-              .meta({ description: 'Mean total, to one decimal; null without a score.' }),
-            trend_delta: z
-              .number()
-              .nullable()
-              .meta({
-                description:
-                  'Mean of the last 30 days (UTC, today included) minus that of the 30 days ' +
-                  'before; null if either has no score.',
-              }),
-          }),
-        )
+        .array(person)
         .default([])
         .meta({
           description:
@@ -74,3 +74,22 @@ export const teamAnalytics = z
   .meta({ description: 'Aggregated figures of the team.' });
 
 export const teamInput = z.object({});
+
+const ranked = person.extend({ place: z.int() });
+
+/** What the admin page draws. Its size does not depend on how many members the team has. */
+export const teamResults = teamAnalytics.omit({ members: true }).extend({
+  /** null: not shown, by the rule of `members` in the analytics. */
+  people: personalParts(
+    z
+      .object({
+        /** How many members have which mean, in steps of ten points. */
+        spread: z.array(z.int()),
+        best: z.array(ranked),
+        /** Empty if all are among the best. */
+        last: z.array(ranked),
+      })
+      .nullable(),
+    () => null,
+  ),
+});

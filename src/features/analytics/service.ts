@@ -1,6 +1,6 @@
 import type { Db, Tx } from '../../db/client.ts';
 import { sendRebuilding } from './rollups-store.ts';
-import { periodOf, summarize, type TeamSummary } from './rules.ts';
+import { drawBoard, periodOf, summarize, type TeamSummary } from './rules.ts';
 import { readTeam } from './store.ts';
 
 /** Computes the rollups anew from the team's trainings and evaluations, which must be locked. */
@@ -12,4 +12,19 @@ export function rebuildAnalytics(tx: Tx, teamId: string): void {
 export async function summarizeTeam(db: Db, teamId: string, now: Date): Promise<TeamSummary> {
   const period = periodOf(now);
   return summarize(await readTeam(db, teamId, period), period.weeks);
+}
+
+/** The same as the admin page draws it. `involved`: how many members the board has. */
+export async function drawTeam(
+  db: Db,
+  teamId: string,
+  now: Date,
+): Promise<
+  Omit<TeamSummary, 'board'> & {
+    readonly involved: number;
+    readonly people: ReturnType<typeof drawBoard>;
+  }
+> {
+  const { board, ...rest } = await summarizeTeam(db, teamId, now);
+  return { ...rest, involved: board.length, people: drawBoard(board) };
 }
