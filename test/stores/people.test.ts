@@ -266,6 +266,10 @@ describe('invitations', () => {
     await run(
       `update member set email = 'team_a.mem_10@of.test' where team_id = 'team_b' and id = 'mem_2'`,
     );
+    // `usr_4`, who has left, had the same address.
+    await run(
+      `update member set email = 'team_a.mem_2@of.test' where team_id = 'team_a' and id = 'mem_4'`,
+    );
     expect(await list('usr_2')).toEqual(['mem_2', 'mem_5']);
     await run(`update member set created_at = '2026-10-01Z' where id = 'mem_5'`);
     expect(await list('usr_2')).toEqual(['mem_5', 'mem_2']);

@@ -21,15 +21,15 @@ export async function createFirstKey(
   const { teamId, at } = context;
   return db.transaction(async (tx) => {
     lockTeam(tx, teamId);
-    const [current, team, { liveKeys }] = await Promise.all([
+    const [current, team, counted] = await Promise.all([
       readChangeContext(tx, context),
       findTeamForKey(tx, teamId),
       countLiveAndNames(tx, teamId, wanted.name, now),
     ]);
     if (!team) throw unknownId('team_id');
-    const creatorId = rules.requireFirst({ ...team, liveKeys });
+    const creatorId = rules.requireFirst({ ...team, liveKeys: counted.liveKeys });
     rules.requireNewKey(wanted, { teamId, plan: team.plan, at });
-    return addKey(tx, { context: current, now, creatorId }, wanted);
+    return addKey(tx, { context: current, now, creatorId, counted }, wanted);
   });
 }
 

@@ -10,7 +10,7 @@ import { lockTeam } from '../../db/team-lock.ts';
 import { record, type ChangeContext } from '../../db/outbox.ts';
 import * as rules from './rules.ts';
 import * as store from './store.ts';
-import type { DatabaseTime, KeyRow } from './store.ts';
+import type { CountedKeys, DatabaseTime, KeyRow } from './store.ts';
 
 const LIST = 'api_keys';
 
@@ -81,21 +81,24 @@ export async function createKey(db: Db, by: KeyChangeContext, wanted: NewKey): P
   const creatorId = rules.requireCreator(actor);
   return db.transaction(async (tx) => {
     lockTeam(tx, teamId);
-    return addKey(tx, { context, now, creatorId }, wanted);
+    const counted = await store.countLiveAndNames(tx, teamId, wanted.name, now);
+    return addKey(tx, { context, now, creatorId, counted }, wanted);
   });
 }
 
 /** For whom a key is made, and with which time of the database. */
 type KeyMaker = Omit<KeyChangeContext, 'plan'> & { readonly creatorId: string };
+/** What was counted for a new key while the team was locked. */
+type CountedMaker = KeyMaker & { readonly counted: CountedKeys };
 
 /**
  * Adds a key of the member `creatorId`. The team must be locked. Throws `validation_error` (field
  * `name`).
  */
-export async function addKey(tx: Tx, maker: KeyMaker, wanted: NewKey): Promise<IssuedKey> {
-  const { context, now } = maker;
+export async function addKey(tx: Tx, maker: CountedMaker, wanted: NewKey): Promise<IssuedKey> {
+  const { context, counted } = maker;
   const { teamId } = context;
-  const { liveKeys, names } = await store.countLiveAndNames(tx, teamId, wanted.name, now);
+  const { liveKeys, names } = counted;
   rules.requireCreatable(teamId, { liveKeys, nameTaken: names.includes(wanted.name) });
   const issued = await issueKey(tx, maker, wanted);
   const { id, scopes, expires_at } = issued.row;

@@ -129,6 +129,11 @@ const LIVE_AND_NAMES = statement<{ live_keys: number; names: string[] }>(
    where team_id = $1`,
 );
 
+export interface CountedKeys {
+  readonly liveKeys: number;
+  readonly names: readonly string[];
+}
+
 /**
  * Counts the team's live keys, and lists its keys' names with that prefix, including ended keys.
  * Call `lockTeam` first, in the same transaction.
@@ -138,7 +143,7 @@ export async function countLiveAndNames(
   teamId: string,
   namePrefix: string,
   now: DatabaseTime,
-): Promise<{ liveKeys: number; names: readonly string[] }> {
+): Promise<CountedKeys> {
   const [row] = await tx.query(LIVE_AND_NAMES, [teamId, now, namePrefix]);
   return { liveKeys: row?.live_keys ?? 0, names: row?.names ?? [] };
 }
