@@ -8,6 +8,7 @@ export const HEAVY = [
   'test/clients/**/*.test.ts',
   'test/deploy/**/*.test.ts',
   'test/night/**/*.test.ts',
+  'test/processes/**/*.test.ts',
   'test/snippets/**/*.test.ts',
 ];
 /** Suites that want the whole machine, one after the other. They come afterwards. */

@@ -2,18 +2,19 @@
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 
 /** Tests that go through services. Others call stores alone, without the locks of their callers. */
-const THROUGH_SERVICES = /\/test\/(?:contract|features|races|tasks)\//;
+const THROUGH_SERVICES = /\/test\/(?:contract|features|processes|races|tasks)\//;
 
 const { testPath = '' } = expect.getState();
 if (THROUGH_SERVICES.test(testPath)) {
-  const [{ loadParser }, { recordLocks }, { faultsOf }] = await Promise.all([
+  const [{ loadParser }, { openLockRecorder }, { faultsOf }] = await Promise.all([
     import('./checks/tenancy.ts'),
     import('./support/lock-recorder.ts'),
     import('./support/lock-rules.ts'),
   ]);
-  const take = recordLocks();
+  const recorder = openLockRecorder();
+  recorder.isOn = true;
   const check = (test: string): void => {
-    const wrong = take().flatMap((sent) => {
+    const wrong = recorder.take().flatMap((sent) => {
       const faults = faultsOf(sent);
       const statements = sent.map(({ name, text }) => `  ${name ?? text}`).join('\n');
       return faults.length === 0 ? [] : [`${test}:\n${faults.join('\n')}\nin\n${statements}`];
@@ -23,5 +24,8 @@ if (THROUGH_SERVICES.test(testPath)) {
   beforeAll(() => loadParser());
   afterEach(({ task }) => check(task.name));
   // What came after the last test, and while the service stopped.
-  afterAll(() => check('outside of a test'));
+  afterAll(() => {
+    recorder.isOn = false;
+    check('outside of a test');
+  });
 }

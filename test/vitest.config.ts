@@ -11,6 +11,7 @@ const ON_CITUS = [
     (folder) => `test/${folder}/**/*.test.ts`,
   ),
   'test/seed/*.test.ts',
+  'test/processes/{announce,operator,rotate-secret,trace,webhook-workers}.test.ts',
 ];
 /** They want the whole machine there, too. */
 const ALONE_ON_CITUS = ['test/citus/growing.test.ts', 'test/races/chaos.test.ts'];
@@ -60,10 +61,10 @@ const excluded: Readonly<Record<string, string[]>> = {
  * The longest suites, in the order in which they begin. Vitest would begin with the largest files,
  * so some of these would end alone. `compose` and `kubernetes` use the layers that `image` builds.
  */
-const LONG_SUITES =
-  'failover snippets image compose kubernetes admin-tasks alerts generators twins-a twins-b'.split(
-    ' ',
-  );
+const LONG_SUITES = [
+  'failover snippets image compose kubernetes admin-tasks alerts generators',
+  'lifecycle operator start twins-a twins-b',
+].flatMap((names) => names.split(' '));
 
 class LongFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -76,7 +77,19 @@ class LongFirst extends BaseSequencer {
 
 /** Where `scripts/test.ts` reads what the run came to. */
 const outcome = process.env['TEST_OUTCOME'];
-const ALONE_RUNS = ['alone', 'allHeavy', 'citusAlone'];
+/**
+ * Many small files: to load our modules for each of them takes three times as long as its tests. So
+ * the files of a worker share a process and its modules. What a file starts ends with it
+ * (`test/end-files.ts`).
+ */
+const SHARED_PROCESSES = ['usual', 'plain', 'plainSample'];
+/** More than the cores of a small machine, because tests also wait. */
+const WORKERS: Readonly<Record<string, number>> = {
+  usual: 4,
+  alone: 1,
+  allHeavy: 1,
+  citusAlone: 1,
+};
 
 export default defineConfig({
   root: fileURLToPath(new URL('..', import.meta.url)),
@@ -88,10 +101,10 @@ export default defineConfig({
     setupFiles: ['test/record-locks.ts', 'test/end-files.ts'],
     // Processes, not threads: tests set environments, spawn, and load native timers of their own.
     pool: 'forks',
+    isolate: !SHARED_PROCESSES.includes(suites),
     reporters: ['default', ...(outcome ? [new OutcomeReporter(outcome)] : [])],
     sequence: { sequencer: LongFirst },
-    // One more than the cores of a small machine: tests also wait. A fourth saves a twentieth.
-    maxWorkers: ALONE_RUNS.includes(suites) ? 1 : 3,
+    maxWorkers: WORKERS[suites] ?? 3,
     // Tests wait for conditions on busy machines. Only a test that hangs reaches these limits.
     testTimeout: 120_000,
     hookTimeout: 120_000,

@@ -14,13 +14,16 @@ const POOL_MAX = 16;
 /** How many of them carry the statements of all requests, and how many are for transactions. */
 const COMMON = 2;
 const TRANSACTIONS = 9;
-const PID = statement<{ pid: number }>('test.pid', 'select pg_backend_pid() as pid');
-const SLEEP = statement<{ slept: string }>('test.sleep', 'select pg_sleep($1)::text as slept');
+const PID = statement<{ pid: number }>('test.client.pid', 'select pg_backend_pid() as pid');
+const SLEEP = statement<{ slept: string }>(
+  'test.client.sleep',
+  'select pg_sleep($1)::text as slept',
+);
 const LOCK = statement<{ locked: string }>(
   'test.lock',
   'select pg_advisory_xact_lock(1)::text as locked',
 );
-const ECHO = statement<{ value: string }>('test.echo', 'select $1::text as value');
+const ECHO = statement<{ value: string }>('test.client.echo', 'select $1::text as value');
 const INSERT = statement(
   'test.insert',
   `insert into team (id, name, created_at) values ($1, 'x', now())`,
@@ -51,8 +54,8 @@ const repeat = <T>(count: number, work: (n: number) => Promise<T>): Promise<T[]>
 
 describe('a statement', () => {
   test('has a unique name: a second one with that name is refused at once', () => {
-    expect(() => statement('test.echo', 'select $1::int as value')).toThrow(
-      'test.echo is declared twice',
+    expect(() => statement('test.client.echo', 'select $1::int as value')).toThrow(
+      'test.client.echo is declared twice',
     );
   });
 

@@ -10,7 +10,7 @@ import { changeTriggers } from '../support/shards.ts';
 import { TEST_WIRE } from '../support/wire.ts';
 import { wholePrisma } from '../support/whole-prisma.ts';
 
-const PID = statement<{ pid: number }>('test.pid', 'select pg_backend_pid() as pid');
+const PID = statement<{ pid: number }>('test.refusals.pid', 'select pg_backend_pid() as pid');
 const FAIL = statement('test.fail', 'select fail($1)');
 const RAISE = statement('test.raise', 'select raise_state($1)');
 

@@ -7,8 +7,11 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { startPostgresProxy } from '../support/postgres-proxy.ts';
 import { TEST_WIRE } from '../support/wire.ts';
 
-const ECHO = statement<{ value: string }>('test.echo', 'select $1::text as value');
-const SLEEP = statement<{ slept: string }>('test.sleep', 'select pg_sleep($1)::text as slept');
+const ECHO = statement<{ value: string }>('test.watchdog.echo', 'select $1::text as value');
+const SLEEP = statement<{ slept: string }>(
+  'test.watchdog.sleep',
+  'select pg_sleep($1)::text as slept',
+);
 /** All statements share one connection. */
 const POOL_MAX = 4;
 

@@ -1,5 +1,5 @@
 // Each reason that `npm run trace` gives, beside the neighbour that has another one. How each state
-// comes to be, and that its rows are found, is tested in test/features/trace.test.ts.
+// comes to be, and that its rows are found, is tested in test/processes/trace.test.ts.
 import { describe, expect, test } from 'vitest';
 import { JOB_ACTORS } from '../../src/core/actor.ts';
 import { SANDBOX_ACTOR } from '../../src/core/sandbox.ts';

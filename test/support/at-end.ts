@@ -1,4 +1,6 @@
-// What a test file starts is stopped when the file ends, the latest first.
+// What a test file starts is stopped when the file ends, the latest first. Several files share a
+// process and its modules, so this is asked by a setup file, not by hooks of the modules that start
+// something.
 
 type Stop = () => unknown;
 

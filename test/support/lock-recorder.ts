@@ -5,8 +5,12 @@ import { declaredStatements } from '../../src/db/statement.ts';
 import type { Sent } from './lock-rules.ts';
 import { shardTextOf } from './shard-texts.ts';
 
-/** Returns each sequence of statements that it has not returned before. */
-type TakeRecorded = () => readonly Recorded[];
+/** Records while it is on. */
+interface LockRecorder {
+  isOn: boolean;
+  /** Returns each sequence of statements that it has not returned before. */
+  readonly take: () => readonly Recorded[];
+}
 
 /** The statements of a transaction that was sent its COMMIT, or a statement alone. */
 type Recorded = readonly Sent[];
@@ -21,18 +25,26 @@ interface Wire {
   query(text: string): void;
 }
 
+let recorder: LockRecorder | null = null;
+
 /**
- * Begins to record all connections of the process. The service begins its transactions by the
- * extended protocol; tests and the seed, which are not recorded, by the simple one.
+ * Returns the recorder of all connections of the process, which are also those of other test files.
+ * The service begins its transactions by the extended protocol; tests and the seed, which are not
+ * recorded, by the simple one.
  */
-export function recordLocks(): TakeRecorded {
+export function openLockRecorder(): LockRecorder {
+  return (recorder ??= listen());
+}
+
+function listen(): LockRecorder {
   const seen = new Set<string>();
   const recorded: Recorded[] = [];
+  const opened: LockRecorder = { isOn: false, take: () => recorded.splice(0) };
   const states = new WeakMap<Wire, State>();
   const prepared = new WeakMap<Wire, Map<string, string>>();
   const keep = (sent: readonly Sent[]): void => {
     const key = sent.map(({ text }) => text).join('\0');
-    if (sent.length === 0 || seen.has(key)) return;
+    if (!opened.isOn || sent.length === 0 || seen.has(key)) return;
     seen.add(key);
     recorded.push(sent);
   };
@@ -68,7 +80,7 @@ export function recordLocks(): TakeRecorded {
     else if (/^\s*(commit|rollback|end)\b/i.test(text)) states.set(this, null);
     return query.call(this, text);
   };
-  return () => recorded.splice(0);
+  return opened;
 }
 
 const names = new Map<string, string>();

@@ -44,11 +44,19 @@ interface Opened extends TwinStores {
   readonly restore: () => Promise<void>;
 }
 
+interface Loaded {
+  readonly database: TestDatabase;
+  /** Table → its columns. */
+  readonly tables: ReadonlyMap<string, string>;
+}
+
 let opened: Promise<Opened> | null = null;
+let loaded: Promise<Loaded> | null = null;
 
 /**
- * Opens the twins, with every row as it was loaded. The tests of a file share one database: to
- * write its rows back takes a few milliseconds, to clone it several hundred.
+ * Opens the twins, with every row as it was loaded, until the test file ends. The tests of a
+ * process share one database: to write its rows back takes a few milliseconds, to load it several
+ * hundred.
  */
 export async function openTwinStores(): Promise<TwinStores> {
   const twins = await (opened ??= open());
@@ -57,16 +65,18 @@ export async function openTwinStores(): Promise<TwinStores> {
 }
 
 async function open(): Promise<Opened> {
-  // Mutation testing runs a file many times in one process, and loads the twins only once.
-  const share = globalThis.__shared ?? ((_name, make) => make());
-  const { database, tables } = await share('twins', load);
+  // Mutation testing evaluates this module many times in one process, and loads the twins once.
+  const { database, tables } = await (globalThis.__shared?.('twins', load) ?? (loaded ??= load()));
   const db = openDatabase({
     wire: TEST_WIRE,
     url: database.url,
     poolMax: 4,
     onError: () => undefined,
   });
-  atEnd(() => db.close());
+  atEnd(() => {
+    opened = null;
+    return db.close();
+  });
   const databaseUrl = database.url;
   const restoring = [
     ...Array.from(tables.keys(), (name) => `delete from public.${name}`),
@@ -109,7 +119,7 @@ async function open(): Promise<Opened> {
 }
 
 /** The database goes with the test server. */
-async function load(): Promise<{ database: TestDatabase; tables: ReadonlyMap<string, string> }> {
+async function load(): Promise<Loaded> {
   const database = await createTestDatabase();
   await loadTestSeed(database, twinSeed());
   const db = openDatabase({
