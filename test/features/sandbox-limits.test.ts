@@ -16,6 +16,7 @@ import { insertMail } from '../../src/features/sandbox/mail-store.ts';
 import { SCENARIOS } from '../../src/features/sandbox/rules.ts';
 import { contentOf } from '../../src/features/sandbox/scenario.ts';
 import { setPolicyInput, setReleaseInput } from '../../src/features/team-settings/schema.ts';
+import { ENDPOINTS } from '../../src/routers/endpoints.ts';
 import { startTestApi, TEST_APP_SECRET, type TestApi } from '../support/api.ts';
 import { appAsMember } from '../support/app.ts';
 import { fillTables } from '../support/full-sandbox.ts';
@@ -34,15 +35,19 @@ beforeAll(async () => {
   app = await appInSandbox(api, 'a');
 });
 
+/** The operations that add rows. */
+const FILLED: string[] = [];
+
 /** How one row of a table is added: what came of it. */
 type Add = (n: number) => Promise<{ readonly status: number; readonly detail: string }>;
 
-const post =
-  (path: string, body: (n: number) => object): Add =>
-  async (n) => {
+const post = (path: string, body: (n: number) => object): Add => {
+  FILLED.push(path);
+  return async (n) => {
     const response = await api.call(key, 'POST', path, { body: body(n) });
     return { status: response.status, detail: String(response.body['detail'] ?? '') };
   };
+};
 const ask =
   (work: (n: number) => Promise<unknown>): Add =>
   (n) =>
@@ -116,6 +121,12 @@ it('a batch of assignments is a conflict as a whole', async () => {
   expect(await batch(3)).toMatchObject({ status: 409, body: { code: 'conflict' } });
   expect(await batch(2)).toMatchObject({ status: 200 });
   expect(await batch(1)).toMatchObject({ status: 409 });
+});
+
+it('the document tells of it at each operation that is refused, and at no other', () => {
+  const telling = ENDPOINTS.filter(({ causes }) => /sandbox is full/.test(causes.conflict ?? ''));
+  const refused = [...FILLED, '/assignments/batch'];
+  expect(telling.map(({ path }) => path).toSorted()).toEqual(refused.toSorted());
 });
 
 it('a live team has none of these limits', async () => {
