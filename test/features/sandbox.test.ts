@@ -2,6 +2,8 @@
 import pino from 'pino';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/core/clock.ts';
+import { isSandbox } from '../../src/core/sandbox.ts';
+import { announce, planAnnouncement } from '../../src/features/announcements/service.ts';
 import { memberMailTasks } from '../../src/features/members/tasks.ts';
 import { mailerOf } from '../../src/features/sandbox/mail-service.ts';
 import { ENDPOINTS } from '../../src/routers/endpoints.ts';
@@ -242,6 +244,19 @@ describe('a mail', () => {
     await app.v1.sandbox.reset.mutate({});
     expect((await get(test, '/sandbox/mails')).body).toMatchObject({ data: [] });
   });
+});
+
+it('an announcement of the operator leaves sandboxes out, and counts none of them', async () => {
+  const announcement = { version: 'v1', since: '2026-01-01', sunset: '2028-01-01' };
+  const { teams, mails } = await planAnnouncement(api.db, systemClock, announcement);
+  expect(teams.map(({ teamId }) => teamId)).toContain('team_a');
+  expect(teams.filter(({ teamId }) => isSandbox(teamId))).toEqual([]);
+  const to: string[] = [];
+  const mailer = async (teamId: string) => void to.push(teamId);
+  const onFailure = (): never => expect.fail('a mail was refused');
+  const shared = { db: api.db, clock: systemClock, mailer, publicUrl: api.url, onFailure };
+  expect(await announce(shared, announcement)).toEqual({ sent: mails, failed: 0 });
+  expect(to.filter(isSandbox)).toEqual([]);
 });
 
 describe('while the details of members are hidden', () => {

@@ -52,7 +52,7 @@ export function makeDirectives(
      * instead of the example, which the page of the operation has.
      */
     request: (argument) => {
-      const { name, json } = readCall(argument);
+      const { name, json } = readArgument(argument);
       const request = sampleRequest(findOperation(site, name), site);
       const body = json === null ? request.body : { ...json };
       const tabs = requestTabs({ ...request, body }, site.language);
@@ -70,15 +70,19 @@ export function makeDirectives(
     },
     /** `{{response GET /me}}`: an example of its response. JSON behind it changes its fields. */
     response: (argument) => {
-      const { name, json } = readCall(argument);
+      const { name, json } = readArgument(argument);
       const { success } = findOperation(site, name);
       const example = jsonText({ ...(success.example as object), ...json });
       return codeBlock(`${words.response} ${success.status}`, example, 'json');
     },
     /** `{{problem not_found}}`: an example of an error. */
     problem: (code) => codeBlock(words.response, jsonText(findProblem(site, code)), 'json'),
-    /** `{{event ping}}`: an example of a body. */
-    event: (type) => codeBlock(words.body, jsonText(readEvent(site, type).example), 'json'),
+    /** `{{event ping}}`: an example of a body. JSON behind it changes its fields. */
+    event: (argument) => {
+      const { name, json } = readArgument(argument);
+      const example = jsonText({ ...(readEvent(site, name).example as object), ...json });
+      return codeBlock(words.body, example, 'json');
+    },
     /** `{{file send-delivery.sh}}`: a file of examples/. */
     file: (name) => {
       const grammar = GRAMMARS[extname(name)] ?? 'javascript';
@@ -110,9 +114,9 @@ export function makeDirectives(
   };
 }
 
-/** The method and path of an operation, and what may follow them: an object in JSON. */
-function readCall(argument: string): { readonly name: string; readonly json: object | null } {
-  const [, name = argument, json = null] = /^(\S+ \S+) (\{.*\})$/.exec(argument) ?? [];
+/** A name, such as the method and path of an operation, and an object in JSON that may follow. */
+function readArgument(argument: string): { readonly name: string; readonly json: object | null } {
+  const [, name = argument, json = null] = /^(.+?) (\{".*\})$/.exec(argument) ?? [];
   return { name, json: json === null ? null : (JSON.parse(json) as object) };
 }
 
