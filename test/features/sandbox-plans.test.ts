@@ -6,6 +6,7 @@ import type { Db, Tx } from '../../src/db/client.ts';
 import { openDatabase, type Database } from '../../src/db/connections/database.ts';
 import {
   COUNTED_TABLES,
+  isAboveLimit,
   mostRows,
   requireRoomInSandbox,
   SANDBOX_ROWS,
@@ -145,6 +146,9 @@ const use = { usedAt: NOW.toISOString(), warnedAt: null, checkAt: NOW };
 const { seats } = LIMITS;
 const admin = { role: 'admin', created_at: NOW.toISOString(), id: 'm7' };
 const MAILS = SANDBOX_ROWS.sandbox_mail.most;
+/** So many rows of a table are few to a reset. */
+const BATCH = 1_000;
+const ALL_COUNTED = COUNTED_TABLES.reduce((sum, table) => sum + mostRows(table) + 1, 0);
 const mail = {
   id: 'mail_new',
   recipient: 'x',
@@ -210,6 +214,12 @@ const cases: readonly Case[] = [
     mostRows(table) + FEW,
     (tx) => requireRoomInSandbox(tx, SANDBOX, table, 0),
   ]),
+  [
+    'whether it is large',
+    COUNTED_TABLES.length * (BATCH + 1),
+    (tx) => sandboxes.isLarge(tx, SANDBOX),
+  ],
+  ['whether it is above a limit', ALL_COUNTED + FEW, (tx) => isAboveLimit(tx, SANDBOX)],
   ['a mail among many', MAILS + 101 + 100, (tx) => mails.insertMail(tx, SANDBOX, mail)],
   ['the connection', FEW, (tx) => plays.lockConnection(tx, SANDBOX, undefined)],
   ['the team', 1, (tx) => plays.findTeam(tx, SANDBOX)],

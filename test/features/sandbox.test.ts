@@ -6,6 +6,8 @@ import { isSandbox } from '../../src/core/sandbox.ts';
 import { announce, planAnnouncement } from '../../src/features/announcements/service.ts';
 import { memberMailTasks } from '../../src/features/members/tasks.ts';
 import { mailerOf } from '../../src/features/sandbox/mail-service.ts';
+import { createFastAuthenticator } from '../../src/http/api/authentication/fast-authenticator.ts';
+import { createPlainAuthenticator } from '../../src/http/api/authentication/plain-authenticator.ts';
 import { ENDPOINTS } from '../../src/routers/endpoints.ts';
 import { createMailer } from '../../src/runtime/mail.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
@@ -124,6 +126,37 @@ describe('a test key', () => {
     await expect(api.db.pool.query(move, ['team_a', 'team_a:sandbox'])).rejects.toMatchObject({
       constraint: 'key_directory_mode_check',
     });
+  });
+
+  it.each([
+    ['fast', createFastAuthenticator],
+    ['plain', createPlainAuthenticator],
+  ])('opens no team of the other kind, whatever the database holds: %s', async (_name, create) => {
+    const torn = await startTestApi({
+      seed: makeSeed([makeTeam('a'), makeTeam('b')]),
+      app: { createAuthenticator: create },
+    });
+    const keys = { test: await openSandbox(torn, 'a'), live: torn.key('team_b') };
+    for (const key of Object.values(keys))
+      expect((await torn.call(key, 'GET', '/me')).status).toBe(200);
+    for (const table of ['api_key', 'key_directory']) {
+      await torn.db.pool.query(`alter table ${table} drop constraint ${table}_mode_check`);
+      // The rows say that each key is one of the other kind.
+      for (const [prefix, other] of [
+        [`'t' || prefix`, 'team_b'],
+        ['substr(prefix, 2)', 'team_a:sandbox'],
+      ])
+        await torn.db.pool.query(`update ${table} set prefix = ${prefix} where team_id = $1`, [
+          other,
+        ]);
+    }
+    const asTest = keys.live.replace('svck_live_', 'svck_test_t');
+    const asLive = keys.test.replace('svck_test_t', 'svck_live_');
+    for (const key of [asTest, asLive, asTest, asLive])
+      expect(await torn.call(key, 'GET', '/me')).toMatchObject({
+        status: 401,
+        body: { code: 'unauthorized' },
+      });
   });
 
   it('can have the scope of sandboxes, and a live key cannot', async () => {
