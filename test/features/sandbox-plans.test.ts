@@ -169,7 +169,7 @@ const cases: readonly Case[] = [
   ['the first page of those that are due', PAGE, (tx) => due(tx, null)],
   ['a later page', PAGE, (tx) => due(tx, { team_id: 't5:sandbox', check_at: 'yesterday' })],
   ['the lock of one that nobody uses', 1, (tx) => removals.lockFreeTeam(tx, SANDBOX)],
-  ['the last use', 4, (tx) => removals.findUse(tx, SANDBOX, NOW)],
+  ['the last use', 5, (tx) => removals.findUse(tx, SANDBOX, NOW)],
   ['what is kept of the use', 2, (tx) => removals.updateUse(tx, SANDBOX, use)],
   ['whom to warn', PAGE, (tx) => removals.listAdmins(tx, LIVE, { after: null, limit: PAGE })],
   [

@@ -351,7 +351,7 @@ describe('the metrics', () => {
       const failed = await query(
         `select from graphile_worker._private_jobs where attempts = 1 and locked_at is null`,
       );
-      return failed.rowCount === 2;
+      return failed.length === 2;
     });
     const text = await read();
     // Each run of graphile-worker listens all the time.
