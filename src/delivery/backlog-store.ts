@@ -92,7 +92,7 @@ interface CountedRetries {
  * An index holds these rows only.
  */
 const nextRetry = (condition: string): string => `(
-       select due_at, id, created_at
+       select due_at, id, team_id, created_at
        from webhook_delivery
        where ${WAITING.retrying.isWaiting}
          and team_id not like '${OF_SANDBOX}'
