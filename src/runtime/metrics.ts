@@ -17,9 +17,9 @@ export interface Metrics extends ProcessMetrics {
 
 /**
  * Creates the metrics of an API process: its requests, its connections, and what waits for one.
- * Requests and calls of sandboxes are other metrics, so that no sum, share or alert of live ones has
- * to leave them out. They have no route: nobody tunes the service by them. What a limit refuses to a
- * sandbox is only there, too. `database` is the process's own, which may be opened later.
+ * Requests and calls of sandboxes are other metrics, so that no sum, share or alert of live ones
+ * has to leave them out. They have no route: nobody tunes the service by them. What a limit refuses
+ * to a sandbox is only there, too. `database` is the process's own, which may be opened later.
  */
 export function createMetrics(database: () => Pick<Database, 'pool' | 'waiting'>): Metrics {
   const { registry, observeWait } = createProcessMetrics(() => database().pool);

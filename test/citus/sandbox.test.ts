@@ -1,5 +1,5 @@
-// A reset on Citus: the node that has the rows checks their foreign keys with plans that its session
-// keeps, so that session must make them anew.
+// A reset on Citus: the node that has the rows checks their foreign keys with plans that its
+// session keeps, so that session must make them anew.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import {

@@ -2,6 +2,7 @@
 import { extname } from 'node:path';
 import { ERROR_MEANINGS } from '../../core/delivery-errors.ts';
 import type { Language } from '../../core/language.ts';
+import { sandboxIdOf } from '../../core/sandbox.ts';
 import { SCOPE_DESCRIPTIONS } from '../../core/scopes.ts';
 import {
   block,
@@ -52,7 +53,7 @@ export function makeDirectives(
      * instead of the example, which the page of the operation has.
      */
     request: (argument) => {
-      const { name, json } = readArgument(argument);
+      const { name, json } = readCall(argument);
       const request = sampleRequest(findOperation(site, name), site);
       const body = json === null ? request.body : { ...json };
       const tabs = requestTabs({ ...request, body }, site.language);
@@ -70,18 +71,21 @@ export function makeDirectives(
     },
     /** `{{response GET /me}}`: an example of its response. JSON behind it changes its fields. */
     response: (argument) => {
-      const { name, json } = readArgument(argument);
+      const { name, json } = readCall(argument);
       const { success } = findOperation(site, name);
       const example = jsonText({ ...(success.example as object), ...json });
       return codeBlock(`${words.response} ${success.status}`, example, 'json');
     },
     /** `{{problem not_found}}`: an example of an error. */
     problem: (code) => codeBlock(words.response, jsonText(findProblem(site, code)), 'json'),
-    /** `{{event ping}}`: an example of a body. JSON behind it changes its fields. */
+    /** `{{event ping}}`: an example of a body; `{{event ping test}}`: one of a sandbox. */
     event: (argument) => {
-      const { name, json } = readArgument(argument);
-      const example = jsonText({ ...(readEvent(site, name).example as object), ...json });
-      return codeBlock(words.body, example, 'json');
+      const [type = '', mode] = argument.split(' ');
+      const { example } = readEvent(site, type);
+      const { tenant_id: team } = example as { readonly tenant_id: string };
+      const live = jsonText(example);
+      const ofSandbox = live.replaceAll(`"${team}"`, `"${sandboxIdOf(team)}"`);
+      return codeBlock(words.body, mode === 'test' ? ofSandbox : live, 'json');
     },
     /** `{{file send-delivery.sh}}`: a file of examples/. */
     file: (name) => {
@@ -114,9 +118,9 @@ export function makeDirectives(
   };
 }
 
-/** A name, such as the method and path of an operation, and an object in JSON that may follow. */
-function readArgument(argument: string): { readonly name: string; readonly json: object | null } {
-  const [, name = argument, json = null] = /^(.+?) (\{".*\})$/.exec(argument) ?? [];
+/** The method and path of an operation, and what may follow them: an object in JSON. */
+function readCall(argument: string): { readonly name: string; readonly json: object | null } {
+  const [, name = argument, json = null] = /^(\S+ \S+) (\{.*\})$/.exec(argument) ?? [];
   return { name, json: json === null ? null : (JSON.parse(json) as object) };
 }
 
