@@ -72,7 +72,6 @@ const UNGUARDED: Readonly<Record<string, string>> = {
   'erasure.remove': 'the team is marked, and nobody finds it any more',
   'erasure.unlinkCompletions': 'the same',
   'crm.removeDeals': 'nobody reads or writes what a disconnected connection has left',
-  'sandbox.remove.invitation_resend': 'how many there were tells only how long it will take',
 };
 
 /** A statement of a transaction. Prisma's have no names. */

@@ -1,7 +1,7 @@
 import { SANDBOX_OWNER } from '../../core/sandbox.ts';
 import { statement, type Db, type Statement, type Tx } from '../../db/client.ts';
 import { listed, selectionOf, type RowOf } from '../../db/rows.ts';
-import { COUNTED_TABLES, REMOVED_BY_RESET } from '../../db/sandbox-rows.ts';
+import { LASTING_TABLES, REMOVED_BY_RESET } from '../../db/sandbox-rows.ts';
 import { waitForTeamLock } from '../../db/team-lock.ts';
 import type { TenantTable } from '../../db/tenant-tables.ts';
 import type { Scenario } from './rules.ts';
@@ -187,7 +187,7 @@ const COUNT = statement<{ readonly count: number }>(
   'sandbox.countRows',
   `select count(*)::int
    from (
-     ${COUNTED_TABLES.map(
+     ${LASTING_TABLES.map(
        (table) => `(
        select
        from ${table}
