@@ -130,8 +130,8 @@ function appOf(options: {
       metrics.observeRequest(route, status, seconds, mode);
       if (status === 503) readiness.suspect();
     },
-    observeCall: (procedure, status, seconds) => {
-      metrics.observeCall(procedure, status, seconds);
+    observeCall: (procedure, status, seconds, mode) => {
+      metrics.observeCall(procedure, status, seconds, mode);
       if (status === 503) readiness.suspect();
     },
     observeRefusal: metrics.observeRefusal,

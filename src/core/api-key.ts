@@ -18,6 +18,11 @@ export function makeApiKey(mode: Mode): { key: string; prefix: string; secretHas
   return { key: `svck_${mode}_${prefix}_${secret}`, prefix, secretHash: hashSecret(secret) };
 }
 
+/** Which kind of team a key with this prefix opens. */
+export function modeOfPrefix(prefix: string): Mode {
+  return prefix.startsWith(TEST_MARK) ? 'test' : 'live';
+}
+
 /** Returns the two parts of a key, or null if the text does not have the form of a key. */
 export function parseApiKey(text: string): { prefix: string; secret: string } | null {
   const { live, test, secret } = FORM.exec(text)?.groups ?? {};

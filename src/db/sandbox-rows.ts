@@ -1,7 +1,7 @@
 /**
  * What becomes of the rows of each table when a sandbox is reset, and what bounds their number. A
  * reset removes them in one transaction, so that nobody meets half of a scenario. It is in time
- * because there are never more rows than here: about 80,000.
+ * because there are no more rows than here: about 80,000.
  */
 import { ProblemError } from '../core/problem.ts';
 import { isSandbox } from '../core/sandbox.ts';
@@ -94,6 +94,9 @@ export const COUNTED_TABLES = REMOVED_BY_RESET.filter(
   (table): table is CountedTable => 'called' in SANDBOX_ROWS[table],
 );
 
+/** Those of them that tell how large a sandbox is. Of the others a job removes rows meanwhile. */
+export const LASTING_TABLES = COUNTED_TABLES.filter((table) => table !== 'invitation_resend');
+
 const COUNTS = new Map(
   COUNTED_TABLES.map((table) => [
     table,
@@ -131,4 +134,24 @@ export async function requireRoomInSandbox(
   throw new ProblemError('conflict', {
     detail: `A sandbox has at most ${most} ${called}. Reset it.`,
   });
+}
+
+const IS_ABOVE_LIMIT = statement<{ readonly is_above: boolean }>(
+  'sandbox.isAboveLimit',
+  `select ${LASTING_TABLES.map(
+    (table) => `exists (
+       select
+       from ${table}
+       where team_id = $1
+       offset ${mostRows(table)}
+     )`,
+  ).join(' or ')} as is_above`,
+);
+
+/**
+ * Whether a sandbox has more rows of a table than it may have: it got them before there was a
+ * limit, or before the limit was lowered.
+ */
+export async function isAboveLimit(tx: Tx, sandboxId: string): Promise<boolean> {
+  return (await tx.queryFirst(IS_ABOVE_LIMIT, [sandboxId]))?.is_above === true;
 }

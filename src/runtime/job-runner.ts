@@ -20,6 +20,7 @@ import {
 } from 'graphile-worker';
 import pg from 'pg';
 import type { Logger } from 'pino';
+import { isSandbox } from '../core/sandbox.ts';
 import type { Database } from '../db/connections/database.ts';
 import { guardAll, startWatchdog, type Watchdog } from '../db/connections/watchdog.ts';
 import { keepJobLocks, releaseJobs, type JobLocks } from '../db/jobs/job-locks.ts';
@@ -36,7 +37,7 @@ export interface JobRunnerOptions {
   readonly taskList: TaskList;
   /** The scheduled jobs. */
   readonly cronItems: ParsedCronItem[];
-  /** Called with the name of a task whose job has failed. It is tried again later. */
+  /** Called with the task of a live team's job that has failed. It is tried again later. */
   readonly onFailure: (task: string) => void;
 }
 
@@ -115,7 +116,9 @@ async function startRun(options: JobRunnerOptions, watchdog: Watchdog): Promise<
   const inHand = new Set<string>();
   events.on('job:start', ({ job }) => inHand.add(job.id));
   events.on('job:complete', ({ job }) => inHand.delete(job.id));
-  events.on('job:error', ({ job }) => onFailure(job.task_identifier));
+  events.on('job:error', ({ job }) => {
+    if (!isOfSandbox(job.payload)) onFailure(job.task_identifier);
+  });
   const connections = openConnections(options, watchdog);
   const runnerOptions: RunnerOptions = {
     pgPool: connections,
@@ -241,4 +244,10 @@ function workerLogger(logger: Logger): WorkerLogger {
       redact(message),
     );
   });
+}
+
+/** Whether the job is one of a sandbox, which must alarm nobody. */
+function isOfSandbox(payload: unknown): boolean {
+  const { teamId } = (payload ?? {}) as { readonly teamId?: unknown };
+  return typeof teamId === 'string' && isSandbox(teamId);
 }

@@ -9,7 +9,7 @@ import type { Readiness } from './readiness.ts';
 
 export interface Metrics extends ProcessMetrics {
   readonly observeRequest: (route: string, status: number, seconds: number, mode: Mode) => void;
-  readonly observeCall: (procedure: string, status: number, seconds: number) => void;
+  readonly observeCall: (procedure: string, status: number, seconds: number, mode: Mode) => void;
   readonly observeRefusal: ObserveRefusal;
   /** Makes the gauge show whether the process is ready. */
   readonly watch: (readiness: Pick<Readiness, 'lastSeen'>) => void;
@@ -17,9 +17,9 @@ export interface Metrics extends ProcessMetrics {
 
 /**
  * Creates the metrics of an API process: its requests, its connections, and what waits for one.
- * Requests of sandboxes are another metric, so that no sum, share or alert of live ones has to
- * leave them out. It has no route: nobody tunes the service by them. What a limit refuses to a
- * sandbox is only there, too. `database` is the process's own, which may be opened later.
+ * Requests and calls of sandboxes are other metrics, so that no sum, share or alert of live ones
+ * has to leave them out. They have no route: nobody tunes the service by them. What a limit refuses
+ * to a sandbox is only there, too. `database` is the process's own, which may be opened later.
  */
 export function createMetrics(database: () => Pick<Database, 'pool' | 'waiting'>): Metrics {
   const { registry, observeWait } = createProcessMetrics(() => database().pool);
@@ -38,10 +38,18 @@ export function createMetrics(database: () => Pick<Database, 'pool' | 'waiting'>
   });
   const calls = new Histogram({
     name: 'app_call_duration_seconds',
-    help: 'Calls of the tRPC API, by procedure and by class: ok, refused, unavailable or fault.',
+    help:
+      'Calls of the tRPC API, by procedure and by class: ok, refused, unavailable or fault; ' +
+      'without sandboxes.',
     labelNames: ['procedure', 'class'],
     // Fewer than of requests: there are some two hundred procedures.
     buckets: [0.01, 0.05, 0.25, 1, 5],
+    registers: [registry],
+  });
+  const rehearsedCalls = new Counter({
+    name: 'app_sandbox_calls_total',
+    help: 'Calls of the tRPC API in a sandbox, by class.',
+    labelNames: ['class'],
     registers: [registry],
   });
   const refusals = new Counter({
@@ -86,8 +94,10 @@ export function createMetrics(database: () => Pick<Database, 'pool' | 'waiting'>
       if (mode === 'test') rehearsed.inc({ status });
       else requests.observe({ route, status }, seconds);
     },
-    observeCall: (procedure, status, seconds) =>
-      calls.observe({ procedure, class: classOf(status) }, seconds),
+    observeCall: (procedure, status, seconds, mode) => {
+      if (mode === 'test') rehearsedCalls.inc({ class: classOf(status) });
+      else calls.observe({ procedure, class: classOf(status) }, seconds);
+    },
     observeRefusal: (limit, owner) => {
       if (owner === null || !isSandbox(owner)) refusals.inc({ limit });
     },

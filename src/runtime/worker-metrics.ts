@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import type { Mode } from '../core/sandbox.ts';
+import { isSandbox, type Mode } from '../core/sandbox.ts';
 import type { Database } from '../db/connections/database.ts';
 import type { Backlog, WaitingJobs } from '../delivery/backlog-store.ts';
 import type { Dispatcher } from '../delivery/dispatcher.ts';
@@ -18,7 +18,8 @@ export interface WorkerMetrics extends ProcessMetrics {
 /**
  * Creates the metrics of a worker process: the attempts of this worker, and the backlog of all
  * workers, which each scrape reads. Sandboxes are in none of these figures, so that no alert has to
- * leave them out; their attempts are a metric of their own. `database` is the process's own, which
+ * leave them out; their attempts are a metric of their own. Only the attempts in flight are all:
+ * they tell how full the worker is, whosever its work is. `database` is the process's own, which
  * may be opened later.
  */
 export function createWorkerMetrics(
@@ -53,7 +54,10 @@ export function createWorkerMetrics(
   });
   let dispatcher: Dispatcher | null = null;
   addInFlightGauge(registry, () => dispatcher?.stats());
-  addLimitGauge(registry, () => dispatcher?.atLimit().length ?? 0);
+  addLimitGauge(
+    registry,
+    () => dispatcher?.atLimit().filter(({ team_id: teamId }) => !isSandbox(teamId)).length ?? 0,
+  );
   addBacklogGauges(registry, readBacklog);
   return {
     registry,

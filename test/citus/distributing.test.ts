@@ -96,5 +96,8 @@ describe.skipIf(skipped !== null)(`a database that is being distributed${because
     );
     expect(rows.map(({ email }) => email)).toEqual(expect.arrayContaining(acknowledged));
     expect(statuses[503]).toBeGreaterThan(0);
+    // The functions that nodes run are there, too.
+    const planned = `select discard_plans() from team where id = 'team_w0'`;
+    expect(await runSql(url, planned)).toHaveLength(1);
   });
 });

@@ -7,6 +7,8 @@ import { explain, rowsRead } from '../support/plans.ts';
 import { openWhereTeamIs } from '../support/shards.ts';
 
 const TEAM = 'team_big';
+/** It has more of them, and they are due earlier. */
+const SANDBOX = `${TEAM}:sandbox`;
 const RANGES = 4;
 
 test.each(['custom', 'generic'] as const)('with a %s plan', async (mode) => {
@@ -19,20 +21,24 @@ test.each(['custom', 'generic'] as const)('with a %s plan', async (mode) => {
   // Without the events that foreign keys ask for.
   await client.query('set session_replication_role = replica');
   // Some in each minute of a day from now on, and as many that are overdue or done.
-  await client.query(
-    `insert into webhook_delivery
+  for (const [team, every] of [
+    [TEAM, '3 seconds'],
+    [SANDBOX, '1 second'],
+  ])
+    await client.query(
+      `insert into webhook_delivery
        (team_id, id, endpoint_id, event_id, event_type, status, attempt, created_at, next_try_at,
         last_attempt_at)
      select $1, 'whd_' || n, 'whe_1', 'evt_' || n, 'member.joined',
        case n % 3 when 0 then 'gave_up' else 'retrying' end, 3, now() - interval '2 days',
        case n % 3
-         when 1 then now() + n * interval '3 seconds'
-         when 2 then now() - n * interval '3 seconds'
+         when 1 then now() + n * $2::interval
+         when 2 then now() - n * $2::interval
        end,
        now()
      from generate_series(1, 30000) n`,
-    [TEAM],
-  );
+      [team, every],
+    );
   await client.query('analyze webhook_delivery');
   const read = rowsRead(await explain(client, countRetries, mode));
   expect(read).toBeGreaterThan(RETRIES_MAX);

@@ -16,8 +16,11 @@ import { insertMail } from '../../src/features/sandbox/mail-store.ts';
 import { SCENARIOS } from '../../src/features/sandbox/rules.ts';
 import { contentOf } from '../../src/features/sandbox/scenario.ts';
 import { setPolicyInput, setReleaseInput } from '../../src/features/team-settings/schema.ts';
+import { ENDPOINTS } from '../../src/routers/endpoints.ts';
 import { startTestApi, TEST_APP_SECRET, type TestApi } from '../support/api.ts';
+import { appAsMember } from '../support/app.ts';
 import { fillTables } from '../support/full-sandbox.ts';
+import { holdLock, lockWhole } from '../support/locks.ts';
 import { appInSandbox, openSandbox } from '../support/sandbox.ts';
 import { makeSeed, makeTeam, memberId, userId } from '../support/seed.ts';
 
@@ -32,15 +35,19 @@ beforeAll(async () => {
   app = await appInSandbox(api, 'a');
 });
 
+/** The operations that add rows. */
+const FILLED: string[] = [];
+
 /** How one row of a table is added: what came of it. */
 type Add = (n: number) => Promise<{ readonly status: number; readonly detail: string }>;
 
-const post =
-  (path: string, body: (n: number) => object): Add =>
-  async (n) => {
+const post = (path: string, body: (n: number) => object): Add => {
+  FILLED.push(path);
+  return async (n) => {
     const response = await api.call(key, 'POST', path, { body: body(n) });
     return { status: response.status, detail: String(response.body['detail'] ?? '') };
   };
+};
 const ask =
   (work: (n: number) => Promise<unknown>): Add =>
   (n) =>
@@ -114,6 +121,12 @@ it('a batch of assignments is a conflict as a whole', async () => {
   expect(await batch(3)).toMatchObject({ status: 409, body: { code: 'conflict' } });
   expect(await batch(2)).toMatchObject({ status: 200 });
   expect(await batch(1)).toMatchObject({ status: 409 });
+});
+
+it('the document tells of it at each operation that is refused, and at no other', () => {
+  const telling = ENDPOINTS.filter(({ causes }) => /sandbox is full/.test(causes.conflict ?? ''));
+  const refused = [...FILLED, '/assignments/batch'];
+  expect(telling.map(({ path }) => path).toSorted()).toEqual(refused.toSorted());
 });
 
 it('a live team has none of these limits', async () => {
@@ -251,6 +264,70 @@ describe('a sandbox that is full', () => {
         count: expect.toSatisfy((count: number) => count <= 200),
       });
     }
+  });
+});
+
+describe('a sandbox above its limits', () => {
+  const ABOVE = 200;
+  const countOf = async (table: string, of = api): Promise<number> =>
+    (
+      await of.db.pool.query<{ count: number }>(
+        `select count(*)::int as count from ${table} where team_id = $1`,
+        [SANDBOX],
+      )
+    ).rows[0]?.count ?? 0;
+
+  it('keeps what it has, takes no more, and a reset brings it below', async () => {
+    expect((await reset()).status).toBe(200);
+    await fillTables(api, SANDBOX, { tables: REMOVED_BY_RESET.toReversed(), free: -ABOVE });
+    for (const table of COUNTED_TABLES) {
+      const refused = await ADD[table](1);
+      expect({ table, ...refused }).toMatchObject({ table, status: 409 });
+      expect(refused.detail).toContain(SANDBOX_ROWS[table].called);
+      expect({ table, count: await countOf(table) }).toEqual({
+        table,
+        count: mostRows(table) + ABOVE,
+      });
+    }
+    const page = await api.call(key, 'GET', '/assignments?limit=1');
+    const [{ id }] = page.body['data'] as [{ id: string }];
+    expect((await api.call(key, 'DELETE', `/assignments/${id}`)).status).toBeLessThan(300);
+    expect((await ADD.assignment(1)).status).toBe(409);
+    expect((await reset()).status).toBe(200);
+    for (const table of COUNTED_TABLES)
+      expect({ table, below: (await countOf(table)) < mostRows(table) }).toMatchObject({
+        below: true,
+      });
+    expect((await ADD.assignment(0)).status).toBe(201);
+  });
+
+  it('says what helps where a reset cannot remove all of it in time', async () => {
+    const slow = await startTestApi({
+      statementTimeoutMs: 3_000,
+      seed: makeSeed([makeTeam('a')]),
+    });
+    const testKey = await openSandbox(slow, 'a');
+    const resetWith = (headers: Record<string, string>) =>
+      slow.call(testKey, 'POST', '/sandbox/reset', { headers });
+    // A removal that takes too long. Within the limits it is worth another try.
+    await fillTables(slow, SANDBOX, { tables: ['training_case'] });
+    const release = await holdLock(slow, lockWhole('evaluation'));
+    expect(await resetWith({})).toMatchObject({ status: 503 });
+    await slow.db.pool.query(
+      `insert into training_case (team_id, id, user_id, title, created_at)
+       values ($1, 'cas_above', 'usr_sandbox_clara', 'Above', now())`,
+      [SANDBOX],
+    );
+    for (const headers of [{}, { 'idempotency-key': 'too-much' }])
+      expect(await resetWith(headers)).toMatchObject({
+        status: 409,
+        body: { code: 'conflict', detail: expect.stringContaining('Remove it in the app') },
+      });
+    await release();
+    expect(await countOf('training_case', slow)).toBe(mostRows('training_case') + 1);
+    expect((await resetWith({})).status).toBe(200);
+    const app = await appAsMember(slow, 'a', 'owner');
+    expect(await app.admin.sandbox.remove.mutate({})).toEqual({ ok: true });
   });
 });
 

@@ -6,6 +6,7 @@ import type { Db, Tx } from '../../src/db/client.ts';
 import { openDatabase, type Database } from '../../src/db/connections/database.ts';
 import {
   COUNTED_TABLES,
+  isAboveLimit,
   mostRows,
   requireRoomInSandbox,
   SANDBOX_ROWS,
@@ -145,6 +146,9 @@ const use = { usedAt: NOW.toISOString(), warnedAt: null, checkAt: NOW };
 const { seats } = LIMITS;
 const admin = { role: 'admin', created_at: NOW.toISOString(), id: 'm7' };
 const MAILS = SANDBOX_ROWS.sandbox_mail.most;
+/** So many rows of a table are few to a reset. */
+const BATCH = 1_000;
+const ALL_COUNTED = COUNTED_TABLES.reduce((sum, table) => sum + mostRows(table) + 1, 0);
 const mail = {
   id: 'mail_new',
   recipient: 'x',
@@ -165,7 +169,7 @@ const cases: readonly Case[] = [
   ['the first page of those that are due', PAGE, (tx) => due(tx, null)],
   ['a later page', PAGE, (tx) => due(tx, { team_id: 't5:sandbox', check_at: 'yesterday' })],
   ['the lock of one that nobody uses', 1, (tx) => removals.lockFreeTeam(tx, SANDBOX)],
-  ['the last use', 4, (tx) => removals.findUse(tx, SANDBOX, NOW)],
+  ['the last use', 5, (tx) => removals.findUse(tx, SANDBOX, NOW)],
   ['what is kept of the use', 2, (tx) => removals.updateUse(tx, SANDBOX, use)],
   ['whom to warn', PAGE, (tx) => removals.listAdmins(tx, LIVE, { after: null, limit: PAGE })],
   [
@@ -210,6 +214,12 @@ const cases: readonly Case[] = [
     mostRows(table) + FEW,
     (tx) => requireRoomInSandbox(tx, SANDBOX, table, 0),
   ]),
+  [
+    'whether it is large',
+    COUNTED_TABLES.length * (BATCH + 1),
+    (tx) => sandboxes.isLarge(tx, SANDBOX),
+  ],
+  ['whether it is above a limit', ALL_COUNTED + FEW, (tx) => isAboveLimit(tx, SANDBOX)],
   ['a mail among many', MAILS + 101 + 100, (tx) => mails.insertMail(tx, SANDBOX, mail)],
   ['the connection', FEW, (tx) => plays.lockConnection(tx, SANDBOX, undefined)],
   ['the team', 1, (tx) => plays.findTeam(tx, SANDBOX)],

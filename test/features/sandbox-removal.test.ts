@@ -115,6 +115,10 @@ describe('a sandbox that nobody uses', () => {
       },
     ],
     [
+      'a call whose count is not written yet',
+      async (key: string) => void (await api.call(key, 'GET', '/me')),
+    ],
+    [
       'a change by an admin',
       async () => {
         const app = await inside();
@@ -123,10 +127,10 @@ describe('a sandbox that nobody uses', () => {
     ],
     ['a reset', async () => void (await (await inside()).v1.sandbox.reset.mutate({}))],
   ])('stays after %s, and its admins are told again before it goes', async (_what, use) => {
-    await openSandbox(api, 'a', 'typical', clock.now());
+    const key = await openSandbox(api, 'a', 'typical', clock.now());
     await runUntil(76, 78);
     expect(await stateOf()).toEqual(WARNED);
-    await use();
+    await use(key);
     await runUntil(79, 79);
     expect(await stateOf()).toEqual(IDLE);
     const [first] = (await jobs()) as { payload: { teamId: string; memberId: string } }[];

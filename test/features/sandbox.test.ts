@@ -2,14 +2,19 @@
 import pino from 'pino';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/core/clock.ts';
+import { isSandbox } from '../../src/core/sandbox.ts';
+import { announce, planAnnouncement } from '../../src/features/announcements/service.ts';
 import { memberMailTasks } from '../../src/features/members/tasks.ts';
 import { mailerOf } from '../../src/features/sandbox/mail-service.ts';
+import { createFastAuthenticator } from '../../src/http/api/authentication/fast-authenticator.ts';
+import { createPlainAuthenticator } from '../../src/http/api/authentication/plain-authenticator.ts';
 import { ENDPOINTS } from '../../src/routers/endpoints.ts';
 import { createMailer } from '../../src/runtime/mail.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { appAs, appAsMember, appAsPlatform, codeOf, tokenOf } from '../support/app.ts';
 import { runJobsOnce } from '../support/jobs.ts';
 import { startMailServer } from '../support/mail-server.ts';
+import { processorTimeOf } from '../support/processor-time.ts';
 import { appInSandbox, openSandbox } from '../support/sandbox.ts';
 import { makeSeed, makeTeam, makeTraining } from '../support/seed.ts';
 
@@ -123,6 +128,37 @@ describe('a test key', () => {
     });
   });
 
+  it.each([
+    ['fast', createFastAuthenticator],
+    ['plain', createPlainAuthenticator],
+  ])('opens no team of the other kind, whatever the database holds: %s', async (_name, create) => {
+    const torn = await startTestApi({
+      seed: makeSeed([makeTeam('a'), makeTeam('b')]),
+      app: { createAuthenticator: create },
+    });
+    const keys = { test: await openSandbox(torn, 'a'), live: torn.key('team_b') };
+    for (const key of Object.values(keys))
+      expect((await torn.call(key, 'GET', '/me')).status).toBe(200);
+    for (const table of ['api_key', 'key_directory']) {
+      await torn.db.pool.query(`alter table ${table} drop constraint ${table}_mode_check`);
+      // The rows say that each key is one of the other kind.
+      for (const [prefix, other] of [
+        [`'t' || prefix`, 'team_b'],
+        ['substr(prefix, 2)', 'team_a:sandbox'],
+      ])
+        await torn.db.pool.query(`update ${table} set prefix = ${prefix} where team_id = $1`, [
+          other,
+        ]);
+    }
+    const asTest = keys.live.replace('svck_live_', 'svck_test_t');
+    const asLive = keys.test.replace('svck_test_t', 'svck_live_');
+    for (const key of [asTest, asLive, asTest, asLive])
+      expect(await torn.call(key, 'GET', '/me')).toMatchObject({
+        status: 401,
+        body: { code: 'unauthorized' },
+      });
+  });
+
   it('can have the scope of sandboxes, and a live key cannot', async () => {
     const scopes = ['sandbox:write'] as never;
     const app = await appAsMember(api, 'a', 'owner');
@@ -174,11 +210,17 @@ describe('a reset', () => {
 
   it('of 10,000 trainings brings all of them back', async () => {
     const key = await openSandbox(api, 'c', 'large');
-    const startedAt = performance.now();
-    const reset = await api.call(key, 'POST', '/sandbox/reset');
-    const tookMs = performance.now() - startedAt;
-    expect(reset).toMatchObject({ status: 200, body: { scenario: 'large' } });
-    console.info(`a reset of 10,000 trainings took ${Math.round(tookMs)} ms`);
+    const reset = async (): Promise<void> => {
+      const done = await api.call(key, 'POST', '/sandbox/reset');
+      expect(done).toMatchObject({ status: 200, body: { scenario: 'large' } });
+    };
+    const spent: number[] = [];
+    // A busy machine makes each dearer, by its caches. The cheapest of some is what it costs.
+    for (let round = 0; round < 3; round += 1) spent.push(await processorTimeOf(api, reset));
+    console.info(
+      `processor time of resets of 10,000 trainings: ${spent.map(Math.round).join()} ms`,
+    );
+    expect(Math.min(...spent)).toBeLessThan(2_000);
     expect((await get(key, '/trainings?limit=200')).body).toMatchObject({
       next_cursor: expect.any(String),
     });
@@ -188,7 +230,6 @@ describe('a reset', () => {
          (select count(*)::int from evaluation where team_id = 'team_c:sandbox') as evaluations`,
     );
     expect(rows[0]).toMatchObject({ trainings: 10_000, scored: rows[0]?.evaluations });
-    expect(tookMs).toBeLessThan(8_000);
     expect(
       await api.call(key, 'POST', '/sandbox/reset', { body: { scenario: 'empty' } }),
     ).toMatchObject({ status: 200 });
@@ -236,6 +277,19 @@ describe('a mail', () => {
     await app.v1.sandbox.reset.mutate({});
     expect((await get(test, '/sandbox/mails')).body).toMatchObject({ data: [] });
   });
+});
+
+it('an announcement of the operator leaves sandboxes out, and counts none of them', async () => {
+  const announcement = { version: 'v1', since: '2026-01-01', sunset: '2028-01-01' };
+  const { teams, mails } = await planAnnouncement(api.db, systemClock, announcement);
+  expect(teams.map(({ teamId }) => teamId)).toContain('team_a');
+  expect(teams.filter(({ teamId }) => isSandbox(teamId))).toEqual([]);
+  const to: string[] = [];
+  const mailer = async (teamId: string) => void to.push(teamId);
+  const onFailure = (): never => expect.fail('a mail was refused');
+  const shared = { db: api.db, clock: systemClock, mailer, publicUrl: api.url, onFailure };
+  expect(await announce(shared, announcement)).toEqual({ sent: mails, failed: 0 });
+  expect(to.filter(isSandbox)).toEqual([]);
 });
 
 describe('while the details of members are hidden', () => {

@@ -2,24 +2,32 @@
 import { beforeAll, beforeEach, expect, test } from 'vitest';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { tokenOf } from '../support/app.ts';
+import { openSandbox } from '../support/sandbox.ts';
 import { until } from '../support/until.ts';
 import { makeSeed, makeTeam, userId } from '../support/seed.ts';
 
 let api: TestApi;
 const lines: Record<string, unknown>[] = [];
 const observed: [string, number][] = [];
+const modes: string[] = [];
 const SECRET = 'ada@a.test';
 
 beforeAll(async () => {
   api = await startTestApi({
     seed: makeSeed([makeTeam('a')]),
     onLog: (line) => void lines.push(JSON.parse(line) as Record<string, unknown>),
-    app: { observeCall: (procedure, status) => void observed.push([procedure, status]) },
+    app: {
+      observeCall: (procedure, status, _seconds, mode) => {
+        observed.push([procedure, status]);
+        modes.push(mode);
+      },
+    },
   });
 });
 beforeEach(() => {
   lines.length = 0;
   observed.length = 0;
+  modes.length = 0;
 });
 
 /** The lines of calls, which come after the response. */
@@ -49,6 +57,20 @@ test('a call of a person is a line with the team, the kind of caller and the req
     }),
   ]);
   expect(observed).toEqual([['v1.me.get', 200]]);
+});
+
+test('a call in a sandbox is measured as one, and its line names the sandbox', async () => {
+  await openSandbox(api, 'a');
+  const before = observed.length;
+  await fetch(`${api.url}/trpc/v1.me.get?input={}`, {
+    headers: { authorization: `Bearer ${await owner()}`, 'svc-mode': 'test' },
+  });
+  await until(() => observed.length > before);
+  expect(observed.at(-1)).toEqual(['v1.me.get', 200]);
+  expect(modes.at(-1)).toBe('test');
+  expect(modes[0]).toBe('live');
+  const [line] = lines.filter(({ procedure }) => procedure === 'v1.me.get');
+  expect(line).toMatchObject({ team: 'team_a:sandbox' });
 });
 
 test('a call of the host application names no team', async () => {

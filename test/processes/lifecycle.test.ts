@@ -335,11 +335,23 @@ describe('the metrics', () => {
   test('of a worker count the jobs that failed, by task', async () => {
     const metricsPort = await findFreePort();
     const worker = await startWorkerProcess(database.url, { METRICS_PORT: String(metricsPort) });
-    await query(`select from graphile_worker.add_job('send_pause_mail', '{}', max_attempts => 1)`);
+    // That of a sandbox is none of these figures.
+    for (const payload of ['{"teamId": "team_a:sandbox"}', '{}'])
+      await query(
+        `select from graphile_worker.add_job(
+           'send_pause_mail', '${payload}', max_attempts => 1
+         )`,
+      );
     const read = async () => (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
     await until(async () => {
       const told = await read();
       return told.includes('job_failures_total{') && told.includes('job_pool_connections{');
+    });
+    await until(async () => {
+      const failed = await query(
+        `select from graphile_worker._private_jobs where attempts = 1 and locked_at is null`,
+      );
+      return failed.length === 2;
     });
     const text = await read();
     // Each run of graphile-worker listens all the time.

@@ -42,7 +42,8 @@ test('of an API process', async () => {
   observeWait('transaction', 0.75);
   observeRequest('GET /me', 200, 0.25, 'live');
   for (let times = 0; times < 43; times += 1) observeRequest('GET /me', 500, 1, 'test');
-  for (const status of [200, 499, 422, 503, 500]) observeCall('v1.me.get', status, 0.5);
+  for (const status of [200, 499, 422, 503, 500]) observeCall('v1.me.get', status, 0.5, 'live');
+  for (let times = 0; times < 47; times += 1) observeCall('v1.me.get', 500, 0.5, 'test');
   expect(await readOurs(registry)).toEqual({
     log_lines_dropped_total: 0,
     'database_pool_connections state=total': 11,
@@ -51,6 +52,7 @@ test('of an API process', async () => {
     'database_queue_length kind=slow_statement': 3,
     'database_queue_length kind=transaction': 5,
     'api_sandbox_requests_total status=500': 43,
+    'app_sandbox_calls_total class=fault': 47,
     ...Object.fromEntries(
       LIMIT_NAMES.map((limit, place) => [`api_refusals_total limit=${limit}`, 101 + place]),
     ),
@@ -99,7 +101,10 @@ test('of a worker', async () => {
   const { registry, observeDelivery, observeWait, countJobFailure, showPools, watch } = metrics;
   watch({
     stats: () => ({ inFlight: 29, parked: 31, queued: 37 }),
-    atLimit: () => [{ team_id: 'team_a', endpoint_id: 'whe_1' }],
+    atLimit: () => [
+      { team_id: 'team_a', endpoint_id: 'whe_1' },
+      { team_id: 'team_a:sandbox', endpoint_id: 'whe_2' },
+    ],
   } as unknown as Dispatcher);
   observeWait('slow_statement', 0.25);
   observeDelivery('gave_up', 0.75, 'live');

@@ -10,6 +10,9 @@ import { KEYS, TENANT_TABLE_NAMES } from '../tenant-tables.ts';
 /** Tables that every node has a copy of, because statements of all teams read them. */
 const REFERENCE_TABLES = ['catalog_entry', 'catalog_rule', KEYS] as const;
 
+/** Functions that statements call at the node that has the rows. */
+const FUNCTIONS_OF_NODES = ['discard_plans()'] as const;
+
 /** What distributes a table. */
 interface Plan {
   readonly table: string;
@@ -78,6 +81,21 @@ export async function distribute(
   if (kind === 'plain') return;
   if (kind !== 'distributed') await distributeAll(client, kind, onTable);
   await logTables(client);
+  await distributeFunctions(client);
+}
+
+/** Creates functions on every node, those too that are added later, unless that is done. */
+async function distributeFunctions(client: ClientBase): Promise<void> {
+  await client.query(
+    `SELECT create_distributed_function(name)
+     FROM unnest($1::regprocedure[]) AS name
+     WHERE NOT EXISTS (
+       SELECT
+       FROM pg_dist_object
+       WHERE classid = 'pg_proc'::regclass AND objid = name
+     )`,
+    [FUNCTIONS_OF_NODES],
+  );
 }
 
 async function distributeAll(

@@ -23,15 +23,18 @@ export async function rebuildRollups(
 
 /** The same in a transaction of the service. Does not wait: see `Tx.send`. */
 export function sendRebuilding(tx: Tx, teamId: string): void {
-  tx.send(WITHOUT_LOOPS, []);
+  tx.send(LOOPS, [teamId, 'off']);
   for (const step of rebuilding()) tx.send(step, [teamId]);
-  tx.send(WITH_LOOPS, []);
+  tx.send(LOOPS, [teamId, 'on']);
 }
 
 // The statistics know nothing of rows that were just written. Postgres takes them for one, and then
-// may look through all evaluations of the team for each training: 10,000 took minutes.
-const WITHOUT_LOOPS = statement('rollups.withoutLoops', 'set local enable_nestloop = off');
-const WITH_LOOPS = statement('rollups.withLoops', 'set local enable_nestloop to default');
+// may look through all evaluations of the team for each training: 10,000 took minutes. Asked for a
+// row of the team, so that on Citus it holds at the node that has the rows.
+const LOOPS = statement(
+  'rollups.setLoops',
+  `select set_config('enable_nestloop', $2, true) from team where id = $1`,
+);
 
 const rebuilding = () => [DELETE_PEOPLE, DELETE_WEEKS, INSERT_PEOPLE, INSERT_WEEKS];
 

@@ -7,6 +7,7 @@
  *    instead. Otherwise nobody would be told about that key.
  *  * A key is active until it is revoked or expires, also while its team is suspended. The keys of
  *    an ended team are not active.
+ *  * The keys of a sandbox do not count: its mails reach nobody, but would be among those sent.
  *  * An announcement is a version with its two dates. The same version with other dates is another
  *    announcement, and everybody is notified again.
  *  * An admin of two teams gets two mails. Each names its team, and the names of its keys.

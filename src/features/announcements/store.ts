@@ -1,4 +1,5 @@
 import type { Language } from '../../core/language.ts';
+import { SANDBOX_END } from '../../core/sandbox.ts';
 import { statement, type Db } from '../../db/client.ts';
 
 /** A member to be mailed, with what the mail says. */
@@ -16,7 +17,7 @@ export interface RecipientRow {
 const ADDRESSEES = `
   select k.team_id, m.id as member_id, k.name
   from api_key k
-  join team t on t.id = k.team_id and t.status <> 'ended'
+  join team t on t.id = k.team_id and t.status <> 'ended' and t.id not like '%${SANDBOX_END}'
   join member c on c.team_id = k.team_id and c.id = k.created_by
   join member m on m.team_id = k.team_id and m.status = 'active' and m.email is not null
     and case

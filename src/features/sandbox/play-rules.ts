@@ -98,7 +98,7 @@ export const PLAYS = {
     raises: ['crm.sync.failed'],
   },
   team_suspended: {
-    does: 'The host application suspends the team: its keys get 403 `api_disabled`.',
+    does: 'The host application suspends the team.',
     takes: ['for_s'],
     raises: [],
   },
@@ -108,7 +108,7 @@ export const PLAYS = {
     raises: [],
   },
   webhooks_failing: {
-    does: 'The webhook endpoints answer 503. They are not asked.',
+    does: 'The webhook endpoints answer 503.',
     takes: ['for_s'],
     raises: [],
   },

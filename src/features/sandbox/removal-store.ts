@@ -50,7 +50,8 @@ export interface UseRow {
 }
 
 // Each part is one row of an index, however much the sandbox was used. The day of a call counts to
-// its end, but not beyond now.
+// its end, but not beyond now. A process writes what it has counted after some seconds, so the
+// minute that all keys are counted in tells of the last calls.
 const FIND_USE = statement<UseRow>(
   'sandbox.findUse',
   `select
@@ -62,6 +63,11 @@ const FIND_USE = statement<UseRow>(
          where u.team_id = $1
          order by u.day desc
          limit 1
+       ),
+       (
+         select least($2::timestamptz, to_timestamp((c.minute + 1) * 60.0))
+         from team_counter c
+         where c.team_id = $1 and c.bucket = 'keys'
        ),
        ${lastChangeBy('user')},
        ${lastChangeBy('api_key')}

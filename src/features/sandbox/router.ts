@@ -28,9 +28,7 @@ export const sandbox = {
     mode: 'test',
     tag: 'Sandbox',
     summary: 'Show the sandbox',
-    description:
-      'Returns the sandbox that the test key opens. A live key gets 404: only test keys ' +
-      '(`svck_test_…`) reach the paths of a sandbox.',
+    description: 'Returns the sandbox that the test key opens.',
     input: schema.nothing,
     output: schema.sandbox,
     outputName: 'Sandbox',
@@ -56,7 +54,7 @@ export const sandbox = {
     errors: {
       conflict:
         'Another reset of the sandbox, or a call with the same `Idempotency-Key`, is running. ' +
-        'Repeat the call after `Retry-After` seconds.',
+        'Without `Retry-After`: the sandbox is above its limits, and too full to be reset.',
     },
     example: { body: { scenario: 'typical' }, output: EXAMPLE },
   }).mutation(async ({ ctx, input }) =>
@@ -77,8 +75,7 @@ export const sandbox = {
     summary: 'Set the speed of the sandbox',
     description:
       'Sets how many times as fast the retry schedule of its webhook endpoints runs, from 1 to ' +
-      '1000. With 1000 the seventh attempt of a failing delivery comes after little more than a ' +
-      'minute. Waits that have begun already stay as they are.',
+      '1000. Waits that have begun already stay as they are.',
     input: updateInput,
     output: schema.sandbox,
     outputName: 'Sandbox',
@@ -112,8 +109,8 @@ export const sandbox = {
     errors: {
       not_found: 'An id in the body is unknown.',
       conflict:
-        'There is nothing to play it with, such as an open invitation, or the sandbox has 20,000 ' +
-        'trainings.',
+        'There is nothing to play it with, such as an open invitation, or the sandbox is full. ' +
+        'With `Retry-After`: a call with the same `Idempotency-Key` is still running.',
       owner: 'The owner cannot leave.',
       last_admin: 'The last admin cannot leave.',
     },

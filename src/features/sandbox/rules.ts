@@ -13,6 +13,12 @@
  *    assignments, 2,000 cases and 2,000 members, former ones included. So a reset is always in
  *    time. Whoever adds one too many gets a `conflict` that says so. Rejected: to remove more rows
  *    in steps, because then somebody would meet half of a scenario, or a death would leave it.
+ *  * A sandbox may be above a limit: it was filled before there was one, or the limit was lowered.
+ *    It keeps what it has, which can be read, changed and removed as before. Another row of that
+ *    kind is refused like the first one too many. A reset removes all there is, so it ends below
+ *    the limit. Where that takes longer than a statement may, the reset is a `conflict` that says
+ *    what helps: to remove the sandbox, which works in steps, and to create it again. Rejected: to
+ *    shrink it unasked, because a program would find what it built yesterday half gone.
  *  * Of the two teams' rows that of the sandbox is locked first. So whoever waits for a reset does
  *    not keep the live team waiting. A creation fills the sandbox before it locks the live team,
  *    and then takes over what has changed there meanwhile: nobody sees the sandbox before.
@@ -121,6 +127,15 @@ export function beingReset(): ProblemError {
   return new ProblemError('conflict', {
     retry_after: 2,
     detail: 'The sandbox is being reset. Wait until that is done, then reset it again if need be.',
+  });
+}
+
+/** The problem of a reset that could not remove all rows in time, and never will. */
+export function tooMuchToReset(): ProblemError {
+  return new ProblemError('conflict', {
+    detail:
+      'The sandbox has more rows than it may have, too many for a reset. ' +
+      'Remove it in the app, and create it again.',
   });
 }
 

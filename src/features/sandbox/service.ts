@@ -4,6 +4,7 @@ import { isSandbox, SANDBOX_OWNER, sandboxIdOf } from '../../core/sandbox.ts';
 import type { Db, Tx } from '../../db/client.ts';
 import { isCancelled, isLockTimeout } from '../../db/errors.ts';
 import { record } from '../../db/outbox.ts';
+import { isAboveLimit } from '../../db/sandbox-rows.ts';
 import { readChangeContext, type PlatformChangeContext } from '../../db/team-privacy.ts';
 import { rebuildAnalytics } from '../analytics/service.ts';
 import { simulatedRows } from '../crm/sandbox-service.ts';
@@ -92,7 +93,7 @@ async function followLive(
 /**
  * Brings a scenario back, that of the last reset if none is given, and ends what is being played.
  * The context's team is the live team or the sandbox. Opens transactions. Throws `not_found` if
- * there is no sandbox, and `conflict` while another reset runs.
+ * there is no sandbox, and `conflict` while another reset runs, or if there are too many rows.
  */
 export async function resetSandbox(
   db: Db,
@@ -104,7 +105,7 @@ export async function resetSandbox(
   const sandbox = await db.transaction(async (tx) => {
     const { before, current, large } = await lockForReset(tx, { ...context, teamId: sandboxId });
     const scenario = wanted ?? (before.scenario as Scenario);
-    await store.removeContent(tx, sandboxId, large);
+    await removeContent(tx, sandboxId, large);
     await fill(tx, sandboxId, { scenario, appSecret, at });
     record(tx, current, {
       audit: { action: 'sandbox.reset', targetId: sandboxId, details: { scenario } },
@@ -137,6 +138,14 @@ async function lockForReset(tx: Tx, context: PlatformChangeContext) {
     current: await current,
     large: await large,
   };
+}
+
+/** Throws `conflict` if there are more rows than there may be, and too many to be removed. */
+async function removeContent(tx: Tx, sandboxId: string, large: boolean): Promise<void> {
+  const isAbove = large && (await isAboveLimit(tx, sandboxId));
+  await store.removeContent(tx, sandboxId, large).catch((error: unknown) => {
+    throw isAbove && isCancelled(error) ? rules.tooMuchToReset() : error;
+  });
 }
 
 async function fill(

@@ -1,7 +1,7 @@
 import { SANDBOX_OWNER } from '../../core/sandbox.ts';
 import { statement, type Db, type Statement, type Tx } from '../../db/client.ts';
 import { listed, selectionOf, type RowOf } from '../../db/rows.ts';
-import { REMOVED_BY_RESET } from '../../db/sandbox-rows.ts';
+import { LASTING_TABLES, REMOVED_BY_RESET } from '../../db/sandbox-rows.ts';
 import { waitForTeamLock } from '../../db/team-lock.ts';
 import type { TenantTable } from '../../db/tenant-tables.ts';
 import type { Scenario } from './rules.ts';
@@ -183,19 +183,11 @@ const LOCKS = (['crm_connection', 'training_case', 'member', 'person', 'assignme
 /** So many rows are few. They are made into text in one turn: a few milliseconds. */
 const BATCH = 1_000;
 
-/** The tables whose rows others refer to, or are large: they take the time of a removal. */
-const COSTLY = [
-  'training',
-  'assignment',
-  'training_case',
-  'member',
-] as const satisfies TenantTable[];
-
 const COUNT = statement<{ readonly count: number }>(
   'sandbox.countRows',
   `select count(*)::int
    from (
-     ${COSTLY.map(
+     ${LASTING_TABLES.map(
        (table) => `(
        select
        from ${table}
@@ -213,9 +205,13 @@ export async function isLarge(tx: Tx, sandboxId: string): Promise<boolean> {
 
 // For each removed training Postgres looks for an evaluation, with a plan that the session keeps.
 // Made while the table was small, it reads all of it, 20,000 times, and the reset is cut off. So
-// the session makes its plans anew, and for indexes.
-const ANEW = statement('sandbox.discardPlans', 'discard plans');
-const BY_INDEX = statement('sandbox.readByIndex', 'set local enable_seqscan = off');
+// the session makes its plans anew, and for indexes. On Citus that is the session of the node with
+// the team's rows, which neither DISCARD nor SET reaches: statements for a row of the team do.
+const ANEW = statement('sandbox.discardPlans', 'select discard_plans() from team where id = $1');
+const BY_INDEX = statement(
+  'sandbox.readByIndex',
+  `select set_config('enable_seqscan', 'off', true) from team where id = $1`,
+);
 
 /**
  * Removes what a scenario writes. Of a sandbox that is not large it does not wait: see `Tx.send`.
@@ -223,8 +219,8 @@ const BY_INDEX = statement('sandbox.readByIndex', 'set local enable_seqscan = of
  * as broken. The team must be locked.
  */
 export async function removeContent(tx: Tx, sandboxId: string, large: boolean): Promise<void> {
-  if (large) tx.send(ANEW, []);
-  tx.send(BY_INDEX, []);
+  if (large) tx.send(ANEW, [sandboxId]);
+  tx.send(BY_INDEX, [sandboxId]);
   for (const removal of [...LOCKS, UNLINK, ...REMOVALS])
     if (large) await tx.query(removal, [sandboxId]);
     else tx.send(removal, [sandboxId]);
@@ -409,7 +405,7 @@ function statisticsOf(table: TenantTable): Statistics {
 }
 
 async function refresh(tx: Tx, statistics: Statistics, sandboxId: string): Promise<void> {
-  tx.send(ANEW, []);
+  tx.send(ANEW, [sandboxId]);
   if ((await tx.query(statistics.areOld, [sandboxId])).length === 0) return;
   await tx.query(statistics.refresh, []);
 }

@@ -38,7 +38,7 @@ export interface TrpcOptions {
   readonly callerLimits: CallerLimits;
   readonly bodies: Bodies;
   /** Called for each call, with the name of its procedure or `unknown`. */
-  readonly observeCall: (procedure: string, status: number, seconds: number) => void;
+  readonly observeCall: (procedure: string, status: number, seconds: number, mode: Mode) => void;
   readonly observeRefusal: ObserveRefusal;
   /** null: nobody can sign in. */
   readonly tokenKey: TokenKey | null;

@@ -1,6 +1,7 @@
 /** What is measured and logged of a request to the tRPC API: one line for each of its calls. */
 import type { ProblemError } from '../../core/problem.ts';
 import { networkForLog } from '../../core/network.ts';
+import { modeOf } from '../../core/sandbox.ts';
 import { appRouter } from '../../routers/routers.ts';
 import { hasHungUp } from '../api/hang-up.ts';
 import type { AppExchange } from './admission.ts';
@@ -54,7 +55,7 @@ export function finishCalls(exchange: AppExchange): void {
       },
       'call',
     );
-    options.observeCall(procedure, status, ms / 1000);
+    options.observeCall(procedure, status, ms / 1000, modeOf(told.teamId ?? ''));
   }
 }
 

@@ -2,6 +2,7 @@
 import { extname } from 'node:path';
 import { ERROR_MEANINGS } from '../../core/delivery-errors.ts';
 import type { Language } from '../../core/language.ts';
+import { sandboxIdOf } from '../../core/sandbox.ts';
 import { SCOPE_DESCRIPTIONS } from '../../core/scopes.ts';
 import {
   block,
@@ -77,8 +78,15 @@ export function makeDirectives(
     },
     /** `{{problem not_found}}`: an example of an error. */
     problem: (code) => codeBlock(words.response, jsonText(findProblem(site, code)), 'json'),
-    /** `{{event ping}}`: an example of a body. */
-    event: (type) => codeBlock(words.body, jsonText(readEvent(site, type).example), 'json'),
+    /** `{{event ping}}`: an example of a body; `{{event ping test}}`: one of a sandbox. */
+    event: (argument) => {
+      const [type = '', mode] = argument.split(' ');
+      const { example } = readEvent(site, type);
+      const { tenant_id: team } = example as { readonly tenant_id: string };
+      const live = jsonText(example);
+      const ofSandbox = live.replaceAll(`"${team}"`, `"${sandboxIdOf(team)}"`);
+      return codeBlock(words.body, mode === 'test' ? ofSandbox : live, 'json');
+    },
     /** `{{file send-delivery.sh}}`: a file of examples/. */
     file: (name) => {
       const grammar = GRAMMARS[extname(name)] ?? 'javascript';
