@@ -272,7 +272,8 @@ function atPositions(name: 'created_at' | 'stored_at'): PageText {
 /** The page of one person: all of it shows, or nothing. */
 function ofOnePerson(userId: string, conditions: string): PageText {
   return {
-    columns: listed(COLUMNS),
+    // It never gives up.
+    columns: `${listed(COLUMNS)}, null::timestamptz as reached_at, null::text as reached_id`,
     rows: `select *
        from (
          select ${listed(COLUMNS, 't.')}, ${BYTES}
