@@ -256,9 +256,10 @@ const WORDS: Readonly<Record<string, string>> = {
     'webhook deactivated, webhook failed, failing webhook, webhook not firing, unpause ' +
     'webhook, resume webhook, webhook 410, webhook 500, receiver down, give up after',
   '/docs/webhooks#test-and-inspect':
-    'test webhook, send test event, webhook log, delivery history, inspect delivery, why did ' +
-    'the webhook fail, debug webhook, webhook not delivered, webhook not received, ssl ' +
-    'certificate error, tls error, dns error, webhook wird nicht zugestellt',
+    'webhook test event, test webhook, send test event, webhook log, delivery history, ' +
+    'inspect delivery, why did the webhook fail, debug webhook, webhook not delivered, ' +
+    'webhook not received, ssl certificate error, tls error, dns error, webhook wird nicht ' +
+    'zugestellt',
   '/docs/webhooks#on-your-own-machine':
     'webhook on localhost, local development, forward webhooks, listen on my machine, cli for ' +
     'webhooks, tunnel, develop locally, command line',
