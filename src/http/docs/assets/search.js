@@ -75,8 +75,8 @@ export async function createSearch(entries) {
     idField: 'path',
     fields: Object.keys(BOOST),
     extractField: (entry, field) => {
-      if (field === 'page') return entry.section === '' ? entry.title : '';
-      if (field === 'title') return entry.section === '' ? '' : entry.title;
+      if (field === 'page') return entry.section === '' ? titleOf(entry) : '';
+      if (field === 'title') return entry.section === '' ? '' : titleOf(entry);
       return entry[field];
     },
     tokenize: wordsOf,
@@ -131,6 +131,15 @@ export async function createSearch(entries) {
         return entry ? [{ ...entry, words: terms }] : [];
       });
   };
+}
+
+/**
+ * The title of the page. The name of an object is found by its words.
+ *
+ * @param {SearchEntry} entry
+ */
+function titleOf({ path, title }) {
+  return path.startsWith('/docs/objects/') ? title.replaceAll(/(?<=[a-z])(?=[A-Z])/g, ' ') : title;
 }
 
 /**
