@@ -166,7 +166,7 @@ function pageText({ table, order, where }: Source): string {
        where (select yes from crowd)
      )
    ), last as materialized (
-     select ${at} as at, ${id} as id
+     select ${at} as reached_at, ${id} as reached_id
      from ${table}
      where ${inRange}
        and (select yes from crowd)
@@ -180,7 +180,7 @@ function pageText({ table, order, where }: Source): string {
 /** SQL: the rows of a page, each with how far `pageText` has read. */
 function found(page: PageText): string {
   const [at, id] = page.order;
-  return `select found.*, last.at as reached_at, last.id as reached_id
+  return `select ${page.columns}, fits, reached_at, reached_id
    from (values (1)) one
    left join last on true
    left join (
