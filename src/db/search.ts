@@ -46,7 +46,13 @@ export async function search<Row extends { readonly id: string }>(
 ): Promise<SearchResult<Row>> {
   const position = positionValues(after);
   const time = [since ?? null, until ?? null];
-  const rows = await db.query(list, [teamId, limit, ...position, ...time, ...values]);
+  return resultOf(await db.query(list, [teamId, limit, ...position, ...time, ...values]));
+}
+
+/** The rows that were found, and how far the search has read. */
+export function resultOf<Row extends { readonly id: string }>(
+  rows: readonly FoundRow<Row>[],
+): SearchResult<Row> {
   const { reached_at: at = null, reached_id: id = null } = rows[0] ?? {};
   return {
     rows: rows.filter((row): row is FoundRow<Row> & Row => row.id !== null),

@@ -14,6 +14,11 @@ export interface Statement<Row> {
    * common the values are, which the one plan of a prepared statement cannot know.
    */
   readonly isSearch: boolean;
+  /**
+   * True: a search that reads a range by an index in its order, up to a limit, and never the whole
+   * range to sort it. The planner would do that where it has no statistics, as after a restore.
+   */
+  readonly inOrder: boolean;
   /** null: Prisma's client cannot say it. */
   readonly because: Because | null;
   readonly [row]: Row;
@@ -41,10 +46,14 @@ const declared = new Map<string, Statement<unknown>>();
 export function statement<Row = Record<never, never>>(
   name: string,
   text: string,
-  { isSearch = false, because = null }: { isSearch?: boolean; because?: Because | null } = {},
+  {
+    inOrder = false,
+    isSearch = inOrder,
+    because = null,
+  }: { inOrder?: boolean; isSearch?: boolean; because?: Because | null } = {},
 ): Statement<Row> {
   if (declared.has(name)) throw new Error(`the statement ${name} is declared twice`);
-  const made = { name, text, isSearch, because } as Statement<Row>;
+  const made = { name, text, isSearch, inOrder, because } as Statement<Row>;
   declared.set(name, made);
   return made;
 }

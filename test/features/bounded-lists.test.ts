@@ -279,7 +279,8 @@ describe.each<Mode>(['generic', 'custom'])('with a %s plan', (mode) => {
   ])('trainings of %o, an assignment of who left, are not read', async (filters) => {
     const list = (db: Db) => listTrainings(db, TEAM, { ...PAGE, since: null }, filters);
     expect(await read(list)).toBeLessThanOrEqual(10);
-    expect(await listTrainings(db, TEAM, { ...PAGE, since: null }, filters)).toEqual([]);
+    const found = await listTrainings(db, TEAM, { ...PAGE, since: null }, filters);
+    expect(found).toEqual({ rows: [], reached: null });
   });
 
   test.each([
@@ -533,6 +534,92 @@ describe('a filter of many members', () => {
   });
 });
 
+describe('trainings of a team with many members', () => {
+  const PEOPLE = 'team_people';
+  const ROWS = 20_000;
+  /** From so many members on, a list does not ask for each. */
+  const ASKED_MAX = 5_000;
+  let people: Client;
+
+  beforeAll(async () => {
+    const gone = makeMember('people', 'gone', { status: 'ended' });
+    await loadTestSeed(database, makeSeed([makeTeam('people', { members: [gone] })]));
+    people = await openWhereTeamIs(database.url, PEOPLE);
+    // Without the people that foreign keys ask for.
+    await people.query('set session_replication_role = replica');
+    // The newest are of who left. Those of the others are between them, and before them.
+    await people.query(
+      `insert into training (team_id, id, user_id, status, created_at)
+       select $1, 'trn_' || n,
+         case when n <= 3 or n = $2::int / 2 then 'usr_people_member' else 'usr_people_gone' end,
+         'scored', timestamptz '2026-01-01Z' + n / 3 * interval '1 minute'
+       from generate_series(1, $2::int) n`,
+      [PEOPLE, ROWS],
+    );
+    await people.query(
+      `insert into evaluation (team_id, training_id, user_id, saved_at, stored_at)
+       select team_id, id, user_id, created_at, created_at
+       from training
+       where team_id = $1`,
+      [PEOPLE],
+    );
+    return () => people.end();
+  });
+
+  const addMembers = async (count: number, from: number): Promise<void> => {
+    await people.query(
+      `insert into member (team_id, id, user_id, email, role, status, created_at)
+       select $1, 'mem_p' || n, 'usr_p' || n, 'p' || n || '@a.test', 'member', 'active', now()
+       from generate_series($3::int, $3::int + $2::int - 1) n`,
+      [PEOPLE, count, from],
+    );
+    await people.query('vacuum analyze');
+  };
+
+  const slice = { ...PAGE, since: null };
+  const LISTS: [
+    string,
+    (db: Db) => Promise<unknown>,
+    (query: PageQuery) => Promise<Page<{ readonly id: string }>>,
+  ][] = [
+    [
+      'trainings',
+      (db) => listTrainings(db, PEOPLE, slice, {}),
+      (query) => trainings.listTrainings(db, PEOPLE, query),
+    ],
+    [
+      'trainings with a status',
+      (db) => listTrainings(db, PEOPLE, slice, { status: 'scored' }),
+      (query) => trainings.listTrainings(db, PEOPLE, { ...query, status: 'scored' }),
+    ],
+    [
+      'trainings with evaluations',
+      (db) => listTrainings(db, PEOPLE, { ...slice, withEvaluations: true }, {}),
+      (query) => trainings.listTrainings(db, PEOPLE, { ...query, include: 'evaluation' }),
+    ],
+    [
+      'evaluations',
+      (db) => listEvaluatedTrainings(db, PEOPLE, slice),
+      (query) => evaluations.listEvaluated(db, PEOPLE, query),
+    ],
+  ];
+  const SHOWN_IDS = [`trn_${ROWS / 2}`, 'trn_3', 'trn_2', 'trn_1'];
+
+  test.each([
+    // A look at each member and at the newest training of each, in one page.
+    ['asks for each of 4,000', 4_000, 1, 1, 2 * ASKED_MAX + 4_000],
+    // 10,000 trainings with a look at the member of each, and where they end.
+    ['reads 10,000 for a page of more', 2_000, 4_001, 3, 30_000 + ASKED_MAX + 4_000],
+  ])('%s', async (_, count, from, pages, most) => {
+    await addMembers(count, from);
+    for (const [name, list, read] of LISTS) {
+      for (const mode of ['generic', 'custom'] as const)
+        expect(rowsRead(await explain(people, list, mode))).toBeLessThanOrEqual(most);
+      expect({ name, ...(await readIds(read)) }).toEqual({ name, found: SHOWN_IDS, pages });
+    }
+  });
+});
+
 describe('a filter of many assignments', () => {
   const BUSY = 'team_busy';
   let busy: Client;
@@ -579,8 +666,15 @@ describe('a filter of many assignments', () => {
     [20_100, { updated_since: '2026-01-01T00:00:00.000Z', member_id: 'mem_nobody' }],
     [20_100, { external_ref_id: 'ext_0', status: 'revoked' }],
     [60_100, { member_id: 'mem_busy_one', due_before: '2026-06-01' }],
-  ])('reads at most %i rows for %o', async (most, filters) => {
+  ])('reads at most %i rows for %o, with statistics and without', async (most, filters) => {
     const found = (db: Db) => searchAssignments(db, BUSY, PAGE, filters);
+    await busy.query('begin');
+    await busy.query(
+      `delete from pg_statistic using pg_class c
+       where starelid = c.oid and c.relname like 'assignment%'`,
+    );
+    expect(rowsRead(await explain(busy, found, 'custom'))).toBeLessThanOrEqual(most);
+    await busy.query('rollback');
     for (const mode of ['generic', 'custom'] as const) {
       const plan = await explain(busy, found, mode);
       expect(rowsRead(plan)).toBeLessThanOrEqual(most);

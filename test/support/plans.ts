@@ -48,6 +48,7 @@ export async function explain(
   // The plan of a search is always made with its values.
   const planned = statement.isSearch ? 'custom' : mode;
   await client.query(`set plan_cache_mode = force_${planned}_plan`);
+  await client.query(`set enable_bitmapscan = ${statement.inOrder ? 'off' : 'on'}`);
   await client.query(`prepare explained as ${statement.text}`);
   const { rows } = await client.query(
     `explain (analyze, buffers, format json) execute explained ${given}`,

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { isStalePlan, rethrow } from '../errors.ts';
-import type { Statement } from '../statement.ts';
+import { statement, type Statement } from '../statement.ts';
 import { LARGE_BYTES, takeTurn } from './turns.ts';
 import type { Outgoing, Sender, Wire } from './wire.ts';
 
@@ -26,9 +26,16 @@ export interface Result<Row> {
   readonly rows: Row[];
 }
 
+// Without bitmap scans, whose rows have to be sorted. It holds for the statement behind it.
+const IN_ORDER = statement('search.inOrder', `select set_config('enable_bitmapscan', 'off', true)`);
+
 /** Sends the statement. Throws `unavailable` when the database cannot be reached. */
 export function ask<Row>(sender: Sender, question: Question<Row>): Promise<Row[]> {
-  return sendBy(sender, toQuery(sender.wire, question)).then(({ rows }) => rows);
+  const { wire } = sender;
+  const settings = question.what.inOrder
+    ? [wire.prepare(IN_ORDER, [], () => undefined, false)]
+    : [];
+  return sendBy(sender, toQuery(wire, question), settings).then(({ rows }) => rows);
 }
 
 /** A statement to send, and its future result. */
@@ -37,9 +44,13 @@ export interface Sendable<T> {
   readonly result: Promise<T>;
 }
 
-/** Sends it. Call it once. */
-export function sendBy<T>(sender: Sender, { query, result }: Sendable<T>): Promise<T> {
-  sender.send(query);
+/** Sends it behind the settings that hold for it alone. Call it once. */
+export function sendBy<T>(
+  sender: Sender,
+  { query, result }: Sendable<T>,
+  settings: readonly Outgoing[] = [],
+): Promise<T> {
+  sender.send(query, settings);
   return result;
 }
 

@@ -60,8 +60,8 @@ export interface Wire {
    * with 25P02. What is sent later on this connection comes behind them.
    */
   send(client: pg.ClientBase, queries: readonly Outgoing[]): void;
-  /** Sends one statement outside of transactions, with limits that hold for it alone. */
-  sendAlone(client: pg.ClientBase, limits: readonly Outgoing[], query: Outgoing): void;
+  /** Sends one statement outside of transactions, with settings that hold for it alone. */
+  sendAlone(client: pg.ClientBase, settings: readonly Outgoing[], query: Outgoing): void;
   /**
    * Asks the server to end the statement that runs on the connection. Resolves when the server has
    * acted on it, or cannot be reached: a limit on the statement's time ends it then. Before that,
@@ -73,7 +73,8 @@ export interface Wire {
 /** What sends single statements: on a connection, perhaps behind limits that it lacks. */
 export interface Sender {
   readonly wire: Wire;
-  send(query: Outgoing): void;
+  /** With settings that hold for it alone. */
+  send(query: Outgoing, settings?: readonly Outgoing[]): void;
 }
 
 /** Returns what sends single statements on the connection, each behind the limits made for it. */
@@ -82,7 +83,10 @@ export function senderOn(
   client: pg.ClientBase,
   limits: readonly Outgoing[] = [],
 ): Sender {
-  return { wire, send: (query) => wire.sendAlone(client, limits, query) };
+  return {
+    wire,
+    send: (query, settings = []) => wire.sendAlone(client, [...limits, ...settings], query),
+  };
 }
 
 /** Ends statements that were not executed because of this error of an earlier one. */

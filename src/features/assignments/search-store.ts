@@ -4,7 +4,7 @@ import { ASSIGNMENT_STATUSES } from '../../core/vocabularies.ts';
 import { statement, statementsByFilters, type Db } from '../../db/client.ts';
 import { isAfter, newestFirst, positionValues, type Keyset } from '../../db/keyset.ts';
 import { listed } from '../../db/rows.ts';
-import type { FoundRow } from '../../db/search.ts';
+import { resultOf, type FoundRow } from '../../db/search.ts';
 import { EXTERNAL_ID_MAX_CHARACTERS } from './rules.ts';
 import { ASSIGNMENT_COLUMNS, COLUMNS, PAGE_WITH_MEMBERS, type AssignmentRow } from './store.ts';
 
@@ -126,7 +126,7 @@ const listOf = statementsByFilters(FILTERS, (named) =>
   statement<FoundRow<FoundAssignment>>(
     ['assignments.search', ...named].join('.'),
     searchText(named),
-    { isSearch: true },
+    { inOrder: true },
   ),
 );
 
@@ -141,10 +141,5 @@ export async function searchAssignments(
   filters: AssignmentFilters,
 ): Promise<SearchResult<FoundAssignment>> {
   const { list, values } = listOf(filters);
-  const rows = await db.query(list, [teamId, limit, ...positionValues(after), ...values]);
-  const { reached_at: at = null, reached_id: id = null } = rows[0] ?? {};
-  return {
-    rows: rows.filter((row): row is FoundRow<FoundAssignment> & FoundAssignment => row.id !== null),
-    reached: at === null || id === null ? null : { at, id },
-  };
+  return resultOf(await db.query(list, [teamId, limit, ...positionValues(after), ...values]));
 }

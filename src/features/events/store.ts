@@ -74,7 +74,7 @@ const LIST_OF_TYPE = statement<SearchRow<EventRow>>(
      ) e
    ) found on true
    ${newestFirst(['found.created_at', 'found.id'])}`,
-  { isSearch: true },
+  { inOrder: true },
 );
 
 /**
@@ -198,7 +198,7 @@ const listsFrom = (start: keyof typeof START) =>
     statement<FoundRow>(
       ['events.inOrder', start, ...named].join('.'),
       (named.length > 0 ? searchText : allText)(START[start]),
-      { isSearch: named.length > 0 },
+      { inOrder: named.length > 0 },
     ),
   );
 const IN_ORDER = { event: listsFrom('event'), place: listsFrom('place') };

@@ -82,7 +82,7 @@ const searchIn = (order: string, { rows, by, at = 'created_at', id = 'id' }: Ord
    ) page on true
    order by ${by('page.')}`,
     // Without its values, the planner does not know that a page ends so early, and sorts all.
-    { isSearch: true },
+    { inOrder: true },
   );
 
 const joinedAt = (of: string): string => `coalesce(${of}joined_at, timestamptz '${NOT_JOINED}')`;

@@ -1,8 +1,14 @@
-import { PAGE_LIMIT_MAX, type MeasuredRow, type PageSlice } from '../../core/page.ts';
+import {
+  PAGE_LIMIT_MAX,
+  type MeasuredRow,
+  type PageSlice,
+  type SearchResult,
+} from '../../core/page.ts';
 import { statement, statementsByFilters, type Db } from '../../db/client.ts';
 import { BY_CREATION, isAfter, newestFirst, positionValues } from '../../db/keyset.ts';
 import { thatFit, type PageText } from '../../db/page-size.ts';
 import { columnsOf, listed, type RowOf } from '../../db/rows.ts';
+import { resultOf, type FoundRow } from '../../db/search.ts';
 import { withEvaluations, type EvaluationRow } from './evaluation-store.ts';
 
 const DETAILS = columnsOf('Training', 'team_id', 'id', 'json_bytes');
@@ -55,6 +61,13 @@ const EVALUATIONS = ['stored_at', 'training_id'] as const;
  */
 const NEAR = 1000;
 
+/**
+ * From how many members on it does not ask for each. Then it reads `FAR` rows in its own order, and
+ * says how far it has read if they do not fill the page.
+ */
+const PEOPLE_MAX = 5000;
+const FAR = 10_000;
+
 /** What `pageText` reads: trainings, or the evaluations of trainings. */
 interface Source {
   readonly table: 'training' | 'evaluation';
@@ -64,12 +77,14 @@ interface Source {
 }
 
 /**
- * SQL: the positions of one page over all active members, as `page`. The constant limits tell the
- * planner that only a page will be read. For a parameter, it would assume a tenth of the team's
- * rows, and a sort or JIT compilation would seem worth it.
+ * SQL: the positions of one page over all active members, as `page`, and as `last` how far it has
+ * read if it gave up. The constant limits tell the planner that only a page will be read. For a
+ * parameter, it would assume a tenth of the team's rows, and a sort or JIT compilation would seem
+ * worth it.
  *
  * `near` is the page if it is full or the list ends there. Otherwise the members whose latest rows
- * come first lead to the page: whatever is on it belongs to one of them.
+ * come first lead to the page: whatever is on it belongs to one of them. If there are too many
+ * members for that, `far` is the page.
  */
 function pageText({ table, order, where }: Source): string {
   const [at, id] = order;
@@ -77,18 +92,19 @@ function pageText({ table, order, where }: Source): string {
              and ${isAfter(order, ['$3', '$4'])}
              and ${at} >= coalesce($5::timestamptz, '-infinity')${where}`;
   const most = PAGE_LIMIT_MAX + 1;
-  return `with near as materialized (
-     select *
-     from (
-       select r.${at} as at, r.${id} as id
+  const ofActive = (reads: number): string => `select r.${at} as at, r.${id} as id
        from (
          select ${at}, ${id}, user_id
          from ${table}
          where ${inRange}
-         ${newestFirst(order, NEAR)}
+         ${newestFirst(order, reads)}
        ) r
        where ${isActive('r.user_id')}
-       ${newestFirst([`r.${at}`, `r.${id}`], most)}
+       ${newestFirst([`r.${at}`, `r.${id}`], most)}`;
+  return `with near as materialized (
+     select *
+     from (
+       ${ofActive(NEAR)}
      ) found
      limit $2
    ), incomplete as materialized (
@@ -103,7 +119,15 @@ function pageText({ table, order, where }: Source): string {
        )
        else false
      end as yes
-   ), page as (
+   ), people as materialized (
+     select user_id, status
+     from member
+     where team_id = $1 and status <> 'ended' and (select yes from incomplete)
+     ${newestFirst(BY_CREATION, PEOPLE_MAX + 1)}
+   ), crowd as materialized (
+     select count(*) > ${PEOPLE_MAX} as yes
+     from people
+   ), page as materialized (
      select at, id
      from near
      where not (select yes from incomplete)
@@ -112,7 +136,7 @@ function pageText({ table, order, where }: Source): string {
        select found.at, found.id
        from (
          select m.user_id
-         from member m
+         from people m
          cross join lateral (
            select ${at} as at, ${id} as id
            from ${table}
@@ -120,9 +144,8 @@ function pageText({ table, order, where }: Source): string {
              and user_id = m.user_id
            ${newestFirst(order, 1)}
          ) latest
-         where m.team_id = $1
-           and m.status = 'active'
-           and (select yes from incomplete)
+         where m.status = 'active'
+           and not (select yes from crowd)
          ${newestFirst(['latest.at', 'latest.id'], most)}
        ) newest
        cross join lateral (
@@ -134,22 +157,51 @@ function pageText({ table, order, where }: Source): string {
        ) found
        ${newestFirst(['found.at', 'found.id'], most)}
      )
+     union all
+     (
+       select at, id
+       from (
+         ${ofActive(FAR)}
+       ) far
+       where (select yes from crowd)
+     )
+   ), last as materialized (
+     select ${at} as reached_at, ${id} as reached_id
+     from ${table}
+     where ${inRange}
+       and (select yes from crowd)
+       and (select count(*) from page) < $2
+     ${newestFirst(order)}
+     offset ${FAR - 1}
+     limit 1
    )`;
 }
 
+/** SQL: the rows of a page, each with how far `pageText` has read. */
+function found(page: PageText): string {
+  const [at, id] = page.order;
+  return `select ${page.columns}, fits, reached_at, reached_id
+   from (values (1)) one
+   left join last on true
+   left join (
+     ${thatFit(page)}
+   ) found on true
+   ${newestFirst([`found.${at}`, `found.${id}`])}`;
+}
+
 const listOf = statementsByFilters(FILTERS, (named) =>
-  statement<TrainingRow & MeasuredRow>(
+  statement<FoundRow<TrainingRow & MeasuredRow>>(
     ['trainings.list', ...named].join('.'),
     listText(named, alone),
-    { isSearch: isSearch(named) },
+    { inOrder: mayBeRare(named) },
   ),
 );
 
 const listWithEvaluationsOf = statementsByFilters(FILTERS, (named) =>
-  statement<ScoredRow & MeasuredRow>(
+  statement<FoundRow<ScoredRow & MeasuredRow>>(
     ['trainings.listWithEvaluations', ...named].join('.'),
     listText(named, withEvaluations),
-    { isSearch: isSearch(named) },
+    { inOrder: mayBeRare(named) },
   ),
 );
 
@@ -161,7 +213,7 @@ function alone(page: PageText): PageText {
 }
 
 /** A status may be rare. */
-function isSearch(named: readonly string[]): boolean {
+function mayBeRare(named: readonly string[]): boolean {
   return named.includes('status');
 }
 
@@ -180,7 +232,7 @@ function listText(named: readonly string[], include: Include): string {
   if (named.includes('user_id'))
     return thatFit(include(ofOnePerson(valueOf('user_id'), conditionsOf(named))));
   return `${pageText({ table: 'training', order: BY_CREATION, where: conditionsOf(named) })}
-   ${thatFit(include(atPositions('created_at')))}`;
+   ${found(include(atPositions('created_at')))}`;
 }
 
 /**
@@ -220,7 +272,8 @@ function atPositions(name: 'created_at' | 'stored_at'): PageText {
 /** The page of one person: all of it shows, or nothing. */
 function ofOnePerson(userId: string, conditions: string): PageText {
   return {
-    columns: listed(COLUMNS),
+    // It never gives up.
+    columns: `${listed(COLUMNS)}, null::timestamptz as reached_at, null::text as reached_id`,
     rows: `select *
        from (
          select ${listed(COLUMNS, 't.')}, ${BYTES}
@@ -246,17 +299,20 @@ export interface Slice extends PageSlice {
 
 /**
  * Lists trainings of active members, newest first, from the position `after` on. `limit` may be at
- * most one more than a page holds.
+ * most one more than a page holds. It can find fewer than the limit although more follow: then it
+ * says how far it has read.
  */
-export function listTrainings(
+export async function listTrainings(
   db: Db,
   teamId: string,
   slice: Slice,
   filters: TrainingFilters,
-): Promise<(ScoredRow & MeasuredRow)[]> {
+): Promise<SearchResult<ScoredRow & MeasuredRow>> {
   const { limit, after, since } = slice;
   const { list, values } = slice.withEvaluations ? listWithEvaluationsOf(filters) : listOf(filters);
-  return db.query(list, [teamId, limit, ...positionValues(after), since, ...values]);
+  return resultOf<ScoredRow & MeasuredRow>(
+    await db.query(list, [teamId, limit, ...positionValues(after), since, ...values]),
+  );
 }
 
 const FIND = statement<TrainingRow>(
@@ -284,28 +340,31 @@ export interface EvaluatedTrainingRow extends ScoredRow {
 
 const evaluatedText = (include: Include): string =>
   `${pageText({ table: 'evaluation', order: EVALUATIONS, where: '' })}
-   ${thatFit(include(atPositions('stored_at')))}`;
+   ${found(include(atPositions('stored_at')))}`;
 
-const LIST_EVALUATED = statement<EvaluatedTrainingRow & MeasuredRow>(
+const LIST_EVALUATED = statement<FoundRow<EvaluatedTrainingRow & MeasuredRow>>(
   'trainings.listEvaluated',
   evaluatedText(alone),
 );
 
-const LIST_WITH_EVALUATIONS = statement<EvaluatedTrainingRow & MeasuredRow>(
+const LIST_WITH_EVALUATIONS = statement<FoundRow<EvaluatedTrainingRow & MeasuredRow>>(
   'trainings.listEvaluatedWithEvaluations',
   evaluatedText(withEvaluations),
 );
 
 /**
  * Lists trainings of active members with an evaluation, the one stored last first, from the
- * position `after` on. `since` applies to the time of storage.
+ * position `after` on. `since` applies to the time of storage. As with `listTrainings`, more can
+ * follow.
  */
-export function listEvaluatedTrainings(
+export async function listEvaluatedTrainings(
   db: Db,
   teamId: string,
   slice: Slice,
-): Promise<(EvaluatedTrainingRow & MeasuredRow)[]> {
+): Promise<SearchResult<EvaluatedTrainingRow & MeasuredRow>> {
   const { limit, after, since } = slice;
   const list = slice.withEvaluations ? LIST_WITH_EVALUATIONS : LIST_EVALUATED;
-  return db.query(list, [teamId, limit, ...positionValues(after), since]);
+  return resultOf<EvaluatedTrainingRow & MeasuredRow>(
+    await db.query(list, [teamId, limit, ...positionValues(after), since]),
+  );
 }

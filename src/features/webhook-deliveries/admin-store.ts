@@ -180,7 +180,7 @@ function listStatement(
     }),
     // Without its values, the planner reads all failed deliveries by the index that has their type,
     // and sorts them.
-    { isSearch: read === searchText },
+    { inOrder: read === searchText },
   );
 }
 

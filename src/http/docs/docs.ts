@@ -16,7 +16,7 @@ import { createResource, type Resource } from '../api/resource.ts';
 import { sendResource } from './send-resource.ts';
 import { createSearch } from './assets/search.js';
 import { DEFAULT_LANGUAGE, LANGUAGES } from './samples/languages.ts';
-import { searchEntries } from './search-index.ts';
+import { searchEntries, type SearchSource } from './search-index.ts';
 import { renderPage, type Frame } from './shell.ts';
 import { createSite, navigationOf, pagesOf } from './site.ts';
 import { llmsFull, llmsIndex, markdownPage } from './text-pages.ts';
@@ -113,7 +113,9 @@ function readContents(options: DocsOptions): Contents {
     navigation: germanNavigation,
     pages: pagesOf(germanNavigation),
   };
-  const searches = [searchOf(frame), searchOf(germanFrame)];
+  const byPath = new Map([...pages, ...germanPages].map((page) => [page.path, page]));
+  const twinOf = ({ path }: Page): Page | undefined => byPath.get(twins.get(path) ?? '');
+  const searches = [searchOf(frame, twinOf), searchOf(germanFrame, twinOf)];
   const resources = new Map<string, (language: string) => Resource | Promise<Resource>>([
     ...[...assets].map(([name, one]) => [`/docs/assets/${name}`, () => one] as const),
     ...pages.flatMap((page) => pageResources(frame, page)),
@@ -149,13 +151,18 @@ function pageResources(
 }
 
 /** The search over the pages of a language: its index for browsers, and its page of results. */
-function searchOf(frame: Frame): {
+function searchOf(
+  frame: Frame,
+  twinOf: SearchSource['twinOf'],
+): {
   readonly path: string;
   readonly index: () => Promise<Resource>;
   readonly results: (query: string) => Promise<Resource>;
 } {
   const { site, pages } = frame;
-  const entries = once(() => searchEntries(pages));
+  const entries = once(() =>
+    searchEntries({ pages, operations: site.reference.operations, twinOf }),
+  );
   const search = once(async () => createSearch(await entries()));
   return {
     path: searchPathOf(site),

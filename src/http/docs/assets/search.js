@@ -1,6 +1,6 @@
 // The search over the documentation. The server and the browser run the same code.
 import MiniSearch from 'minisearch';
-import { synonymOf } from './synonyms.js';
+import { GROUPS } from './synonyms.js';
 
 /**
  * A section of a page.
@@ -10,6 +10,7 @@ import { synonymOf } from './synonyms.js';
  * @property {string} title of the page
  * @property {string} section its heading, or '' for the beginning of the page
  * @property {string} text
+ * @property {string} also what readers ask for who should find it: phrases, with commas between
  */
 
 /**
@@ -20,23 +21,46 @@ import { synonymOf } from './synonyms.js';
 
 /** How many sections are added before others get their turn. */
 const CHUNK = 40;
-/** From so many letters on, a word may be misspelt. */
-const FUZZY_FROM = 5;
+/** From so many letters on, a word may be misspelt, in one of four letters. */
+const FUZZY_FROM = 4;
+const FUZZY = 0.25;
+/** A part of a compound word has so many letters. A longer word is none. */
+const PART_FROM = 4;
+const COMPOUND_MAX = 40;
+/** More words than that are not looked for. */
+const WORDS_MAX = 12;
+/** How much less a word counts that may be meant otherwise. */
+const DOUBTFUL = 0.7;
+/** How much more a rare word counts than a frequent one. */
+const RARE = 0.7;
 /** How much a section loses that has not all of the words. */
 const MISSING = 3;
+/** How much a section gains that readers ask for in these words. */
+const LIKE = 12;
 /** Words that say nothing about what is searched for. */
 const COMMON = new Set(
   (
     'a all an and api are be by can data do does download example examples for from have how ' +
-    'http i in is it its long much my no not of on or our per sample samples should team that ' +
-    'the this to too use using we what when where which with you'
+    'http i in is it its long much my no not of on one or our per should team that the this to ' +
+    'too use using we what when where which with work works you ' +
+    'das dem den der die ein eine einen für ich im ist kann man mit oder pro und von was wie ' +
+    'wird wo zu zum'
   ).split(' '),
 );
 /** `page`: the title at the beginning of a page, `title`: that of a section's page. */
-const BOOST = { page: 9, section: 6, title: 1.5, text: 1 };
-const OTHER_WORD = 0.6;
+const BOOST = { page: 14, section: 6, also: 4, title: 4, text: 1 };
+/** Where words are in use, and not run together as in code. */
+const NAMING = ['page', 'section', 'also', 'title'];
+/** How much less a word counts that only the text of a section has. */
+const ONLY_IN_TEXT = 0.7;
+const OTHER_WORD = 0.9;
 const OTHER_BOOST = Object.fromEntries(
   Object.entries(BOOST).map(([field, boost]) => [field, boost * OTHER_WORD]),
+);
+
+/** How the documentation calls a word, by the stem of the word. */
+const CALLED_HERE = new Map(
+  GROUPS.flatMap(([ours = '', ...others]) => others.map((other) => [stemOf(other), ours])),
 );
 
 /**
@@ -51,32 +75,55 @@ export async function createSearch(entries) {
     idField: 'path',
     fields: Object.keys(BOOST),
     extractField: (entry, field) => {
-      if (field === 'page') return entry.section === '' ? entry.title : '';
-      if (field === 'title') return entry.section === '' ? '' : entry.title;
+      if (field === 'page') return entry.section === '' ? titleOf(entry) : '';
+      if (field === 'title') return entry.section === '' ? '' : titleOf(entry);
       return entry[field];
     },
     tokenize: wordsOf,
     processTerm: stemOf,
+    searchOptions: { tokenize: (word) => [word], bm25: { k: 1.2, b: 0.5, d: 0.5 } },
   });
   await index.addAllAsync(entries, { chunkSize: CHUNK });
   const byPath = new Map(entries.map((entry) => [entry.path, entry]));
-  /** @type {(word: Wanted) => Weighted} */
+  const names = namesOf(CALLED_HERE.keys());
+  const likenessTo = compareWith(entries);
+  /** @type {(query: import('minisearch').Query, fields?: string[]) => ReadonlySet<string>} */
+  const find = (query, fields = Object.keys(BOOST)) =>
+    new Set(index.search(query, { fields }).map(({ id }) => id));
+  /** @type {(word: string) => Weighted} */
   const weigh = (word) => {
-    const paths = new Set(index.search(word.query).map(({ id }) => id));
-    const query = paths.size > 0 ? word.query : { ...word.query, queries: [misspelt(word)] };
-    const found = paths.size > 0 ? paths : new Set(index.search(query).map(({ id }) => id));
-    return { query, found, weight: Math.log(1 + entries.length / (1 + found.size)) };
+    const exact = queryOf(word, CALLED_HERE.get(stemOf(word)));
+    const isExact = find(exact).size > 0;
+    const query = isExact ? exact : misspelt(word, names);
+    const found = find(query);
+    const rarity = Math.log(1 + entries.length / (1 + found.size)) ** RARE;
+    const weight = isExact ? rarity : rarity * DOUBTFUL;
+    return { query, found, named: find(query, NAMING), weight };
   };
+  /** @type {(word: string) => boolean} */
+  const isName = (word) => CALLED_HERE.has(stemOf(word)) || find(word, NAMING).size > 0;
+  /** @type {(word: string) => boolean} */
+  const isKnown = (word) => CALLED_HERE.has(stemOf(word)) || find(queryOf(word)).size > 0;
   return (query, limit) => {
-    const words = wantedWords(query).map(weigh);
+    const likeness = likenessTo(query);
+    const written = asWritten(wordsOf(query).slice(0, 2 * WORDS_MAX), isName).flatMap((word) =>
+      isKnown(word) || word.length > COMPOUND_MAX ? [word] : partsOf(word, isName),
+    );
+    const words = wantedWords(written).map(weigh);
     const whole = words.reduce((sum, { weight }) => sum + weight, 0);
     /** @type {(path: string) => number} */
     const shareOf = (path) =>
-      words.reduce((sum, { found, weight }) => sum + (found.has(path) ? weight : 0), 0) / whole;
+      words.reduce((sum, word) => {
+        if (word.named.has(path)) return sum + word.weight;
+        return word.found.has(path) ? sum + word.weight * ONLY_IN_TEXT : sum;
+      }, 0) / whole;
     return index
       .search(
         { combineWith: 'OR', queries: words.map((word) => word.query) },
-        { boostDocument: (path) => weightOf(path) * shareOf(path) ** MISSING },
+        {
+          boostDocument: (path) =>
+            weightOf(path) * shareOf(path) ** MISSING * (1 + LIKE * (likeness.get(path) ?? 0) ** 2),
+        },
       )
       .slice(0, limit)
       .flatMap(({ id, terms }) => {
@@ -87,17 +134,71 @@ export async function createSearch(entries) {
 }
 
 /**
- * A word of a query, and what it looks for.
+ * The title of the page. The name of an object is found by its words.
  *
- * @typedef {{ word: string, query: import('minisearch').QueryCombination }} Wanted
+ * @param {SearchEntry} entry
  */
+function titleOf({ path, title }) {
+  return path.startsWith('/docs/objects/') ? title.replaceAll(/(?<=[a-z])(?=[A-Z])/g, ' ') : title;
+}
 
 /**
- * The same with the sections that have the word.
+ * Compares a query with what readers ask for, phrase by phrase: 1 is the same words, 0 no common
+ * one. A word that few phrases have counts more.
+ *
+ * @param {readonly SearchEntry[]} entries
+ * @returns {(query: string) => ReadonlyMap<string, number>} by path
+ */
+function compareWith(entries) {
+  const asked = entries.flatMap(({ path, also }) =>
+    also.split(', ').map((phrase) => ({ path, words: meaningOf(phrase) })),
+  );
+  /** @type {Map<string, number>} */
+  const counts = new Map();
+  for (const word of asked.flatMap(({ words }) => words))
+    counts.set(word, (counts.get(word) ?? 0) + 1);
+  /** @type {(words: readonly string[]) => number} */
+  const weightOfAll = (words) =>
+    words.reduce(
+      (sum, word) => sum + Math.log(1 + asked.length / (1 + (counts.get(word) ?? 0))),
+      0,
+    );
+  const phrases = asked.map((one) => ({ ...one, weight: weightOfAll(one.words) }));
+  return (query) => {
+    const wanted = meaningOf(query);
+    const whole = weightOfAll(wanted);
+    /** @type {Map<string, number>} */
+    const best = new Map();
+    for (const { path, words, weight } of phrases) {
+      const common = words.filter((word) => wanted.includes(word));
+      if (common.length === 0) continue;
+      const likeness = weightOfAll(common) / Math.sqrt(weight * whole);
+      best.set(path, Math.max(likeness, best.get(path) ?? 0));
+    }
+    return best;
+  };
+}
+
+/**
+ * The words of a text, as the documentation calls them.
+ *
+ * @param {string} text
+ */
+function meaningOf(text) {
+  const words = wantedWords(wordsOf(text)).flatMap((word) => {
+    const other = CALLED_HERE.get(stemOf(word));
+    return other ? wordsOf(other).map(stemOf) : [stemOf(word)];
+  });
+  return [...new Set(words)];
+}
+
+/**
+ * What a word of a query looks for, and the sections that have it.
  *
  * @typedef {object} Weighted
  * @property {import('minisearch').QueryCombination} query
  * @property {ReadonlySet<string>} found
+ * @property {ReadonlySet<string>} named those that have it in a heading or as another name
  * @property {number} weight
  */
 
@@ -109,12 +210,14 @@ export async function createSearch(entries) {
  */
 const WEIGHTS = [
   [/^\/docs\/changelog#/, 0.02],
-  [/^\/docs\/(?:de\/)?(?:events#|objects)/, 0.6],
-  [/^\/docs\/(?:de\/)?(?:reference|errors#|version)/, 1],
-  [/^\/docs\/(?:de\/)?(?:automation|client|joiners|low-score|nightly|power-bi|python)/, 1.1],
-  [/^\/docs(?:\/de)?(?:#|$)/, 2],
+  [/^\/docs\/reference\/.*#/, 0.9],
+  [/^\/docs\/(?:de\/)?objects/, 0.5],
+  [/^\/docs\/(?:de\/)?events#/, 1],
+  [/^\/docs\/(?:de\/)?(?:automation|client|joiners|low-score|nightly|power-bi|python)/, 1],
+  [/^\/docs\/(?:de\/)?(?:reference|errors#|version)/, 1.2],
+  [/^\/docs(?:\/de)?(?:#|$)/, 3],
 ];
-const WEIGHT_OF_A_GUIDE = 1.7;
+const WEIGHT_OF_A_GUIDE = 1.9;
 
 /** @param {string} path */
 function weightOf(path) {
@@ -122,35 +225,85 @@ function weightOf(path) {
 }
 
 /**
- * The words of a query that say something, each as the beginning of a word or as another word for
- * it.
+ * The first words of a query that say something; the first ones at all if none does.
  *
- * @param {string} query
- * @returns {Wanted[]}
+ * @param {readonly string[]} words
  */
-function wantedWords(query) {
-  const words = [...new Set(wordsOf(query))];
+function wantedWords(words) {
   const wanted = words.filter((word) => !COMMON.has(word));
-  return (wanted.length > 0 ? wanted : words).map((word) => ({
-    word,
-    query: {
-      combineWith: 'OR',
-      queries: [
-        { queries: [word], boost: BOOST, prefix: word.length > 2 },
-        { queries: wordsOf(synonymOf(word) ?? ''), combineWith: 'AND', boost: OTHER_BOOST },
-      ],
-    },
-  }));
+  return [...new Set(wanted.length > 0 ? wanted : words)].slice(0, WORDS_MAX);
 }
 
 /**
- * A word that no section has may be a misspelt one.
+ * The words as the documentation writes them: `time out` and `web hook` are one.
  *
- * @param {Wanted} wanted
+ * @param {readonly string[]} words
+ * @param {(word: string) => boolean} isName
+ * @returns {string[]}
  */
-function misspelt({ word }) {
-  const fuzzy = word.length >= FUZZY_FROM && !/\d/.test(word) ? 0.2 : false;
-  return { queries: [word], boost: BOOST, fuzzy };
+function asWritten([first, ...rest], isName) {
+  if (first === undefined) return [];
+  const [second, ...others] = rest;
+  if (second !== undefined && isName(first + second))
+    return [first + second, ...asWritten(others, isName)];
+  return [first, ...asWritten(rest, isName)];
+}
+
+/**
+ * The two known words of which a German word consists; otherwise itself.
+ *
+ * @param {string} word
+ * @param {(word: string) => boolean} isName
+ * @returns {string[]}
+ */
+function partsOf(word, isName) {
+  for (let length = word.length - PART_FROM; length >= PART_FROM; length -= 1) {
+    const parts = [word.slice(0, length), word.slice(length)];
+    if (parts.every(isName)) return parts;
+  }
+  return [word];
+}
+
+/**
+ * Looks for a word as the beginning of a word, and for what the documentation calls it.
+ *
+ * @param {string} word
+ * @param {string} [other]
+ * @returns {import('minisearch').QueryCombination}
+ */
+function queryOf(word, other = '') {
+  return {
+    combineWith: 'OR',
+    queries: [
+      { queries: [word], boost: BOOST, prefix: word.length > 2 },
+      { queries: wordsOf(other), combineWith: 'AND', boost: OTHER_BOOST },
+    ],
+  };
+}
+
+/**
+ * A word that no section has may be a misspelt one, or a misspelt other name.
+ *
+ * @param {string} word
+ * @param {MiniSearch} names
+ * @returns {import('minisearch').QueryCombination}
+ */
+function misspelt(word, names) {
+  const fuzzy = word.length >= FUZZY_FROM && !/^\d/.test(word) ? FUZZY : false;
+  const [name] = names.search(word, { fuzzy });
+  const { queries } = queryOf(word, CALLED_HERE.get(name?.id));
+  return { combineWith: 'OR', queries: [{ queries: [word], boost: BOOST, fuzzy }, ...queries] };
+}
+
+/**
+ * An index of other names, by their stems.
+ *
+ * @param {Iterable<string>} stems
+ */
+function namesOf(stems) {
+  const names = new MiniSearch({ fields: ['id'], tokenize: wordsOf, processTerm: stemOf });
+  names.addAll([...stems].map((id) => ({ id })));
+  return names;
 }
 
 /**
@@ -168,8 +321,8 @@ export function excerpt({ text, words }) {
 }
 
 /**
- * What forms of a word share: `missed` is found by `missing`, `changes` by `change`, and the other
- * way round.
+ * What forms of a word share: `missed` is found by `missing`, `paginate` by `pagination`,
+ * `cancelled` by `cancel`, and the other way round.
  *
  * @param {string} word
  */
@@ -177,8 +330,9 @@ function stemOf(word) {
   return word
     .replace(/ies$/, 'y')
     .replace(/([^s]{3,})s$/, '$1')
-    .replace(/(.{4,})(?:ing|ed)$/, '$1')
-    .replace(/(.{4,})e$/, '$1');
+    .replace(/(.{4,})(?:ing|ed|ion)$/, '$1')
+    .replace(/(.{4,})e$/, '$1')
+    .replace(/(.{3,})([b-df-hj-np-tv-z])\2$/, '$1$2');
 }
 
 /** @param {string} text */
