@@ -75,7 +75,7 @@ const NOT_PERSONAL_HERE: readonly {
     reason: 'the frame of the results, and what is wrong with an entry of the caller',
   },
   {
-    operation: /^v1\.analytics\.team$/,
+    operation: /^(v1\.analytics\.team|admin\.analytics\.results)$/,
     path: /^(totals(\.\w+)?|dimensions(\.\w+)?|skill_gaps|trend(\.score)?)$/,
     reason: 'figures of the whole team',
   },
