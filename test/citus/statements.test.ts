@@ -4,7 +4,6 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { declaredStatements } from '../../src/db/statement.ts';
 import {
   createDistributed,
   runSql,
@@ -14,6 +13,7 @@ import {
 } from '../support/citus.ts';
 import { because } from '../support/debian.ts';
 import { READS_SHARD, shardTextOf } from '../support/shard-texts.ts';
+import { serviceStatements } from '../support/statements.ts';
 
 const skipped = whyNoCitus();
 if (skipped !== null) console.warn(`Citus is not tested: ${skipped}`);
@@ -185,7 +185,7 @@ describe.skipIf(skipped !== null)(`statements on Citus${because(skipped)}`, () =
     await importStatements();
     client = new Client({ connectionString: url });
     await client.connect();
-    for (const what of declaredStatements()) {
+    for (const what of serviceStatements()) {
       const { text } = shardTextOf(what) ?? what;
       if (!READS_SHARD.has(what.name)) kinds.set(what.name, await kindOf(what.name, text));
     }

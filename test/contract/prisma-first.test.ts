@@ -1,10 +1,10 @@
 // Prisma's client is the first choice. A statement that it could say tells why it is SQL; what it
 // cannot say tells that by itself.
 import { beforeAll, describe, expect, test } from 'vitest';
-import { declaredStatements } from '../../src/db/statement.ts';
 import { beyondPrisma } from '../checks/sql/beyond-prisma.ts';
 import { loadParser } from '../checks/tenancy.ts';
 import { loadStatements, readSources } from '../support/statement-sources.ts';
+import { serviceStatements } from '../support/statements.ts';
 
 beforeAll(async () => {
   await loadParser();
@@ -13,14 +13,14 @@ beforeAll(async () => {
 
 describe('a declared statement', () => {
   test('says why it is SQL, if Prisma could say it', () => {
-    const silent = declaredStatements().filter(
+    const silent = serviceStatements().filter(
       ({ text, because }) => because === null && beyondPrisma(text) === null,
     );
     expect(silent.map(({ name }) => name).join(' ')).toBe('');
   });
 
   test('says nothing, if its text does', () => {
-    const needless = declaredStatements().filter(
+    const needless = serviceStatements().filter(
       ({ text, because }) => because !== null && beyondPrisma(text) !== null,
     );
     expect(needless.map(({ name }) => name).join(' ')).toBe('');
@@ -28,7 +28,7 @@ describe('a declared statement', () => {
 
   test('has one of these reasons', () => {
     const counts = new Map<string, number>();
-    for (const { text, because } of declaredStatements()) {
+    for (const { text, because } of serviceStatements()) {
       const reason = because ?? beyondPrisma(text) ?? 'none';
       counts.set(reason, (counts.get(reason) ?? 0) + 1);
     }

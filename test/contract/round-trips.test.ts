@@ -27,7 +27,7 @@ import { EXCEPTIONS, roundTripsOf, withRoundTrips, type RoundTrips } from './rou
 import { IS_FAST, TEST_WIRE } from '../support/wire.ts';
 import { wholePrisma } from '../support/whole-prisma.ts';
 
-const ONE = statement<{ one: number }>('roundTrips.one', 'select 1 as one');
+const ONE = statement<{ one: number }>('test.roundTrips.one', 'select 1 as one');
 /** Authentication, and beside it one statement. */
 const READ_MAX = 1;
 

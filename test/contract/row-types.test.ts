@@ -2,7 +2,7 @@
 // of the statement's columns, and with what its text and the tables say about null.
 import { Client, type Connection, type Submittable } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { declaredStatements, type Statement } from '../../src/db/statement.ts';
+import type { Statement } from '../../src/db/statement.ts';
 import { resultColumns, type Nullness, type TableColumns } from '../checks/sql/nulls.ts';
 import {
   faultsOf,
@@ -13,6 +13,7 @@ import {
 import { loadParser } from '../checks/tenancy.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { loadStatements, readSources, ROOT } from '../support/statement-sources.ts';
+import { serviceStatements } from '../support/statements.ts';
 
 const ENDED = 'only an ended member has no address (member_live_has_email_check)';
 
@@ -125,7 +126,7 @@ function declarationOf({ name }: Statement<unknown>): Declaration {
 
 test('every row type is what its statement returns', async () => {
   const faults: string[] = [];
-  for (const one of declaredStatements()) {
+  for (const one of serviceStatements()) {
     if (ONLY_ON_CITUS.has(one.name)) continue;
     const { columns } = declarationOf(one);
     if (!columns) faults.push(`${one.name}: no row type`);

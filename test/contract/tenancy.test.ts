@@ -4,7 +4,6 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { declaredStatements } from '../../src/db/statement.ts';
 import { TENANT_TABLE_NAMES } from '../../src/db/tenant-tables.ts';
 import { SLOTS } from '../../src/features/requests/rules.ts';
 import { RETENTIONS } from '../../src/features/retention/rules.ts';
@@ -20,6 +19,7 @@ import {
 import { createTestDatabase } from '../support/database.ts';
 import { shardTextOf } from '../support/shard-texts.ts';
 import { loadStatements, readSources, ROOT } from '../support/statement-sources.ts';
+import { serviceStatements } from '../support/statements.ts';
 
 interface Exception {
   readonly names: readonly string[];
@@ -295,7 +295,7 @@ beforeAll(async () => {
   await loadStatements(sources);
   const functions = await readDatabase();
   verdicts = [
-    ...declaredStatements().map(({ name, text }) => ({
+    ...serviceStatements().map(({ name, text }) => ({
       name,
       tenancy: checkTenancy(text, tables),
     })),
@@ -325,7 +325,7 @@ describe('a statement', () => {
   });
 
   it('for many teams of a shard names them at every table', () => {
-    const bound = declaredStatements().flatMap((what) => {
+    const bound = serviceStatements().flatMap((what) => {
       const shardText = shardTextOf(what);
       return shardText ? [{ name: what.name, text: shardText.text }] : [];
     });
@@ -358,7 +358,7 @@ describe('a statement', () => {
 
 describe('the result of a statement', () => {
   it('has columns that the statement names, not those that a table or function has today', () => {
-    const texts = declaredStatements().flatMap((what) => {
+    const texts = serviceStatements().flatMap((what) => {
       const shardText = shardTextOf(what);
       const own = shardText ? [{ name: `${what.name}.shard`, text: shardText.text }] : [];
       return [what, ...own];
@@ -397,7 +397,7 @@ describe('a statement over all teams', () => {
       const skips = text.match(/skip locked/gi)?.length ?? 0;
       return skips < locks || (locks === 0 && writing.test(text));
     };
-    const found = declaredStatements().filter(
+    const found = serviceStatements().filter(
       ({ name, text }) => exceptions.has(name) && mayWait(text),
     );
     expect(found.map(({ name }) => name).toSorted()).toEqual(Object.keys(WAITING).toSorted());
@@ -418,7 +418,7 @@ const NOTIFYING: Readonly<Record<string, string>> = {
 describe('a change', () => {
   it('never notifies in its transaction, so that commits do not wait for each other', async () => {
     const notifies = /notify|add_jobs?\b/i;
-    const found = declaredStatements().filter(({ text }) => notifies.test(text));
+    const found = serviceStatements().filter(({ text }) => notifies.test(text));
     expect(found.map(({ name }) => name).toSorted()).toEqual(Object.keys(NOTIFYING).toSorted());
     const functions = await readDatabase();
     expect(functions.filter(({ definition }) => notifies.test(definition))).toEqual([]);
@@ -427,7 +427,7 @@ describe('a change', () => {
 
 describe('the source', () => {
   it('declares every statement when its module loads, so that none is missing here', () => {
-    const names = declaredStatements().map(({ name }) => name);
+    const names = serviceStatements().map(({ name }) => name);
     const written = sources.flatMap(namesOfStatements);
     expect(written.filter((start) => !names.some((name) => name.startsWith(start)))).toEqual([]);
   });

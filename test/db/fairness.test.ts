@@ -17,22 +17,22 @@ const SHARE = 4;
 /** A team's share of what is in flight on the shared connections. */
 const QUICK_SHARE = 4;
 
-const ECHO = statement<{ value: string }>('fair.echo', 'select $1::text as value');
-const SLEEP = statement<{ slept: string }>('fair.sleep', 'select pg_sleep($1)::text as slept');
+const ECHO = statement<{ value: string }>('test.fair.echo', 'select $1::text as value');
+const SLEEP = statement<{ slept: string }>('test.fair.sleep', 'select pg_sleep($1)::text as slept');
 /** Waits for the test, and then for longer than a statement may take on a shared connection. */
 const HELD = statement<{ locked: string; slept: string }>(
-  'fair.held',
+  'test.fair.held',
   `select l::text as locked, pg_sleep($1)::text as slept
    from pg_advisory_xact_lock_shared(1) l`,
 );
 const LIMIT = statement<{ value: string }>(
-  'fair.limit',
+  'test.fair.limit',
   `select current_setting('statement_timeout') as value`,
 );
 /** Fails as it does at a server that is read-only after a failover. */
-const REFUSED = statement('fair.refused', 'select refuse() where $1::float8 is not null');
-const LOCK = statement('fair.lock', 'select from team where id = $1 for no key update');
-const RENAME = statement('fair.rename', `update team set name = $2 where id = $1`);
+const REFUSED = statement('test.fair.refused', 'select refuse() where $1::float8 is not null');
+const LOCK = statement('test.fair.lock', 'select from team where id = $1 for no key update');
+const RENAME = statement('test.fair.rename', `update team set name = $2 where id = $1`);
 
 let database: TestDatabase;
 let db: Database;
@@ -287,9 +287,9 @@ describe('the limit on a statement', () => {
     await team.query(SLEEP, [0.5]);
     await team.query(RENAME, ['a', 'behind a pooler']);
     expect(await nameOf('a')).toBe('behind a pooler');
-    await expect(pooled.query(statement('fair.wrong', 'select 1 / $1::int'), [0])).rejects.toThrow(
-      'division by zero',
-    );
+    await expect(
+      pooled.query(statement('test.fair.wrong', 'select 1 / $1::int'), [0]),
+    ).rejects.toThrow('division by zero');
     await until(async () => (await sessions(`state like 'idle in transaction%'`)) === 0);
   });
 });

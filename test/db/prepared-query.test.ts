@@ -16,22 +16,25 @@ interface Kinds {
   readonly data: object;
 }
 const KINDS = statement<Kinds>(
-  'prepared.kinds',
+  'test.prepared.kinds',
   `select $1::text as text, n as number, '2026-01-02 03:04:05.6+00'::timestamptz as at,
      null as nothing, '{"a":[1]}'::jsonb as data
    from generate_series(1, $2::int) n`,
 );
-const WRITE = statement('prepared.write', `update team set name = name where id = $1`);
-const DIVIDE = statement<{ result: number }>('prepared.divide', 'select 6 / $1::int as result');
+const WRITE = statement('test.prepared.write', `update team set name = name where id = $1`);
+const DIVIDE = statement<{ result: number }>(
+  'test.prepared.divide',
+  'select 6 / $1::int as result',
+);
 const QUOTED = statement(
-  'prepared.quoted',
+  'test.prepared.quoted',
   `select 1 as "it's ""quoted"" \\ \n\u2028", 'x' as "a}) + (b"`,
 );
 const SAME_NAMES = ['int', 'text', 'bool', 'json', 'text[]'].map((type) =>
-  statement(`prepared.same.${type}`, `select a::${type} from (select $1::text as a) t`),
+  statement(`test.prepared.same.${type}`, `select a::${type} from (select $1::text as a) t`),
 );
-const BY_POSITION = statement('prepared.byPosition', 'select * from by_position');
-const AT = statement<{ at: string }>('prepared.at', 'select $1::timestamptz as at');
+const BY_POSITION = statement('test.prepared.byPosition', 'select * from by_position');
+const AT = statement<{ at: string }>('test.prepared.at', 'select $1::timestamptz as at');
 
 let client: pg.PoolClient;
 let described = 0;

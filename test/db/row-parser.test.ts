@@ -8,7 +8,7 @@ import { openTestConnection } from '../support/connection.ts';
 import { testWire } from '../support/wire.ts';
 
 const ECHO = statement<{ a: string | null; b: string | null; c: string | null }>(
-  'rowParser.echo',
+  'test.rowParser.echo',
   'select t.a, t.b, t.c from unnest($1::text[], $2::text[], $3::text[]) as t (a, b, c)',
 );
 

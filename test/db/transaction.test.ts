@@ -13,11 +13,11 @@ import { openTestConnection } from '../support/connection.ts';
 import { onFast, testWire } from '../support/wire.ts';
 
 const WRITE = statement(
-  'transaction.write',
+  'test.transaction.write',
   'insert into written (n, data) values ($1, $2::jsonb)',
 );
-const READ = statement<{ n: number }>('transaction.read', 'select n from written order by n');
-const SLEEP = statement('transaction.sleep', 'select pg_sleep(0.05)');
+const READ = statement<{ n: number }>('test.transaction.read', 'select n from written order by n');
+const SLEEP = statement('test.transaction.sleep', 'select pg_sleep(0.05)');
 
 const observe = (): void => undefined;
 /** Cannot become JSON. */

@@ -8,17 +8,17 @@ import { startPostgresProxy } from '../support/postgres-proxy.ts';
 import { TEST_WIRE } from '../support/wire.ts';
 import { wholePrisma } from '../support/whole-prisma.ts';
 
-const WRITE = statement('tx.write', 'insert into written (n, data) values ($1, $2::jsonb)');
-const READ = statement<{ n: number }>('tx.read', 'select n from written order by n');
-const PID = statement<{ pid: number }>('tx.pid', 'select pg_backend_pid() as pid');
-const FORGET_BEGIN = statement('tx.forgetBegin', 'deallocate "transactions.begin"');
-const FORGET_ALL = statement('tx.forgetAll', 'deallocate all');
+const WRITE = statement('test.tx.write', 'insert into written (n, data) values ($1, $2::jsonb)');
+const READ = statement<{ n: number }>('test.tx.read', 'select n from written order by n');
+const PID = statement<{ pid: number }>('test.tx.pid', 'select pg_backend_pid() as pid');
+const FORGET_BEGIN = statement('test.tx.forgetBegin', 'deallocate "transactions.begin"');
+const FORGET_ALL = statement('test.tx.forgetAll', 'deallocate all');
 /** What a test makes of BEGIN, which has no columns either: so it lasts until it is cancelled. */
 const SLOW_BEGIN = 'insert into written (n) select 9 where pg_advisory_lock(7) is null';
-const SLOW_DOWN = statement('tx.slowDown', `prepare "transactions.begin" as ${SLOW_BEGIN}`);
+const SLOW_DOWN = statement('test.tx.slowDown', `prepare "transactions.begin" as ${SLOW_BEGIN}`);
 /** Its row cannot be read. */
 const UNREADABLE = statement<{ at: string }>(
-  'tx.unreadable',
+  'test.tx.unreadable',
   `insert into written (n) values ($1) returning 'infinity'::timestamptz as at`,
 );
 

@@ -8,8 +8,8 @@ import { createTestDatabase } from '../support/database.ts';
 import { IS_FAST, TEST_WIRE } from '../support/wire.ts';
 
 const TEXT = `select repeat('x', $1::int) as text`;
-const PREPARED = statement<{ text: string }>('turns.prepared', TEXT);
-const SEARCH = statement<{ text: string }>('turns.search', TEXT, { isSearch: true });
+const PREPARED = statement<{ text: string }>('test.turns.prepared', TEXT);
+const SEARCH = statement<{ text: string }>('test.turns.search', TEXT, { isSearch: true });
 /** Enough turns for a statement to be answered meanwhile. A busy machine may need more. */
 const TURNS = [50_000, 200_000, 800_000, 3_200_000];
 

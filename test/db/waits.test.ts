@@ -8,7 +8,7 @@ import { createProcessMetrics } from '../../src/runtime/process-metrics.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { TEST_WIRE } from '../support/wire.ts';
 
-const ONE = statement<{ one: number }>('waits.one', 'select 1 as one');
+const ONE = statement<{ one: number }>('test.waits.one', 'select 1 as one');
 const HELD_MS = 600;
 const A_BIT_LESS_S = 0.5;
 
@@ -77,7 +77,7 @@ test('a transaction waits as long as another one holds the connection', async ()
 
 test('a statement waits as long as the connection of its kind is held', async () => {
   const { db, waits } = await start();
-  const slow = statement('waits.slow', `select pg_sleep(${HELD_MS / 1000})::text`);
+  const slow = statement('test.waits.slow', `select pg_sleep(${HELD_MS / 1000})::text`);
   const background = db.forCaller({ share: 'team_a', background: true });
   await Promise.all([background.query(slow, []), background.query(ONE, [])]);
   const { count, longer } = await waits('slow_statement');

@@ -8,7 +8,6 @@ import {
   SANDBOX_ROWS,
   type CountedTable,
 } from '../../src/db/sandbox-rows.ts';
-import { declaredStatements } from '../../src/db/statement.ts';
 import { TENANT_TABLE_NAMES, type TenantTable } from '../../src/db/tenant-tables.ts';
 import { simulatedAccount } from '../../src/features/crm/providers/simulated.ts';
 import { simulatedRows } from '../../src/features/crm/sandbox-service.ts';
@@ -23,6 +22,7 @@ import { fillTables } from '../support/full-sandbox.ts';
 import { holdLock, lockWhole } from '../support/locks.ts';
 import { appInSandbox, openSandbox } from '../support/sandbox.ts';
 import { makeSeed, makeTeam, memberId, userId } from '../support/seed.ts';
+import { serviceStatements } from '../support/statements.ts';
 
 const SANDBOX = 'team_a:sandbox';
 
@@ -152,7 +152,7 @@ it('a live team has none of these limits', async () => {
 describe('what a reset removes', () => {
   test('is what the statements remove, and all that a scenario writes', () => {
     const tablesOf = (start: string): string[] =>
-      declaredStatements()
+      serviceStatements()
         .filter(({ name }) => name.startsWith(start))
         .map(({ name }) => name.slice(start.length));
     expect(tablesOf('sandbox.remove.').toSorted()).toEqual([...REMOVED_BY_RESET].toSorted());
