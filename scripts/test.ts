@@ -41,8 +41,11 @@ const checks: ReadonlyArray<{ name: string; args: readonly string[] }> = [
   { name: 'unused code', args: [bin('knip'), '--no-config-hints'] },
 ];
 
+/** Whoever stops the command wants none of the runs that would follow. */
+let isStopped = false;
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => {
+    isStopped = true;
     for (const child of running) child.kill(signal);
   });
 }
@@ -132,6 +135,7 @@ async function run(
   output: 'show' | 'collect',
   settings: Readonly<Record<string, string>> = {},
 ): Promise<{ code: number; output: string }> {
+  if (isStopped) return { code: 1, output: 'stopped' };
   const child = spawn(process.execPath, nodeArgs, {
     cwd: root,
     env: {

@@ -1,6 +1,9 @@
 // `npm test FILE` runs the file, or says which command does.
-import { spawnSync } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
+import { until } from '../support/until.ts';
 
 const run = (...args: string[]) =>
   spawnSync(process.execPath, ['scripts/test.ts', ...args], { encoding: 'utf8' });
@@ -19,4 +22,16 @@ test('does not take the name of a test for a file', () => {
   const { status, stdout } = run('test/rules/line.test.ts', '-t', 'browser');
   expect(stdout).not.toContain('test:heavy');
   expect(status).toBe(0);
+});
+
+test('starts nothing more after a signal', async () => {
+  const child = spawn(process.execPath, ['scripts/test.ts'], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  const output = text(child.stdout);
+  const parents = () => execFileSync('ps', ['-eo', 'ppid='], { encoding: 'utf8' }).split(/\s+/);
+  await until(() => parents().includes(String(child.pid)));
+  child.kill('SIGTERM');
+  expect(await once(child, 'close')).toEqual([1, null]);
+  expect((await output).trim()).toMatch(/\n0 passed, 8 failed, 0 skipped$/);
 });
