@@ -146,6 +146,7 @@ const COORDINATOR = [
   ...SCENARIO.map((table) => `sandbox.insert.${table}`),
   'sandbox.analyze.evaluation',
   'sandbox.analyze.training',
+  'search.inOrder',
   'shards.isCitus',
   'shards.isCoordinator',
   'shards.isDistributed',
