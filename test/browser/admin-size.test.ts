@@ -2,7 +2,7 @@
 // for the larger one. The fastest loads are compared, which take turns: a busy machine only adds to
 // them, and there are more loads while it does.
 import { readFileSync } from 'node:fs';
-import type { Browser, Page } from 'playwright-core';
+import type { Browser, Page, Request } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openAdminPage, settle } from '../support/admin-page.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
@@ -60,21 +60,19 @@ describe.skipIf(SKIPPED !== '')(`the admin page: the size of a team${SKIPPED}`, 
     await api?.stop();
   });
 
-  /** Loads a page anew, until all that it shows is there. */
+  /** Loads a page anew, until all that it shows is there, and all that it has asked for. */
   const load = async (page: Page, path: string): Promise<Load> => {
     const answers: Promise<number>[] = [];
-    const count = (response: Awaited<ReturnType<Page['waitForResponse']>>) => {
-      if (!response.url().includes('/trpc/')) return;
-      const sizes = response.request().sizes();
-      answers.push(sizes.then(({ responseBodySize }) => responseBodySize));
+    const count = (request: Request) => {
+      if (request.url().includes('/trpc/')) answers.push(bytesOf(request));
     };
-    page.on('response', count);
+    page.on('request', count);
     const startedAt = performance.now();
     await page.goto(`${api.url}/admin${path}`);
     await page.locator('h1').first().waitFor();
     await settle(page);
     const ms = performance.now() - startedAt;
-    page.off('response', count);
+    page.off('request', count);
     const bytes = (await Promise.all(answers)).reduce((sum, one) => sum + one, 0);
     const nodes = await page.locator('*').count();
     return { ms, nodes, requests: answers.length, bytes };
@@ -160,4 +158,9 @@ describe.skipIf(SKIPPED !== '')(`the admin page: the size of a team${SKIPPED}`, 
 
 function isSlower(smallMs: number, largeMs: number): boolean {
   return largeMs > TIME_FACTOR * smallMs + TIME_SLACK_MS;
+}
+
+async function bytesOf(request: Request): Promise<number> {
+  await request.response();
+  return (await request.sizes()).responseBodySize;
 }
