@@ -319,12 +319,17 @@ export interface LockRow {
   readonly xact_start: string | null;
 }
 
+// The rows are read first, and not once for each transaction of the server.
 const lockersText = (table: string): string => `
+   with named as materialized (
+     select id, xmax as holder
+     from ${table}
+     where team_id = $1 and id = any ($2::text[])
+   )
    select r.id, a.pid, a.application_name, a.xact_start
-   from ${table} r
-   join pg_locks l on l.locktype = 'transactionid' and l.granted and l.transactionid = r.xmax
-   join pg_stat_activity a on a.pid = l.pid
-   where r.team_id = $1 and r.id = any ($2::text[])`;
+   from named r
+   join pg_locks l on l.locktype = 'transactionid' and l.granted and l.transactionid = r.holder
+   join pg_stat_activity a on a.pid = l.pid`;
 
 // A row that a transaction has locked or changed names it, and each transaction holds the lock of
 // its own number. A row that several have locked together names none of them.
