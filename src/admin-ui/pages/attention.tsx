@@ -158,36 +158,26 @@ const errors: Rule = ({ days }, t, format) => {
 };
 
 const crms: Rule = (facts, t, format) => {
-  const namesOf = (some: Facts['crms']) =>
-    few(
-      some.map(({ provider }) => t.crm.providers[provider] ?? provider),
-      t,
-      format,
+  const itemsOf = (
+    some: Facts['crms'],
+    { id, say, next }: { id: string; say: typeof t.overview.crmFailed; next: string },
+  ): Item[] => {
+    if (some.length === 0) return [];
+    const names = some.map(({ provider }) => t.crm.providers[provider] ?? provider);
+    const link = (
+      <Link to="/crm">
+        {say(some.length, few(names, t, format))} <Next>{next}</Next>
+      </Link>
     );
+    return [{ id, link }];
+  };
+  const { crmFailed, crmNoToken, lookAtWhy, enterToken } = t.overview;
   const tokenless = facts.crms.filter((one) => one.status === 'active' && isTokenMissing(one));
   const failing = facts.crms.filter((one) => one.last_error !== null && !isTokenMissing(one));
-  const items: Item[] = [];
-  if (failing.length > 0)
-    items.push({
-      id: 'crm',
-      link: (
-        <Link to="/crm">
-          {t.overview.crmFailed(failing.length, namesOf(failing))}{' '}
-          <Next>{t.overview.lookAtWhy}</Next>
-        </Link>
-      ),
-    });
-  if (tokenless.length > 0)
-    items.push({
-      id: 'crmToken',
-      link: (
-        <Link to="/crm">
-          {t.overview.crmNoToken(tokenless.length, namesOf(tokenless))}{' '}
-          <Next>{t.overview.enterToken}</Next>
-        </Link>
-      ),
-    });
-  return items;
+  return [
+    ...itemsOf(failing, { id: 'crm', say: crmFailed, next: lookAtWhy }),
+    ...itemsOf(tokenless, { id: 'crmToken', say: crmNoToken, next: enterToken }),
+  ];
 };
 
 const keysInNeed: Rule = ({ keys }, t, format) => {
