@@ -141,6 +141,10 @@ describe('a fair queue', () => {
     queue.leave({ share: 'a', node: 'silent' });
     await settled();
     expect(inside).toEqual(['a', 'a', 'b', 'd', 'd', 'b']);
+    // Nobody is left to wait, and to be refused while another file runs.
+    queue.leave({ share: 'b', node: 'silent' });
+    await settled();
+    expect(inside.at(-1)).toBe('c');
   });
 
   test('counts a place for the node where it was taken, even if the team has moved', async () => {
