@@ -1,4 +1,4 @@
-// `npm test` runs the static checks in parallel, then the tests. With arguments (a file, -t NAME …)
+// `npm test` runs the static checks beside the tests. With arguments (a file, -t NAME …)
 // it runs only the tests. `--heavy` runs the suites that want the machine to themselves, `--plain`
 // those that hold for both ways to speak with Postgres, with the plain one. Failures
 // are named again at the end, because the start of a long output may be lost. The last line is
@@ -56,9 +56,12 @@ const isOnCitus = given.includes('--citus');
 const isPlain = given.includes('--plain');
 const args = given.filter((arg) => !['--heavy', '--citus', '--plain'].includes(arg));
 const misplaced = isHeavy || isOnCitus || isPlain ? [] : args.filter(isOnlyHeavy);
-const failedChecks = given.length > 0 ? 0 : await runChecks();
 for (const arg of misplaced) failures.push(`${arg}: run it with "npm run test:heavy -- ${arg}"`);
-const tests = misplaced.length > 0 ? NONE : await runSuites();
+// The tests wait now and then, for a clock or a server. The checks compute meanwhile.
+const [failedChecks, tests] = await Promise.all([
+  given.length > 0 ? 0 : runChecks(),
+  misplaced.length > 0 ? NONE : runSuites(),
+]);
 const failed = tests.failed + failedChecks + misplaced.length;
 if (failed > 0) process.exitCode = 1;
 for (const failure of failures) console.log(`✗ ${failure}`);
