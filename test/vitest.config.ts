@@ -63,7 +63,8 @@ const excluded: Readonly<Record<string, string[]>> = {
  */
 const LONG_SUITES = [
   'failover snippets image compose kubernetes admin-tasks alerts generators',
-  'lifecycle operator start twins-a twins-b',
+  'lifecycle operator start',
+  'twins-a twins-b crm-interrupted worst-bodies twins-sandbox silence',
 ].flatMap((names) => names.split(' '));
 
 class LongFirst extends BaseSequencer {
