@@ -318,6 +318,17 @@ describe.each<Mode>(['generic', 'custom'])('with a %s plan', (mode) => {
     expect(await read((db) => audit.listEntries(db, TEAM, PAGE, filters))).toBeLessThanOrEqual(5);
   });
 
+  test('the audit log reads a page where Postgres knows nothing of it', async () => {
+    await client.query('begin');
+    await client.query(
+      `delete from pg_statistic using pg_class c
+       where starelid = c.oid and c.relname like 'audit_log%'`,
+    );
+    for (const filters of [{}, { since: '2020-01-01T00:00:00.000Z' }])
+      expect(await read((db) => audit.listEntries(db, TEAM, PAGE, filters))).toBe(PAGE.limit);
+    await client.query('rollback');
+  });
+
   // What a search may read of one range.
   const READ_MAX = 10_000;
 
