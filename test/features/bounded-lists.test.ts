@@ -739,6 +739,18 @@ describe('a filter of many assignments', () => {
     }
   });
 
+  test('reads about a page of a member who has all of the team', async () => {
+    await busy.query('begin');
+    await busy.query(
+      `update assignment set member_id = 'mem_busy_one', status = 'open' where team_id = $1`,
+      [BUSY],
+    );
+    await busy.query('analyze assignment');
+    const list = (db: Db) => searchAssignments(db, BUSY, PAGE, { member_id: 'mem_busy_one' });
+    expect(rowsRead(await explain(busy, list, 'custom'))).toBeLessThanOrEqual(ABOUT_A_PAGE);
+    await busy.query('rollback');
+  });
+
   test('leads on until all are found', async () => {
     const search = (filters: AssignmentFilters) =>
       readIds((query) => assignments.listAssignments(db, BUSY, { ...query, ...filters }));
