@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { invalidField } from './problem.ts';
+import { dateTime } from './shapes.ts';
 
 export const PAGE_LIMIT_DEFAULT = 50;
 export const PAGE_LIMIT_MAX = 200;
@@ -49,6 +50,17 @@ export function pageOf<T extends z.ZodType>(item: T) {
     .meta({ description: 'A page of a list.' });
 }
 
+/** The response schema of a search by time, whose pages can end before they are full. */
+export function searchPageOf<T extends z.ZodType>(item: T) {
+  return pageOf(item).extend({
+    searched_back_to: dateTime.nullable().meta({
+      description:
+        'The time down to which the page has looked, if it ended there before it was full; else ' +
+        'null. `next_cursor` looks further.',
+    }),
+  });
+}
+
 /** A position in a list: the sort time (ISO, UTC, milliseconds) and the id that breaks ties. */
 export interface PagePosition {
   readonly at: string;
@@ -58,6 +70,8 @@ export interface PagePosition {
 export interface Page<T> {
   readonly rows: T[];
   readonly nextCursor: string | null;
+  /** See {@link searchPageOf}. Only of a search. */
+  readonly searchedBackTo?: string | null;
 }
 
 /** The part of a query that every paged list has; see {@link pageQuery}. */
@@ -122,7 +136,8 @@ export async function readPageBy<T extends object>(
   if (Array.isArray(found)) return toPage(list, found, limit, positionOf);
   const page = toPage(list, found.rows, limit, positionOf);
   if (page.nextCursor !== null || found.reached === null) return page;
-  return { rows: page.rows, nextCursor: formatCursor(list, found.reached) };
+  const nextCursor = formatCursor(list, found.reached);
+  return { rows: page.rows, nextCursor, searchedBackTo: found.reached.at };
 }
 
 /** Makes the response for a page; its shape is {@link pageOf}. */
@@ -131,6 +146,14 @@ export function pageResponse<T, Item>(
   toItem: (row: T) => Item,
 ): { data: Item[]; next_cursor: string | null } {
   return { data: rows.map((row) => toItem(row)), next_cursor: nextCursor };
+}
+
+/** Makes the response for a page of a search; its shape is {@link searchPageOf}. */
+export function searchResponse<T, Item>(
+  page: Page<T>,
+  toItem: (row: T) => Item,
+): { data: Item[]; next_cursor: string | null; searched_back_to: string | null } {
+  return { ...pageResponse(page, toItem), searched_back_to: page.searchedBackTo ?? null };
 }
 
 const CURSOR_FORM = /^([a-z_]+)\|(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)\|(.+)$/s;

@@ -19,6 +19,12 @@ export interface Statement<Row> {
    * range to sort it. The planner would do that where it has no statistics, as after a restore.
    */
   readonly inOrder: boolean;
+  /**
+   * True: a search in order of a table in partitions. It merges their ranges. Where the planner
+   * expects few rows, as in a partition that has grown since Postgres last looked at it, it would
+   * read whole ranges and sort them.
+   */
+  readonly isMerged: boolean;
   /** null: Prisma's client cannot say it. */
   readonly because: Because | null;
   readonly [row]: Row;
@@ -47,13 +53,14 @@ export function statement<Row = Record<never, never>>(
   name: string,
   text: string,
   {
-    inOrder = false,
+    isMerged = false,
+    inOrder = isMerged,
     isSearch = inOrder,
     because = null,
-  }: { inOrder?: boolean; isSearch?: boolean; because?: Because | null } = {},
+  }: { isMerged?: boolean; inOrder?: boolean; isSearch?: boolean; because?: Because | null } = {},
 ): Statement<Row> {
   if (declared.has(name)) throw new Error(`the statement ${name} is declared twice`);
-  const made = { name, text, isSearch, inOrder, because } as Statement<Row>;
+  const made = { name, text, isSearch, inOrder, isMerged, because } as Statement<Row>;
   declared.set(name, made);
   return made;
 }

@@ -72,6 +72,7 @@ const LIST_REFUSED = statement<RequestRow>(
    where key_id = $2 and status >= 400
    order by created_at desc, id desc
    limit ${LIMITS.failed}`,
+  { isMerged: true },
 );
 
 /** The key's last calls that were refused or failed, among the newest calls of its team. */

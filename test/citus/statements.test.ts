@@ -147,6 +147,7 @@ const COORDINATOR = [
   'sandbox.analyze.evaluation',
   'sandbox.analyze.training',
   'search.inOrder',
+  'search.merged',
   'shards.isCitus',
   'shards.isCoordinator',
   'shards.isDistributed',

@@ -2,7 +2,13 @@
 // not show. The figures are rows, not times, so they are the same on any machine and at any size.
 import type { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { PAGE_LIMIT_MAX, PAGE_MAX_BYTES, type Page, type PageQuery } from '../../src/core/page.ts';
+import {
+  PAGE_LIMIT_MAX,
+  PAGE_MAX_BYTES,
+  startBefore,
+  type Page,
+  type PageQuery,
+} from '../../src/core/page.ts';
 import { privacyOf } from '../../src/core/privacy.ts';
 import type { Db } from '../../src/db/client.ts';
 import { openDatabase, type Database } from '../../src/db/connections/database.ts';
@@ -205,6 +211,22 @@ async function addDeliveries(count: number): Promise<void> {
   await client.query('reset session_replication_role');
 }
 
+/** The time before which a table has a few rows. */
+async function fewBefore(table: 'audit_log' | 'webhook_delivery'): Promise<Date> {
+  const { rows } = await client.query<{ created_at: Date }>(
+    `select created_at
+     from ${table}
+     where team_id = $1 and id like $2
+     order by created_at
+     offset 5
+     limit 1`,
+    [TEAM, table === 'audit_log' ? 'aud%' : 'whd_%'],
+  );
+  const [oldest] = rows;
+  if (!oldest) throw new Error(`${table} is empty`);
+  return oldest.created_at;
+}
+
 /** Adds the usage of `count` keys on each of 80 days. The keys themselves do not matter. */
 async function addUsage(count: number): Promise<void> {
   await client.query('set session_replication_role = replica');
@@ -296,6 +318,17 @@ describe.each<Mode>(['generic', 'custom'])('with a %s plan', (mode) => {
     expect(await read((db) => audit.listEntries(db, TEAM, PAGE, filters))).toBeLessThanOrEqual(5);
   });
 
+  test('the audit log reads a page where Postgres knows nothing of it', async () => {
+    await client.query('begin');
+    await client.query(
+      `delete from pg_statistic using pg_class c
+       where starelid = c.oid and c.relname like 'audit_log%'`,
+    );
+    for (const filters of [{}, { since: '2020-01-01T00:00:00.000Z' }])
+      expect(await read((db) => audit.listEntries(db, TEAM, PAGE, filters))).toBeLessThan(100);
+    await client.query('rollback');
+  });
+
   // What a search may read of one range.
   const READ_MAX = 10_000;
 
@@ -344,6 +377,29 @@ describe.each<Mode>(['generic', 'custom'])('with a %s plan', (mode) => {
     const most = 3 * READ_MAX + 100;
     const list = (db: Db) => deliveries.listDeliveries(db, TEAM, PAGE, filters);
     expect(await read(list)).toBeLessThan(most);
+  });
+
+  // An index can pass entries that count as no rows: those that are newer than the end of the time.
+  test('what is newer than a time is not passed, entry by entry', async () => {
+    const until = (await fewBefore('audit_log')).toISOString();
+    const untilDelivery = (await fewBefore('webhook_delivery')).toISOString();
+    const lists: ((db: Db) => Promise<unknown>)[] = [
+      (db) => audit.listEntries(db, TEAM, PAGE, { until }),
+      (db) => audit.listEntries(db, TEAM, PAGE, { until, action: 'case.created' }),
+      (db) => deliveries.listDeliveries(db, TEAM, PAGE, { until: untilDelivery }),
+      (db) => deliveries.listDeliveries(db, TEAM, PAGE, { until: untilDelivery, status: 'ok' }),
+      (db) =>
+        listTrainings(
+          db,
+          TEAM,
+          { ...startBefore('2026-02-01T00:05:00.000Z', PAGE), since: null },
+          {
+            user_id: 'usr_big_gone',
+          },
+        ),
+    ];
+    for (const list of lists)
+      expect(blocksRead(await explain(client, list, mode))).toBeLessThan(100);
   });
 
   test('a search of deliveries for what is frequent reads about a page', async () => {
@@ -681,6 +737,18 @@ describe('a filter of many assignments', () => {
       const scans = plan.filter((node) => node['Relation Name'] === 'assignment');
       expect(scans.map((node) => node['Node Type'])).not.toContain('Seq Scan');
     }
+  });
+
+  test('reads about a page of a member who has all of the team', async () => {
+    await busy.query('begin');
+    await busy.query(
+      `update assignment set member_id = 'mem_busy_one', status = 'open' where team_id = $1`,
+      [BUSY],
+    );
+    await busy.query('analyze assignment');
+    const list = (db: Db) => searchAssignments(db, BUSY, PAGE, { member_id: 'mem_busy_one' });
+    expect(rowsRead(await explain(busy, list, 'custom'))).toBeLessThanOrEqual(ABOUT_A_PAGE);
+    await busy.query('rollback');
   });
 
   test('leads on until all are found', async () => {

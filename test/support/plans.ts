@@ -49,6 +49,7 @@ export async function explain(
   const planned = statement.isSearch ? 'custom' : mode;
   await client.query(`set plan_cache_mode = force_${planned}_plan`);
   await client.query(`set enable_bitmapscan = ${statement.inOrder ? 'off' : 'on'}`);
+  await client.query(`set enable_sort = ${statement.isMerged ? 'off' : 'on'}`);
   await client.query(`prepare explained as ${statement.text}`);
   const { rows } = await client.query(
     `explain (analyze, buffers, format json) execute explained ${given}`,

@@ -250,6 +250,8 @@ export const de: Texts = {
       'Dafür ist das Recht „Schnittstellen verwalten“ nötig. Wem das Team gehört, kann es ' +
       'unter Mitglieder vergeben.',
     needsOwner: 'Das kann nur, wem das Team gehört.',
+    searchedBackTo: (time, day) => `Zurück bis ${day}, ${time} Uhr durchsucht.`,
+    searchFurther: 'Weiter suchen',
     shown: (n) => count(n, '1 Eintrag angezeigt', `${n} Einträge angezeigt`),
   },
   problems: {

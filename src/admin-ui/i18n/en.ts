@@ -242,6 +242,8 @@ export const en = {
     needsRight:
       'This needs the right “Manage interfaces”. The owner of the team can grant it under Members.',
     needsOwner: 'Only the owner of the team can do this.',
+    searchedBackTo: (time: string, day: string) => `Searched back to ${time} on ${day}.`,
+    searchFurther: 'Search further',
     shown: (n: number) => count(n, '1 entry shown', `${n} entries shown`),
   },
   problems: {

@@ -14,6 +14,10 @@ export interface Format {
   /** Date and time, to the second. */
   readonly second: (iso: string) => string;
   readonly day: (iso: string) => string;
+  /** The time of day, without seconds. */
+  readonly time: (iso: string) => string;
+  /** For instance "24 November". */
+  readonly dayOfYear: (iso: string) => string;
   /** A calendar day without a time zone, `YYYY-MM-DD`, as short as possible. */
   readonly shortDay: (day: string) => string;
   /** For instance "3 hours ago". */
@@ -38,6 +42,11 @@ export function atLeast(value: number, hasMore: boolean, t: Texts, format: Forma
   return hasMore ? t.overview.atLeast(text) : text;
 }
 
+/** Says down to which time a search has looked. */
+export function searchedText(t: Texts, format: Format, iso: string): string {
+  return t.common.searchedBackTo(format.time(iso), format.dayOfYear(iso));
+}
+
 function createFormat(language: PageLanguage): Format {
   const locale = language === 'de' ? 'de-DE' : 'en-GB';
   const number = new Intl.NumberFormat(locale);
@@ -45,6 +54,8 @@ function createFormat(language: PageLanguage): Format {
   const moment = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' });
   const second = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'medium' });
   const day = new Intl.DateTimeFormat(locale, { dateStyle: 'medium' });
+  const time = new Intl.DateTimeFormat(locale, { timeStyle: 'short' });
+  const dayOfYear = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'long' });
   const shortDay = new Intl.DateTimeFormat(locale, {
     day: 'numeric',
     month: 'short',
@@ -58,6 +69,8 @@ function createFormat(language: PageLanguage): Format {
     moment: (iso) => moment.format(new Date(iso)),
     second: (iso) => second.format(new Date(iso)),
     day: (iso) => day.format(new Date(iso)),
+    time: (iso) => time.format(new Date(iso)),
+    dayOfYear: (iso) => dayOfYear.format(new Date(iso)),
     shortDay: (text) => shortDay.format(new Date(`${text}T00:00:00Z`)),
     ago: (iso, now = Date.now()) => {
       const ms = Date.parse(iso) - now;

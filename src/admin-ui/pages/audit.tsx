@@ -4,7 +4,7 @@ import { Fragment } from 'react';
 import { useFormat } from '../i18n/format.ts';
 import { useTexts } from '../i18n/language.ts';
 import { api, client, type RouterOutputs } from '../lib/api.ts';
-import { countRows, pagesOptions } from '../lib/pages.ts';
+import { countRows, pagesOptions, searchedBackTo } from '../lib/pages.ts';
 import { ACTOR_KINDS } from '../lib/search.ts';
 import { Filter, FilterBar } from '../ui/filter.tsx';
 import { Empty, Loaded, PageHead, Summary } from '../ui/states.tsx';
@@ -51,12 +51,17 @@ export function AuditPage() {
   return (
     <>
       <PageHead title={t.audit.title} intro={t.audit.intro} />
-      <Filters keys={keys.data?.data ?? []} nameOf={nameOf} shown={countRows(entries)} />
+      <Filters
+        keys={keys.data?.data ?? []}
+        nameOf={nameOf}
+        shown={countRows(entries)}
+        reached={searchedBackTo(entries.data)}
+      />
       {/* Rows would change their height when the names arrive. */}
       <Loaded query={entries} isWaiting={isNaming}>
         {({ pages }) => {
           const rows = pages.flatMap(({ data }) => data);
-          if (rows.length === 0)
+          if (rows.length === 0 && !entries.hasNextPage)
             return isFiltered ? (
               <Empty title={t.common.nothingMatches} />
             ) : (
@@ -65,7 +70,7 @@ export function AuditPage() {
           return (
             <>
               <HiddenAddresses people={members.data?.data ?? []} />
-              <AuditTable entries={rows} nameOf={nameOf} />
+              {rows.length > 0 && <AuditTable entries={rows} nameOf={nameOf} />}
               <More query={entries} shown={rows.length} />
             </>
           );
@@ -88,14 +93,21 @@ function Filters({
   keys,
   nameOf,
   shown,
+  reached,
 }: {
   readonly keys: readonly { readonly id: string; readonly name: string }[];
   readonly nameOf: (id: string) => string | undefined;
   readonly shown: number | undefined;
+  readonly reached: string | null;
 }) {
   const t = useTexts();
   return (
-    <FilterBar search={route.useSearch()} navigate={route.useNavigate()} shown={shown}>
+    <FilterBar
+      search={route.useSearch()}
+      navigate={route.useNavigate()}
+      shown={shown}
+      reached={reached}
+    >
       {(search, set) => (
         <>
           <Filter

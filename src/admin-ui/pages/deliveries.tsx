@@ -3,7 +3,7 @@ import { getRouteApi } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTexts } from '../i18n/language.ts';
 import { api, client } from '../lib/api.ts';
-import { countRows, pagesOptions } from '../lib/pages.ts';
+import { countRows, pagesOptions, searchedBackTo, wasSearched } from '../lib/pages.ts';
 import { Button } from '../ui/button.tsx';
 import { Filter, FilterBar } from '../ui/filter.tsx';
 import { Empty, Loaded, PageHead } from '../ui/states.tsx';
@@ -30,7 +30,7 @@ export function DeliveriesPage() {
     ...pagesOptions(api.admin.deliveries.list.queryKey(filters), (cursor) =>
       client.admin.deliveries.list.query({ ...filters, cursor }),
     ),
-    refetchInterval: REFRESH_MS,
+    refetchInterval: ({ state }) => (wasSearched(state.data) ? false : REFRESH_MS),
   });
   const known = endpoints.data?.data ?? [];
   const isFiltered = Object.keys(search).length > 0;
@@ -43,7 +43,11 @@ export function DeliveriesPage() {
           </Button>
         )}
       </PageHead>
-      <Filters endpoints={known} shown={countRows(deliveries)} />
+      <Filters
+        endpoints={known}
+        shown={countRows(deliveries)}
+        reached={searchedBackTo(deliveries.data)}
+      />
       {/* Rows grow when the names of their endpoints arrive. */}
       <Loaded query={deliveries} isWaiting={endpoints.isPending}>
         {({ pages }) => {
@@ -80,13 +84,20 @@ export function DeliveriesPage() {
 function Filters({
   endpoints,
   shown,
+  reached,
 }: {
   readonly endpoints: readonly Endpoint[];
   readonly shown: number | undefined;
+  readonly reached: string | null;
 }) {
   const t = useTexts();
   return (
-    <FilterBar search={route.useSearch()} navigate={route.useNavigate()} shown={shown}>
+    <FilterBar
+      search={route.useSearch()}
+      navigate={route.useNavigate()}
+      shown={shown}
+      reached={reached}
+    >
       {(search, set) => (
         <>
           <Filter

@@ -4,7 +4,7 @@ import { useFormat } from '../i18n/format.ts';
 import { useTexts } from '../i18n/language.ts';
 import { api, client, type RouterOutputs } from '../lib/api.ts';
 import { requestIdIn } from '../lib/ids.ts';
-import { countRows, pagesOptions } from '../lib/pages.ts';
+import { countRows, pagesOptions, searchedBackTo } from '../lib/pages.ts';
 import { REQUEST_STATUSES, type RequestSearch } from '../lib/search.ts';
 import { Button } from '../ui/button.tsx';
 import { Filter, FilterBar, TextFilter } from '../ui/filter.tsx';
@@ -43,10 +43,11 @@ export function RequestsPage() {
         keys={keys.data?.data ?? []}
         routes={[...new Set(known.map((one) => one.route))].toSorted()}
         shown={countRows(requests)}
+        reached={searchedBackTo(requests.data)}
       />
       <Loaded query={requests}>
         {() =>
-          known.length === 0 ? (
+          known.length === 0 && !requests.hasNextPage ? (
             isFiltered ? (
               <Empty title={t.common.nothingMatches} hint={t.requests.late} />
             ) : (
@@ -54,7 +55,7 @@ export function RequestsPage() {
             )
           ) : (
             <>
-              <RequestTable requests={known} keys={keys.data?.data ?? []} />
+              {known.length > 0 && <RequestTable requests={known} keys={keys.data?.data ?? []} />}
               <More query={requests} shown={known.length} />
             </>
           )
@@ -83,10 +84,12 @@ function Filters({
   keys,
   routes,
   shown,
+  reached,
 }: {
   readonly keys: readonly Key[];
   readonly routes: string[];
   readonly shown: number | undefined;
+  readonly reached: string | null;
 }) {
   const t = useTexts();
   const search = route.useSearch();
@@ -95,7 +98,7 @@ function Filters({
   );
   const exact = search.status ?? '';
   return (
-    <FilterBar search={search} navigate={route.useNavigate()} shown={shown}>
+    <FilterBar search={search} navigate={route.useNavigate()} shown={shown} reached={reached}>
       {(_, set) => (
         <>
           <Filter

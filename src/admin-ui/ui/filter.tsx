@@ -1,4 +1,5 @@
 import { useId, useState, type ReactNode } from 'react';
+import { searchedText, useFormat } from '../i18n/format.ts';
 import { useTexts } from '../i18n/language.ts';
 import { useOfShown } from '../lib/shown.ts';
 import { Button } from './button.tsx';
@@ -12,6 +13,7 @@ export function FilterBar<Search extends object>({
   search,
   navigate,
   shown,
+  reached = null,
   page = '',
   children,
 }: {
@@ -19,6 +21,8 @@ export function FilterBar<Search extends object>({
   readonly navigate: (to: { search: Partial<Search>; replace: true }) => unknown;
   /** How many rows are shown; undefined while those that are asked for are still to come. */
   readonly shown: number | undefined;
+  /** How far a search has looked, if it can look further. */
+  readonly reached?: string | null;
   /** Which page of the rows is shown, where they are in pages. */
   readonly page?: string | undefined;
   readonly children: (search: Search, set: (change: Partial<Search>) => void) => ReactNode;
@@ -33,14 +37,23 @@ export function FilterBar<Search extends object>({
           {t.common.reset}
         </Button>
       )}
-      <Shown count={shown} of={JSON.stringify([search, page])} />
+      <Shown count={shown} reached={reached} of={JSON.stringify([search, page, reached])} />
     </div>
   );
 }
 
 /** Says how many rows are shown as soon as they are, and again if other rows are as many. */
-function Shown({ count, of }: { readonly count: number | undefined; readonly of: string }) {
+function Shown({
+  count,
+  reached,
+  of,
+}: {
+  readonly count: number | undefined;
+  readonly reached: string | null;
+  readonly of: string;
+}) {
   const t = useTexts();
+  const format = useFormat();
   const isWaiting = count === undefined;
   const known = useOfShown(count, isWaiting);
   const rows = useOfShown(of, isWaiting);
@@ -49,6 +62,10 @@ function Shown({ count, of }: { readonly count: number | undefined; readonly of:
       {/* Only a text that is new in the document is said. That there are none is seen anyway. */}
       <span key={rows} className={known === 0 ? 'visually-hidden' : undefined}>
         {known !== undefined && t.common.shown(known)}
+        {/* It stands below the rows. */}
+        {known !== undefined && reached !== null && (
+          <span className="visually-hidden">. {searchedText(t, format, reached)}</span>
+        )}
       </span>
     </p>
   );

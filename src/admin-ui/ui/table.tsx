@@ -1,5 +1,7 @@
 import { createContext, Fragment, useContext, type ReactNode } from 'react';
+import { searchedText, useFormat } from '../i18n/format.ts';
 import { useTexts } from '../i18n/language.ts';
+import { searchedBackTo } from '../lib/pages.ts';
 import { Button } from './button.tsx';
 
 /** Whether the rows are those of before, while those that are asked for are still to come. */
@@ -94,24 +96,29 @@ function classOf(kind: Column<never>['kind']): string | undefined {
 
 /** The parts of an infinite query that `More` needs. */
 interface PagesLike {
+  readonly data: Parameters<typeof searchedBackTo>[0];
   readonly hasNextPage: boolean;
   readonly isFetchingNextPage: boolean;
   readonly isPlaceholderData: boolean;
   readonly fetchNextPage: () => unknown;
 }
 
-/** Loads the page that follows, if there is one. */
+/** Loads the page that follows, if there is one. Says how far a search has looked that goes on. */
 export function More({ query, shown }: { readonly query: PagesLike; readonly shown: number }) {
   const t = useTexts();
+  const format = useFormat();
   if (!query.hasNextPage) return null;
+  const reached = searchedBackTo(query.data);
   return (
     <div className="more">
-      <span className="hint">{t.common.shown(shown)}</span>
+      <span className="hint">
+        {reached === null ? t.common.shown(shown) : searchedText(t, format, reached)}
+      </span>
       <Button
         busy={query.isFetchingNextPage || query.isPlaceholderData}
         onClick={() => void query.fetchNextPage()}
       >
-        {t.common.more}
+        {reached === null ? t.common.more : t.common.searchFurther}
       </Button>
     </div>
   );

@@ -29,11 +29,18 @@ export interface Result<Row> {
 // Without bitmap scans, whose rows have to be sorted. It holds for the statement behind it.
 const IN_ORDER = statement('search.inOrder', `select set_config('enable_bitmapscan', 'off', true)`);
 
+// Partitions could also be read one after the other, and sorted.
+const MERGED = statement(
+  'search.merged',
+  `select set_config('enable_bitmapscan', 'off', true), set_config('enable_sort', 'off', true)`,
+);
+
 /** Sends the statement. Throws `unavailable` when the database cannot be reached. */
 export function ask<Row>(sender: Sender, question: Question<Row>): Promise<Row[]> {
   const { wire } = sender;
-  const settings = question.what.inOrder
-    ? [wire.prepare(IN_ORDER, [], () => undefined, false)]
+  const { inOrder, isMerged } = question.what;
+  const settings = inOrder
+    ? [wire.prepare(isMerged ? MERGED : IN_ORDER, [], () => undefined, false)]
     : [];
   return sendBy(sender, toQuery(wire, question), settings).then(({ rows }) => rows);
 }

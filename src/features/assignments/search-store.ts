@@ -71,16 +71,20 @@ function searchText(named: readonly Filter[]): string {
   const most = rest.length > 0 ? READ_MAX : PAGE_LIMIT_MAX + 1;
   const at = named.includes('updated_since') ? CHANGED_AT : 'created_at';
   const conditions = range.map(conditionOf);
+  const rangeOf = (columns: string, ...more: string[]): string =>
+    rangeText({ columns, at, conditions: [...conditions, ...more], most });
   const rows = (columns: string): string =>
-    // The index has the statuses of a member one after the other.
+    // The index has the statuses of a member one after the other. Each is in the text, so that the
+    // planner knows which of them hardly any assignment has, and reads that one by this index.
     range.join() === 'member_id'
       ? `select one.*
-       from (values ${ASSIGNMENT_STATUSES.map((status) => `('${status}')`).join(', ')}) each (kind)
-       cross join lateral (
-         ${rangeText({ columns, at, conditions: [...conditions, 'status = each.kind'], most })}
+       from (
+         (${ASSIGNMENT_STATUSES.map((status) => rangeOf(columns, `status = '${status}'`)).join(`)
+         union all
+         (`)})
        ) one
        ${newestFirst(['one.at', 'one.id'], most)}`
-      : rangeText({ columns, at, conditions, most });
+      : rangeOf(columns);
   return `with page as materialized (
      select *
      from (

@@ -1,4 +1,4 @@
-import { pageResponse } from '../../core/page.ts';
+import { searchResponse } from '../../core/page.ts';
 import { appProcedure } from '../../trpc/procedures.ts';
 import { auditPage, listInput } from './schema.ts';
 import * as service from './service.ts';
@@ -13,6 +13,6 @@ export const auditLog = {
     privacy: 'redact',
   }).query(async ({ ctx, input }) => {
     const page = await service.listEntries(ctx.db, ctx.team.id, input);
-    return pageResponse(page, toAuditEntry);
+    return searchResponse(page, toAuditEntry);
   }),
 };

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ACTOR_KINDS } from '../../core/actor.ts';
 import { withholdAuditDetails } from '../../core/audit-actions.ts';
-import { pageOf, pageQuery } from '../../core/page.ts';
+import { pageQuery, searchPageOf } from '../../core/page.ts';
 import { personalParts } from '../../core/private-fields.ts';
 import { dateTime, dateTimeInput, id, nameInput } from '../../core/shapes.ts';
 
@@ -25,7 +25,7 @@ export const auditEntry = z.object({
   ),
 });
 
-export const auditPage = pageOf(auditEntry);
+export const auditPage = searchPageOf(auditEntry);
 
 export const listInput = z.strictObject({
   ...pageQuery,

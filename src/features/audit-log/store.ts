@@ -101,7 +101,7 @@ const listOf = statementsByFilters(EQUALITIES, (named) => {
   return statement<FoundRow<AuditRow>>(
     ['auditLog.list', ...named].join('.'),
     second === undefined ? listText(only) : searchText(equalities),
-    { inOrder: named.length > 0 },
+    { inOrder: true },
   );
 });
 

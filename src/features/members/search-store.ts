@@ -2,7 +2,7 @@ import type { PageSlice, SearchResult } from '../../core/page.ts';
 import { statement, type Db } from '../../db/client.ts';
 import { BY_CREATION, isAfter, positionValues } from '../../db/keyset.ts';
 import { listed, selectionOf, type RowOf } from '../../db/rows.ts';
-import { search, WITHIN, type FoundRow } from '../../db/search.ts';
+import { search, SINCE, type FoundRow } from '../../db/search.ts';
 import { NOT_JOINED, readRolePosition, type Sort } from './rules.ts';
 import { SHOWN, type MemberRow } from './store.ts';
 
@@ -25,7 +25,7 @@ const FOUND = [...SHOWN, 'rights'] as const;
 const READ_MAX = 10_000;
 
 const LIMIT = `limit case
-       when $7::text is null and $9::text is null and $10::text is null then $2::int
+       when $6::text is null and $8::text is null and $9::text is null then $2::int
        else ${READ_MAX}
      end`;
 
@@ -36,7 +36,7 @@ const rowsIn = (after: string, order: string): string =>
      where team_id = $1
        and status <> 'ended'
        and ${after}
-       and ${WITHIN}
+       and ${SINCE}
      order by ${order}
      ${LIMIT}`;
 
@@ -71,12 +71,12 @@ const searchIn = (order: string, { rows, by, at = 'created_at', id = 'id' }: Ord
    left join (
      select *
      from range
-     where ($7::text is null
-         or strpos(lower(id), lower($7)) > 0
-         or strpos(lower(user_id), lower($7)) > 0
-         or $8::boolean and strpos(lower(email), lower($7)) > 0)
-       and ($9::text is null or role = $9)
-       and ($10::text is null or status = $10)
+     where ($6::text is null
+         or strpos(lower(id), lower($6)) > 0
+         or strpos(lower(user_id), lower($6)) > 0
+         or $7::boolean and strpos(lower(email), lower($6)) > 0)
+       and ($8::text is null or role = $8)
+       and ($9::text is null or status = $9)
      order by ${by('')}
      limit $2
    ) page on true
@@ -93,16 +93,16 @@ const newest = (of: string): string => `${of}created_at desc, ${of}id desc`;
 /** By role, of those whom `member_admin_idx` holds. */
 const byRole = (of: string): string => `${of}role desc, ${newest(of)}`;
 
-// $11: the role of the position; empty, if it is that of a plain member, who follow all others.
+// $10: the role of the position; empty, if it is that of a plain member, who follow all others.
 const ADMINS = rowsIn(
   `role <> 'member'
-       and (role, created_at, id) < ($11::text, coalesce($3::timestamptz, 'infinity'), $4)`,
+       and (role, created_at, id) < ($10::text, coalesce($3::timestamptz, 'infinity'), $4)`,
   byRole(''),
 );
 const PLAIN_MEMBERS = rowsIn(
   `role = 'member'
        and (created_at, id)
-         < (case when $11::text = '' then $3::timestamptz else 'infinity' end, $4)`,
+         < (case when $10::text = '' then $3::timestamptz else 'infinity' end, $4)`,
   newest(''),
 );
 

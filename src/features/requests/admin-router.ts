@@ -1,4 +1,4 @@
-import { pageResponse } from '../../core/page.ts';
+import { searchResponse } from '../../core/page.ts';
 import { appProcedure } from '../../trpc/procedures.ts';
 import { explainedRequest, getInput, listInput, requestPage } from './schema.ts';
 import * as service from './service.ts';
@@ -10,7 +10,7 @@ export const adminRequests = {
     async ({ ctx, input }) => {
       const { db, team, services } = ctx;
       const page = await service.listRequests(db, services.clock, team.id, input);
-      return pageResponse(page, toRequest);
+      return searchResponse(page, toRequest);
     },
   ),
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { pageOf, pageQuery } from '../../core/page.ts';
+import { pageQuery, searchPageOf } from '../../core/page.ts';
 import { dateTime, dateTimeInput, id, knownText, nameInput } from '../../core/shapes.ts';
 
 /** A call of the API as the log shows it. */
@@ -37,7 +37,7 @@ export const loggedRequest = z
   })
   .meta({ description: 'A call of the API, as the log has it.' });
 
-export const requestPage = pageOf(loggedRequest);
+export const requestPage = searchPageOf(loggedRequest);
 
 const localized = z.object({ de: z.string(), en: z.string() });
 

@@ -24,19 +24,20 @@ export interface RequestQuery extends PageQuery {
   readonly until?: string | undefined;
 }
 
-/** Lists calls of the last seven days, newest first. Throws `validation_error` (field `cursor`). */
+/**
+ * Lists calls of the last seven days, newest first. A page can hold fewer than its limit, or none,
+ * although `next_cursor` leads to others. Throws `validation_error` (field `cursor`).
+ */
 export function listRequests(
   db: Db,
   clock: Clock,
   teamId: string,
   { cursor, limit, request_id, status_class, since, until, ...filters }: RequestQuery,
 ): Promise<Page<RequestRow>> {
-  const range = toInstants({ since, until });
   const wanted = {
     ...filters,
+    ...rules.searchedTime(clock.now(), { ...toInstants({ since, until }), requestId: request_id }),
     id: request_id,
-    since: rules.shownSince(clock.now(), range.since),
-    until: range.until ?? null,
     statuses: rules.statusesOf(status_class),
   };
   return readPage(LIST, { cursor, limit }, (slice) =>

@@ -1,8 +1,9 @@
-import { PAGE_LIMIT_MAX, type PageSlice } from '../../core/page.ts';
-import { statement, statementsByFilters, type Db, type Tx } from '../../db/client.ts';
-import { BY_CREATION, isAfter, newestFirst, positionValues } from '../../db/keyset.ts';
+import type { PageSlice, SearchResult } from '../../core/page.ts';
+import { statement, type Db, type Tx } from '../../db/client.ts';
+import { BY_CREATION, newestFirst } from '../../db/keyset.ts';
 import { columnsOf, listed, type RowOf } from '../../db/rows.ts';
-import { SLOTS, type LoggedFault } from './rules.ts';
+import { FIRST_FILTER, IN_TIME, search, type FoundRow, type TimeRange } from '../../db/search.ts';
+import { READ_MAX, SLOTS, type LoggedFault } from './rules.ts';
 
 /** What customers see of a call. Which limit of ours refused it, only operators ask. */
 const CALL = columnsOf('RequestLog', 'team_id', 'slot', 'limited_by');
@@ -13,52 +14,82 @@ export interface RequestRow extends RowOf<'RequestLog', (typeof CALL)[number]> {
   readonly errors: readonly LoggedFault[] | null;
 }
 
-/** Filters that compare a column with a value. */
-const EQUALITIES = ['id', 'key_id', 'route', 'status', 'error_code'] as const;
-
-export type RequestFilters = {
-  readonly [name in (typeof EQUALITIES)[number]]?: string | number | undefined;
-};
-
-// A search for rare values reads the calls of the team's seven days, in the time that a statement
-// may take.
-const listOf = statementsByFilters(EQUALITIES, (named) =>
-  statement<RequestRow>(
-    ['requests.list', ...named].join('.'),
-    `select ${COLUMNS}
-     from (
-       select ${COLUMNS}
-       from request_log
-       where team_id = $1
-         and ${isAfter(BY_CREATION, ['$3', '$4'])}
-         and created_at >= $5
-         and created_at < coalesce($6::timestamptz, 'infinity')
-         and status between $7 and $8
-         ${named.map((name, place) => `and ${name} = $${place + 9}`).join(' ')}
-       ${newestFirst(BY_CREATION, PAGE_LIMIT_MAX + 1)}
-     ) page
-     ${newestFirst(BY_CREATION, '$2')}`,
-    { isSearch: named.length > 0 },
-  ),
-);
-
-/** When the calls came, and the range of their status. `until` null: until now. */
-export interface RequestRange {
-  readonly since: string;
-  readonly until: string | null;
+/** What is searched for. All given filters must match. */
+export interface RequestFilters extends TimeRange {
+  readonly id?: string | undefined;
+  readonly key_id?: string | undefined;
+  readonly route?: string | undefined;
+  readonly status?: number | undefined;
+  readonly error_code?: string | undefined;
   readonly statuses: readonly [min: number, max: number];
 }
 
-/** Lists the team's calls of this range, newest first, after `after`. */
+/** The filters that compare a column with a value, and the types of their parameters. */
+const EQUALITIES = [
+  ['id', 'text'],
+  ['key_id', 'text'],
+  ['route', 'text'],
+  ['status', 'int'],
+  ['error_code', 'text'],
+] as const;
+
+const STATUSES = FIRST_FILTER + EQUALITIES.length;
+
+/** SQL: the call is searched for. */
+const IS_WANTED = [
+  `status between $${STATUSES} and $${STATUSES + 1}`,
+  ...EQUALITIES.map(([name, type], place) => {
+    const value = `$${FIRST_FILTER + place}`;
+    return `(${value}::${type} is null or ${name} is not distinct from ${value})`;
+  }),
+].join(`
+             and `);
+
+// Reads on until it has a page, or READ_MAX calls. The last of those is kept, wanted or not: it
+// tells how far the search has read.
+const LIST = statement<FoundRow<RequestRow>>(
+  'requests.list',
+  `with found as materialized (
+     select *
+     from (
+       select ${COLUMNS},
+         row_number() over (${newestFirst(BY_CREATION)}) = ${READ_MAX} as is_end,
+         ${IS_WANTED} as is_wanted
+       from (
+         select ${COLUMNS}
+         from request_log
+         where team_id = $1
+           and ${IN_TIME}
+         ${newestFirst(BY_CREATION, READ_MAX)}
+       ) range
+     ) read
+     where is_wanted or is_end
+     ${newestFirst(BY_CREATION, '$2')}
+   )
+   select ${listed(CALL, 'page.')}, last.reached_at, last.reached_id
+   from (values (1)) one
+   left join (
+     select created_at as reached_at, id as reached_id
+     from found
+     where is_end
+   ) last on true
+   left join found page on page.is_wanted
+   ${newestFirst(['page.created_at', 'page.id'])}`,
+  { isMerged: true },
+);
+
+/**
+ * Lists the team's calls, newest first, after `after`. It can find fewer than the limit although
+ * more follow: then it says how far it has read.
+ */
 export function listRequests(
   db: Db,
   teamId: string,
-  { limit, after }: PageSlice,
-  { since, until, statuses, ...filters }: RequestFilters & RequestRange,
-): Promise<RequestRow[]> {
-  const { list, values } = listOf(filters);
-  const range = [since, until, ...statuses];
-  return db.query(list, [teamId, limit, ...positionValues(after), ...range, ...values]);
+  slice: PageSlice,
+  { since, until, statuses, ...filters }: RequestFilters,
+): Promise<SearchResult<RequestRow>> {
+  const values = [...EQUALITIES.map(([name]) => filters[name] ?? null), ...statuses];
+  return search(db, teamId, slice, { list: LIST, values, since, until });
 }
 
 const FIND = statement<RequestRow>(

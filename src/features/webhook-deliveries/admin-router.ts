@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { pageResponse } from '../../core/page.ts';
+import { searchResponse } from '../../core/page.ts';
 import { changeContextOf } from '../../trpc/context.ts';
 import { appProcedure } from '../../trpc/procedures.ts';
 import {
@@ -32,7 +32,7 @@ export const adminDeliveries = {
     output: adminDeliveryPage,
   }).query(async ({ ctx, input }) => {
     const page = await service.listDeliveries(ctx.db, ctx.team.id, input);
-    return pageResponse(page, toAdminDelivery);
+    return searchResponse(page, toAdminDelivery);
   }),
 
   get: appProcedure({

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { DELIVERY_ERRORS } from '../../core/delivery-errors.ts';
 import { withholdEventData } from '../../core/events.ts';
-import { pageOf, pageQuery } from '../../core/page.ts';
+import { pageQuery, searchPageOf } from '../../core/page.ts';
 import { personalParts } from '../../core/private-fields.ts';
 import { dateTime, dateTimeInput, id, knownText, nameInput } from '../../core/shapes.ts';
 import { DELIVERY_STATUSES } from '../../core/delivery-status.ts';
@@ -15,7 +15,7 @@ export const adminDelivery = webhookDelivery.extend({
   last_attempt_at: dateTime.nullable().meta({ description: 'When the last attempt ended.' }),
 });
 
-export const adminDeliveryPage = pageOf(adminDelivery);
+export const adminDeliveryPage = searchPageOf(adminDelivery);
 
 function holdsPersonal(body: string): boolean {
   const { type, data } = JSON.parse(body) as { readonly type: string; readonly data: object };
