@@ -1,5 +1,5 @@
-// The example of src/seed/README.md must load, and the file that the tests load must use every field
-// that there is.
+// The example of src/seed/README.md must load, and the file that the tests load must use every
+// field that there is.
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
