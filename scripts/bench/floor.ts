@@ -9,6 +9,10 @@ import { createHash, randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import pg from 'pg';
+import { assignment } from '../../src/features/assignments/schema.ts';
+
+/** SQL: the columns that a page shows, which the API and the floor must answer alike. */
+const FIELDS = Object.keys(assignment.shape).join(', ');
 
 const TABLES = `
   create schema floor;
@@ -23,11 +27,12 @@ const TABLES = `
     revoked_at timestamptz
   );
   create table floor.page_row as
-    select a.team_id as tenant_id, a.id, a.status, a.title, a.situation_id, a.personality_id,
-      a.industry_id, m.user_id as member_user_id, m.email as member_email, a.note, a.due_date,
-      a.focus_dimension, a.completed_training_id, a.created_at, a.external_ref
-    from assignment a
-    join member m on m.team_id = a.team_id and m.id = a.member_id;
+    select team_id as tenant_id, ${FIELDS}
+    from (
+      select a.*, m.user_id as member_user_id, m.email as member_email
+      from assignment a
+      join member m on m.team_id = a.team_id and m.id = a.member_id
+    ) shown;
   alter table floor.page_row add primary key (tenant_id, id);
   create index on floor.page_row (tenant_id, created_at desc, id desc);
   create table floor.person as select team_id as tenant_id, id, user_id, email, status from member;
@@ -99,8 +104,7 @@ const ADMIT = `
   join counted of_tenant on of_tenant.id = caller.tenant_id`;
 
 const PAGE = `
-  select id, status, title, situation_id, personality_id, industry_id, member_user_id, member_email,
-    note, due_date, focus_dimension, completed_training_id, created_at, external_ref
+  select ${FIELDS}
   from floor.page_row
   where tenant_id = $1
   order by created_at desc, id desc

@@ -129,3 +129,19 @@ export function toInstants<Filters extends Partial<Record<'since' | 'until', str
   const { since, until } = filters;
   return { ...filters, since: since && toInstant(since), until: until && toInstant(until) };
 }
+
+/** An input with all of its fields: null where nothing was sent. */
+export type OrNull<Input> = {
+  [Name in keyof Input]-?:
+    | Exclude<Input[Name], undefined>
+    | (undefined extends Input[Name] ? null : never);
+};
+
+/** The fields of a shape as they were given; null for one that was left out. */
+export function orNull<Shape extends z.ZodObject>(
+  { shape }: Shape,
+  given: z.output<Shape>,
+): OrNull<z.output<Shape>> {
+  const fields = Object.keys(shape).map((name) => [name, given[name] ?? null]);
+  return Object.fromEntries(fields) as OrNull<z.output<Shape>>;
+}

@@ -15,7 +15,7 @@ import {
   STREAMS,
   type Random,
 } from './random.ts';
-import type { SeedAssignment, SeedRow } from './seed-rows.ts';
+import type { GeneratedRow } from './seed-rows.ts';
 import { createTimeline } from './timeline.ts';
 import { GENERATED_GOALS, GENERATED_SOURCES, VOCABULARY } from './vocabulary.ts';
 
@@ -62,7 +62,7 @@ function startOf({ plan, cast }: Scene, index: number): Start {
 }
 
 /** An assignment whose training was scored is `done`. */
-export function* assignmentRows(scene: Scene): Generator<SeedAssignment> {
+export function* assignmentRows(scene: Scene): Generator<GeneratedRow<'Assignment'>> {
   const { plan, cast } = scene;
   const timeline = createTimeline(plan.fromMs, plan.toMs);
   for (let index = 0; index < plan.assignments; index += 1) {
@@ -80,12 +80,10 @@ export function* assignmentRows(scene: Scene): Generator<SeedAssignment> {
       situation_id: pickOrNull(random, cast.catalog.situation),
       personality_id: pickOrNull(random, cast.catalog.personality),
       industry_id: pickOrNull(random, cast.catalog.industry),
-      note: null,
       due_date: new Date(created + nextInt(random, 3, 30) * DAY_MS).toISOString().slice(0, 10),
       focus_dimension: pick(random, DIMENSIONS),
       completed_training_id: isDone && training !== null ? generatedId('trn', training) : null,
       created_at: new Date(created).toISOString(),
-      external_ref: null,
     };
   }
 }
@@ -132,7 +130,7 @@ function trainingRow(
     durationS: number;
     assignmentId: string | null;
   },
-): SeedRow<'Training'> {
+): GeneratedRow<'Training'> {
   const { start, created, durationS } = at;
   const { catalog } = scene.cast;
   const isOpen = start.status === 'started';
@@ -146,8 +144,6 @@ function trainingRow(
     created_at: new Date(created).toISOString(),
     finished_at: isOpen ? null : new Date(created + durationS * 1000).toISOString(),
     duration_s: isOpen ? null : durationS,
-    external_ref: null,
-    json_bytes: null,
     situation_id: pickOrNull(start.random, catalog.situation),
     personality_id: pickOrNull(start.random, catalog.personality),
     industry_id: pickOrNull(start.random, catalog.industry),
@@ -158,7 +154,7 @@ function trainingRow(
 function evaluationRow(
   scene: Scene,
   at: { index: number; start: Start; fraction: number; at: number },
-): SeedRow<'Evaluation'> {
+): GeneratedRow<'Evaluation'> {
   const { trainee, random } = at.start;
   const level = trainee.level + trainee.growth * at.fraction + 5 * nextNormal(random);
   const scores = DIMENSIONS.map((_, index) =>

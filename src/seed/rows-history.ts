@@ -1,7 +1,9 @@
 // Makes the rows of assignments, trainings, evaluations, cases and CRM data.
 import { jsonBytes } from '../core/json.ts';
+import { orNull } from '../core/shapes.ts';
 import type { SeedTeam } from './prepare.ts';
 import { instant, ownerOf, type RowContext } from './rows.ts';
+import { assignment, crmDeal, crmObjection, training, trainingCase } from './schema.ts';
 import type { SeedAssignment, SeedConnection, SeedObjection, SeedRow } from './seed-rows.ts';
 
 type Training = SeedTeam['trainings'][number];
@@ -11,40 +13,21 @@ export function assignmentRow(
   input: SeedTeam['assignments'][number],
 ): SeedAssignment {
   return {
+    ...orNull(assignment, input),
     team_id: team.id,
-    id: input.id,
     member_id: input.member_id ?? ownerOf(team).id,
-    status: input.status ?? 'open',
-    title: input.title ?? null,
-    situation_id: input.situation_id ?? null,
-    personality_id: input.personality_id ?? null,
-    industry_id: input.industry_id ?? null,
-    note: input.note ?? null,
-    due_date: input.due_date ?? null,
-    focus_dimension: input.focus_dimension ?? null,
-    completed_training_id: input.completed_training_id ?? null,
     created_at: instant(input.created_at) ?? now,
-    external_ref: input.external_ref ?? null,
   };
 }
 
 export function trainingRow({ team, now }: RowContext, input: Training): SeedRow<'Training'> {
+  const { evaluation: _row, ...described } = orNull(training, input);
   return {
+    ...described,
     team_id: team.id,
-    id: input.id,
-    user_id: input.user_id,
-    status: input.status,
-    source: input.source ?? 'app',
-    assignment_id: input.assignment_id ?? null,
     created_at: instant(input.created_at) ?? now,
     finished_at: instant(input.finished_at),
-    duration_s: input.duration_s ?? null,
-    external_ref: input.external_ref ?? null,
     json_bytes: input.external_ref ? jsonBytes(input.external_ref) : null,
-    situation_id: input.situation_id ?? null,
-    personality_id: input.personality_id ?? null,
-    industry_id: input.industry_id ?? null,
-    role_id: input.role_id ?? null,
   };
 }
 
@@ -86,15 +69,10 @@ export function caseRow(
   input: SeedTeam['cases'][number],
 ): SeedRow<'TrainingCase'> {
   return {
+    ...orNull(trainingCase, input),
     team_id: team.id,
-    id: input.id,
     user_id: input.user_id ?? ownerOf(team).user_id,
-    title: input.title ?? null,
-    persona_id: input.persona_id ?? null,
-    fields: input.fields ?? null,
-    external_ref: input.external_ref ?? null,
     json_bytes: jsonBytes(input.fields, input.external_ref),
-    private: input.private ?? false,
     created_at: instant(input.created_at) ?? now,
   };
 }
@@ -118,21 +96,10 @@ export function dealRow(
   input: SeedTeam['crm_deals'][number],
 ): SeedRow<'CrmDeal'> {
   return {
+    ...orNull(crmDeal, input),
     team_id: team.id,
-    id: input.id,
     connection_id: input.connection_id ?? team.crm_connections[0]?.id,
     external_id: input.external_id ?? input.id,
-    outcome: input.outcome ?? 'open',
-    title: input.title ?? null,
-    amount: input.amount ?? null,
-    currency: input.currency ?? null,
-    close_date: input.close_date ?? null,
-    probability: input.probability ?? null,
-    pipeline_id: input.pipeline_id ?? null,
-    stage_id: input.stage_id ?? null,
-    industry_id: input.industry_id ?? null,
-    lost_reason: input.lost_reason ?? null,
-    owner_user_id: input.owner_user_id ?? null,
     last_activity_at: instant(input.last_activity_at),
     synced_at: instant(input.synced_at),
     created_at: instant(input.synced_at ?? input.last_activity_at) ?? now,
@@ -147,12 +114,10 @@ export function objectionRow(
 ): SeedObjection {
   const dealId = input.deal_id ?? team.crm_deals[0]?.id;
   return {
+    ...orNull(crmObjection, input),
     team_id: team.id,
-    id: input.id,
     deal_id: dealId,
     connection_id: connectionOf.get(dealId),
-    category: input.category ?? 'other',
-    text: input.text ?? '',
     lang: input.lang ?? team.language ?? 'de',
     created_at: instant(input.created_at) ?? now,
   };

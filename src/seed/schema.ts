@@ -1,6 +1,6 @@
 // The shape of a seed file (see README.md here). Every object is strict: a misspelt field is a
-// fault instead of being ignored. Defaults are set in rows.ts. Rules between rows are checked in
-// check.ts.
+// fault instead of being ignored. A default that depends on nothing is set here, the others in
+// rows.ts. Rules between rows are checked in check.ts.
 import { z } from 'zod';
 import { MEMBER_STATUSES, ROLES } from '../core/actor.ts';
 import { CATALOG_KINDS } from '../core/catalog-kinds.ts';
@@ -96,11 +96,11 @@ const evaluation = z.strictObject({
   biggest_lever: text.nullish(),
 });
 
-const training = z.strictObject({
+export const training = z.strictObject({
   id: id.optional(),
   user_id: id,
   status: state,
-  source: state.optional(),
+  source: state.default('app'),
   assignment_id: id.nullish(),
   created_at: instant.optional(),
   finished_at: instant.nullish(),
@@ -118,11 +118,11 @@ const reference = freeObject.superRefine((value, ctx) => {
   if (fault !== null) ctx.addIssue(fault);
 });
 
-const assignment = z.strictObject({
+export const assignment = z.strictObject({
   id: id.optional(),
   member_id: id.optional(),
   title: filled.refine(isTitle, { error: 'must not be longer than 120 characters' }).nullish(),
-  status: z.enum(ASSIGNMENT_STATUSES).optional(),
+  status: z.enum(ASSIGNMENT_STATUSES).default('open'),
   situation_id: id.nullish(),
   personality_id: id.nullish(),
   industry_id: id.nullish(),
@@ -134,14 +134,14 @@ const assignment = z.strictObject({
   external_ref: reference.nullish(),
 });
 
-const trainingCase = z.strictObject({
+export const trainingCase = z.strictObject({
   id: id.optional(),
   user_id: id.optional(),
   title: text.nullish(),
   persona_id: id.nullish(),
   fields: freeContainer.nullish(),
   external_ref: freeObject.nullish(),
-  private: z.boolean().optional(),
+  private: z.boolean().default(false),
   created_at: instant.optional(),
 });
 
@@ -151,11 +151,11 @@ const crmConnection = z.strictObject({
   status: z.enum(connections.STATUSES).optional(),
 });
 
-const crmDeal = z.strictObject({
+export const crmDeal = z.strictObject({
   id: id.optional(),
   connection_id: id.optional(),
   external_id: id.optional(),
-  outcome: text.optional(),
+  outcome: text.default('open'),
   title: text.nullish(),
   amount: z
     .string()
@@ -173,11 +173,11 @@ const crmDeal = z.strictObject({
   synced_at: instant.nullish(),
 });
 
-const crmObjection = z.strictObject({
+export const crmObjection = z.strictObject({
   id: id.optional(),
   deal_id: id.optional(),
-  category: text.optional(),
-  text: text.optional(),
+  category: text.default('other'),
+  text: text.default(''),
   lang: text.optional(),
   created_at: instant.optional(),
 });

@@ -1,12 +1,15 @@
 /**
- * Which columns a seed writes. A row names every column of its model but those that are left to
- * their defaults here: a new column is one or the other, or its seed does not compile.
+ * Which columns a seed writes. A listed row names every column of its model but those that are left
+ * to their defaults here: a new column is one or the other, or its seed does not compile.
  */
 import type { ColumnOf, Model } from '../db/rows.ts';
 
 export type SeedRow<M extends Model, Left extends ColumnOf<M> = never> = Readonly<
   Record<Exclude<ColumnOf<M>, Left>, unknown>
 >;
+
+/** A generated row. A column that it does not name gets its default. */
+export type GeneratedRow<M extends Model> = Readonly<Partial<Record<ColumnOf<M>, unknown>>>;
 
 export type SeedTeamRow = SeedRow<'Team', 'creation_hash' | 'erasing_since'>;
 export type SeedMember = SeedRow<'Member', 'language' | 'invited_at' | 'invitation_sent_at'>;

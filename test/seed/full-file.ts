@@ -76,7 +76,7 @@ export const CASE = {
   private: true,
 } satisfies NonNullable<Team['cases']>[number];
 
-/** Makes a seed file with one team that has every field. */
+/** Makes a seed file with one team that has every field (example.test.ts). */
 export function fullFile(): SeedFileInput & { teams: Team[] } {
   return {
     catalog: [
@@ -91,7 +91,7 @@ export function fullFile(): SeedFileInput & { teams: Team[] } {
       { kind: 'methodology', id: 'met_spin' },
       { kind: 'situation', id: 'sit_own', name: { en: 'Ours' }, team: 'team_a' },
     ],
-    catalog_rules: [{ situation: 'sit_cold', industry: 'ind_public' }],
+    catalog_rules: [{ situation: 'sit_cold', personality: null, industry: 'ind_public' }],
     teams: [fullTeam()],
   };
 }
@@ -201,6 +201,20 @@ function fullTeam(): Team {
         description: 'd',
       },
       { url: 'https://example.com/hook' },
+    ],
+    webhook_deliveries: [
+      {
+        id: 'whd_seeded',
+        endpoint_id: 'whe_1',
+        event_type: 'training.completed',
+        status: 'gave_up',
+        attempt: 8,
+        created_at: '2026-03-04T10:00:00Z',
+        response_code: 500,
+        response_excerpt: 'out of memory',
+        response_ms: 120,
+        error: null,
+      },
     ],
     generate: {
       members: 20,

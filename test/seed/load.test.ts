@@ -249,6 +249,13 @@ describe('a file with every field', () => {
     expect(Object.keys(secrets)).toHaveLength(2);
   });
 
+  it('becomes deliveries that are done', async () => {
+    const { id, ...fields } = fullFile().teams[0]?.webhook_deliveries?.[0] ?? {};
+    const row = await readOne('webhook_delivery', id ?? '');
+    const at = '2026-03-04T10:00:00.000Z';
+    expect(row).toMatchObject({ ...fields, created_at: at, last_attempt_at: at, due_at: null });
+  });
+
   it('generates ids in the order of the file', async () => {
     await loadSeed(
       database.url,

@@ -1,5 +1,6 @@
 import type { Language } from '../../core/language.ts';
 import { statement, type Db, type Tx } from '../../db/client.ts';
+import type { RowOf } from '../../db/rows.ts';
 
 /** A member's subscription. */
 export interface SubscriptionKey {
@@ -38,11 +39,7 @@ export async function setKinds(
 }
 
 /** A subscription that is due, and its place among them. */
-export interface DueRow {
-  readonly team_id: string;
-  readonly member_id: string;
-  readonly next_check_at: string;
-}
+export type DueRow = RowOf<'AlertSubscription', 'team_id' | 'member_id' | 'next_check_at'>;
 
 const LIST_DUE = statement<DueRow>(
   'alerts.listDue',
@@ -69,9 +66,7 @@ export function listDue(
 }
 
 /** A subscription that this transaction has locked. */
-export interface TakenRow {
-  readonly kinds: readonly string[];
-  readonly told: readonly string[];
+export interface TakenRow extends RowOf<'AlertSubscription', 'kinds' | 'told'> {
   /** Whether the member is an active admin or the owner. */
   readonly is_admin: boolean;
   /** Whether the team is active. */

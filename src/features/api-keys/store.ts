@@ -3,24 +3,28 @@ import type { Scope } from '../../core/scopes.ts';
 import { statement, type Db, type Tx } from '../../db/client.ts';
 import { keyStateAt, LAST_USED } from '../../db/key-state.ts';
 import { isAfter, newestFirst, positionValues } from '../../db/keyset.ts';
-import { selectionOf, type RowOf } from '../../db/rows.ts';
+import { listed, selectionOf, type RowOf } from '../../db/rows.ts';
 import type { KeyState } from './rules.ts';
 
+const KEY = [
+  'id',
+  'name',
+  'prefix',
+  'scopes',
+  'created_at',
+  'expires_at',
+  'revoked_at',
+  'stored_at',
+] as const;
+
 /** A key without its secret's hash, which only authentication reads. */
-export interface KeyRow {
-  readonly id: string;
-  readonly name: string;
-  readonly prefix: string;
+export interface KeyRow extends RowOf<'ApiKey', (typeof KEY)[number]> {
   readonly scopes: readonly Scope[];
   readonly creator_id: string;
   /** null: the person was deleted. */
   readonly creator_email: string | null;
   readonly allowed_ips: readonly string[] | null;
-  readonly created_at: string;
-  readonly expires_at: string | null;
-  readonly revoked_at: string | null;
   readonly last_used_at: string | null;
-  readonly stored_at: string | null;
   readonly state: KeyState;
 }
 
@@ -30,10 +34,8 @@ export interface KeyRow {
  */
 export type DatabaseTime = Date | null;
 
-const SELECT = `select k.id, k.name, k.prefix, k.scopes, k.created_by as creator_id,
-     m.email as creator_email, k.allowed_ips, k.created_at, k.expires_at, k.revoked_at,
-     k.stored_at,
-     ${LAST_USED} as last_used_at,
+const SELECT = `select ${listed(KEY, 'k.')}, k.allowed_ips,
+     k.created_by as creator_id, m.email as creator_email, ${LAST_USED} as last_used_at,
      ${keyStateAt('n.at')} as state
    from api_key k
    join member m on m.team_id = $1 and m.id = k.created_by
@@ -66,7 +68,7 @@ export function listKeys(
 const ENDING = selectionOf('ApiKey', ['id', 'name', 'expires_at']);
 
 /** A key that will end. */
-export type EndingKeyRow = RowOf<'ApiKey', 'id' | 'name' | 'expires_at'>;
+export type EndingKeyRow = ReturnType<typeof ENDING.toRow>;
 
 /** Lists keys that are not revoked, by their end, which is after the one time and not later. */
 export async function listEndingKeys(

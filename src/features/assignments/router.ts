@@ -1,13 +1,13 @@
-import type { z } from 'zod';
 import { pageResponse } from '../../core/page.ts';
 import { ProblemError } from '../../core/problem.ts';
 import { entryProblem, type EntryProblem } from '../../core/problem-shapes.ts';
-import { okOutput } from '../../core/shapes.ts';
+import { okOutput, orNull } from '../../core/shapes.ts';
 import { changeContextOf } from '../../trpc/context.ts';
 import { endpoint } from '../../trpc/endpoint.ts';
 import type { ProblemCauses } from '../../trpc/operation.ts';
 import {
   assignment,
+  assignmentExample as example,
   assignmentPage,
   batchInput,
   batchOutput,
@@ -21,23 +21,6 @@ import {
 } from './schema.ts';
 import * as service from './service.ts';
 import { toAssignment } from './view.ts';
-
-const example = {
-  id: 'asg_01jc4f5a',
-  status: 'open',
-  title: 'Practise objections',
-  situation_id: 'sit_cold',
-  personality_id: 'per_calm',
-  industry_id: 'ind_saas',
-  member_user_id: 'usr_01jc4f40',
-  member_email: 'kim@example.com',
-  note: 'Before the review, please.',
-  due_date: '2026-12-01',
-  focus_dimension: null,
-  completed_training_id: null,
-  created_at: '2026-11-02T09:15:00.000Z',
-  external_ref: { id: 'lms-4711', course: 'objections' },
-};
 
 const required = {
   member_id: 'mem_01jc4f3x',
@@ -106,7 +89,11 @@ export const assignments = {
     privateOf: ({ input }) => [input.member_id],
     example: { body, output: example },
   }).mutation(async ({ ctx, input }) => {
-    const row = await service.createAssignment(ctx.db, changeContextOf(ctx), toNew(input));
+    const row = await service.createAssignment(
+      ctx.db,
+      changeContextOf(ctx),
+      orNull(createInput, input),
+    );
     return toAssignment(row);
   }),
 
@@ -168,7 +155,9 @@ export const assignments = {
     const describe = (error: Error) => entryProblem.parse(ctx.describeError(error, REFUSALS));
     const entries = input.assignments.map(readEntry);
     const outcomes = await service.createAssignments(ctx.db, changeContextOf(ctx), {
-      entries: entries.map((entry) => (entry instanceof Error ? entry : toNew(entry))),
+      entries: entries.map((entry) =>
+        entry instanceof Error ? entry : orNull(createInput, entry),
+      ),
       check: (faults) => {
         if (input.all_or_none) refuseIfWrong(faults, describe);
       },
@@ -245,16 +234,6 @@ export const assignments = {
     return { ok: true };
   }),
 };
-
-/** Null where nothing was sent. */
-function toNew(input: z.output<typeof createInput>): service.NewAssignment {
-  return {
-    ...input,
-    note: input.note ?? null,
-    due_date: input.due_date ?? null,
-    external_ref: input.external_ref ?? null,
-  };
-}
 
 /** Throws `batch_refused` if there is a fault. */
 function refuseIfWrong(

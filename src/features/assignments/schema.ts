@@ -61,6 +61,23 @@ export const assignment = z
   })
   .meta({ description: 'A training that a member is asked to do.' });
 
+export const assignmentExample = {
+  id: 'asg_01jc4f5a',
+  status: 'open',
+  title: 'Practise objections',
+  situation_id: 'sit_cold',
+  personality_id: 'per_calm',
+  industry_id: 'ind_saas',
+  member_user_id: 'usr_01jc4f40',
+  member_email: 'kim@example.com',
+  note: 'Before the review, please.',
+  due_date: '2026-12-01',
+  focus_dimension: null,
+  completed_training_id: null,
+  created_at: '2026-11-02T09:15:00.000Z',
+  external_ref: { id: 'lms-4711', course: 'objections' },
+};
+
 export const assignmentPage = pageOf(assignment);
 
 const assignmentId = {

@@ -13,42 +13,29 @@ export interface FoundAssignment extends AssignmentRow {
   readonly at: string;
 }
 
-/** All given filters must match. */
-export interface AssignmentFilters {
-  readonly status?: string | undefined;
-  readonly member_id?: string | undefined;
-  /** A calendar date, exclusive. */
-  readonly due_before?: string | undefined;
-  readonly external_ref_id?: string | undefined;
-  /** ISO, inclusive. The list is then in the order of the last change. */
-  readonly updated_since?: string | undefined;
-}
-
-type Filter = keyof AssignmentFilters;
-
-const FILTERS = [
-  'status',
-  'member_id',
-  'due_before',
-  'external_ref_id',
-  'updated_since',
-] as const satisfies readonly Filter[];
-
 /** How many assignments of a range a search reads before it returns a page. */
 const READ_MAX = 10_000;
 
 const CHANGED_AT = 'coalesce(updated_at, created_at)';
 const EXTERNAL_ID = "external_ref ->> 'id'";
 
-const CONDITIONS: Readonly<Record<Filter, (value: string) => string>> = {
-  status: (value) => `status = ${value}`,
-  member_id: (value) => `member_id = ${value}`,
-  due_before: (value) => `due_date < ${value}::date`,
+const CONDITIONS = {
+  status: (value: string) => `status = ${value}`,
+  member_id: (value: string) => `member_id = ${value}`,
+  /** A calendar date, exclusive. */
+  due_before: (value: string) => `due_date < ${value}::date`,
   // The second condition is that of the index.
-  external_ref_id: (value) => `${EXTERNAL_ID} = ${value}
+  external_ref_id: (value: string) => `${EXTERNAL_ID} = ${value}
              and length(${EXTERNAL_ID}) <= ${EXTERNAL_ID_MAX_CHARACTERS}`,
-  updated_since: (value) => `${CHANGED_AT} >= ${value}::timestamptz`,
+  /** ISO, inclusive. The list is then in the order of the last change. */
+  updated_since: (value: string) => `${CHANGED_AT} >= ${value}::timestamptz`,
 };
+
+type Filter = keyof typeof CONDITIONS;
+const FILTERS = Object.keys(CONDITIONS) as Filter[];
+
+/** All given filters must match. */
+export type AssignmentFilters = { readonly [name in Filter]?: string | undefined };
 
 /** What an index serves as one range, in the order of the list. Of several, the first is taken. */
 const RANGES: readonly (readonly Filter[])[] = [

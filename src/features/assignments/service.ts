@@ -1,3 +1,4 @@
+import type { z } from 'zod';
 import { newId } from '../../core/ids.ts';
 import { readPage, readPageBy, type Page, type PageQuery } from '../../core/page.ts';
 import { notFound, ProblemError, unknownId } from '../../core/problem.ts';
@@ -7,6 +8,7 @@ import { record, type ChangeContext } from '../../db/outbox.ts';
 import { lockRow, type LockedFor } from '../../db/row-lock.ts';
 import { requireRoomInSandbox } from '../../db/sandbox-rows.ts';
 import * as rules from './rules.ts';
+import type { listInput } from './schema.ts';
 import { searchAssignments, type AssignmentFilters, type FoundAssignment } from './search-store.ts';
 import * as store from './store.ts';
 import type { AssignmentRow } from './store.ts';
@@ -18,11 +20,9 @@ const LIST = 'assignments';
 /** In the order of the last change, so a cursor of one is none of the other. */
 const LIST_OF_CHANGED = 'assignments_changed';
 
-/** What a list is asked for. */
-export interface AssignmentQuery extends PageQuery, AssignmentFilters {
-  /** A date-time with an offset. */
-  readonly updated_since?: string | undefined;
-}
+type Asked = Exclude<keyof z.output<typeof listInput>, keyof PageQuery>;
+/** What a list is asked for. A filter without a condition in the store does not compile. */
+export type AssignmentQuery = PageQuery & Pick<AssignmentFilters, Asked>;
 
 /**
  * Any status, newest first; with `updated_since` the one changed last first. With a filter, a page

@@ -234,8 +234,21 @@ function toStored(row: AssignmentRow) {
   return { ...row, external_ref: ref && JSON.stringify(ref) };
 }
 
-/** The columns that a change sets. */
-export const CHANGEABLE = ['status', 'note', 'due_date', 'external_ref'] as const;
+/** The columns that a change sets: all but those that stay as they were created. */
+export const CHANGEABLE = columnsOf(
+  'Assignment',
+  'team_id',
+  'id',
+  'member_id',
+  'title',
+  'situation_id',
+  'personality_id',
+  'industry_id',
+  'focus_dimension',
+  'completed_training_id',
+  'created_at',
+  'updated_at',
+);
 
 const UPDATE = statement(
   'assignments.update',

@@ -13,19 +13,14 @@ export interface AuditRow extends RowOf<'AuditLog', (typeof ENTRY)[number]> {
 
 /** Filters that compare a column with a value. */
 const EQUALITIES = ['actor_kind', 'actor_id', 'action', 'target_id'] as const;
+type Filter = (typeof EQUALITIES)[number];
 
 /** All given filters must match. */
-export interface AuditFilters extends TimeRange {
-  readonly actor_kind?: string | undefined;
-  readonly actor_id?: string | undefined;
-  readonly action?: string | undefined;
-  readonly target_id?: string | undefined;
-}
+export type AuditFilters = TimeRange & { readonly [name in Filter]?: string | undefined };
 
 /** How many entries a search reads of the range of each filter before it returns a page. */
 const READ_MAX = 10_000;
 
-type Filter = (typeof EQUALITIES)[number];
 type Equality = `${Filter} = $${number}`;
 
 // An index serves it as one range for each filter.

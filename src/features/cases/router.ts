@@ -3,6 +3,7 @@ import { okOutput } from '../../core/shapes.ts';
 import { changeContextOf } from '../../trpc/context.ts';
 import { endpoint } from '../../trpc/endpoint.ts';
 import {
+  caseExample as example,
   casePage,
   createInput,
   getInput,
@@ -13,16 +14,6 @@ import {
 } from './schema.ts';
 import * as service from './service.ts';
 import { toCase } from './view.ts';
-
-const example = {
-  id: 'cas_01jc4f7b',
-  user_id: 'usr_01jc4f40',
-  title: 'Renewal with a new buyer',
-  persona_id: 'per_calm',
-  fields: { budget: 12000, stage: 'renewal' },
-  external_ref: { crm_id: '4711' },
-  created_at: '2026-11-02T09:15:00.000Z',
-};
 
 /** The team's cases. Private ones do not exist for the API. */
 export const cases = {

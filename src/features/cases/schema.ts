@@ -25,6 +25,16 @@ export const trainingCase = z
   })
   .meta({ description: 'A case that the team shares.' });
 
+export const caseExample = {
+  id: 'cas_01jc4f7b',
+  user_id: 'usr_01jc4f40',
+  title: 'Renewal with a new buyer',
+  persona_id: 'per_calm',
+  fields: { budget: 12000, stage: 'renewal' },
+  external_ref: { crm_id: '4711' },
+  created_at: '2026-11-02T09:15:00.000Z',
+};
+
 export const casePage = pageOf(trainingCase);
 
 const caseId = { case_id: id.meta({ description: 'Id of a case.', examples: ['cas_01jc4f7b'] }) };

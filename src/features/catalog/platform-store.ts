@@ -1,26 +1,26 @@
 import { statement, type Tx } from '../../db/client.ts';
-import type { RowOf } from '../../db/rows.ts';
+import { columnsOf, listed, type RowOf } from '../../db/rows.ts';
 import type { EntryFacts } from './rules.ts';
+import { ENTRY } from './store.ts';
 
-const CHANGES = `kind = excluded.kind, name_de = excluded.name_de, name_en = excluded.name_en,
-     icon = excluded.icon`;
-const ENTRIES = `json_to_recordset($1::json) as e (
-     id text, kind text, name_de text, name_en text, icon text
-   )`;
+const CHANGES = columnsOf('CatalogEntry', 'id')
+  .map((name) => `${name} = excluded.${name}`)
+  .join(', ');
+const ENTRIES = `select ${listed(ENTRY)}
+   from json_populate_recordset(null::catalog_entry, $1::json)`;
 
 const SAVE = statement(
   'catalog.saveEntries',
-  `insert into catalog_entry (id, kind, name_de, name_en, icon)
-   select e.*
-   from ${ENTRIES}
+  `insert into catalog_entry (${listed(ENTRY)})
+   ${ENTRIES}
    on conflict (id) do update
    set ${CHANGES}`,
 );
 const SAVE_OF_TEAM = statement(
   'catalog.saveTeamEntries',
-  `insert into team_catalog_entry (team_id, id, kind, name_de, name_en, icon)
+  `insert into team_catalog_entry (team_id, ${listed(ENTRY)})
    select $2, e.*
-   from ${ENTRIES}
+   from (${ENTRIES}) e
    on conflict (team_id, id) do update
    set ${CHANGES}`,
 );
@@ -38,14 +38,14 @@ export function saveTeamEntries(tx: Tx, teamId: string, entries: readonly EntryF
 /** A forbidden combination; null: the rule holds for every entry of that dimension. */
 export type RuleRow = RowOf<'CatalogRule'>;
 
+const RULE = columnsOf('CatalogRule');
+
 const SAVE_RULES = statement(
   'catalog.saveRules',
-  `insert into catalog_rule (id, situation_id, personality_id, industry_id)
-   select r.*
-   from json_to_recordset($1::json) as r (
-     id text, situation_id text, personality_id text, industry_id text
-   )
-   order by r.situation_id, r.personality_id, r.industry_id
+  `insert into catalog_rule (${listed(RULE)})
+   select ${listed(RULE)}
+   from json_populate_recordset(null::catalog_rule, $1::json)
+   order by situation_id, personality_id, industry_id
    on conflict do nothing`,
 );
 

@@ -1,15 +1,19 @@
 import { statement, type Db } from '../../db/client.ts';
+import { columnsOf, listed } from '../../db/rows.ts';
 import type { EntryFacts } from './rules.ts';
+
+/** The columns of an entry, whether it is global or a team's own. */
+export const ENTRY = columnsOf('CatalogEntry');
 
 const LIST = statement<EntryFacts>(
   'catalog.list',
-  `select e.kind, e.id, e.name_de, e.name_en, e.icon
+  `select ${listed(ENTRY, 'e.')}
    from (
-     select kind, id, name_de, name_en, icon
+     select ${listed(ENTRY)}
      from team_catalog_entry
      where team_id = $1
      union all
-     select g.kind, g.id, g.name_de, g.name_en, g.icon
+     select ${listed(ENTRY, 'g.')}
      from catalog_entry g
      where (
          (select t.all_released from team t where t.id = $1)

@@ -1,21 +1,13 @@
 import type { PageSlice } from '../../core/page.ts';
 import { statement, type Db, type Tx } from '../../db/client.ts';
 import { isAfter, newestFirst, positionValues } from '../../db/keyset.ts';
-import { selectionOf, type RowOf } from '../../db/rows.ts';
+import { columnsOf, listed, selectionOf, type RowOf } from '../../db/rows.ts';
 
-const SELECTION = selectionOf('Handover', [
-  'id',
-  'key_id',
-  'endpoint_id',
-  'created_by',
-  'created_at',
-  'expires_at',
-  'opened_at',
-  'sealed',
-]);
+const HANDOVER = columnsOf('Handover', 'team_id');
+const SELECTION = selectionOf('Handover', HANDOVER);
 
 /** A link with what it holds; `sealed` null: it was opened or withdrawn. */
-export type HandoverRow = Omit<RowOf<'Handover'>, 'team_id'>;
+export type HandoverRow = RowOf<'Handover', (typeof HANDOVER)[number]>;
 
 /** A link in a list, without what it holds. */
 export interface ListedRow extends Omit<HandoverRow, 'sealed'> {
@@ -41,8 +33,8 @@ export interface ListedKeyRow extends ListedRow {
 }
 
 const ORDER = ['h.created_at', 'h.id'] as const;
-const LISTED = `h.id, h.key_id, h.endpoint_id, h.created_by, h.created_at, h.expires_at,
-     h.opened_at, h.sealed is not null as is_sealed`;
+const LISTED = `${listed(columnsOf('Handover', 'team_id', 'sealed'), 'h.')},
+     h.sealed is not null as is_sealed`;
 
 const LIST = statement<ListedKeyRow>(
   'handovers.list',
@@ -92,33 +84,13 @@ export function countOpen(tx: Tx, teamId: string, at: Date): Promise<number> {
 }
 
 /** Inserts a link. */
-export async function insertHandover(
-  tx: Tx,
-  teamId: string,
-  { sealed, ...row }: HandoverRow,
-): Promise<void> {
-  const { id, key_id: keyId, endpoint_id: endpointId } = row;
-  await tx.prisma.handover.createMany({
-    data: [
-      {
-        teamId,
-        id,
-        keyId,
-        endpointId,
-        createdBy: row.created_by,
-        createdAt: row.created_at,
-        expiresAt: row.expires_at,
-        openedAt: row.opened_at,
-        sealed: sealed && Buffer.from(sealed),
-      },
-    ],
-  });
+export async function insertHandover(tx: Tx, teamId: string, row: HandoverRow): Promise<void> {
+  await tx.prisma.handover.createMany({ data: [{ teamId, ...SELECTION.toData(row) }] });
 }
 
 const FIND_FOR_OPENING = statement<HandoverRow & { readonly is_team_active: boolean }>(
   'handovers.findForOpening',
-  `select h.id, h.key_id, h.endpoint_id, h.created_by, h.created_at, h.expires_at, h.opened_at,
-     h.sealed,
+  `select ${listed(HANDOVER, 'h.')},
      t.status = 'active' and t.erasing_since is null as is_team_active
    from handover h
    join team t on t.id = $1

@@ -1,13 +1,11 @@
-import type { MemberStatus, Role } from '../../core/actor.ts';
 import { statement, type Tx } from '../../db/client.ts';
+import type { MemberRow } from './store.ts';
 
 /** The membership that an invitation created. */
-export interface InvitedRow {
-  readonly id: string;
-  readonly user_id: string | null;
-  readonly role: Role;
-  readonly status: MemberStatus;
-  readonly joined_at: string | null;
+export interface InvitedRow extends Pick<
+  MemberRow,
+  'id' | 'user_id' | 'role' | 'status' | 'joined_at'
+> {
   /** Whether the person who accepts has a live membership already, this one or another. */
   readonly is_live_already: boolean;
 }
@@ -59,11 +57,7 @@ export async function activate(
 }
 
 /** A membership of a person to delete. */
-export interface MembershipRow {
-  readonly id: string;
-  readonly user_id: string | null;
-  readonly role: Role;
-  readonly status: MemberStatus;
+export interface MembershipRow extends Pick<MemberRow, 'id' | 'user_id' | 'role' | 'status'> {
   readonly has_email: boolean;
   readonly team_has_ended: boolean;
 }

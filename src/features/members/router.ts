@@ -7,21 +7,13 @@ import {
   getInput,
   listInput,
   member,
+  memberExample as example,
   memberPage,
   removeInput,
   updateInput,
 } from './schema.ts';
 import * as service from './service.ts';
 import { toMember } from './view.ts';
-
-const example = {
-  id: 'mem_01jc4f3x',
-  user_id: 'usr_01jc4f40',
-  email: 'kim@example.com',
-  role: 'member',
-  status: 'active',
-  joined_at: '2026-03-02T09:15:00.000Z',
-};
 
 const invited = { ...example, user_id: null, status: 'invited', joined_at: null };
 

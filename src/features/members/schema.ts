@@ -25,6 +25,15 @@ export const member = z
   })
   .meta({ description: "A person's membership in the team." });
 
+export const memberExample = {
+  id: 'mem_01jc4f3x',
+  user_id: 'usr_01jc4f40',
+  email: 'kim@example.com',
+  role: 'member',
+  status: 'active',
+  joined_at: '2026-03-02T09:15:00.000Z',
+};
+
 export const memberPage = pageOf(member);
 
 /** How many members can be named at once. */

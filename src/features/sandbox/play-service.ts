@@ -14,7 +14,7 @@ import { saveEvaluation } from '../evaluations/platform-service.ts';
 import { acceptInvitation } from '../members/platform-service.ts';
 import { removeMember } from '../members/service.ts';
 import { updateTeam } from '../team-lifecycle/service.ts';
-import { recordStep } from '../trainings/platform-service.ts';
+import { recordStep, toDescription } from '../trainings/platform-service.ts';
 import { END_SUSPENSION, SCORE_TRAINING } from './jobs.ts';
 import * as plays from './play-rules.ts';
 import type { Play } from './play-rules.ts';
@@ -105,18 +105,16 @@ async function completeTraining(stage: Stage, wanted: Wanted): Promise<Made> {
   const end = plays.requireRecent(wanted.at, host.at);
   const durationS = wanted.duration_s ?? plays.DEFAULTS.durationS;
   const trainingId = newId('training');
-  const description = {
-    id: trainingId,
+  const description = toDescription({
+    team_id: teamId,
+    training_id: trainingId,
     user_id: person.user_id,
     source: 'app',
-    assignment_id: wanted.assignment_id ?? null,
+    assignment_id: wanted.assignment_id,
     created_at: new Date(end.getTime() - durationS * 1000).toISOString(),
-    external_ref: null,
     situation_id: wanted.situation_id ?? assignment?.situationId ?? plays.DEFAULTS.situationId,
-    personality_id: assignment?.personalityId ?? null,
-    industry_id: null,
-    role_id: null,
-  };
+    personality_id: assignment?.personalityId,
+  });
   await recordStep(tx, host, description, { kind: 'start' });
   const finishedAt = end.toISOString();
   await recordStep(tx, host, description, { kind: 'end', finishedAt, durationS });

@@ -19,17 +19,7 @@ const SANDBOX = selectionOf('Sandbox', [
 ]);
 
 /** What a sandbox has beside a team. */
-export type SandboxRow = RowOf<
-  'Sandbox',
-  | 'team_id'
-  | 'scenario'
-  | 'created_at'
-  | 'reset_at'
-  | 'speed'
-  | 'suspended_until'
-  | 'receivers_fail_until'
-  | 'warned_at'
->;
+export type SandboxRow = ReturnType<typeof SANDBOX.toRow>;
 
 /** The sandbox, or null; null also while it is being erased. */
 export async function findSandbox(db: Db, sandboxId: string): Promise<SandboxRow | null> {

@@ -1,6 +1,7 @@
 /** What a team may use of the catalog: its policies and its release. */
 import type { CatalogKind } from '../../core/catalog-kinds.ts';
 import { statement, type Db, type Tx } from '../../db/client.ts';
+import { columnsOf, listed, type RowOf } from '../../db/rows.ts';
 import type { IdChange } from './rules.ts';
 
 /** Lists the ids that the team's policy blocks or, with a member id, the member's own policy. */
@@ -107,31 +108,29 @@ export async function changeRelease(
 }
 
 /** A catalog entry and whether the team can use it. */
-export interface CatalogRow {
-  readonly id: string;
+export interface CatalogRow extends RowOf<'CatalogEntry'> {
   readonly kind: CatalogKind;
-  readonly name_de: string | null;
-  readonly name_en: string | null;
-  readonly icon: string | null;
   readonly own: boolean;
   readonly released: boolean;
   readonly blocked: boolean;
 }
 
+const ENTRY = columnsOf('CatalogEntry');
+
 const LIST_CATALOG = statement<CatalogRow>(
   'team.listCatalog',
-  `select e.id, e.kind, e.name_de, e.name_en, e.icon, e.own, e.released,
+  `select ${listed(ENTRY, 'e.')}, e.own, e.released,
      exists (
        select
        from team_block b
        where b.team_id = $1 and b.entry_id = e.id
      ) as blocked
    from (
-     select id, kind, name_de, name_en, icon, true as own, true as released
+     select ${listed(ENTRY)}, true as own, true as released
      from team_catalog_entry
      where team_id = $1
      union all
-     select g.id, g.kind, g.name_de, g.name_en, g.icon, false,
+     select ${listed(ENTRY, 'g.')}, false,
        exists (
          select
          from team t

@@ -61,9 +61,8 @@ export async function setRights(
 }
 
 /** The privacy switches as they are set. `core/privacy.ts` decides what follows from them. */
-export type Switches = RowOf<'Team', (typeof SWITCHES)[number]>;
-const SWITCHES = ['member_detail_enabled', 'leaderboard_enabled'] as const;
-const SWITCH_SELECTION = selectionOf('Team', SWITCHES);
+export type Switches = ReturnType<typeof SWITCH_SELECTION.toRow>;
+const SWITCH_SELECTION = selectionOf('Team', ['member_detail_enabled', 'leaderboard_enabled']);
 
 /** The team's switches. */
 export async function findSwitches(db: Db, teamId: string): Promise<Switches> {
@@ -74,10 +73,6 @@ export async function findSwitches(db: Db, teamId: string): Promise<Switches> {
 
 /** Sets both switches. */
 export async function setSwitches(tx: Tx, teamId: string, switches: Switches): Promise<void> {
-  const { member_detail_enabled: memberDetailEnabled, leaderboard_enabled: leaderboardEnabled } =
-    switches;
-  await tx.prisma.team.updateMany({
-    where: { id: teamId },
-    data: { memberDetailEnabled, leaderboardEnabled },
-  });
+  const data = SWITCH_SELECTION.toData(switches);
+  await tx.prisma.team.updateMany({ where: { id: teamId }, data });
 }

@@ -69,20 +69,14 @@ function applyStep(
   step: Step,
 ): TrainingRow {
   const { status, finished_at, duration_s } = rules.advance(before, step);
+  const stored = Object.entries(before ?? {}).filter(([, value]) => value !== null);
   return {
-    id: wanted.id,
-    user_id: wanted.user_id,
+    ...wanted,
+    ...(Object.fromEntries(stored) as Partial<TrainingRow>),
     status,
-    source: before?.source ?? wanted.source,
-    assignment_id: before?.assignment_id ?? findAssignmentId(wanted, assignments),
-    created_at: wanted.created_at,
     finished_at,
     duration_s,
-    external_ref: before?.external_ref ?? wanted.external_ref,
-    situation_id: before?.situation_id ?? wanted.situation_id,
-    personality_id: before?.personality_id ?? wanted.personality_id,
-    industry_id: before?.industry_id ?? wanted.industry_id,
-    role_id: before?.role_id ?? wanted.role_id,
+    assignment_id: before?.assignment_id ?? findAssignmentId(wanted, assignments),
   };
 }
 
@@ -182,3 +176,4 @@ export function markScored(tx: Tx, teamId: string, { id, status }: TrainingRow):
 }
 
 export { isEnded } from './platform-rules.ts';
+export { toDescription } from './platform-view.ts';

@@ -1,8 +1,10 @@
+import type { z } from 'zod';
 import { readPage, startBefore, type Page, type PageQuery } from '../../core/page.ts';
 import { notFound } from '../../core/problem.ts';
 import { toInstant } from '../../core/shapes.ts';
 import type { Db } from '../../db/client.ts';
 import { LIST } from './rules.ts';
+import type { listInput } from './schema.ts';
 import * as store from './store.ts';
 import type { ScoredRow, TrainingFilters, TrainingRow } from './store.ts';
 
@@ -12,8 +14,7 @@ export { findEvaluation, type EvaluationRow } from './evaluation-store.ts';
 export { listEvaluatedTrainings, type EvaluatedTrainingRow } from './store.ts';
 export { toEvaluation, toTraining } from './view.ts';
 
-/** What a list is asked for. */
-export interface TrainingQuery extends TrainingFilters, PageQuery {
+interface Range {
   /** A date-time with an offset. */
   readonly since?: string | undefined;
   /** A date-time with an offset. */
@@ -21,6 +22,10 @@ export interface TrainingQuery extends TrainingFilters, PageQuery {
   /** `evaluation`, or nothing. */
   readonly include?: string | undefined;
 }
+
+type Asked = Exclude<keyof z.output<typeof listInput>, keyof (PageQuery & Range)>;
+/** What a list is asked for. A filter that the store does not know does not compile. */
+export type TrainingQuery = PageQuery & Range & Pick<TrainingFilters, Asked>;
 
 /**
  * Lists trainings of active members, newest first. Throws `validation_error` for a cursor of

@@ -41,17 +41,10 @@ function isActive(userId: string): string {
 }
 
 /** The filters of a list. All are equalities. */
-export interface TrainingFilters {
-  readonly user_id?: string | undefined;
-  readonly status?: string | undefined;
-  readonly assignment_id?: string | undefined;
-}
-
-const FILTERS = [
-  'user_id',
-  'status',
-  'assignment_id',
-] as const satisfies readonly (keyof TrainingFilters)[];
+export type TrainingFilters = {
+  readonly [name in (typeof FILTERS)[number]]?: string | undefined;
+};
+const FILTERS = ['user_id', 'status', 'assignment_id'] as const;
 
 const EVALUATIONS = ['stored_at', 'training_id'] as const;
 

@@ -5,7 +5,9 @@ import * as resends from './resend-service.ts';
 import {
   cancelResendInput,
   deliveriesInput,
+  deliveryExample as example,
   getResendInput,
+  resendExample,
   resendInput,
   retryInput,
   webhookDelivery,
@@ -14,35 +16,6 @@ import {
 } from './schema.ts';
 import * as service from './service.ts';
 import { toDelivery, toListedDelivery, toResend } from './view.ts';
-
-const example = {
-  id: 'whd_01jc4fa7',
-  attempt: 1,
-  status: 'retrying',
-  event_type: 'training.completed',
-  created_at: '2026-11-02T09:20:00.000Z',
-  next_try_at: '2026-11-02T09:21:00.000Z',
-  response_code: 500,
-  response_excerpt: 'Internal Server Error',
-  response_ms: 48,
-  error: null,
-};
-
-const resendExample = {
-  id: 'whr_01jc4fb2',
-  endpoint_id: 'whe_01jc4f9d',
-  state: 'running',
-  since: '2026-11-01T00:00:00.000Z',
-  until: null,
-  event_type: null,
-  status: 'gave_up',
-  total: 1_250,
-  has_more: false,
-  sent: 0,
-  reached_at: null,
-  created_at: '2026-11-02T09:30:00.000Z',
-  finished_at: null,
-};
 
 /** Deliveries, a part of `webhooks` in the API. */
 export const webhookDeliveries = {

@@ -51,6 +51,19 @@ export const webhookDelivery = z
   })
   .meta({ description: 'An event on its way to a webhook endpoint.' });
 
+export const deliveryExample = {
+  id: 'whd_01jc4fa7',
+  attempt: 1,
+  status: 'retrying',
+  event_type: 'training.completed',
+  created_at: '2026-11-02T09:20:00.000Z',
+  next_try_at: '2026-11-02T09:21:00.000Z',
+  response_code: 500,
+  response_excerpt: 'Internal Server Error',
+  response_ms: 48,
+  error: null,
+};
+
 export const webhookDeliveryList = z
   .object({
     data: z.array(webhookDelivery).meta({ description: 'The newest delivery first.' }),
@@ -111,6 +124,22 @@ export const webhookResend = z
     finished_at: dateTime.nullable().meta({ description: 'When it ended; null while it runs.' }),
   })
   .meta({ description: 'Failed deliveries of a webhook endpoint that are sent again.' });
+
+export const resendExample = {
+  id: 'whr_01jc4fb2',
+  endpoint_id: 'whe_01jc4f9d',
+  state: 'running',
+  since: '2026-11-01T00:00:00.000Z',
+  until: null,
+  event_type: null,
+  status: 'gave_up',
+  total: 1_250,
+  has_more: false,
+  sent: 0,
+  reached_at: null,
+  created_at: '2026-11-02T09:30:00.000Z',
+  finished_at: null,
+};
 
 const endpointId = id.meta({
   description: 'Id of a webhook endpoint.',

@@ -3,6 +3,7 @@ import { changeContextOf, type Services } from '../../trpc/context.ts';
 import { endpoint, type Current } from '../../trpc/endpoint.ts';
 import {
   createInput,
+  endpointExample as example,
   getInput,
   listInput,
   removeInput,
@@ -15,17 +16,6 @@ import {
 } from './schema.ts';
 import * as service from './service.ts';
 import { toEndpoint } from './view.ts';
-
-const example = {
-  id: 'whe_01jc4f9d',
-  url: 'https://example.com/hooks/team',
-  events: ['assignment.created', 'evaluation.completed'],
-  status: 'active',
-  api_version: '2026-11',
-  description: 'Learning platform',
-  created_at: '2026-11-02T09:15:00.000Z',
-  last_success_at: '2026-11-02T10:00:00.000Z',
-};
 
 const targetOptions = ({ webhookAllowPrivateTargets, lookup }: Services) => ({
   allowPrivateTargets: webhookAllowPrivateTargets,

@@ -52,6 +52,17 @@ export const webhookEndpoint = z
   })
   .meta({ description: 'A URL that receives the events of the team.' });
 
+export const endpointExample = {
+  id: 'whe_01jc4f9d',
+  url: 'https://example.com/hooks/team',
+  events: ['assignment.created', 'evaluation.completed'],
+  status: 'active',
+  api_version: '2026-11',
+  description: 'Learning platform',
+  created_at: '2026-11-02T09:15:00.000Z',
+  last_success_at: '2026-11-02T10:00:00.000Z',
+};
+
 export const webhookEndpointList = z
   .object({ data: z.array(webhookEndpoint).meta({ description: 'All of them.' }) })
   .meta({ description: 'The webhook endpoints of the team.' });

@@ -29,11 +29,16 @@ export async function listEndpoints(db: Db, teamId: string): Promise<EndpointRow
   return found.map(SELECTION.toRow);
 }
 
-const FAILING = ['id', 'url', 'description', 'status', 'failing_since'] as const;
-const FAILING_SELECTION = selectionOf('WebhookEndpoint', FAILING);
+const FAILING = selectionOf('WebhookEndpoint', [
+  'id',
+  'url',
+  'description',
+  'status',
+  'failing_since',
+]);
 
 /** An endpoint to which deliveries fail. */
-export type FailingEndpointRow = RowOf<'WebhookEndpoint', (typeof FAILING)[number]>;
+export type FailingEndpointRow = ReturnType<typeof FAILING.toRow>;
 
 /** The endpoints, not paused by hand, whose first failure after a success was by then. */
 export async function listFailingEndpoints(
@@ -43,10 +48,10 @@ export async function listFailingEndpoints(
 ): Promise<FailingEndpointRow[]> {
   const found = await db.prisma.webhookEndpoint.findMany({
     where: { teamId, status: { not: 'disabled' }, failingSince: { lte: until } },
-    select: FAILING_SELECTION.select,
+    select: FAILING.select,
     orderBy: [{ failingSince: 'asc' }, { id: 'asc' }],
   });
-  return found.map(FAILING_SELECTION.toRow);
+  return found.map(FAILING.toRow);
 }
 
 /** The endpoint, or null. */
