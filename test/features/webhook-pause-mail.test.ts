@@ -156,6 +156,30 @@ describe('the mail about a pause', () => {
     expect(recipients(await runJobs())).toEqual(['admin', 'english', 'owner']);
   });
 
+  // One statement for all of them was cut off, and then nobody's endpoint was paused.
+  test('goes to each of very many admins once, and only to a page of them at a time', async () => {
+    await query(
+      `insert into person (team_id, id)
+       select $1, 'usr_' || n from generate_series(1, 250) n`,
+      [`team_${teamName}`],
+    );
+    await query(
+      `insert into member (team_id, id, user_id, email, role, status, created_at, joined_at)
+       select $1, 'mem_' || n, 'usr_' || n, 'many' || n || '@' || $2, 'admin', 'active', $3, $3
+       from generate_series(1, 250) n`,
+      [`team_${teamName}`, `${teamName}.test`, clock.now()],
+    );
+    await paused();
+    const added = await query(
+      `select from graphile_worker._private_jobs where payload ->> 'teamId' = $1`,
+      [`team_${teamName}`],
+    );
+    expect(added.length).toBeLessThanOrEqual(100);
+    const told = recipients(await runJobs());
+    expect(told).toHaveLength(253);
+    expect(new Set(told).size).toBe(253);
+  });
+
   test('comes from a job that runs each minute', () => {
     expect(WEBHOOK_CRON).toMatchObject([{ task: PAUSE_ENDPOINTS, match: '* * * * *' }]);
   });
