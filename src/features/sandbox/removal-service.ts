@@ -10,7 +10,7 @@ import { liveIdOf, sandboxIdOf } from '../../core/sandbox.ts';
 import type { Db, Tx } from '../../db/client.ts';
 import { record, type RecordContext } from '../../db/outbox.ts';
 import { enqueueForAdmins, type AdminPlace } from '../../db/team-admins.ts';
-import { lockTeam } from '../../db/team-lock.ts';
+import { lockFreeTeam, lockTeam } from '../../db/team-lock.ts';
 import { readChangeContext, type PlatformChangeContext } from '../../db/team-privacy.ts';
 import { markSandbox } from '../team-lifecycle/erasure-service.ts';
 import { SEND_REMOVAL_WARNING, WARN_ADMINS } from './jobs.ts';
@@ -94,8 +94,8 @@ export async function removeIdle(
 async function checkSandbox(db: Db, sandboxId: string, now: Date): Promise<void> {
   const liveId = liveIdOf(sandboxId);
   await db.transaction(async (tx) => {
-    const live = await removals.lockFreeTeam(tx, liveId);
-    if (!live || !(await removals.lockFreeTeam(tx, sandboxId))) return;
+    const live = await lockFreeTeam(tx, liveId);
+    if (!live || !(await lockFreeTeam(tx, sandboxId))) return;
     const row = await removals.findUse(tx, sandboxId, now);
     if (!row) return;
     const { used_at: usedAt, warned_at: warnedAt } = row;

@@ -26,22 +26,6 @@ export function listDue(
   return db.query(LIST_DUE, [now, after?.check_at ?? '-infinity', after?.team_id ?? '', limit]);
 }
 
-const LOCK_FREE = statement<{ readonly status: string }>(
-  'sandbox.lockFreeTeam',
-  `select status
-   from team
-   where id = $1 and erasing_since is null
-   for no key update skip locked`,
-);
-
-/**
- * Locks a team until the transaction ends. Returns null if there is none, if it is being erased, or
- * if somebody else has locked it: the next run looks at it again.
- */
-export function lockFreeTeam(tx: Tx, teamId: string): Promise<{ readonly status: string } | null> {
-  return tx.queryFirst(LOCK_FREE, [teamId]);
-}
-
 /** When a sandbox was used last, and when its admins were warned. */
 export interface UseRow {
   readonly used_at: string;
