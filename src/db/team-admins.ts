@@ -20,8 +20,9 @@ export interface AdminJobs {
 
 /**
  * Enqueues a job for each active admin of a page, the owner included, and the job for the next
- * page, until there is none. `after` null: the first page. If the jobs for the next page have one
- * key, they end that of the page before: a page that has committed is not done again.
+ * page, until there is none. `after` null: the first page. All other jobs go before those of the
+ * admins. If the jobs for the next page have one key, they end that of the page before: a page that
+ * has committed is not done again.
  */
 export async function enqueueForAdmins(
   tx: Tx,
@@ -30,7 +31,8 @@ export async function enqueueForAdmins(
   { each, next }: AdminJobs,
 ): Promise<void> {
   const page = await listAdmins(tx, teamId, { after, limit: PAGE });
-  for (const { id, status } of page) if (status === 'active') await enqueue(tx, teamId, each(id));
+  for (const { id, status } of page)
+    if (status === 'active') await enqueue(tx, teamId, { ...each(id), isOneOfMany: true });
   const last = page.at(-1);
   if (!last) return;
   const { role, created_at, id } = last;

@@ -1,5 +1,7 @@
 // The mail about the pause of an endpoint, sent by real jobs to a real mail server.
 import { describe, expect, test } from 'vitest';
+import { movePendingJobs } from '../../src/db/jobs/job-intake.ts';
+import { mailAdmins } from '../../src/features/webhook-endpoints/pause.ts';
 import { PAUSE_ENDPOINTS, WEBHOOK_CRON } from '../../src/features/webhook-endpoints/tasks.ts';
 import { holdLock } from '../support/locks.ts';
 import type { MailServer } from '../support/mail-server.ts';
@@ -178,6 +180,29 @@ describe('the mail about a pause', () => {
     const told = recipients(await runJobs());
     expect(told).toHaveLength(253);
     expect(new Set(told).size).toBe(253);
+  });
+
+  test('waits for whatever other teams have to be mailed', async () => {
+    const endpoint = await paused();
+    const teamId = `team_${teamName}`;
+    await mailAdmins(api.db, { teamId, endpointId: endpoint.id, after: null });
+    expect(await movePendingJobs(api.db)).toBeGreaterThan(0);
+    expect((await call('POST', '/users', { email: 'later@x.test' })).status).toBe(201);
+    expect(await movePendingJobs(api.db)).toBe(1);
+    const mails = await query(
+      `select task_identifier as task
+       from graphile_worker.jobs j
+       join graphile_worker._private_jobs p on p.id = j.id
+       where p.payload ->> 'teamId' = $1 and p.payload ->> 'memberId' is not null
+       order by j.priority, j.run_at, j.id`,
+      [teamId],
+    );
+    // The first one has raised the event that failed.
+    expect(mails.map(({ task }) => task)).toEqual([
+      'send_invitation',
+      'send_invitation',
+      ...Array.from({ length: 3 }, () => 'send_pause_mail'),
+    ]);
   });
 
   test('comes from a job that runs each minute', () => {
