@@ -21,5 +21,17 @@ export function subjectOf(text: string): string {
  */
 export type TeamMailer = (teamId: string, mail: Mail) => Promise<void>;
 
-/** Sends a mail. Rejects if the mail server did not accept it, so that the job is retried. */
+/** The mail server did not accept a mail. The message has codes only. */
+export class MailNotTaken extends Error {
+  override readonly name = 'MailNotTaken';
+  /** Whether it refuses this mail or its recipient for good. It may well accept others. */
+  readonly isRefusal: boolean;
+
+  constructor(message: string, { isRefusal }: { readonly isRefusal: boolean }) {
+    super(message);
+    this.isRefusal = isRefusal;
+  }
+}
+
+/** Sends a mail. Rejects with a {@link MailNotTaken}, so that the job is retried. */
 export type Mailer = (mail: Mail) => Promise<void>;

@@ -1,11 +1,11 @@
 import { statement, type Tx } from './client.ts';
 
+// Expired ones, too: where a clock is behind, they could still be opened.
 const END = statement(
   'db.endLinksToEndpoint',
   `update handover
-   set expires_at = $3, sealed = null
-   where team_id = $1 and endpoint_id = $2 and sealed is not null and expires_at > $3`,
-  { because: 'pipelined' },
+   set expires_at = least(expires_at, $3), sealed = null
+   where team_id = $1 and endpoint_id = $2 and sealed is not null`,
 );
 
 /**

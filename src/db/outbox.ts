@@ -47,6 +47,8 @@ export interface NewJob {
   readonly queue?: string;
   /** Not before this time. Left out: as soon as a worker has it. */
   readonly runAt?: Date;
+  /** One of so many that all others, of whichever team, are run before it. */
+  readonly isOneOfMany?: true;
 }
 
 /**
@@ -110,12 +112,16 @@ export async function enqueue(db: Db, teamId: string, job: NewJob): Promise<void
 
 const INSERT_JOB = statement(
   'outbox.insertJob',
-  `insert into pending_job (team_id, id, task, payload, key, queue, run_at)
-   values ($1, $2, $3, $4, $5, $6, $7)`,
+  `insert into pending_job (team_id, id, task, payload, key, queue, run_at, priority)
+   values ($1, $2, $3, $4, $5, $6, $7, $8)`,
   { because: 'pipelined' },
 );
 
-function sendJob(tx: Tx, teamId: string, { task, payload, key, queue, runAt }: NewJob): void {
+/** Of a job that is one of many. graphile-worker runs those with a lower number first. */
+const LATER = 10;
+
+function sendJob(tx: Tx, teamId: string, job: NewJob): void {
+  const { task, payload, key, queue, runAt, isOneOfMany = false } = job;
   tx.send(INSERT_JOB, [
     teamId,
     newId('job'),
@@ -124,6 +130,7 @@ function sendJob(tx: Tx, teamId: string, { task, payload, key, queue, runAt }: N
     key ?? null,
     queue ?? null,
     runAt ?? null,
+    isOneOfMany ? LATER : null,
   ]);
   tx.wakeAfterCommit('jobs');
 }

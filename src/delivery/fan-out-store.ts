@@ -31,22 +31,60 @@ type NoSubscriber = { readonly [column in keyof Subscriber]: null };
 /** One event and one of its subscribers. An event without subscribers has one row. */
 export type FanOutRow = TakenEvent & (Subscriber | NoSubscriber);
 
-/** SQL: locks the next $1 events that wait, and selects each with its active subscribers. */
-// `offset 0` makes the planner read the endpoints of each event's team. Without it, the planner
-// hashes the endpoints of all teams. Each subscriber is locked, because a deletion that follows
-// must find the deliveries. One that is locked already is not waited for.
-export function subscribersText(order: 'asc' | 'desc'): string {
-  return `select e.team_id, e.id as event_id, e.type as event_type, e.data::text as event_data,
-      e.created_at as event_created_at, e.traceparent as event_traceparent,
-      w.id as endpoint_id, w.url, w.api_version, w.secret_encrypted, w.earlier_secrets_encrypted,
-      w.id is not null and own.is_held is null as is_busy
-    from (
+/** Which events a fan-out takes: the next ones from one end, or some of each team. */
+export type Which = 'oldest' | 'newest' | 'fair';
+
+/** SQL: locks the next $1 events that wait, from one end. */
+const fromEnd = (order: 'asc' | 'desc'): string => `
       select *
       from event
       where fanned_out_at is null
       order by created_at ${order}
       limit $1
-      for update skip locked
+      for update skip locked`;
+
+/** How many of the newest events that wait are looked at for those of each team. Takes 10 ms. */
+const LOOKED_AT = 5_000;
+const OF_EACH_TEAM = 2;
+
+// Among the newest, and not the oldest: there a team that has flooded stands alone for long.
+const OF_EACH = `
+      select own.*
+      from (
+        select team_id, id
+        from (
+          select team_id, id, created_at,
+            row_number() over (partition by team_id order by created_at, id) as turn
+          from (
+            select team_id, id, created_at
+            from event
+            where fanned_out_at is null
+            order by created_at desc
+            limit ${LOOKED_AT}
+          ) near
+        ) ranked
+        where turn <= ${OF_EACH_TEAM}
+        order by turn, created_at
+        limit $1
+      ) picked
+      cross join lateral (
+        select *
+        from event
+        where team_id = picked.team_id and id = picked.id and fanned_out_at is null
+        limit 1
+        for update skip locked
+      ) own`;
+
+/** SQL: locks these events, and selects each with its active subscribers. */
+// `offset 0` makes the planner read the endpoints of each event's team. Without it, the planner
+// hashes the endpoints of all teams. Each subscriber is locked, because a deletion that follows
+// must find the deliveries. One that is locked already is not waited for.
+const takeEventsText = (events: string): string =>
+  `select e.team_id, e.id as event_id, e.type as event_type, e.data::text as event_data,
+      e.created_at as event_created_at, e.traceparent as event_traceparent,
+      w.id as endpoint_id, w.url, w.api_version, w.secret_encrypted, w.earlier_secrets_encrypted,
+      w.id is not null and own.is_held is null as is_busy
+    from (${events}
     ) e
     left join lateral (
       select *
@@ -54,27 +92,20 @@ export function subscribersText(order: 'asc' | 'desc'): string {
       where team_id = e.team_id and status = 'active' and e.type = any (events)
       offset 0
     ) w on true
-    ${holdUnlessLocked('webhook_endpoint', 'team_id = e.team_id and id = w.id')}`;
-}
-
-const takeEventsText = (order: 'asc' | 'desc'): string =>
-  `${subscribersText(order)}
+    ${holdUnlessLocked('webhook_endpoint', 'team_id = e.team_id and id = w.id')}
    order by e.created_at, e.id, w.id`;
 
 export const TAKE_EVENTS = {
-  oldest: statement<FanOutRow>('webhooks.takeOldestEvents', takeEventsText('asc')),
-  newest: statement<FanOutRow>('webhooks.takeNewestEvents', takeEventsText('desc')),
-};
+  oldest: statement<FanOutRow>('webhooks.takeOldestEvents', takeEventsText(fromEnd('asc'))),
+  newest: statement<FanOutRow>('webhooks.takeNewestEvents', takeEventsText(fromEnd('desc'))),
+  fair: statement<FanOutRow>('webhooks.takeEventsOfEachTeam', takeEventsText(OF_EACH)),
+} as const satisfies Readonly<Record<Which, unknown>>;
 
 /**
  * Takes events that wait for their fan-out, one row for each active subscriber. They stay locked
  * until the transaction ends; other workers skip them.
  */
-export function takeEvents(
-  tx: Tx,
-  which: 'oldest' | 'newest',
-  limit: number,
-): Promise<FanOutRow[]> {
+export function takeEvents(tx: Tx, which: Which, limit: number): Promise<FanOutRow[]> {
   return tx.query(TAKE_EVENTS[which], [limit]);
 }
 

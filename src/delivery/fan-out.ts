@@ -3,7 +3,13 @@ import { newId } from '../core/ids.ts';
 import { teamKey, type TeamKey } from '../core/team-key.ts';
 import type { ClaimedDelivery } from './claim-store.ts';
 import type { EndpointQueue } from './endpoint-queue.ts';
-import { insertDeliveries, takeEvents, type FanOutRow, type NewDelivery } from './fan-out-store.ts';
+import {
+  insertDeliveries,
+  takeEvents,
+  type FanOutRow,
+  type NewDelivery,
+  type Which,
+} from './fan-out-store.ts';
 import type { Loop } from './loop.ts';
 
 /**
@@ -31,10 +37,11 @@ export function mayFanOut({ queues, state }: Loop): boolean {
  * How many events to take: as many as there is room for their deliveries. What is left over waits
  * unclaimed, and then the endpoint's new ones are left over, too. One of many loops has little
  * room, and many round trips for each fan-out, so it takes more. Each event may have 50
- * subscribers, so the first of many events are few.
+ * subscribers, so the first of many events are few. Of each team there are few anyway.
  */
 function eventsToTake({ options, queues, state }: Loop): number {
   const { first, most } = EVENTS_PER_FAN_OUT;
+  if (state.fanOutNext === 'fair') return most;
   const room = (!options.isOneOfMany && queues.capacity()) || DELIVERIES_PER_FAN_OUT;
   const deliveries = Math.min(room, DELIVERIES_PER_FAN_OUT);
   const byRoom = Math.max(1, Math.floor(deliveries / state.deliveriesPerEvent));
@@ -63,18 +70,29 @@ export async function fanOut(loop: Loop): Promise<ClaimedDelivery[]> {
   return claimed;
 }
 
+/** What comes after it while more events wait than a fan-out takes. */
+const AFTER: Readonly<Record<Which, Which>> = { oldest: 'newest', newest: 'fair', fair: 'oldest' };
+
 /**
  * Notes what the next fan-out takes, and whether it is wanted at once. `rows` were taken, at most
  * `limit` events; those in `free` did not have to wait.
  */
 function noteTaken(
-  { state }: Loop,
+  { options, state }: Loop,
   taken: { limit: number; rows: readonly FanOutRow[]; free: readonly FanOutRow[] },
 ): void {
   const { limit, rows, free } = taken;
+  const which = state.fanOutNext;
   const events = eventsOf(rows).length;
-  const isAll = events < limit;
-  state.fanOutNext = isAll || state.fanOutNext === 'newest' ? 'oldest' : 'newest';
+  const isAll = which !== 'fair' && events < limit;
+  state.fanOutNext = isAll ? 'oldest' : AFTER[which];
+  if (which === 'fair') {
+    // More wait than it has looked at, and it tells nothing about how many deliveries they make.
+    state.wanted.events = true;
+    return;
+  }
+  // A shard has few teams, and its loop another way to find them.
+  if (options.isOneOfMany && state.fanOutNext === 'fair') state.fanOutNext = 'oldest';
   // If all of them were busy, the next tick takes others.
   if (!isAll && free.length > 0) state.wanted.events = true;
   state.eventsTaken = events;

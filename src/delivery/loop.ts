@@ -11,6 +11,7 @@ import type { DuePosition } from './due-store.ts';
 import type { EndpointQueue } from './endpoint-queue.ts';
 import { createEndpointQueues, type EndpointQueues } from './endpoint-queues.ts';
 import type { SigningKey } from './envelope.ts';
+import type { Which } from './fan-out-store.ts';
 import type { PlayedRow } from './played-store.ts';
 import type { Limits } from './queues-state.ts';
 import type { RecordedAttempt } from './result-store.ts';
@@ -140,10 +141,11 @@ export interface LoopState {
   /** When new deliveries were last looked for. Written and read by fan-out.ts. */
   fannedOutAtMs: number;
   /**
-   * Which events the next fan-out takes. While very many wait, old and new ones take turns, so that
-   * a new event need not wait for all the old ones. Written and read by fan-out.ts.
+   * Which events the next fan-out takes. While very many wait, old ones, new ones and some of each
+   * team take turns, so that a new event need not wait for all the old ones, nor for those of a
+   * team that has a thousand more each second. Written and read by fan-out.ts.
    */
-  fanOutNext: 'oldest' | 'newest';
+  fanOutNext: Which;
   /**
    * How many deliveries an event makes, by the last fan-outs; 1 if some events of the last one had
    * to wait. Written and read by fan-out.ts.

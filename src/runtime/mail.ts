@@ -4,7 +4,7 @@ import { createTransport } from 'nodemailer';
 import type { Logger } from 'pino';
 import type { Config } from './config.ts';
 import { newRequestId } from '../core/ids.ts';
-import { subjectOf, type Mailer } from '../core/mail.ts';
+import { MailNotTaken, subjectOf, type Mailer } from '../core/mail.ts';
 
 const SMTP_TIMEOUT_MS = 20_000;
 
@@ -44,11 +44,25 @@ export function createMailer(
   };
 }
 
+/** What nodemailer tells of a failure. */
+interface SmtpFault extends Error {
+  readonly code?: string;
+  /** The command of SMTP that failed. */
+  readonly command?: string;
+  readonly responseCode?: number;
+}
+
 /**
  * Throws an error with only the codes of the given one. A mail server's message names the
  * recipient, and the database keeps the last error of a job.
  */
-function refuse(error: Error & { code?: string; responseCode?: number }): never {
+function refuse(error: SmtpFault): never {
   const codes = [error.code, error.responseCode].filter(Boolean).join(' ');
-  throw new Error(`the mail server did not take it: ${codes || error.name}`);
+  const message = `the mail server did not take it: ${codes || error.name}`;
+  throw new MailNotTaken(message, { isRefusal: isRefusal(error) });
+}
+
+/** Other commands, such as that of the sender, concern all mails. */
+function isRefusal({ command, responseCode = 0 }: SmtpFault): boolean {
+  return (command === 'RCPT TO' || command === 'DATA') && responseCode >= 500;
 }

@@ -67,7 +67,13 @@ const ENCRYPTED = [
 ];
 
 /** What Citus refuses: the texts for plain Postgres where other statements do the same by shard. */
-const REFUSED = ['jobs.move', 'retention.counters', 'webhooks.keepFailed', 'webhooks.pause'];
+const REFUSED = [
+  'jobs.move',
+  'retention.counters',
+  'webhooks.keepFailed',
+  'webhooks.pause',
+  'webhooks.takeEventsOfEachTeam',
+];
 
 /** Reads of all teams, in the background or for the operator. */
 const ALL_SHARDS = [

@@ -203,13 +203,13 @@ describe.skipIf(skipped !== null)(`webhooks on Citus${because(skipped)}`, () => 
          (
            select count(*)::int
            from pending_job
-           where team_id = $1 and task = 'send_pause_mail'
-         ) as mails
+           where team_id = $1 and task = 'mail_pause_to_admins'
+         ) as jobs
        from webhook_endpoint
        where team_id = $1`,
       [team],
     );
-    expect(found).toEqual([{ status: 'disabled_failures', entry: 'aud_pause_1', mails: 2 }]);
+    expect(found).toEqual([{ status: 'disabled_failures', entry: 'aud_pause_1', jobs: 1 }]);
     await query(
       `update webhook_endpoint
        set status = 'active', failing_since = null, hourly_failures = '{}'

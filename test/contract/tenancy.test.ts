@@ -37,6 +37,7 @@ const OVER_ALL_TEAMS: readonly Exception[] = [
     names: [
       'webhooks.takeOldestEvents',
       'webhooks.takeNewestEvents',
+      'webhooks.takeEventsOfEachTeam',
       'webhooks.insertDeliveries',
       'webhooks.holdEvents',
     ],

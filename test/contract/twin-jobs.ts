@@ -9,7 +9,7 @@ import { memberMailTasks } from '../../src/features/members/tasks.ts';
 import { eraseTeams } from '../../src/features/team-lifecycle/erasure-service.ts';
 import { RESEND_DELIVERIES } from '../../src/features/webhook-deliveries/resend-service.ts';
 import { deliveryTasks } from '../../src/features/webhook-deliveries/tasks.ts';
-import { SEND_PAUSE_MAIL } from '../../src/features/webhook-endpoints/jobs.ts';
+import { MAIL_PAUSE, SEND_PAUSE_MAIL } from '../../src/features/webhook-endpoints/jobs.ts';
 import { webhookMailTasks, webhookTasks } from '../../src/features/webhook-endpoints/tasks.ts';
 import { TEST_APP_SECRET, type TestApi } from '../support/api.ts';
 import { syncAtOnce } from '../support/crm-sync.ts';
@@ -31,6 +31,7 @@ interface Job {
 
 const JOBS: readonly Job[] = [
   { task: SEND_INVITATION, payloads: members.map((memberId) => ({ memberId })) },
+  { task: MAIL_PAUSE, payloads: endpoints.map((endpointId) => ({ endpointId })) },
   {
     task: SEND_PAUSE_MAIL,
     payloads: members.flatMap((memberId) =>

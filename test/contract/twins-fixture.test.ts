@@ -62,7 +62,7 @@ const UNFILLED: Readonly<Record<string, readonly string[]>> = {
     'earlier_secrets_until',
   ],
   webhook_resend: ['position_at', 'position_id'],
-  pending_job: ['key', 'queue', 'refused_at', 'run_at'],
+  pending_job: ['key', 'priority', 'queue', 'refused_at', 'run_at'],
   // The record of a caller without a key has none.
   idempotency_record: ['key_id'],
   // Any other value ends the team, or hides what the twins compare.

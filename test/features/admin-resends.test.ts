@@ -240,6 +240,19 @@ test('a resend waits while many deliveries are due, and takes at most 10,000', a
   expect(await get(id)).toEqual(done);
 });
 
+// With room for one more it looked at one more only: a job for each of a million deliveries.
+test('a resend that is nearly full finds what is left in whole batches', async () => {
+  await writeDeliveries({ prefix: 'r', count: 1_200, status: 'retrying' });
+  await writeDeliveries({ prefix: 'g', count: 2, createdAt: '2026-10-02T00:00:00Z' });
+  const wanted = { endpoint_id: 'whe_1', since, status: 'gave_up' } as const;
+  const [started] = (await app.admin.deliveries.startResend.mutate(wanted)).data;
+  const id = started?.id ?? '';
+  await rows(`update webhook_resend set sent = 9999`);
+  for (let job = 0; job < 3; job += 1) await batch(id);
+  expect(await get(id)).toMatchObject({ state: 'done', sent: 10_000 });
+  expect(await count(`id ~ '^g' and status = 'retrying'`)).toBe(1);
+});
+
 test('deliveries that fail again keep their schedule, also if claimed meanwhile', async () => {
   receiver.on('/whe_1', status(500));
   const [gaveUp] = await writeDeliveries({ prefix: 'g', count: 1 });

@@ -189,6 +189,15 @@ describe('a link to a secret that was replaced', () => {
     expect((await get(opened.id)).state).toBe('opened');
   });
 
+  test('where a clock is ahead cannot be opened where it is not', async () => {
+    const made = await handOver('a');
+    const at = clock.now();
+    clock.advance(HOUR_MS + 60_000);
+    await rotate('a', made.issued);
+    clock.set(at);
+    expect(await statusOf('a', made)).toBe(404);
+  });
+
   test('to that of another endpoint, or of another team, still opens', async () => {
     const [a, other, b] = [await handOver('a'), await handOver('a'), await handOver('b')];
     await rotate('a', a.issued);

@@ -318,6 +318,22 @@ describe('withdrawing a link', () => {
     expect(await app.admin.handovers.withdraw.mutate(asked)).toEqual(withdrawn);
   });
 
+  test('where a clock is ahead ends it for all, though it seems to have expired', async () => {
+    const made = await handOver('a');
+    const at = clock.now();
+    clock.advance(HOUR_MS + 60_000);
+    const app = await as('a');
+    const { state, expires_at } = await app.admin.handovers.withdraw.mutate({
+      handover_id: made.id,
+    });
+    expect({ state, expires_at }).toEqual({
+      state: 'ended',
+      expires_at: made.handover.expires_at,
+    });
+    clock.set(at);
+    expect(await refusalOf(await open('a', made))).toEqual(REFUSAL);
+  });
+
   test('says that it was opened before', async () => {
     const made = await handOver('a');
     await open('a', made);

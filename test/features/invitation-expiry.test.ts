@@ -6,6 +6,7 @@ import { END_INVITATIONS, MEMBER_CRON, memberTasks } from '../../src/features/me
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { appAs, tokenOf } from '../support/app.ts';
 import { auditOf } from '../support/audit.ts';
+import { holdLock } from '../support/locks.ts';
 import { eventsOf } from '../support/platform.ts';
 import { makeMember, makeSeed, makeTeam, userId } from '../support/seed.ts';
 
@@ -21,7 +22,13 @@ beforeAll(async () => {
   });
   api = await startTestApi({
     clock,
-    seed: makeSeed([makeTeam('a', { members: [seeded] }), makeTeam('b'), makeTeam('many')]),
+    seed: makeSeed([
+      makeTeam('a', { members: [seeded] }),
+      makeTeam('b'),
+      makeTeam('many'),
+      makeTeam('c'),
+      makeTeam('d'),
+    ]),
   });
 });
 
@@ -101,7 +108,37 @@ test('more invitations than one batch end in one run, which the worker makes hou
   clock.set(new Date(START.getTime() + 181 * DAY_MS));
   expect(MEMBER_CRON).toMatchObject([{ task: END_INVITATIONS, match: '37 * * * *' }]);
   const tasks = memberTasks(api.db, clock);
-  // The task uses neither its payload nor the helpers of the job runner.
-  await (tasks[END_INVITATIONS] as () => Promise<void>)();
+  await tasks[END_INVITATIONS]?.({}, {} as never);
   expect(await emailsOf('many')).toEqual(['member@many.test']);
+});
+
+test('those of a team that somebody has locked, or that cannot end, keep no others', async () => {
+  const { pool } = api.db;
+  clock.set(START);
+  const [locked, broken, after] = [
+    await invite('b', 'locked'),
+    await invite('c', 'broken'),
+    await invite('d', 'after'),
+  ];
+  await pool.query(
+    `create function refuse() returns trigger language plpgsql
+     as $$ begin raise exception 'refused'; end $$`,
+  );
+  await pool.query(
+    `create trigger refuse before update on member
+     for each row when (old.id = '${broken}') execute function refuse()`,
+  );
+  clock.set(new Date(START.getTime() + 181 * DAY_MS));
+  const unlock = await holdLock(api, `select from team where id = 'team_b' for no key update`);
+  await expect(endExpiredInvitations(api.db, clock)).rejects.toThrow('not ended');
+  const statusOf = async (id: string) =>
+    (await pool.query('select status from member where id = $1', [id])).rows[0].status;
+  expect([await statusOf(locked), await statusOf(broken), await statusOf(after)]).toEqual([
+    'invited',
+    'invited',
+    'ended',
+  ]);
+  await unlock();
+  await pool.query('drop trigger refuse on member');
+  expect(await endExpiredInvitations(api.db, clock)).toBe(2);
 });

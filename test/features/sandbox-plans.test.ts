@@ -15,6 +15,8 @@ import { statement } from '../../src/db/statement.ts';
 import * as mails from '../../src/features/sandbox/mail-store.ts';
 import * as plays from '../../src/features/sandbox/play-store.ts';
 import * as removals from '../../src/features/sandbox/removal-store.ts';
+import * as admins from '../../src/db/team-admins.ts';
+import { lockFreeTeam } from '../../src/db/team-lock.ts';
 import { LIMITS } from '../../src/features/sandbox/rules.ts';
 import * as sandboxes from '../../src/features/sandbox/store.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
@@ -168,14 +170,14 @@ type Case = readonly [what: string, most: number, ask: (tx: Tx) => unknown];
 const cases: readonly Case[] = [
   ['the first page of those that are due', PAGE, (tx) => due(tx, null)],
   ['a later page', PAGE, (tx) => due(tx, { team_id: 't5:sandbox', check_at: 'yesterday' })],
-  ['the lock of one that nobody uses', 1, (tx) => removals.lockFreeTeam(tx, SANDBOX)],
+  ['the lock of one that nobody uses', 1, (tx) => lockFreeTeam(tx, SANDBOX)],
   ['the last use', 5, (tx) => removals.findUse(tx, SANDBOX, NOW)],
   ['what is kept of the use', 2, (tx) => removals.updateUse(tx, SANDBOX, use)],
-  ['whom to warn', PAGE, (tx) => removals.listAdmins(tx, LIVE, { after: null, limit: PAGE })],
+  ['whom to warn', PAGE, (tx) => admins.listAdmins(tx, LIVE, { after: null, limit: PAGE })],
   [
     'whom to warn after some',
     PAGE,
-    (tx) => removals.listAdmins(tx, LIVE, { after: admin, limit: PAGE }),
+    (tx) => admins.listAdmins(tx, LIVE, { after: admin, limit: PAGE }),
   ],
   [
     'the recipient of a warning',

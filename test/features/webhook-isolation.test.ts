@@ -273,3 +273,31 @@ describe('one receiver and the others', LIMIT, () => {
     await worker.kill('SIGKILL');
   });
 });
+
+// One call may create 100 assignments: a team can have a thousand events a second, each for 50
+// endpoints. An event of another team was then reached neither from the oldest nor from the newest
+// on, for as long as the team went on and for long after.
+test('an event among thousands of another team does not wait for these', LIMIT, async () => {
+  await seedTeams({
+    team_many: { healthy: names('many', 50), burdened: [] },
+    team_one: { healthy: ['one'], burdened: [] },
+  });
+  const raiseMany = (count: number, tag: string) =>
+    client.query(
+      `insert into event (team_id, id, type, data, created_at)
+       select 'team_many', 'evt_' || $2 || n, 'member.joined', '{"team_id":"x"}', clock_timestamp()
+       from generate_series(1, $1::int) n`,
+      [count, tag],
+    );
+  await raiseMany(1_500, 'before');
+  await raise('team_one');
+  await delay(2);
+  await raiseMany(1_500, 'after');
+  const worker = await startWorkerProcess(database.url, ENV);
+  await until(() => countOf('/one') === 1);
+  const { rows } = await client.query(
+    `select count(*)::int as waiting from event where fanned_out_at is null`,
+  );
+  expect(rows[0].waiting).toBeGreaterThan(2_000);
+  await worker.kill('SIGKILL');
+});

@@ -1,5 +1,7 @@
 // The mail about the pause of an endpoint, sent by real jobs to a real mail server.
 import { describe, expect, test } from 'vitest';
+import { movePendingJobs } from '../../src/db/jobs/job-intake.ts';
+import { mailAdmins } from '../../src/features/webhook-endpoints/pause.ts';
 import { PAUSE_ENDPOINTS, WEBHOOK_CRON } from '../../src/features/webhook-endpoints/tasks.ts';
 import { holdLock } from '../support/locks.ts';
 import type { MailServer } from '../support/mail-server.ts';
@@ -154,6 +156,53 @@ describe('the mail about a pause', () => {
     await failAgainAfter(endpoint, THREE_DAYS_MS);
     await pause();
     expect(recipients(await runJobs())).toEqual(['admin', 'english', 'owner']);
+  });
+
+  // One statement for all of them was cut off, and then nobody's endpoint was paused.
+  test('goes to each of very many admins once, and only to a page of them at a time', async () => {
+    await query(
+      `insert into person (team_id, id)
+       select $1, 'usr_' || n from generate_series(1, 250) n`,
+      [`team_${teamName}`],
+    );
+    await query(
+      `insert into member (team_id, id, user_id, email, role, status, created_at, joined_at)
+       select $1, 'mem_' || n, 'usr_' || n, 'many' || n || '@' || $2, 'admin', 'active', $3, $3
+       from generate_series(1, 250) n`,
+      [`team_${teamName}`, `${teamName}.test`, clock.now()],
+    );
+    await paused();
+    const added = await query(
+      `select from graphile_worker._private_jobs where payload ->> 'teamId' = $1`,
+      [`team_${teamName}`],
+    );
+    expect(added.length).toBeLessThanOrEqual(100);
+    const told = recipients(await runJobs());
+    expect(told).toHaveLength(253);
+    expect(new Set(told).size).toBe(253);
+  });
+
+  test('waits for whatever other teams have to be mailed', async () => {
+    const endpoint = await paused();
+    const teamId = `team_${teamName}`;
+    await mailAdmins(api.db, { teamId, endpointId: endpoint.id, after: null });
+    expect(await movePendingJobs(api.db)).toBeGreaterThan(0);
+    expect((await call('POST', '/users', { email: 'later@x.test' })).status).toBe(201);
+    expect(await movePendingJobs(api.db)).toBe(1);
+    const mails = await query(
+      `select task_identifier as task
+       from graphile_worker.jobs j
+       join graphile_worker._private_jobs p on p.id = j.id
+       where p.payload ->> 'teamId' = $1 and p.payload ->> 'memberId' is not null
+       order by j.priority, j.run_at, j.id`,
+      [teamId],
+    );
+    // The first one has raised the event that failed.
+    expect(mails.map(({ task }) => task)).toEqual([
+      'send_invitation',
+      'send_invitation',
+      ...Array.from({ length: 3 }, () => 'send_pause_mail'),
+    ]);
   });
 
   test('comes from a job that runs each minute', () => {

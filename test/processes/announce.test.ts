@@ -237,21 +237,23 @@ describe('failures', () => {
 
   describe('recipients that are refused', { timeout: 120_000 }, () => {
     /** Refuses these recipients until it is told to accept all. `asked` has every mail offered. */
-    async function startRefusing(refused: readonly number[]) {
+    async function startRefusing(refused: readonly string[], responseCode: number) {
       const asked: string[] = [];
       let isRefusing = true;
       const mail = await startMailServer(async (to) => {
         asked.push(to);
-        if (!isRefusing || !refused.some((index) => addresses[index] === to)) return undefined;
-        return Object.assign(new Error('not here'), { responseCode: 550 });
+        if (!isRefusing || !refused.includes(to)) return undefined;
+        return Object.assign(new Error('not here'), { responseCode });
       });
       return { ...mail, asked, takeAll: () => (isRefusing = false) };
     }
     const addressesOf = (mail: MailServer) => mail.received.map(({ to }) => to).toSorted();
 
-    test('five in a row end the run; the next one mails the rest, and nobody twice', async () => {
+    const at = (places: readonly number[]) => places.map((place) => addresses[place] ?? '');
+
+    test('five in a row for now end the run; the next one mails the rest', async () => {
       await loadTestSeed(database, makeSeed([team]));
-      const mail = await startRefusing([2, 3, 4, 5, 6]);
+      const mail = await startRefusing(at([2, 3, 4, 5, 6]), 451);
       const first = await run(ARGUMENTS, { SMTP_URL: mail.url });
       expect(first).toMatchObject({
         code: 1,
@@ -271,7 +273,7 @@ describe('failures', () => {
 
     test('four in a row do not, however often: an accepted mail resets the count', async () => {
       await loadTestSeed(database, makeSeed([team]));
-      const mail = await startRefusing([0, 1, 2, 3, 5, 6, 7, 8, 16, 17, 18, 19]);
+      const mail = await startRefusing(at([0, 1, 2, 3, 5, 6, 7, 8, 16, 17, 18, 19]), 451);
       expect(await run(ARGUMENTS, { SMTP_URL: mail.url })).toMatchObject({
         code: 1,
         output: expect.stringContaining('8 mails sent, 12 failed.'),
@@ -285,6 +287,38 @@ describe('failures', () => {
       expect(addressesOf(mail)).toEqual(addresses);
       await mail.stop();
     });
+  });
+
+  // Its dead addresses ended each run before the teams behind it were reached.
+  test('a team of which every recipient is refused keeps no mail from others', async () => {
+    await loadTestSeed(database, makeSeed([team, teamWith('b', [{}])]));
+    const mail = await startMailServer(async (to) =>
+      to.endsWith('@a.test')
+        ? Object.assign(new Error('not here'), { responseCode: 550 })
+        : undefined,
+    );
+    expect(await run(ARGUMENTS, { SMTP_URL: mail.url })).toMatchObject({
+      code: 1,
+      output: expect.stringContaining('1 mails sent, 20 failed.'),
+    });
+    expect(mail.received.map(({ to }) => to)).toEqual(['owner@b.test']);
+    await mail.stop();
+  });
+
+  test('a mail server that refuses twenty teams in a row ends the run', async () => {
+    const names = Array.from({ length: 22 }, (_, index) => `t${10 + index}`);
+    await loadTestSeed(database, makeSeed(names.map((name) => teamWith(name, [{}]))));
+    const asked: string[] = [];
+    const mail = await startMailServer(async (to) => {
+      asked.push(to);
+      return Object.assign(new Error('not here'), { responseCode: 550 });
+    });
+    expect(await run(ARGUMENTS, { SMTP_URL: mail.url })).toMatchObject({
+      code: 1,
+      output: expect.stringContaining('The mail server takes nothing. Run it again later.'),
+    });
+    expect(asked).toHaveLength(20);
+    await mail.stop();
   });
 
   test('a mail server that accepts nothing ends the run', async () => {

@@ -71,7 +71,7 @@ async function startDelivery() {
         finished_at: null,
       };
       return inTransaction((tx) =>
-        queueBatch(tx, 'team_a', { resend, limit: 9, now: clock.now() }),
+        queueBatch(tx, 'team_a', { resend, limit: 9, room: 9, now: clock.now() }),
       );
     },
     retry: async () => {

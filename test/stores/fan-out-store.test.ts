@@ -20,7 +20,7 @@ describe('the fan-out', () => {
        where team_id || ' ' || id = any ($1)`,
       [keys],
     );
-  const take = (which: 'oldest' | 'newest', limit = 9) =>
+  const take = (which: fanOut.Which, limit = 9) =>
     twins.inTransaction((tx) => fanOut.takeEvents(tx, which, limit));
   const linesOf = (rows: readonly fanOut.FanOutRow[]): string[] =>
     rows.map((row) => [row.team_id, row.event_id, row.endpoint_id, row.url].join(' '));
@@ -28,7 +28,7 @@ describe('the fan-out', () => {
     ...new Set(rows.map(({ team_id, event_id }) => `${team_id} ${event_id}`)),
   ];
 
-  describe.each(['oldest', 'newest'] as const)('takeEvents, the %s', (which) => {
+  describe.each(['oldest', 'newest', 'fair'] as const)('takeEvents, the %s', (which) => {
     test('takes waiting events, each with its active subscribers', async () => {
       await waitForFanOut('team_b evt_2', 'team_a evt_3', 'team_a evt_1');
       await twins.pool.query(
@@ -57,6 +57,7 @@ describe('the fan-out', () => {
       const expected = {
         oldest: ['team_b evt_2', 'team_a evt_3'],
         newest: ['team_a evt_1', 'team_b evt_1'],
+        fair: ['team_b evt_2', 'team_a evt_3'],
       };
       expect(eventsOf(await take(which, 2))).toEqual(expected[which]);
     });
@@ -97,6 +98,13 @@ describe('the fan-out', () => {
       await twins.pool.query(`update webhook_endpoint set events = '{member.joined}'`);
       expect((await take(which)).map(({ is_busy }) => is_busy)).toEqual([false]);
     });
+  });
+
+  test('takeEvents takes two of each team at most, before the second of any', async () => {
+    await waitForFanOut('team_a evt_1', 'team_a evt_2', 'team_a evt_3', 'team_b evt_1');
+    expect(eventsOf(await take('fair', 2))).toEqual(['team_a evt_1', 'team_b evt_1']);
+    const all = ['team_a evt_1', 'team_a evt_2', 'team_b evt_1'];
+    expect(eventsOf(await take('fair'))).toEqual(all);
   });
 
   test('insertDeliveries adds the missing ones and marks the events', async () => {

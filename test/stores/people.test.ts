@@ -218,10 +218,15 @@ describe('invitations', () => {
     await run(`update member set invitation_sent_at = '2026-11-10Z'`);
     await run(`update member set invitation_sent_at = '2026-11-09Z' where id = 'mem_9'`);
     await run(`update member set invitation_sent_at = '2026-11-20T10:00Z' where id = 'mem_10'`);
-    const list = async (limit = 9) =>
-      (await invitations.listExpired(twins.db, AT, limit)).map((row) => `${row.team_id} ${row.id}`);
+    const read = (limit: number, after: invitations.ExpiredRow | null = null) =>
+      invitations.listExpired(twins.db, AT, { after, limit });
+    const list = async (limit = 9) => (await read(limit)).map((row) => `${row.team_id} ${row.id}`);
     expect((await list()).toSorted()).toEqual(['team_a mem_5', 'team_b mem_6', 'team_b mem_9']);
     expect(await list(1)).toEqual(['team_b mem_9']);
+    const [first, second, third] = await read(9);
+    expect(await read(1, first)).toEqual([second]);
+    expect(await read(9, second)).toEqual([third]);
+    expect(await read(9, third)).toEqual([]);
     await run(`update team set status = 'ended', erasing_since = now() where id = 'team_b'`);
     expect(await list()).toEqual(['team_a mem_5']);
     const find = (id: string) =>

@@ -8,7 +8,7 @@ import * as removals from '../../src/features/webhook-deliveries/removal-store.t
 import * as resends from '../../src/features/webhook-deliveries/resend-store.ts';
 import * as deliveries from '../../src/features/webhook-deliveries/store.ts';
 import * as pauses from '../../src/features/webhook-endpoints/pause-store.ts';
-import { pauseSilentEndpoints } from '../../src/features/webhook-endpoints/pause.ts';
+import { mailAdmins, pauseSilentEndpoints } from '../../src/features/webhook-endpoints/pause.ts';
 import * as endpoints from '../../src/features/webhook-endpoints/store.ts';
 import { openTwinStores, type TwinStores } from '../support/twin-stores.ts';
 
@@ -70,9 +70,9 @@ const RESEND = {
   created_at: AT.toISOString(),
   finished_at: null,
 };
-const queue = (fields: Partial<typeof RESEND> = {}, limit = 10) =>
+const queue = (fields: Partial<typeof RESEND> = {}, limit = 10, room = limit) =>
   inTransaction((tx) =>
-    resends.queueBatch(tx, 'team_a', { resend: { ...RESEND, ...fields }, limit, now: AT }),
+    resends.queueBatch(tx, 'team_a', { resend: { ...RESEND, ...fields }, limit, room, now: AT }),
   );
 /** The ids of the deliveries that `work` changed, in team A. */
 async function touchedBy(work: () => Promise<unknown>): Promise<string[]> {
@@ -138,6 +138,16 @@ describe('queueBatch', () => {
     await set('whd_1', `created_at = '2026-11-20T09:00:00Z'`);
     await set('whd_3', `created_at = '2026-11-20T10:00:00Z'`);
     expect(await touchedBy(queue)).toEqual(['team_a whd_1', 'team_a whd_2', 'team_a whd_3']);
+  });
+
+  test('looks at more than it may queue, and ends at the last that it queues', async () => {
+    await set('whd_1', `status = 'retrying', next_try_at = '2026-11-20T12:00:00Z'`);
+    let batch: Awaited<ReturnType<typeof queue>> | null = null;
+    const touched = await touchedBy(async () => {
+      batch = await queue({ status: 'gave_up' }, 10, 1);
+    });
+    expect(touched).toEqual(['team_a whd_2']);
+    expect(batch).toEqual({ count: 1, last: { at: '2026-11-20T09:02:00.000Z', id: 'whd_2' } });
   });
 
   test('goes on after the last position', async () => {
@@ -464,7 +474,7 @@ describe('a resend', () => {
   test('holds all deliveries of a batch, urgent ones too', async () => {
     await set('whd_2', 'urgent = true');
     const locked = await twins.lockedBy('webhook_delivery', (tx) =>
-      resends.queueBatch(tx, 'team_a', { resend: RESEND, limit: 2, now: AT }),
+      resends.queueBatch(tx, 'team_a', { resend: RESEND, limit: 2, room: 2, now: AT }),
     );
     expect(locked).toEqual(['team_a whd_1', 'team_a whd_2']);
   });
@@ -621,19 +631,28 @@ describe('pauseEndpoints', () => {
     expect(await pauseSilentEndpoints(twins.db, clock, 0, 2)).toBe(0);
   });
 
-  test('mails each active admin of the team, and the owner', async () => {
+  test('adds a job that mails each active admin of the team, and the owner', async () => {
     await failSince(SINCE, 'team_a whe_1');
     await pause();
-    const { rows } = await twins.pool.query<{ line: string }>(
-      `select concat_ws(' ', payload ->> 'teamId', payload ->> 'memberId', payload ->> 'endpointId')
-         as line
-       from graphile_worker._private_jobs
-       order by 1`,
+    const { rows } = await twins.pool.query<{ payload: unknown }>(
+      `select payload from graphile_worker._private_jobs`,
     );
-    expect(rows.map(({ line }) => line)).toEqual([
-      'team_a mem_1 whe_1',
-      'team_a mem_9 whe_1',
-      'team_a mem_owner whe_1',
+    const job = { teamId: 'team_a', endpointId: 'whe_1' };
+    expect(rows).toEqual([{ payload: job }]);
+    const { pending_job = [] } = await twins.changes(() =>
+      mailAdmins(twins.db, { ...job, after: null }),
+    );
+    expect(pending_job).toHaveLength(4);
+    const added = await twins.pool.query<{ task: string; payload: object }>(
+      `select task, payload
+       from pending_job
+       where team_id = 'team_a' and task like '%pause%'
+       order by payload ->> 'memberId'`,
+    );
+    const mails = ['mem_1', 'mem_9', 'mem_owner'].map((memberId) => ({ ...job, memberId }));
+    expect(added.rows.map(({ payload }) => payload)).toEqual([
+      ...mails,
+      { ...job, after: { role: 'admin', created_at: expect.any(String), id: expect.any(String) } },
     ]);
   });
 

@@ -79,7 +79,7 @@ export function startJobIntake(db: Db, { onError, onRefused }: IntakeReports): J
  */
 const ADDED = `jobs as (
      select distinct on (coalesce(key, team_id || ' ' || id))
-       row(task, payload, queue, run_at, ${JOB_MAX_ATTEMPTS}, key, null, null)
+       row(task, payload, queue, run_at, ${JOB_MAX_ATTEMPTS}, key, priority, null)
          ::graphile_worker.job_spec as spec
      from taken
      order by coalesce(key, team_id || ' ' || id), id desc
@@ -107,7 +107,7 @@ const MOVE = statement<{ readonly moved: number }>(
        limit ${BATCH}
        for update skip locked
      ))
-     returning team_id, id, task, payload, key, queue, run_at
+     returning team_id, id, task, payload, key, queue, run_at, priority
    ), ${ADDED}
    select count(*)::int as moved
    from taken
@@ -171,7 +171,9 @@ const FIND = statement<PendingJob>(
    order by team_id, id
    limit ${BATCH}`,
 );
-const TAKE = statement<PendingJob & RowOf<'PendingJob', 'payload' | 'key' | 'queue' | 'run_at'>>(
+const TAKE = statement<
+  PendingJob & RowOf<'PendingJob', 'payload' | 'key' | 'queue' | 'run_at' | 'priority'>
+>(
   'jobs.take',
   `delete from pending_job
    where team_id = any ($1::text[])
@@ -182,7 +184,7 @@ const TAKE = statement<PendingJob & RowOf<'PendingJob', 'payload' | 'key' | 'que
          and id = any ($2::text[])
        for update skip locked
      ))
-   returning team_id, id, task, payload, key, queue, run_at`,
+   returning team_id, id, task, payload, key, queue, run_at, priority`,
 );
 const ADD = statement(
   'jobs.add',
@@ -190,7 +192,7 @@ const ADD = statement(
      select *
      from json_to_recordset($1::json) as t (
        team_id text, id text, task text, payload json, key text, queue text,
-       run_at timestamptz
+       run_at timestamptz, priority integer
      )
    ), ${ADDED}
    select count(*)::int as moved

@@ -1,5 +1,5 @@
 import type { Clock } from '../../core/clock.ts';
-import type { TeamMailer } from '../../core/mail.ts';
+import { MailNotTaken, type TeamMailer } from '../../core/mail.ts';
 import type { Db } from '../../db/client.ts';
 import { announcementId, type Announcement } from './rules.ts';
 import * as store from './store.ts';
@@ -8,6 +8,11 @@ import { toAnnouncementMail } from './view.ts';
 const PAGE_SIZE = 100;
 /** So many failures in a row are a problem of the mail server, not of the recipients. */
 const FAILURES_MAX = 5;
+/**
+ * A team may have any number of recipients whom the server refuses: that keeps no mail from the
+ * teams behind it. So many such teams in a row are a problem of the server, too.
+ */
+const REFUSED_TEAMS_MAX = 20;
 
 /** What an announcement would send, and has sent. */
 export interface AnnouncementPlan {
@@ -47,7 +52,7 @@ export interface AnnouncementDependencies {
 /**
  * Mails everybody who has not been mailed yet, one after the other, and records each mail once it
  * is sent. Only one may run at a time. If a mail is refused, calls `onFailure` and continues; the
- * next run tries that recipient again. Throws after `FAILURES_MAX` failures in a row. Opens no
+ * next run tries that recipient again. Throws if the mail server seems to take nothing. Opens no
  * transaction.
  */
 export async function announce(
@@ -56,6 +61,7 @@ export async function announce(
 ): Promise<{ sent: number; failed: number }> {
   const id = announcementId(announcement);
   let [sent, failed, failedInARow] = [0, 0, 0];
+  const refusedTeams = new Set<string>();
   let after = { teamId: '', memberId: '' };
   for (;;) {
     const page = await store.listRecipients(db, id, { now: clock.now(), after, limit: PAGE_SIZE });
@@ -66,13 +72,15 @@ export async function announce(
         await mailer(recipient.team_id, toAnnouncementMail(recipient, announcement, publicUrl));
       } catch (error) {
         failed += 1;
-        failedInARow += 1;
+        if (error instanceof MailNotTaken && error.isRefusal) refusedTeams.add(recipient.team_id);
+        else failedInARow += 1;
         onFailure(recipient.team_id, error);
-        if (failedInARow === FAILURES_MAX)
+        if (failedInARow === FAILURES_MAX || refusedTeams.size === REFUSED_TEAMS_MAX)
           throw new Error('The mail server takes nothing. Run it again later.', { cause: error });
         continue;
       }
       failedInARow = 0;
+      refusedTeams.clear();
       await store.insertSent(db, id, { ...after, at: clock.now() });
       sent += 1;
     }

@@ -31,6 +31,8 @@
  *    endpoint, whatever the grace period, and a creation sends the SHA-256 of the secret, which
  *    must be the present one. The secret is random, and too long to be guessed from its hash. An
  *    ended key differs: its link may be opened, because the key opens nothing any more.
+ *  * Clocks of processes differ. A link expires by that of the process that is asked to open it. A
+ *    withdrawal and a rotation empty the link whatever their clock says: then no other opens it.
  *  * A process of the version before ends no links when it rotates: for as long as an upgrade.
  *  * A deleted endpoint takes its links with it, opened ones too. The audit log still tells of
  *    them. A link that ended by a rotation or a deletion has no entry of its own: theirs says it.

@@ -202,8 +202,9 @@ export async function getHandover(
 }
 
 /**
- * Ends a link that nobody has opened. One that has ended stays as it is. Opens a transaction.
- * Throws `not_found`.
+ * Ends a link that nobody has opened. One that was opened or withdrawn stays as it is. One that has
+ * expired keeps its end, and is emptied: where a clock is behind, it could still be opened. Opens a
+ * transaction. Throws `not_found`.
  */
 export async function withdrawHandover(
   db: Db,
@@ -216,8 +217,9 @@ export async function withdrawHandover(
     if (!before || rules.subjectOf(before).kind !== kind) throw unknownId('handover_id');
     const { is_team_active: _, ...row } = before;
     const found = toHandover(row, at);
-    if (found.state !== 'open') return found;
+    if (row.sealed === null) return found;
     store.withdraw(tx, teamId, id, at);
+    if (found.state !== 'open') return found;
     record(tx, context, {
       audit: {
         action: rules.ACTIONS[kind].withdrawn,

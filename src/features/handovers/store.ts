@@ -123,9 +123,8 @@ export function markOpened(tx: Tx, teamId: string, id: string, at: Date): void {
 const WITHDRAW = statement(
   'handovers.withdraw',
   `update handover
-   set expires_at = $3, sealed = null
+   set expires_at = least(expires_at, $3), sealed = null
    where team_id = $1 and id = $2`,
-  { because: 'pipelined' },
 );
 
 /** Empties a link that must not be opened any more. The caller has locked it. */

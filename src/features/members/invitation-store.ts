@@ -160,27 +160,39 @@ export function findInvitation(
   return db.queryFirst(FIND_INVITATION, [teamId, memberId]);
 }
 
-const LIST_EXPIRED = statement<{ team_id: string; id: string }>(
+/** An expired invitation, and its place among them. */
+export interface ExpiredRow {
+  readonly team_id: string;
+  readonly id: string;
+  readonly invitation_sent_at: string;
+}
+
+const LIST_EXPIRED = statement<ExpiredRow>(
   'members.listExpired',
-  `select m.team_id, m.id
+  `select m.team_id, m.id, m.invitation_sent_at
    from member m
    join team t on t.id = m.team_id and t.erasing_since is null
-   where m.status = 'invited' and m.invitation_sent_at < $1
-   order by m.invitation_sent_at
-   limit $2`,
+   where m.status = 'invited'
+     and m.invitation_sent_at < $1
+     and (m.invitation_sent_at, m.team_id, m.id) > ($2::timestamptz, $3, $4)
+   order by m.invitation_sent_at, m.team_id, m.id
+   limit $5`,
 );
 
 /**
- * Open invitations that were last mailed before this time, oldest first. Covers all teams, because
- * this is the operator's job and not a team's request.
+ * Open invitations that were last mailed before this time, oldest first, after `after`; null is the
+ * beginning. Covers all teams, because this is the operator's job and not a team's request.
  */
 export function listExpired(
   db: Db,
   sentBefore: Date,
-  limit: number,
-): Promise<{ team_id: string; id: string }[]> {
-  return db.query(LIST_EXPIRED, [sentBefore, limit]);
+  { after, limit }: { readonly after: ExpiredRow | null; readonly limit: number },
+): Promise<ExpiredRow[]> {
+  const { invitation_sent_at: at, team_id, id } = after ?? FIRST;
+  return db.query(LIST_EXPIRED, [sentBefore, at, team_id, id, limit]);
 }
+
+const FIRST = { invitation_sent_at: '-infinity', team_id: '', id: '' };
 
 /** The invitation, or null if it was accepted, ended or mailed again. Needs `lockTeam`. */
 export async function findExpired(

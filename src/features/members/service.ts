@@ -6,13 +6,14 @@ import { readPage, readPageBy, type Page, type PageQuery } from '../../core/page
 import { requireMemberDetail, showsMemberDetail, type Privacy } from '../../core/privacy.ts';
 import { invalidField, notFound, unknownId, type ProblemError } from '../../core/problem.ts';
 import type { Db, Tx } from '../../db/client.ts';
-import { lockTeam } from '../../db/team-lock.ts';
+import { lockFreeTeam, lockTeam } from '../../db/team-lock.ts';
 import { record, type ChangeContext } from '../../db/outbox.ts';
 import { lockRow } from '../../db/row-lock.ts';
 import { requireRoomInSandbox } from '../../db/sandbox-rows.ts';
 import { readChangeContext } from '../../db/team-privacy.ts';
 import { revokeOpenAssignments } from '../assignments/service.ts';
 import * as invitations from './invitation-store.ts';
+import type { ExpiredRow } from './invitation-store.ts';
 import * as rules from './rules.ts';
 import * as searches from './search-store.ts';
 import type { FoundMember, MemberFilters } from './search-store.ts';
@@ -270,18 +271,35 @@ const EXPIRED_BATCH = 100;
 
 /**
  * Ends the invitations that nobody has accepted in time, each in a transaction of its own, and
- * returns how many. Emits `member.removed`.
+ * returns how many. Emits `member.removed`. Those of a team that somebody has locked end in the
+ * next run. If one cannot be ended, the others are, and then an error is thrown.
  */
-export async function endExpiredInvitations(db: Db, clock: Clock): Promise<number> {
+export async function endExpiredInvitations(
+  db: Db,
+  clock: Clock,
+  signal?: AbortSignal,
+): Promise<number> {
   const at = clock.now();
   const sentBefore = rules.endsInvitationsSentBefore(at);
+  const failures: unknown[] = [];
   let ended = 0;
-  for (let found = EXPIRED_BATCH; found === EXPIRED_BATCH;) {
-    const batch = await invitations.listExpired(db, sentBefore, EXPIRED_BATCH);
-    for (const { team_id: teamId, id } of batch)
-      if (await endExpired(db, { teamId, memberId: id, sentBefore, at })) ended += 1;
-    found = batch.length;
+  let after: ExpiredRow | null = null;
+  let isLast = false;
+  while (!isLast) {
+    const page: ExpiredRow[] = await invitations.listExpired(db, sentBefore, {
+      after,
+      limit: EXPIRED_BATCH,
+    });
+    for (const { team_id: teamId, id } of page) {
+      // The next run goes on here.
+      if (signal?.aborted) return ended;
+      const end = endExpired(db, { teamId, memberId: id, sentBefore, at });
+      if (await end.catch((error: unknown) => void failures.push(error))) ended += 1;
+    }
+    after = page.at(-1) ?? null;
+    isLast = page.length < EXPIRED_BATCH;
   }
+  if (failures.length > 0) throw new AggregateError(failures, 'Some invitations were not ended.');
   return ended;
 }
 
@@ -292,7 +310,7 @@ function endExpired(
   const { teamId, memberId, sentBefore, at } = invitation;
   const actor = JOB_ACTORS.invitationExpiry;
   return db.transaction(async (tx) => {
-    lockTeam(tx, teamId);
+    if (!(await lockFreeTeam(tx, teamId))) return false;
     const [context, target] = await Promise.all([
       readChangeContext(tx, { teamId, actor, requestId: newRequestId(), at }),
       invitations.findExpired(tx, teamId, memberId, sentBefore),

@@ -30,8 +30,8 @@ export function memberMailTasks(dependencies: {
 /** The feature's other jobs. */
 export function memberTasks(db: Db, clock: Clock): Record<string, Task> {
   return {
-    [END_INVITATIONS]: async () => {
-      await endExpiredInvitations(db, clock);
+    [END_INVITATIONS]: async (_payload, { abortSignal }) => {
+      await endExpiredInvitations(db, clock, abortSignal);
     },
   };
 }

@@ -8,14 +8,15 @@ import type { Mail } from '../../core/mail.ts';
 import { unknownId } from '../../core/problem.ts';
 import { liveIdOf, sandboxIdOf } from '../../core/sandbox.ts';
 import type { Db, Tx } from '../../db/client.ts';
-import { enqueue, record, type RecordContext } from '../../db/outbox.ts';
-import { lockTeam } from '../../db/team-lock.ts';
+import { record, type RecordContext } from '../../db/outbox.ts';
+import { enqueueForAdmins, type AdminPlace } from '../../db/team-admins.ts';
+import { lockFreeTeam, lockTeam } from '../../db/team-lock.ts';
 import { readChangeContext, type PlatformChangeContext } from '../../db/team-privacy.ts';
 import { markSandbox } from '../team-lifecycle/erasure-service.ts';
 import { SEND_REMOVAL_WARNING, WARN_ADMINS } from './jobs.ts';
 import { writeWarning } from './removal-mail.ts';
 import * as removals from './removal-store.ts';
-import type { AdminPlace, DueRow } from './removal-store.ts';
+import type { DueRow } from './removal-store.ts';
 import * as rules from './rules.ts';
 import { findSandbox, lockLiveTeam } from './store.ts';
 
@@ -93,8 +94,8 @@ export async function removeIdle(
 async function checkSandbox(db: Db, sandboxId: string, now: Date): Promise<void> {
   const liveId = liveIdOf(sandboxId);
   await db.transaction(async (tx) => {
-    const live = await removals.lockFreeTeam(tx, liveId);
-    if (!live || !(await removals.lockFreeTeam(tx, sandboxId))) return;
+    const live = await lockFreeTeam(tx, liveId);
+    if (!live || !(await lockFreeTeam(tx, sandboxId))) return;
     const row = await removals.findUse(tx, sandboxId, now);
     if (!row) return;
     const { used_at: usedAt, warned_at: warnedAt } = row;
@@ -111,9 +112,6 @@ async function checkSandbox(db: Db, sandboxId: string, now: Date): Promise<void>
   });
 }
 
-/** So many admins are looked at in one transaction. */
-const ADMINS_PAGE = 100;
-
 /** The job that goes on with the admins after these. Opens a transaction. */
 export async function warnAdmins(
   db: Db,
@@ -126,18 +124,19 @@ export async function warnAdmins(
  * Enqueues the mails to a page of admins, and the job for the next page. The keys let a job that
  * runs twice enqueue each of them once.
  */
-async function enqueueWarnings(tx: Tx, teamId: string, after: AdminPlace | null): Promise<void> {
-  const page = await removals.listAdmins(tx, teamId, { after, limit: ADMINS_PAGE });
-  for (const { id: memberId, status } of page) {
-    if (status !== 'active') continue;
-    const key = `${SEND_REMOVAL_WARNING}:${teamId}:${memberId}`;
-    await enqueue(tx, teamId, { task: SEND_REMOVAL_WARNING, payload: { teamId, memberId }, key });
-  }
-  const last = page.at(-1);
-  if (!last || page.length < ADMINS_PAGE) return;
-  const { id, role, created_at } = last;
-  const payload = { teamId, after: { id, role, created_at } };
-  await enqueue(tx, teamId, { task: WARN_ADMINS, payload, key: `${WARN_ADMINS}:${teamId}:${id}` });
+function enqueueWarnings(tx: Tx, teamId: string, after: AdminPlace | null): Promise<void> {
+  return enqueueForAdmins(tx, teamId, after, {
+    each: (memberId) => ({
+      task: SEND_REMOVAL_WARNING,
+      payload: { teamId, memberId },
+      key: `${SEND_REMOVAL_WARNING}:${teamId}:${memberId}`,
+    }),
+    next: (after) => ({
+      task: WARN_ADMINS,
+      payload: { teamId, after },
+      key: `${WARN_ADMINS}:${teamId}`,
+    }),
+  });
 }
 
 /**

@@ -1,6 +1,5 @@
 import type { Language } from '../../core/language.ts';
 import { statement, type Db, type Tx } from '../../db/client.ts';
-import { listed, type RowOf } from '../../db/rows.ts';
 
 /** A sandbox that is due to be looked at, and its place among them. */
 export interface DueRow {
@@ -25,22 +24,6 @@ export function listDue(
   { after, limit }: { readonly after: DueRow | null; readonly limit: number },
 ): Promise<DueRow[]> {
   return db.query(LIST_DUE, [now, after?.check_at ?? '-infinity', after?.team_id ?? '', limit]);
-}
-
-const LOCK_FREE = statement<{ readonly status: string }>(
-  'sandbox.lockFreeTeam',
-  `select status
-   from team
-   where id = $1 and erasing_since is null
-   for no key update skip locked`,
-);
-
-/**
- * Locks a team until the transaction ends. Returns null if there is none, if it is being erased, or
- * if somebody else has locked it: the next run looks at it again.
- */
-export function lockFreeTeam(tx: Tx, teamId: string): Promise<{ readonly status: string } | null> {
-  return tx.queryFirst(LOCK_FREE, [teamId]);
 }
 
 /** When a sandbox was used last, and when its admins were warned. */
@@ -109,36 +92,6 @@ export async function updateUse(
 }
 
 const ADMINS = { status: 'active', role: { in: ['owner', 'admin'] } };
-
-const PLACE = ['role', 'created_at', 'id'] as const;
-
-/** The place of an admin among those of the team. */
-export type AdminPlace = RowOf<'Member', (typeof PLACE)[number]>;
-
-// In the order of the index that holds these members only.
-const LIST_ADMINS = statement<AdminPlace & { readonly status: string }>(
-  'sandbox.listAdmins',
-  `select status, ${listed(PLACE)}
-   from member
-   where team_id = $1
-     and role <> 'member'
-     and status <> 'ended'
-     and (role, created_at, id) < ($2, $3::timestamptz, $4)
-   order by role desc, created_at desc, id desc
-   limit $5`,
-);
-
-/**
- * The owner and the admins of a team, invited ones included, after `after`; null is the beginning.
- */
-export function listAdmins(
-  tx: Tx,
-  teamId: string,
-  { after, limit }: { readonly after: AdminPlace | null; readonly limit: number },
-): Promise<(AdminPlace & { readonly status: string })[]> {
-  const { role, created_at, id } = after ?? { role: '~', created_at: 'infinity', id: '' };
-  return tx.query(LIST_ADMINS, [teamId, role, created_at, id, limit]);
-}
 
 /** Who gets a mail. */
 export interface RecipientRow {

@@ -266,8 +266,8 @@ export async function resendBatch(db: Db, clock: Clock, job: ResendJob): Promise
     const due = await store.countDue(tx, teamId, { endpointId, now, countMax: DUE_MAX });
     if (due >= DUE_MAX) return again(WAIT_MS);
     const totalMax = limitOf(teamId, 'resentDeliveries');
-    const limit = Math.min(BATCH, totalMax - resend.sent);
-    const { count, last } = await store.queueBatch(tx, teamId, { resend, limit, now });
+    const size = { limit: BATCH, room: Math.max(totalMax - resend.sent, 0) };
+    const { count, last } = await store.queueBatch(tx, teamId, { resend, ...size, now });
     const sent = resend.sent + count;
     const isDone = last === null || sent >= totalMax;
     await store.updateResend(tx, teamId, {

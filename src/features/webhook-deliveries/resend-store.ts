@@ -267,7 +267,8 @@ export async function countDue(
 // matter how often a delivery is marked. One that a worker has claimed is attempted once more after
 // that attempt: its result leaves what was marked meanwhile. One that is urgent already stays as it
 // is. Rows that changed while the statement waited for their locks are left out, and others take
-// their places in `scanned`.
+// their places in `scanned`. However few more may be queued, it looks at a whole batch: those that
+// are wanted may be rare.
 const queueText = (isOfType: string): string => `
    with scanned as materialized (
      select created_at, id, status
@@ -281,9 +282,11 @@ const queueText = (isOfType: string): string => `
      limit $7
      for no key update
    ), picked as materialized (
-     select id
+     select created_at, id
      from scanned
      where status = coalesce($10, status)
+     order by created_at, id
+     limit $11
    ), queued as (
      update webhook_delivery d
      set status = 'retrying', next_try_at = $8, resent = true
@@ -292,6 +295,13 @@ const queueText = (isOfType: string): string => `
    )
    select (select count(*) from picked)::int as count, created_at as at, id
    from scanned
+   where (select count(*) from picked) < $11
+     or (created_at, id) <= (
+       select created_at, id
+       from picked
+       order by created_at desc, id desc
+       limit 1
+     )
    order by created_at desc, id desc
    limit 1`;
 
@@ -303,18 +313,25 @@ interface QueuedRow {
 
 const QUEUE_BATCH = {
   any: statement<QueuedRow>('webhooks.resend.queue', queueText('')),
-  one: statement<QueuedRow>('webhooks.resend.queueOfType', queueText('and event_type = $11')),
+  one: statement<QueuedRow>('webhooks.resend.queueOfType', queueText('and event_type = $12')),
 };
 
+/** How much one batch does. */
+interface BatchSize {
+  /** How many deliveries it looks at. */
+  readonly limit: number;
+  /** How many it queues at most. */
+  readonly room: number;
+}
+
 /**
- * Looks at the next failed deliveries, `limit` at most, and makes those due that are wanted.
- * Returns how many these were, and the position of the last one that was looked at; null: there was
- * none. Needs `lockEndpoint`.
+ * Looks at the next failed deliveries, and makes those due that are wanted. Returns how many these
+ * were, and the position up to which it has come; null: there was none. Needs `lockEndpoint`.
  */
 export async function queueBatch(
   tx: Tx,
   teamId: string,
-  { resend, limit, now }: { resend: ResendRow; limit: number; now: Date },
+  { resend, limit, room, now }: BatchSize & { readonly resend: ResendRow; readonly now: Date },
 ): Promise<{ count: number; last: PagePosition | null }> {
   const { endpoint_id, position_at, position_id, since, until, created_at } = resend;
   const { event_type, status } = resend;
@@ -329,6 +346,7 @@ export async function queueBatch(
     now,
     until,
     status,
+    room,
   ];
   const [row] =
     event_type === null

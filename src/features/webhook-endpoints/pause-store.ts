@@ -2,7 +2,7 @@ import type { Language } from '../../core/language.ts';
 import { statement, type Db } from '../../db/client.ts';
 import { enqueue } from '../../db/outbox.ts';
 import { isDistributed } from '../../db/parts.ts';
-import { SEND_PAUSE_MAIL } from './jobs.ts';
+import { MAIL_PAUSE, mailPauseKey } from './jobs.ts';
 
 const JOB_MAX_ATTEMPTS = 25;
 
@@ -11,9 +11,9 @@ const hasFailed = (since: string, still: string): string =>
   `status = 'active' and failing_since <= ${since}
        and hourly_failures[cardinality(hourly_failures)] >= ${still}`;
 
-// Status, audit entries and mail jobs are one statement, so each admin is mailed once about a
-// pause. An endpoint that somebody has locked is paused a minute later, because the others must not
-// wait for it.
+// Status, audit entries and jobs are one statement, so each admin is mailed once about a pause. An
+// endpoint that somebody has locked is paused a minute later, because the others must not wait for
+// it. Nor for the admins of a team: of each endpoint one job goes through them.
 const PAUSE = statement<{ team_id: string; id: string }>(
   'webhooks.pause',
   `with due as materialized (
@@ -37,12 +37,11 @@ const PAUSE = statement<{ team_id: string; id: string }>(
      from paused
    ), mailed as (
      select graphile_worker.add_job(
-       identifier => '${SEND_PAUSE_MAIL}',
-       payload => json_build_object('teamId', m.team_id, 'memberId', m.id, 'endpointId', p.id),
+       identifier => '${MAIL_PAUSE}',
+       payload => json_build_object('teamId', team_id, 'endpointId', id),
+       job_key => '${MAIL_PAUSE}:' || team_id || ':' || id,
        max_attempts => ${JOB_MAX_ATTEMPTS})
-     from paused p
-     join member m
-       on m.team_id = p.team_id and m.status = 'active' and m.role in ('owner', 'admin')
+     from paused
    )
    select team_id, id
    from paused
@@ -95,29 +94,29 @@ const PAUSE_ONE = statement<{ id: string }>(
    returning id`,
 );
 
-/** On a distributed database each endpoint is paused in a transaction within its team's shard. */
+/**
+ * On a distributed database each endpoint is paused in a transaction within its team's shard. If
+ * one cannot be paused, the others are, and then an error is thrown.
+ */
 async function pauseOneByOne(db: Db, pause: Pause): Promise<number> {
   const { failingUntil, failedAfter, now, auditId, requestId, atMost } = pause;
   const failing = await db.query(FIND_FAILING, [failingUntil, failedAfter, atMost]);
+  const failures: unknown[] = [];
   let paused = 0;
   for (const { team_id: teamId, id } of failing)
-    await db.transaction(async (tx) => {
-      if (!(await tx.queryFirst(PAUSE_ONE, [teamId, id, failingUntil, failedAfter]))) return;
-      paused += 1;
-      const entry = { id: `${auditId}_${paused}`, createdAt: now, requestId };
-      const actor = { actorKind: 'system', actorId: 'worker' };
-      const what = { action: 'webhook_endpoint.paused', targetId: id };
-      await tx.prisma.auditLog.createMany({ data: [{ teamId, ...entry, ...actor, ...what }] });
-      const admins = await tx.prisma.member.findMany({
-        where: { teamId, status: 'active', role: { in: ['owner', 'admin'] } },
-        select: { id: true },
-      });
-      for (const { id: memberId } of admins)
-        await enqueue(tx, teamId, {
-          task: SEND_PAUSE_MAIL,
-          payload: { teamId, memberId, endpointId: id },
-        });
-    });
+    await db
+      .transaction(async (tx) => {
+        if (!(await tx.queryFirst(PAUSE_ONE, [teamId, id, failingUntil, failedAfter]))) return;
+        paused += 1;
+        const entry = { id: `${auditId}_${paused}`, createdAt: now, requestId };
+        const actor = { actorKind: 'system', actorId: 'worker' };
+        const what = { action: 'webhook_endpoint.paused', targetId: id };
+        await tx.prisma.auditLog.createMany({ data: [{ teamId, ...entry, ...actor, ...what }] });
+        const payload = { teamId, endpointId: id };
+        await enqueue(tx, teamId, { task: MAIL_PAUSE, payload, key: mailPauseKey(teamId, id) });
+      })
+      .catch((error: unknown) => failures.push(error));
+  if (failures.length > 0) throw new AggregateError(failures, 'An endpoint was not paused yet.');
   return paused;
 }
 

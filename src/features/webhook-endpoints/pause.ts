@@ -7,6 +7,8 @@
 import type { Clock } from '../../core/clock.ts';
 import { newId, newRequestId } from '../../core/ids.ts';
 import type { Db } from '../../db/client.ts';
+import { enqueueForAdmins, type AdminPlace } from '../../db/team-admins.ts';
+import { MAIL_PAUSE, mailPauseKey, SEND_PAUSE_MAIL } from './jobs.ts';
 import { pauseEndpoints } from './pause-store.ts';
 
 /** Of each hour only the first failure is known, and the pause looks each minute. */
@@ -40,4 +42,26 @@ export async function pauseSilentEndpoints(
   let paused = 0;
   for (let last = atOnce; last === atOnce; paused += last) last = await pauseNext();
   return paused;
+}
+
+/**
+ * Enqueues the mails about a pause to a page of admins, after `after`, and the job for the next
+ * page. Opens a transaction.
+ */
+export async function mailAdmins(
+  db: Db,
+  pause: {
+    readonly teamId: string;
+    readonly endpointId: string;
+    readonly after: AdminPlace | null;
+  },
+): Promise<void> {
+  const { teamId, endpointId, after } = pause;
+  const key = mailPauseKey(teamId, endpointId);
+  await db.transaction((tx) =>
+    enqueueForAdmins(tx, teamId, after, {
+      each: (memberId) => ({ task: SEND_PAUSE_MAIL, payload: { teamId, memberId, endpointId } }),
+      next: (after) => ({ task: MAIL_PAUSE, payload: { teamId, endpointId, after }, key }),
+    }),
+  );
 }

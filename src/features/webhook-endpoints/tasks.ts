@@ -3,9 +3,9 @@ import { z } from 'zod';
 import type { Clock } from '../../core/clock.ts';
 import type { TeamMailer } from '../../core/mail.ts';
 import type { Db } from '../../db/client.ts';
-import { SEND_PAUSE_MAIL } from './jobs.ts';
+import { MAIL_PAUSE, SEND_PAUSE_MAIL } from './jobs.ts';
 import { findPauseMail } from './pause-mail.ts';
-import { pauseSilentEndpoints } from './pause.ts';
+import { mailAdmins, pauseSilentEndpoints } from './pause.ts';
 
 const pauseMailPayload = z.object({
   teamId: z.string(),
@@ -13,10 +13,19 @@ const pauseMailPayload = z.object({
   endpointId: z.string(),
 });
 
+const adminsPayload = z.object({
+  teamId: z.string(),
+  endpointId: z.string(),
+  after: z
+    .object({ role: z.string(), created_at: z.string(), id: z.string() })
+    .nullable()
+    .default(null),
+});
+
 /** The job that pauses endpoints to which deliveries keep failing. */
 export const PAUSE_ENDPOINTS = 'pause_endpoints';
 
-/** The jobs of webhooks that send no mail: the pause. */
+/** The jobs of webhooks that send no mail: the pause, and who is mailed about it. */
 export function webhookTasks({
   db,
   clock,
@@ -32,6 +41,7 @@ export function webhookTasks({
     [PAUSE_ENDPOINTS]: async () => {
       await pauseSilentEndpoints(db, clock, pauseAfterS);
     },
+    [MAIL_PAUSE]: (payload) => mailAdmins(db, adminsPayload.parse(payload)),
   };
 }
 
