@@ -3,13 +3,7 @@ import { newId } from '../core/ids.ts';
 import { teamKey, type TeamKey } from '../core/team-key.ts';
 import type { ClaimedDelivery } from './claim-store.ts';
 import type { EndpointQueue } from './endpoint-queue.ts';
-import {
-  insertDeliveries,
-  takeEvents,
-  type FanOutRow,
-  type NewDelivery,
-  type Which,
-} from './fan-out-store.ts';
+import { insertDeliveries, takeEvents, type FanOutRow, type NewDelivery } from './fan-out-store.ts';
 import type { Loop } from './loop.ts';
 
 /**
@@ -70,8 +64,8 @@ export async function fanOut(loop: Loop): Promise<ClaimedDelivery[]> {
   return claimed;
 }
 
-/** What comes after it while more events wait than a fan-out takes. */
-const AFTER: Readonly<Record<Which, Which>> = { oldest: 'newest', newest: 'fair', fair: 'oldest' };
+/** While more events wait than a fan-out takes, each of so many takes some of each team. */
+const FAIR_EVERY = 8;
 
 /**
  * Notes what the next fan-out takes, and whether it is wanted at once. `rows` were taken, at most
@@ -84,15 +78,18 @@ function noteTaken(
   const { limit, rows, free } = taken;
   const which = state.fanOutNext;
   const events = eventsOf(rows).length;
-  const isAll = which !== 'fair' && events < limit;
-  state.fanOutNext = isAll ? 'oldest' : AFTER[which];
   if (which === 'fair') {
     // More wait than it has looked at, and it tells nothing about how many deliveries they make.
+    state.fanOutNext = 'oldest';
+    state.fanOutsFromEnds = 0;
     state.wanted.events = true;
     return;
   }
+  const isAll = events < limit;
+  state.fanOutsFromEnds = isAll ? 0 : state.fanOutsFromEnds + 1;
   // A shard has few teams, and its loop another way to find them.
-  if (options.isOneOfMany && state.fanOutNext === 'fair') state.fanOutNext = 'oldest';
+  const isFair = !options.isOneOfMany && state.fanOutsFromEnds + 1 >= FAIR_EVERY;
+  state.fanOutNext = isFair ? 'fair' : isAll || which === 'newest' ? 'oldest' : 'newest';
   // If all of them were busy, the next tick takes others.
   if (!isAll && free.length > 0) state.wanted.events = true;
   state.eventsTaken = events;

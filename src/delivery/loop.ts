@@ -141,11 +141,13 @@ export interface LoopState {
   /** When new deliveries were last looked for. Written and read by fan-out.ts. */
   fannedOutAtMs: number;
   /**
-   * Which events the next fan-out takes. While very many wait, old ones, new ones and some of each
-   * team take turns, so that a new event need not wait for all the old ones, nor for those of a
-   * team that has a thousand more each second. Written and read by fan-out.ts.
+   * Which events the next fan-out takes. While very many wait, old and new ones take turns, and now
+   * and then some of each team, so that a new event need not wait for all the old ones, nor for
+   * those of a team that has a thousand more each second. Written and read by fan-out.ts.
    */
   fanOutNext: Which;
+  /** How many fan-outs have taken old or new ones since some of each team, or all, were taken. */
+  fanOutsFromEnds: number;
   /**
    * How many deliveries an event makes, by the last fan-outs; 1 if some events of the last one had
    * to wait. Written and read by fan-out.ts.
@@ -207,6 +209,7 @@ export function newLoop(options: DispatcherOptions, startRounds: (loop: Loop) =>
       hasMoreUnplaced: false,
       fannedOutAtMs: -Infinity,
       fanOutNext: 'oldest',
+      fanOutsFromEnds: 0,
       deliveriesPerEvent: 1,
       eventsTaken: 0,
       secrets: new WeakMap(),
