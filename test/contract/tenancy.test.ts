@@ -8,6 +8,7 @@ import { TENANT_TABLE_NAMES } from '../../src/db/tenant-tables.ts';
 import { SLOTS } from '../../src/features/requests/rules.ts';
 import { RETENTIONS } from '../../src/features/retention/rules.ts';
 import { namesItsColumns } from '../checks/columns.ts';
+import { readUnlocked } from '../checks/sql/lost-updates.ts';
 import { namesOfStatements, otherWays, type parseSource } from '../checks/sql/sources.ts';
 import {
   checkTenancy,
@@ -401,6 +402,37 @@ describe('a statement over all teams', () => {
       ({ name, text }) => exceptions.has(name) && mayWait(text),
     );
     expect(found.map(({ name }) => name).toSorted()).toEqual(Object.keys(WAITING).toSorted());
+  });
+});
+
+/** Statements that read what they update without a lock, with the table, and why. */
+const UNLOCKED: Readonly<Record<string, string>> = {
+  'events.releaseKept event': 'the statement before has locked the events',
+  'places.give event': 'the statement before has taken an advisory lock of their teams',
+  'usage.add api_key': 'the first look only asks whether the key is there',
+  'webhooks.releaseClaims webhook_delivery': 'the first look only finds places, the second locks',
+};
+
+describe('a statement that updates', () => {
+  it('locks what it reads of the same table, or is listed', () => {
+    const found = serviceStatements().flatMap((what) =>
+      [what.text, shardTextOf(what)?.text ?? what.text]
+        .flatMap(readUnlocked)
+        .map((table) => `${what.name} ${table}`),
+    );
+    expect([...new Set(found)].toSorted()).toEqual(Object.keys(UNLOCKED).toSorted());
+  });
+
+  it.each([
+    ['update a set b = c from (select c from a where d) n', ['a']],
+    ['update a set b = c from (select c from a where d for no key update) n', []],
+    ['update a set b = 1 from (select x.c from a x join d on true for update of d) n', ['a']],
+    ['update a set b = 1 from (select x.c from a x join d on true for update of x) n', []],
+    ['with n as (select max(b) from a) update a set b = n.max from n', ['a']],
+    ['update a set b = b + 1 where c = 1', []],
+    ['update a set b = (select max(b) from d) where c = 1', []],
+  ])('%s: %j', (text, found) => {
+    expect(readUnlocked(text)).toEqual(found);
   });
 });
 
