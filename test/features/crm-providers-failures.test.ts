@@ -89,18 +89,27 @@ describe.each(PROVIDER_NAMES)('%s: a failure', (name) => {
     },
   );
 
-  test.each([400, 410])(
-    'by a cursor that the CRM no longer knows (%i) starts the round again',
-    async (status) => {
+  test.each([
+    [400, 'at once', false],
+    [410, 'at once', false],
+    [400, 'when the next run goes on there', true],
+  ])(
+    'by a cursor that the CRM no longer knows (%i, %s) starts the round again',
+    async (status, _when, isLater) => {
       const crm = await startWith(name);
       const id = await connect(crm);
-      failAtPage(crm, 2, (response) => answer(response, status, {}));
+      if (isLater) {
+        failAtPage(crm, 2, (response) => answer(response, 503, {}));
+        expect(await sync(id)).toBe('failed');
+        clock.advance(MINUTE);
+      }
+      failAtPage(crm, isLater ? 3 : 2, (response) => answer(response, status, {}));
       expect(await sync(id)).toBe('failed');
-      expect(await events()).toMatchObject([{ reason: 'invalid_response' }]);
+      expect((await events()).at(-1)).toMatchObject({ reason: 'invalid_response' });
       const [first] = crm.pages();
       crm.intercept = null;
       crm.requests.length = 0;
-      clock.advance(MINUTE);
+      clock.advance(3 * MINUTE);
       expect(await sync(id)).toBe('done');
       expect(await stored(id)).toEqual(expected(crm));
       expect(crm.pages()[0]).toMatchObject({ body: first?.body });
@@ -204,6 +213,22 @@ describe.each(PROVIDER_NAMES)('%s: a failure', (name) => {
     expect(await sync(id, { sleep })).toBe('yielded');
     expect(slept).toEqual([3000, 3000, 3000, 3000, 3000]);
     expect(await events()).toEqual([]);
+    crm.intercept = null;
+    clock.advance(3_000);
+    expect(await sync(id)).toBe('done');
+    expect(await stored(id)).toEqual(expected(crm));
+  });
+
+  test('is not waited for by a worker that stops, which postpones the run', async () => {
+    const crm = await startWith(name);
+    const id = await connect(crm);
+    const stop = new AbortController();
+    failAtPage(crm, 2, (response) => {
+      stop.abort();
+      answer(response, 429, { message: 'limit' }, { 'retry-after': '3' });
+    });
+    expect(await sync(id, { signal: stop.signal })).toBe('yielded');
+    expect(slept).toEqual([]);
     crm.intercept = null;
     clock.advance(3_000);
     expect(await sync(id)).toBe('done');
