@@ -5,7 +5,7 @@ import { BASE_PATH } from '../../src/http/api/exchange.ts';
 import { openConnection, requestBytes } from '../contract/raw-http.ts';
 import { startTestApi, type ApiResponse, type TestApi } from '../support/api.ts';
 import { appAsPlatform, codeOf, tokenOf } from '../support/app.ts';
-import { holdLock, untilNoneWaits, untilWaiting } from '../support/locks.ts';
+import { countWaiting, holdLock, untilNoneWaits, untilWaiting } from '../support/locks.ts';
 import { until } from '../support/until.ts';
 import { makeSeed, makeTeam, memberId, userId } from '../support/seed.ts';
 
@@ -45,6 +45,7 @@ describe('a team with more writes at once than its share', () => {
     });
     await untilWaiting(api, SHARE);
     const refused = await Promise.race(many);
+    expect(await countWaiting(api.db)).toBe(SHARE);
     expect(refused.status).toBe(503);
     expect(refused.headers['retry-after']).toBe('2');
     expect(refused.body).toMatchObject({ code: 'unavailable' });
