@@ -10,6 +10,7 @@ import { RETENTIONS } from '../../src/features/retention/rules.ts';
 import { namesItsColumns } from '../checks/columns.ts';
 import { readUnlocked } from '../checks/sql/lost-updates.ts';
 import { namesOfStatements, otherWays, type parseSource } from '../checks/sql/sources.ts';
+import { keptColumns } from '../checks/sql/upserts.ts';
 import {
   checkTenancy,
   keepsToOneTeam,
@@ -433,6 +434,48 @@ describe('a statement that updates', () => {
     ['update a set b = (select max(b) from d) where c = 1', []],
   ])('%s: %j', (text, found) => {
     expect(readUnlocked(text)).toEqual(found);
+  });
+});
+
+/** What a row keeps that an INSERT has found, by the beginning of the statement's name, and why. */
+const KEPT: readonly { readonly name: string; readonly columns: RegExp; readonly why: string }[] = [
+  { name: 'evaluations.save', columns: /^user_id$/, why: 'a training is always of one person' },
+  { name: 'crm.upsertDeals', columns: /^(?:id|created_at)$/, why: 'the deal is known since then' },
+  {
+    name: 'crm.upsertObjections',
+    columns: /^(?:id|connection_id|created_at)$/,
+    why: 'the objection is known since then, and its deal has one connection',
+  },
+  {
+    name: 'alerts.set',
+    columns: /^next_check_at$/,
+    why: 'a change of kinds brings no mail sooner',
+  },
+  { name: 'analytics.addToWeek.', columns: /^day\d_(?:sum|count)$/, why: 'each adds to one day' },
+];
+
+describe('a statement that inserts or updates', () => {
+  it('leaves nothing of a row that it finds, or is listed', () => {
+    const found = serviceStatements().flatMap(({ name, text }) =>
+      keptColumns(text)
+        .filter(
+          (column) => !KEPT.some((one) => name.startsWith(one.name) && one.columns.test(column)),
+        )
+        .map((column) => `${name} ${column}`),
+    );
+    expect(found).toEqual([]);
+  });
+
+  it.each([
+    ['insert into a (b, c, d) values (1) on conflict (b) do update set c = excluded.c', ['d']],
+    ['insert into a (b, c) values (1) on conflict (b) do update set c = excluded.c', []],
+    ['insert into a (b, c) values (1) on conflict (b) do nothing', []],
+    [
+      'with n as (insert into a (b, c) values (1) on conflict (b) do update set d = 1) select',
+      ['c'],
+    ],
+  ])('%s: %j', (text, kept) => {
+    expect(keptColumns(text)).toEqual(kept);
   });
 });
 
