@@ -1,5 +1,5 @@
-// Every list that issues cursors, of the API and of the app, in each of its orders: with the cursor of
-// every other one, and with cursors that nobody has issued.
+// Every list that issues cursors, of the API and of the app, in each of its orders: with the cursor
+// of every other one, and with cursors that nobody has issued.
 import type { AnyProcedure } from '@trpc/server';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { z } from 'zod';

@@ -215,7 +215,7 @@ describe('a sandbox that nobody uses', () => {
     await create();
     await create('b');
     clock.set(new Date(START.getTime() + 76 * DAY_MS));
-    // Whoever changes the live team holds its lock, whoever changes the sandbox that of the sandbox.
+    // Who changes the live team holds its lock, and who changes the sandbox that of the sandbox.
     for (const held of ['team_b', 'team_b:sandbox']) {
       const release = await holdLock(api, `select from team where id = '${held}' for update`);
       await Promise.all(Array.from({ length: 6 }, () => removeIdle(api.db, clock)));
