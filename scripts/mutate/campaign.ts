@@ -31,11 +31,15 @@ const FIRST: Pass = { code: null, sql: {}, tests: null, isFresh: true };
 const AGAIN: Pass = { ...FIRST, isFresh: false };
 const REVERSED: Pass = { ...AGAIN, isReversed: true };
 
-/** Runs each new or changed test file without a mutant. `ids`: mutant number → id. */
+/**
+ * Runs each new or changed test file without a mutant. `ids`: mutant number → id. Throws after the
+ * last one if some fail: mutants that only these notice would count as survivors.
+ */
 export async function recordCoverage(
   { session, kept, testFiles, workers, endsAtMs }: Campaign,
   known: { readonly ids: readonly string[]; readonly declarations: readonly Declaration[] },
 ): Promise<void> {
+  const red: string[] = [];
   const open = testFiles.filter((file) => !isCurrent(file, kept.coverage[file]));
   for (let at = 0; at < open.length && performance.now() < endsAtMs; at += workers) {
     const files = open.slice(at, at + workers);
@@ -54,7 +58,7 @@ export async function recordCoverage(
       const again = isGood(reversed) ? reversed : inOrder[file]?.[1];
       delete kept.coverage[file];
       if (!isGood(first)) {
-        console.log(`left out, because it fails without a mutant: ${file} ${failureOf(first)}`);
+        red.push(`${file} ${failureOf(first)}`);
         continue;
       }
       const ms = isGood(again) ? again.end.ms : first.end.ms;
@@ -67,6 +71,11 @@ export async function recordCoverage(
     }
     writeKept(kept);
   }
+  if (red.length === 0) return;
+  throw new Error(
+    `These test files fail without a mutant. Mend them, or name others by --tests.\n` +
+      red.join('\n'),
+  );
 }
 
 /** The tests in the order of the first run, with what they took in the second, which is warm. */
@@ -76,7 +85,7 @@ function durationsOf(first: Ended, second: Ended): Ended['tests'] {
 }
 
 function failureOf(outcome: Outcome | undefined): string {
-  return outcome?.kind === 'ended' ? `(${outcome.end.failed})` : '(hung)';
+  return outcome?.kind === 'ended' ? `(${outcome.end.failed}: ${outcome.end.why})` : '(hung)';
 }
 
 function isCurrent(file: string, known: Coverage | undefined): boolean {

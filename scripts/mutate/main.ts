@@ -21,7 +21,8 @@
  * src/features/cases`); `--minutes 4` stops then, and the next run goes on; `--sample 50 --seed 7`;
  * `--workers 2`; `--tests 'test/rules/*.test.ts'` tries no others; `--thorough` tries every test
  * file that reaches a mutant; `--fresh` forgets what was kept; `--report` prints what is known.
- * An entry of equivalent.json that names no mutant, or one that a test kills, is an error.
+ * An entry of equivalent.json that names no mutant, or one that a test kills, is an error. So is a
+ * test file that fails without a mutant: what only that notices would count as a survivor.
  * Tests that start processes see no mutants, so they are left out.
  */
 import '../../src/runtime/node-version.ts';

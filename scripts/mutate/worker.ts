@@ -50,6 +50,8 @@ export interface Ended {
   readonly pass: number;
   /** The first test that failed; null: all passed. */
   readonly failed: string | null;
+  /** What it said, as far as it is short. */
+  readonly why: string;
   readonly timedOut: boolean;
   readonly ms: number;
   /** Names and durations. */
@@ -93,11 +95,15 @@ interface Running extends Pass {
   place: number;
   startedAtMs: number;
   failed: string | null;
+  why: string;
   timedOut: boolean;
 }
 
-/** Shorter than the tests' own, because a mutant often makes one wait. */
-const TEST_TIMEOUT_MS = 20_000;
+/**
+ * Shorter than the tests' own, because a mutant often makes one wait. Without a mutant, a busy
+ * machine must not make a file red.
+ */
+const TEST_TIMEOUT_MS = { mutated: 20_000, unmutated: 60_000 };
 
 /** Evaluated once a process: it holds no state of a test, and compiles every schema. */
 const KEPT_MODULE = /\/test\/support\/response-contract\.ts$/;
@@ -200,7 +206,6 @@ export default class MutantRunner extends TestRunner {
 
   override async importFile(filepath: string, source: 'collect' | 'setup'): Promise<void> {
     if (source === 'setup') return void (await super.importFile(filepath, source));
-    vi.setConfig({ testTimeout: TEST_TIMEOUT_MS, hookTimeout: 2 * TEST_TIMEOUT_MS });
     const passes = this.#orders.passes[relative(this.config.root, filepath)] ?? [];
     passes.forEach((pass, number) => {
       const name = `${PASS}${number}`;
@@ -208,6 +213,8 @@ export default class MutantRunner extends TestRunner {
       this.#suites.set(name, running);
       describe(`${PASS}${number}`, async () => {
         this.#begin(running, filepath);
+        const testTimeout = TEST_TIMEOUT_MS[isControl(pass) ? 'unmutated' : 'mutated'];
+        vi.setConfig({ testTimeout, hookTimeout: 2 * testTimeout });
         this.#forgetModules(pass.isFresh);
         const { endFile } = await this.#modules.import<typeof AtEnd>(AT_END);
         afterAll(endFile);
@@ -268,8 +275,8 @@ export default class MutantRunner extends TestRunner {
 
   #end(filepath: string): void {
     if (!current) return;
-    const { number, ran, failed, timedOut, startedAtMs, code, sql } = current;
-    const isControl = code === null && Object.keys(sql).length === 0;
+    const { number, ran, failed, why, timedOut, startedAtMs } = current;
+    const hasNoMutant = isControl(current);
     const reached = [...current.reached].map(([mutant, places]) => [mutant, [...places]] as const);
     const statements = [...current.statements].map(([name, { text, places }]) => [
       name,
@@ -280,11 +287,12 @@ export default class MutantRunner extends TestRunner {
       file: relative(this.config.root, filepath),
       pass: number,
       failed,
+      why,
       timedOut,
       ms: Math.round(performance.now() - startedAtMs),
-      tests: isControl ? ran : [],
-      reached: isControl ? Object.fromEntries(reached) : {},
-      statements: isControl ? (Object.fromEntries(statements) as Ended['statements']) : {},
+      tests: hasNoMutant ? ran : [],
+      reached: hasNoMutant ? Object.fromEntries(reached) : {},
+      statements: hasNoMutant ? (Object.fromEntries(statements) as Ended['statements']) : {},
     });
     current = null;
   }
@@ -307,6 +315,11 @@ export default class MutantRunner extends TestRunner {
   }
 }
 
+/** Whether it only learns what the file reaches. */
+function isControl({ code, sql }: Pass): boolean {
+  return code === null && Object.keys(sql).length === 0;
+}
+
 function start(pass: Pass, number: number): Running {
   const [reached, statements] = [new Map(), new Map()];
   return {
@@ -318,14 +331,18 @@ function start(pass: Pass, number: number): Running {
     place: AT_IMPORT,
     startedAtMs: 0,
     failed: null,
+    why: '',
     timedOut: false,
   };
 }
 
+const WHY_MAX_CHARACTERS = 2_000;
+
 function fail(what: string, errors: readonly { message: string }[] | undefined): void {
   if (!current || current.failed !== null) return;
   current.failed = what;
-  current.timedOut = errors?.[0]?.message.includes('timed out in') ?? false;
+  current.why = errors?.[0]?.message.slice(0, WHY_MAX_CHARACTERS) ?? '';
+  current.timedOut = current.why.includes('timed out in');
 }
 
 function isWanted(task: RunnerTask): boolean {

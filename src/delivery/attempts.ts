@@ -184,7 +184,8 @@ function causeOf({ urgent, resent, status }: ClaimedDelivery): AttemptCause {
   return urgent && status !== 'pending' ? 'requested' : 'scheduled';
 }
 
-function paceOf({ ok, error }: AttemptResult): Pace {
+/** How the endpoint of an attempt goes on. */
+export function paceOf({ ok, error }: Pick<AttemptResult, 'ok' | 'error'>): Pace {
   if (ok) return 'good';
   return error === 'timeout' ? 'timeout' : 'failed';
 }

@@ -1,14 +1,12 @@
 import { once } from 'node:events';
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
-import { connect as connectTls, type TLSSocket } from 'node:tls';
+import { connect as connectTls } from 'node:tls';
 import { fail, ok, warn, type Finding } from './check.ts';
 
 /** A server whose certificate is looked at. */
 export interface TlsServer {
   readonly host: string;
   readonly port: number;
-  /** Postgres waits for a request before TLS begins. */
-  readonly protocol: 'https' | 'postgres';
 }
 
 /** What a server has shown. */
@@ -26,27 +24,47 @@ const DAY_MS = 86_400_000;
 const WARN_DAYS = 21;
 const FAIL_DAYS = 3;
 
-/** Shakes hands and returns what the server shows; null if it does not speak TLS. */
-export async function readCertificate(
-  { host, port, protocol }: TlsServer,
+/** Shakes hands with a server that begins with TLS, and returns what it shows. */
+export function readCertificate(server: TlsServer, signal: AbortSignal): Promise<Shown> {
+  return withConnection(server, signal, (tcp) => shakeHands(tcp, server, signal));
+}
+
+/** The same of a Postgres, which waits for a request before TLS begins; null if it has no TLS. */
+export function readCertificateOfPostgres(
+  server: TlsServer,
   signal: AbortSignal,
 ): Promise<Shown | null> {
+  return withConnection(server, signal, async (tcp) =>
+    (await acceptsTls(tcp, signal)) ? shakeHands(tcp, server, signal) : null,
+  );
+}
+
+async function withConnection<T>(
+  { host, port }: TlsServer,
+  signal: AbortSignal,
+  work: (tcp: Socket) => Promise<T>,
+): Promise<T> {
   // Without the signal, whose error would find nobody who listens.
   const tcp = connectTcp({ host, port });
-  let tls: TLSSocket | null = null;
   try {
     await once(tcp, 'connect', { signal });
-    if (protocol === 'postgres' && !(await acceptsTls(tcp, signal))) return null;
-    const name = isIP(host) === 0 ? { servername: host } : {};
-    tls = connectTls({ socket: tcp, host, ...name, rejectUnauthorized: false });
+    return await work(tcp);
+  } finally {
+    tcp.destroy();
+  }
+}
+
+async function shakeHands(tcp: Socket, { host }: TlsServer, signal: AbortSignal): Promise<Shown> {
+  const name = isIP(host) === 0 ? { servername: host } : {};
+  const tls = connectTls({ socket: tcp, host, ...name, rejectUnauthorized: false });
+  try {
     await once(tls, 'secureConnect', { signal });
     const { valid_to: validTo } = tls.getPeerCertificate();
     const reason: unknown = tls.authorizationError;
     const code = reason instanceof Error && 'code' in reason ? reason.code : reason;
     return { endsAt: new Date(validTo), distrust: tls.authorized ? null : String(code) };
   } finally {
-    tls?.destroy();
-    tcp.destroy();
+    tls.destroy();
   }
 }
 

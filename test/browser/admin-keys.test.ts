@@ -198,6 +198,22 @@ describe.skipIf(SKIPPED !== '')(`the admin page: sign-in and keys${SKIPPED}`, ()
     expect((await api.call(secret, 'GET', '/me')).status).toBe(200);
   });
 
+  it('ends a leaked key that is being replaced, and makes no second successor', async () => {
+    await api.db.pool.query(
+      `update api_key set revoked_at = now() + interval '1 day'
+       where team_id = 'team_lost' and name = 'users:read'`,
+    );
+    const { page } = await openAdminPage(browser, api, { path: '/keys', team: 'lost' });
+    await page.getByRole('button', { name: 'Revoke: users:read' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Revoke the key “users:read”?' });
+    await dialog.getByLabel('Yes, or I am not sure').check();
+    await dialog.getByText('It has changed nothing.').waitFor();
+    const replace = dialog.getByRole('button', { name: 'End it now and show a new key' });
+    expect(await replace.count()).toBe(0);
+    await dialog.getByRole('button', { name: 'Revoke the key' }).click();
+    await page.getByText('The key “users:read” no longer works.').waitFor();
+  });
+
   it('says at the field why a key is refused', async () => {
     const { page } = await openAdminPage(browser, api, { path: '/keys/new', team: 'acme' });
     await page.getByLabel('Name').fill('full');

@@ -427,6 +427,12 @@ describe.skipIf(SKIPPED !== '')(`the admin page: the sandbox${SKIPPED}`, () => {
       speed: 60,
       suspended_until: null,
     });
+    // What ends elsewhere ends here, too.
+    await app.v1.sandbox.simulate.mutate({ play: 'team_suspended', for_s: 3600 });
+    await page.reload();
+    await notice.waitFor();
+    await app.v1.sandbox.simulate.mutate({ play: 'team_suspended', for_s: 0 });
+    await notice.waitFor({ state: 'detached' });
     expect(complaints.filter((one) => !/422/.test(one))).toEqual([]);
   });
 

@@ -4,6 +4,7 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openAdminPage, settle } from '../support/admin-page.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
+import { en } from '../../src/admin-ui/i18n/en.ts';
 import { appAsMember, codeOf } from '../support/app.ts';
 import { findFaults, launchBrowser, photograph, SKIPPED } from '../support/browser.ts';
 import { makeMember, makeSeed, makeTeam, makeTraining, userId } from '../support/seed.ts';
@@ -118,6 +119,23 @@ describe.skipIf(SKIPPED !== '')(`the admin page: the team${SKIPPED}`, () => {
     await expect.poll(() => page.getByText('Switched on').count()).toBe(2);
     await page.getByRole('link', { name: 'Team results' }).click();
     await page.getByRole('group', { name: 'How the average scores are spread' }).waitFor();
+  });
+
+  it('says that somebody else has turned a switch meanwhile', async () => {
+    const { page } = await openAdminPage(browser, api, { path: '/privacy', team: 'five' });
+    const { leaderboard, turnOff, changedAlready } = en.privacy;
+    await page.getByRole('button', { name: `${leaderboard}: ${turnOff}` }).click();
+    const alert = page.getByRole('alert').filter({ hasText: changedAlready });
+    const { admin } = await appAsMember(api, 'five', 'owner');
+    const turn = async (isOn: boolean) => {
+      await admin.team.privacy.set.mutate({ leaderboard_enabled: isOn });
+      await page.evaluate(`window.dispatchEvent(new Event('visibilitychange'))`);
+    };
+    expect(await alert.count()).toBe(0);
+    await turn(false);
+    await alert.waitFor();
+    await turn(true);
+    await alert.waitFor({ state: 'detached' });
   });
 
   it('blocks an entry of the catalog after a search', async () => {

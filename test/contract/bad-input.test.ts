@@ -10,7 +10,7 @@ import { startTestApi, type ApiResponse, type CallOptions, type TestApi } from '
 import { requireDocumentedResponse } from '../support/response-contract.ts';
 import { makeFullTeam, makeSeed } from '../support/seed.ts';
 import { requestBytes, sendBytes } from './raw-http.ts';
-import { addDeliveries, fillPath, readState, validRequest, when } from './requests.ts';
+import { addDeliveries, existingId, fillPath, readState, validRequest, when } from './requests.ts';
 
 const MIB = 1024 * 1024;
 const SURROGATE = '\ud800';
@@ -184,6 +184,14 @@ describe.each(BODY_ENDPOINTS)('the body of $method $path', (endpoint) => {
       }
     }
     expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
+  });
+
+  it.runIf(endpoint.pathParameters.length > 0)('must not name what the path names', async () => {
+    for (const name of endpoint.pathParameters)
+      for (const value of [existingId(name, TEAM), 'another'])
+        expect(
+          await send(endpoint, { body: { ...validBody(endpoint), [name]: value } }),
+        ).toMatchObject(invalid(`body.${name}`, 'unrecognized_keys'));
   });
 
   it('must have fields of the declared types only', async () => {

@@ -1,8 +1,10 @@
-// Every list that issues cursors, of the API and of the app, with the cursor of every other list.
+// Every list that issues cursors, of the API and of the app, in each of its orders: with the cursor
+// of every other one, and with cursors that nobody has issued.
 import type { AnyProcedure } from '@trpc/server';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { z } from 'zod';
 import { SANDBOX_END } from '../../src/core/sandbox.ts';
+import { SORTS } from '../../src/features/members/rules.ts';
 import { ENDPOINTS } from '../../src/routers/endpoints.ts';
 import { admin } from '../../src/routers/routers.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
@@ -41,16 +43,31 @@ const BY_PAGES: Readonly<Record<string, object>> = {
   'webhooks.listDeliveries': { since: '2020-01-01T00:00:00Z' },
 };
 
-const REST_LISTS: List[] = ENDPOINTS.filter(({ input }) => 'cursor' in input.shape).map(
-  (endpoint) => ({
-    name: endpoint.name,
-    ask: async (query) => {
-      const path = fillPath(endpoint, (name) => existingId(name, TEAM));
+/** What gives a list another order, or `{}` for the order that it has without. */
+const ORDERS: Readonly<Record<string, readonly object[]>> = {
+  'events.list': [{}, { order: 'asc' }],
+  'assignments.list': [{}, { updated_since: '2020-01-01T00:00:00Z' }],
+  'admin.members.search': SORTS.map((sort) => ({ sort })),
+};
+/** Parameters that change the order of a list. */
+const ORDERING = ['order', 'sort', 'updated_since'];
+/** Lists that these do not give another order. */
+const IN_ONE_ORDER = ['evaluations.list'];
+
+const ordersOf = (name: string) =>
+  (ORDERS[name] ?? [{}]).map((by) => ({ name: [name, ...Object.values(by)].join(' '), by }));
+
+const PAGED = ENDPOINTS.filter(({ input }) => 'cursor' in input.shape);
+
+const REST_LISTS: List[] = PAGED.flatMap((endpoint) =>
+  ordersOf(endpoint.name).map(({ name, by }) => ({
+    name,
+    ask: async (query: object) => {
+      const path = fillPath(endpoint, (parameter) => existingId(parameter, TEAM));
       const parameters = new URLSearchParams(
-        Object.entries({ ...query, ...BY_PAGES[endpoint.name] }).map(([name, value]) => [
-          name,
-          String(value),
-        ]),
+        Object.entries({ ...query, ...BY_PAGES[endpoint.name], ...by }).map(
+          ([parameter, value]) => [parameter, String(value)],
+        ),
       );
       const { status, body } = await api.call(
         api.key(`team_${endpoint.mode === 'test' ? SANDBOX : TEAM}`),
@@ -60,19 +77,19 @@ const REST_LISTS: List[] = ENDPOINTS.filter(({ input }) => 'cursor' in input.sha
       const { next_cursor: nextCursor = null, errors = [] } = body;
       return { status, nextCursor, fault: errors[0]?.path?.replace('query.', '') ?? null };
     },
-  }),
+  })),
 );
 
-const APP_LISTS: List[] = Object.entries(
+const inputOf = ({ _def }: AnyProcedure) =>
+  (_def as unknown as { inputs: z.ZodObject[] }).inputs[0];
+const PAGED_IN_APP = Object.entries(
   admin._def.procedures as unknown as Record<string, AnyProcedure>,
-)
-  .filter(([, { _def }]) => {
-    const [input] = (_def as unknown as { inputs: z.ZodObject[] }).inputs;
-    return input && 'shape' in input && 'cursor' in input.shape;
-  })
-  .map(([procedure]) => ({
-    name: `admin.${procedure}`,
-    ask: async (query) => {
+).filter(([, procedure]) => 'cursor' in (inputOf(procedure)?.shape ?? {}));
+
+const APP_LISTS: List[] = PAGED_IN_APP.flatMap(([procedure]) =>
+  ordersOf(`admin.${procedure}`).map(({ name, by }) => ({
+    name,
+    ask: async (query: object) => {
       const owner = {
         kind: 'user',
         userId: userId(TEAM, 'owner'),
@@ -81,7 +98,7 @@ const APP_LISTS: List[] = Object.entries(
       const ofEndpoint = { endpoint_id: existingId('endpoint_id', TEAM) };
       const asked = procedure.startsWith('endpointHandovers.')
         ? { ...query, ...ofEndpoint }
-        : query;
+        : { ...query, ...by };
       const input = encodeURIComponent(JSON.stringify(asked));
       const response = await fetch(`${api.url}/trpc/admin.${procedure}?input=${input}`, {
         headers: { authorization: `Bearer ${await tokenOf(owner)}` },
@@ -96,7 +113,8 @@ const APP_LISTS: List[] = Object.entries(
         fault: body.error?.data.problem.field ?? null,
       };
     },
-  }));
+  })),
+);
 
 const LISTS = [...REST_LISTS, ...APP_LISTS];
 const cursors = new Map<string, string>();
@@ -129,6 +147,11 @@ beforeAll(async () => {
   await pool.query(
     `insert into event (team_id, id, type, data, created_at, fanned_out_at)
      select team_id, id || '_2', type, data, created_at, created_at from event`,
+  );
+  await pool.query(
+    `update event e set place = n.place
+     from (select team_id, id, row_number() over () as place from event) n
+     where e.team_id = n.team_id and e.id = n.id`,
   );
   await pool.query(
     `insert into webhook_delivery
@@ -177,6 +200,36 @@ beforeAll(async () => {
   }
 });
 
+/** Positions that nobody has issued, of the form that all have. */
+const FORGED: readonly ((own: { readonly at: string; readonly id: string }) => string)[] = [
+  ({ at, id }) => `${at}|${id.replace(/\d+/, '9'.repeat(30))}`,
+  ({ at, id }) => `${at}|${'9'.repeat(18)}.${id}`,
+  ({ at, id }) => `${at}|${'9'.repeat(19)}.${id}`,
+  ({ at }) => `${at}|${'9'.repeat(300)}`,
+  ({ at }) => `${at}|${'ü|'.repeat(100)}`,
+  ({ at }) => `${at}|.|.|'`,
+  ({ id }) => `9999-12-31T23:59:59.999Z|${id}`,
+  ({ id }) => `0001-01-01T00:00:00.000Z|${id}`,
+];
+
+function forge(cursor: string, position: (typeof FORGED)[number]): string {
+  const [list = '', at = '', ...id] = Buffer.from(cursor, 'base64url').toString().split('|');
+  return Buffer.from(`${list}|${position({ at, id: id.join('|') })}`).toString('base64url');
+}
+
+it('the table of orders has every list that has several', () => {
+  const paged = [
+    ...PAGED.map(({ name, input }) => [name, input] as const),
+    ...PAGED_IN_APP.map(([name, procedure]) => [`admin.${name}`, inputOf(procedure)] as const),
+  ];
+  const inOrders = paged.filter(([, input]) =>
+    ORDERING.some((name) => name in (input?.shape ?? {})),
+  );
+  expect(inOrders.map(([name]) => name).toSorted()).toEqual(
+    [...Object.keys(ORDERS), ...IN_ONE_ORDER].toSorted(),
+  );
+});
+
 describe('a cursor', () => {
   it('is issued by every list here, and tells it from the others', () => {
     expect(LISTS.map(({ name }) => name).filter((name) => !cursors.has(name))).toEqual([]);
@@ -193,5 +246,13 @@ describe('a cursor', () => {
       { status: 422, nextCursor: null, fault: 'cursor' },
     ]);
     expect([...answers]).toEqual(wanted);
+  });
+
+  it.each(LISTS)('that was forged gives $name a page or is refused', async ({ name, ask }) => {
+    const cursor = cursors.get(name) ?? '';
+    const forged = FORGED.map((position) => forge(cursor, position));
+    const answers = await Promise.all(forged.map((each) => ask({ limit: 1, cursor: each })));
+    const kinds = new Set(answers.map(({ status, fault }) => `${status} ${fault}`));
+    expect([...kinds].filter((kind) => !['200 null', '422 cursor'].includes(kind))).toEqual([]);
   });
 });

@@ -8,7 +8,9 @@ import { TENANT_TABLE_NAMES } from '../../src/db/tenant-tables.ts';
 import { SLOTS } from '../../src/features/requests/rules.ts';
 import { RETENTIONS } from '../../src/features/retention/rules.ts';
 import { namesItsColumns } from '../checks/columns.ts';
+import { readUnlocked } from '../checks/sql/lost-updates.ts';
 import { namesOfStatements, otherWays, type parseSource } from '../checks/sql/sources.ts';
+import { keptColumns } from '../checks/sql/upserts.ts';
 import {
   checkTenancy,
   keepsToOneTeam,
@@ -402,6 +404,92 @@ describe('a statement over all teams', () => {
       ({ name, text }) => exceptions.has(name) && mayWait(text),
     );
     expect(found.map(({ name }) => name).toSorted()).toEqual(Object.keys(WAITING).toSorted());
+  });
+});
+
+describe('a statement that is named for its lock', () => {
+  it('has one', () => {
+    const named = serviceStatements().filter(({ name }) =>
+      /\.lock|ForUpdate|ForOpening/.test(name),
+    );
+    expect(named.length).toBeGreaterThan(15);
+    const failing = named.filter(
+      ({ text }) => !/\bfor (?:no key |key )?(?:update|share)\b/i.test(text),
+    );
+    expect(failing.map(({ name }) => name)).toEqual([]);
+  });
+});
+
+/** Statements that read what they update without a lock, with the table, and why. */
+const UNLOCKED: Readonly<Record<string, string>> = {
+  'events.releaseKept event': 'the statement before has locked the events',
+  'places.give event': 'the statement before has taken an advisory lock of their teams',
+  'usage.add api_key': 'the first look only asks whether the key is there',
+  'webhooks.releaseClaims webhook_delivery': 'the first look only finds places, the second locks',
+};
+
+describe('a statement that updates', () => {
+  it('locks what it reads of the same table, or is listed', () => {
+    const found = serviceStatements().flatMap((what) =>
+      [what.text, shardTextOf(what)?.text ?? what.text]
+        .flatMap(readUnlocked)
+        .map((table) => `${what.name} ${table}`),
+    );
+    expect([...new Set(found)].toSorted()).toEqual(Object.keys(UNLOCKED).toSorted());
+  });
+
+  it.each([
+    ['update a set b = c from (select c from a where d) n', ['a']],
+    ['update a set b = c from (select c from a where d for no key update) n', []],
+    ['update a set b = 1 from (select x.c from a x join d on true for update of d) n', ['a']],
+    ['update a set b = 1 from (select x.c from a x join d on true for update of x) n', []],
+    ['with n as (select max(b) from a) update a set b = n.max from n', ['a']],
+    ['update a set b = b + 1 where c = 1', []],
+    ['update a set b = (select max(b) from d) where c = 1', []],
+  ])('%s: %j', (text, found) => {
+    expect(readUnlocked(text)).toEqual(found);
+  });
+});
+
+/** What a row keeps that an INSERT has found, by the beginning of the statement's name, and why. */
+const KEPT: readonly { readonly name: string; readonly columns: RegExp; readonly why: string }[] = [
+  { name: 'evaluations.save', columns: /^user_id$/, why: 'a training is always of one person' },
+  { name: 'crm.upsertDeals', columns: /^(?:id|created_at)$/, why: 'the deal is known since then' },
+  {
+    name: 'crm.upsertObjections',
+    columns: /^(?:id|connection_id|created_at)$/,
+    why: 'the objection is known since then, and its deal has one connection',
+  },
+  {
+    name: 'alerts.set',
+    columns: /^next_check_at$/,
+    why: 'a change of kinds brings no mail sooner',
+  },
+  { name: 'analytics.addToWeek.', columns: /^day\d_(?:sum|count)$/, why: 'each adds to one day' },
+];
+
+describe('a statement that inserts or updates', () => {
+  it('leaves nothing of a row that it finds, or is listed', () => {
+    const found = serviceStatements().flatMap(({ name, text }) =>
+      keptColumns(text)
+        .filter(
+          (column) => !KEPT.some((one) => name.startsWith(one.name) && one.columns.test(column)),
+        )
+        .map((column) => `${name} ${column}`),
+    );
+    expect(found).toEqual([]);
+  });
+
+  it.each([
+    ['insert into a (b, c, d) values (1) on conflict (b) do update set c = excluded.c', ['d']],
+    ['insert into a (b, c) values (1) on conflict (b) do update set c = excluded.c', []],
+    ['insert into a (b, c) values (1) on conflict (b) do nothing', []],
+    [
+      'with n as (insert into a (b, c) values (1) on conflict (b) do update set d = 1) select',
+      ['c'],
+    ],
+  ])('%s: %j', (text, kept) => {
+    expect(keptColumns(text)).toEqual(kept);
   });
 });
 

@@ -216,6 +216,10 @@ test('a cancellation waits for the batch that is being queued, and counts it', a
 
 test('a resend waits while many deliveries are due, and takes at most 10,000', async () => {
   await writeDeliveries({ prefix: 'g', count: 10_020 });
+  await writeDeliveries({ endpoint: 'whe_2', prefix: 'e', count: 2 });
+  const ofAll = { total: 10_002, has_more: true };
+  expect(await app.admin.deliveries.countResend.query({ since })).toEqual(ofAll);
+  await rows(`delete from webhook_delivery where endpoint_id = 'whe_2'`);
   const { id, total, has_more } = await start();
   expect({ total, has_more }).toEqual({ total: 10_000, has_more: true });
   await batch(id);

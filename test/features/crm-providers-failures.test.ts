@@ -89,18 +89,26 @@ describe.each(PROVIDER_NAMES)('%s: a failure', (name) => {
     },
   );
 
-  test.each([400, 410])(
-    'by a cursor that the CRM no longer knows (%i) starts the round again',
-    async (status) => {
+  // The run that has read the page before it asks for it, or the next one, where it goes on.
+  test.each([
+    [400, []],
+    [410, []],
+    [400, [503]],
+  ])(
+    'by a cursor that the CRM no longer knows (%i after %j) starts the round again',
+    async (status, before) => {
       const crm = await startWith(name);
       const id = await connect(crm);
-      failAtPage(crm, 2, (response) => answer(response, status, {}));
-      expect(await sync(id)).toBe('failed');
-      expect(await events()).toMatchObject([{ reason: 'invalid_response' }]);
+      const statuses = [...before, status];
+      for (const [run, refusal] of statuses.entries()) {
+        failAtPage(crm, 2 + run, (response) => answer(response, refusal, {}));
+        expect(await sync(id)).toBe('failed');
+        clock.advance(run * MINUTE + MINUTE);
+      }
+      expect((await events()).at(-1)).toMatchObject({ reason: 'invalid_response' });
       const [first] = crm.pages();
       crm.intercept = null;
       crm.requests.length = 0;
-      clock.advance(MINUTE);
       expect(await sync(id)).toBe('done');
       expect(await stored(id)).toEqual(expected(crm));
       expect(crm.pages()[0]).toMatchObject({ body: first?.body });
@@ -204,6 +212,22 @@ describe.each(PROVIDER_NAMES)('%s: a failure', (name) => {
     expect(await sync(id, { sleep })).toBe('yielded');
     expect(slept).toEqual([3000, 3000, 3000, 3000, 3000]);
     expect(await events()).toEqual([]);
+    crm.intercept = null;
+    clock.advance(3_000);
+    expect(await sync(id)).toBe('done');
+    expect(await stored(id)).toEqual(expected(crm));
+  });
+
+  test('is not waited for by a worker that stops, which postpones the run', async () => {
+    const crm = await startWith(name);
+    const id = await connect(crm);
+    const stop = new AbortController();
+    failAtPage(crm, 2, (response) => {
+      stop.abort();
+      answer(response, 429, { message: 'limit' }, { 'retry-after': '3' });
+    });
+    expect(await sync(id, { signal: stop.signal })).toBe('yielded');
+    expect(slept).toEqual([]);
     crm.intercept = null;
     clock.advance(3_000);
     expect(await sync(id)).toBe('done');

@@ -5,7 +5,7 @@ import { BASE_PATH } from '../../src/http/api/exchange.ts';
 import { openConnection, requestBytes } from '../contract/raw-http.ts';
 import { startTestApi, type ApiResponse, type TestApi } from '../support/api.ts';
 import { appAsPlatform, codeOf, tokenOf } from '../support/app.ts';
-import { holdLock, untilNoneWaits, untilWaiting } from '../support/locks.ts';
+import { countWaiting, holdLock, untilNoneWaits, untilWaiting } from '../support/locks.ts';
 import { until } from '../support/until.ts';
 import { makeSeed, makeTeam, memberId, userId } from '../support/seed.ts';
 
@@ -20,10 +20,12 @@ const LINE = 100;
 
 /** Each change of a role locks the team's row. */
 const LOCK_TEAM = `select from team where id = 'team_a' for update`;
-const setRole = (team: string, role: string): Promise<ApiResponse> =>
-  api.call(api.key(`team_${team}`), 'PATCH', `/users/${memberId(team, 'member')}`, {
+const setRole = (team: string, role: string, key = 'full'): Promise<ApiResponse> =>
+  api.call(api.key(`team_${team}`, key), 'PATCH', `/users/${memberId(team, 'member')}`, {
     body: { role },
   });
+/** The keys of a team that may do it share what the team has. */
+const KEYS = ['full', 'users:write'];
 const readRole = async (team: string): Promise<string> =>
   (
     await api.db.pool.query('select role from member where team_id = $1 and id = $2', [
@@ -36,13 +38,14 @@ describe('a team with more writes at once than its share', () => {
   test('is asked to come back later, and others write as if alone', async () => {
     const release = await holdLock(api, LOCK_TEAM);
     let refusals = 0;
-    const many = Array.from({ length: 200 }, async () => {
-      const answer = await setRole('a', 'member');
+    const many = Array.from({ length: 200 }, async (_, n) => {
+      const answer = await setRole('a', 'member', KEYS[n % KEYS.length]);
       if (answer.status === 503) refusals += 1;
       return answer;
     });
     await untilWaiting(api, SHARE);
     const refused = await Promise.race(many);
+    expect(await countWaiting(api.db)).toBe(SHARE);
     expect(refused.status).toBe(503);
     expect(refused.headers['retry-after']).toBe('2');
     expect(refused.body).toMatchObject({ code: 'unavailable' });

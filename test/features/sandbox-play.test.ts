@@ -114,7 +114,11 @@ describe('a training', () => {
     const body = { play: 'training_completed', assignment_id: 'asg_sandbox_focused' };
     const made = (await play({ ...body, score: 93, delay_s: 0 })).body as Json;
     expect(made['member_id']).toBe('mem_sandbox_felix');
-    expect(await get('/assignments/asg_sandbox_focused')).toMatchObject({
+    const assignment = await get('/assignments/asg_sandbox_focused');
+    const training = await get(`/trainings/${String(made['training_id'])}`);
+    const { situation_id, personality_id } = assignment;
+    expect(training).toMatchObject({ situation_id, personality_id });
+    expect(assignment).toMatchObject({
       status: 'done',
       completed_training_id: made['training_id'],
     });
@@ -301,8 +305,8 @@ describe('a suspension', () => {
   const statusOf = async (id: string) =>
     (await rows('select status from team where id = $1', [id]))[0]?.['status'];
   const update = async (input: {
-    status?: 'active' | 'suspended';
-    plan?: 'enterprise' | 'team';
+    status?: 'active' | 'suspended' | 'ended';
+    plan?: 'enterprise' | 'team' | 'starter';
   }) => {
     const platform = await appAsPlatform(api);
     await platform.platform.teams.update.mutate({ team_id: 'team_a', ...input });
@@ -328,7 +332,13 @@ describe('a suspension', () => {
     clock.advance(1);
     expect((await me()).status).toBe(200);
     expect((await play({ play: 'training_completed' })).status).toBe(200);
-    // A suspension of the live team is none of the sandbox's own.
+    // What else closes the live team is none of the sandbox's own.
+    for (const closing of [{ plan: 'starter' }, { status: 'ended' }] as const) {
+      await update(closing);
+      expect((await me()).status).toBe(403);
+      await update({ plan: 'team', status: 'active' });
+      expect((await me()).status).toBe(200);
+    }
     await update({ status: 'suspended' });
     expect((await me()).status).toBe(403);
     await runJobs();
@@ -413,6 +423,17 @@ it('nearly reaches the rate limit of this minute', async () => {
   const statuses = [];
   for (let call = 0; call < 4; call += 1) statuses.push((await api.call(key, 'GET', '/me')).status);
   expect(statuses).toEqual([200, 200, 429, 429]);
+  // Nobody gets calls by a play, whatever was left before.
+  const { v1 } = await appInSandbox(api, 'a');
+  const leftAfter = async (...plays: number[]) => {
+    clock.advance(60_000);
+    for (const remaining of plays)
+      await v1.sandbox.simulate.mutate({ play: 'rate_limit_nearly_reached', remaining });
+    return Number((await api.call(key, 'GET', '/me')).headers['ratelimit-remaining']);
+  };
+  const usual = await leftAfter();
+  expect(await leftAfter(1_000)).toBe(usual);
+  expect(await leftAfter(9, 200, 3, 300)).toBe(2);
   clock.advance(60_000);
   expect((await api.call(key, 'GET', '/me')).status).toBe(200);
 });

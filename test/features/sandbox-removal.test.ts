@@ -215,11 +215,14 @@ describe('a sandbox that nobody uses', () => {
     await create();
     await create('b');
     clock.set(new Date(START.getTime() + 76 * DAY_MS));
-    const release = await holdLock(api, `select from team where id = 'team_b' for no key update`);
-    await Promise.all(Array.from({ length: 6 }, () => removeIdle(api.db, clock)));
-    expect(await jobs()).toHaveLength(2);
-    expect(await stateOf('team_b:sandbox')).toEqual(IDLE);
-    await release();
+    // Who changes the live team holds its lock, and who changes the sandbox that of the sandbox.
+    for (const held of ['team_b', 'team_b:sandbox']) {
+      const release = await holdLock(api, `select from team where id = '${held}' for update`);
+      await Promise.all(Array.from({ length: 6 }, () => removeIdle(api.db, clock)));
+      expect(await jobs()).toHaveLength(2);
+      expect(await stateOf('team_b:sandbox')).toEqual(IDLE);
+      await release();
+    }
     await removeIdle(api.db, clock);
     expect(await jobs()).toHaveLength(4);
   });

@@ -276,6 +276,12 @@ describe('a mail', () => {
     await app.admin.team.privacy.set.mutate({ member_detail_enabled: true });
     await app.v1.sandbox.reset.mutate({});
     expect((await get(test, '/sandbox/mails')).body).toMatchObject({ data: [] });
+    // Whatever a team's name is, the subject is the one that would have been sent.
+    const odd = { to: 'a@b.example', subject: 'Hi\r\nBcc: x =?utf-8?q?y?= z', text: 'z' };
+    for (const teamId of ['team_a', 'team_a:sandbox']) await mailer(teamId, odd);
+    const [last] = ((await get(test, '/sandbox/mails')).body as { data: { subject: string }[] })
+      .data;
+    expect(mail.received.at(-1)?.text).toContain(`Subject: ${last?.subject}`);
   });
 });
 

@@ -77,14 +77,21 @@ describe('the mail about a pause', () => {
     // The older delivery is attempted again after the younger one.
     clock.advance(59_000);
     await receiver.arrived(endpoint.path, 3);
-    await until(
-      async () =>
-        (
-          await query('select from webhook_delivery where team_id = $1 and response_code = 503', [
-            `team_${teamName}`,
-          ])
-        ).length === 1,
-    );
+    const hasFailedWith = (code: number) =>
+      until(
+        async () =>
+          (
+            await query('select from webhook_delivery where team_id = $1 and response_code = $2', [
+              `team_${teamName}`,
+              code,
+            ])
+          ).length === 1,
+      );
+    await hasFailedWith(503);
+    // A test says nothing about what is missing.
+    receiver.on(endpoint.path, status(504));
+    expect((await call('POST', `/webhook-endpoints/${endpoint.id}/test`)).status).toBe(202);
+    await hasFailedWith(504);
     await query('update webhook_endpoint set failing_since = $2 where team_id = $1', [
       `team_${teamName}`,
       new Date(clock.now().getTime() - THREE_DAYS_MS),

@@ -92,3 +92,26 @@ test('a worker that stops writes its last results, even if that fails at first',
   await stopped;
   expect(await notOk()).toEqual([]);
 });
+
+test('a worker that stops writes what somebody has locked until then', async () => {
+  const answer = held(status(200));
+  receiver.on('/a', answer.behaviour);
+  const deliveries = await startDeliveries(api, { clock: systemClock });
+  await writeEvent();
+  await receiver.arrived('/a', 2);
+  // The lock ends as soon as the worker has written the other result, and so has put this one off.
+  const holder = await api.db.pool.connect();
+  await holder.query(`begin; select from webhook_delivery where endpoint_id = 'whe_2' for update`);
+  const locked = holder.query(
+    `do $$ begin
+       while exists (
+         select from webhook_delivery where endpoint_id = 'whe_1' and status <> 'ok'
+       ) loop perform pg_sleep(0.01); end loop;
+     end $$; commit`,
+  );
+  const stopped = deliveries.stop();
+  answer.open();
+  await Promise.all([stopped, locked]);
+  holder.release();
+  expect(await notOk()).toEqual([]);
+});

@@ -83,6 +83,11 @@ describe('followEvents', () => {
     expect(api.asked).toHaveLength(15);
   });
 
+  it('goes on behind its place with all that follows, whatever `since` says', async () => {
+    const api = startApi([event(1), event(-30), event(2)]);
+    expect(await take(api, 2, { place: 'evt_001' })).toEqual(['evt_-30', 'evt_002']);
+  });
+
   it('begins behind an event of a minute before `since`, and skips older ones', async () => {
     const api = startApi([event(-90), event(-61), event(-30), event(2), event(-5), event(1)]);
     expect(await take(api, 2)).toEqual(['evt_002', 'evt_001']);

@@ -389,17 +389,20 @@ describe('a repetition', () => {
     expect(sent).toHaveLength(attempts);
   });
 
-  it('of a DELETE that finds nothing has worked if the first outcome was unknown', async () => {
-    const gone = problem(404, 'not_found');
-    const lost = clientOf([HUNG_UP, gone]);
-    expect(await settle(lost.client.cases.remove({ case_id: 'cas_1' }))).toEqual({ ok: true });
+  const WORKED = { ok: true };
+  const GONE = { code: 'not_found' };
+  it.each([
+    ['no response', [HUNG_UP], WORKED],
+    ['the page of a gateway', [page()], WORKED],
+    ['a 500', [problem(500, 'internal')], WORKED],
+    ['a 503', [problem(503, 'unavailable')], WORKED],
+    ['a 429', [problem(429, 'rate_limited', { 'retry-after': '1' })], GONE],
+    ['a call that still runs', [problem(409, 'conflict', { 'retry-after': '1' })], GONE],
     // The known outcome of an attempt in between says nothing about the first one.
-    const later = clientOf([HUNG_UP, problem(429, 'rate_limited', { 'retry-after': '1' }), gone]);
-    expect(await settle(later.client.cases.remove({ case_id: 'cas_1' }))).toEqual({ ok: true });
-    const refused = clientOf([problem(429, 'rate_limited', { 'retry-after': '1' }), gone]);
-    expect(await settle(refused.client.cases.remove({ case_id: 'cas_1' }))).toMatchObject({
-      code: 'not_found',
-    });
+    ['no response and a 429', [HUNG_UP, problem(429, 'rate_limited')], WORKED],
+  ])('of a DELETE that finds nothing after %s', async (_name, before, outcome) => {
+    const { client } = clientOf([...before, problem(404, 'not_found')]);
+    expect(await settle(client.cases.remove({ case_id: 'cas_1' }))).toMatchObject(outcome);
   });
 
   it('ends with the signal of the caller, also in a wait', async () => {

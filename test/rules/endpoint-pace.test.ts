@@ -1,6 +1,8 @@
 // What a slow endpoint changes, and what is given back; see also endpoint-queues.test.ts.
 import { describe, expect, test } from 'vitest';
+import { DELIVERY_ERRORS } from '../../src/core/delivery-errors.ts';
 import { teamKey } from '../../src/core/team-key.ts';
+import { paceOf } from '../../src/delivery/attempts.ts';
 import type { EndpointQueue, Flight, Pace } from '../../src/delivery/endpoint-queue.ts';
 import { createEndpointQueues, type EndpointQueues } from '../../src/delivery/endpoint-queues.ts';
 import { fill, launch, retry, row, warm } from '../support/endpoint-queues.ts';
@@ -180,4 +182,12 @@ describe('an endpoint at its own limit', () => {
     launch(queues, 60_000);
     expect(atLimit(queues, 60_000)).toEqual(['team_a first']);
   });
+});
+
+test('an attempt is slow if it has timed out, however else it may fail', () => {
+  const paces = DELIVERY_ERRORS.map((error) => [error, paceOf({ ok: false, error })]);
+  const wanted = DELIVERY_ERRORS.map((error) => [error, error === 'timeout' ? error : 'failed']);
+  expect(paces).toEqual(wanted);
+  expect(paceOf({ ok: false, error: null })).toBe('failed');
+  expect(paceOf({ ok: true, error: null })).toBe('good');
 });

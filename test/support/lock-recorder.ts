@@ -87,7 +87,8 @@ const names = new Map<string, string>();
 
 /** The name of a declared statement; null for one of Prisma's or of a test. */
 function nameOf(text: string): string | null {
-  const declared = declaredStatements();
+  // `npm run mutate` loads the modules of a test file anew, and these have a list of their own.
+  const declared = globalThis.__statements?.() ?? declaredStatements();
   // Modules load while the tests run.
   if (names.size < declared.length)
     for (const what of declared) {

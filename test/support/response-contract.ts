@@ -98,6 +98,7 @@ function faultOf(asked: Asked, response: ApiResponse): string | null {
       : null;
   return (
     headerFault(asked, response) ??
+    undocumentedHeader(endpoint, response) ??
     (response.status === 304
       ? unchangedFault(endpoint, response)
       : asked.method === 'HEAD'
@@ -128,6 +129,16 @@ function headerFault({ method, path }: Asked, { status, headers }: ApiResponse):
 /** Every read that succeeds has a tag. */
 function isTagged(method: string, status: number): boolean {
   return (method === 'GET' || method === 'HEAD') && status < 400;
+}
+
+/** Of the headers that the document has somewhere, a response has those of its operation alone. */
+function undocumentedHeader(
+  endpoint: Endpoint | null,
+  { status, headers }: ApiResponse,
+): string | null {
+  const own = endpoint && headersOf(endpoint, status);
+  const odd = own && documentedHeaders.find((name) => name in headers && !own.includes(name));
+  return odd ? `the header ${odd} is not documented here` : null;
 }
 
 function emptyFault({ text }: ApiResponse): string | null {
@@ -215,30 +226,47 @@ function schemaFault(endpoint: Endpoint | null, { status, body }: ApiResponse): 
   return validate(body) ? null : JSON.stringify(validate.errors);
 }
 
-const validators = openValidators();
+const strict: OpenApiPart = { ...strictOpenApiDocument() };
+const validators = openValidators(strict);
+const documentedHeaders = [
+  ...new Set(
+    ENDPOINTS.flatMap((endpoint) => {
+      const statuses = lookUp(strict, placeOf(endpoint, '')) ?? {};
+      return Object.keys(statuses).flatMap((status) => headersOf(endpoint, Number(status)) ?? []);
+    }),
+  ),
+];
+
+/** The names of the documented headers, in lower case; null for a status that is not documented. */
+function headersOf(endpoint: Endpoint, status: number): readonly string[] | null {
+  const response = lookUp(strict, placeOf(endpoint, String(status)));
+  const headers = response && lookUp(response, ['headers']);
+  return headers && Object.keys(headers).map((name) => name.toLowerCase());
+}
+
+/** Where the document has the responses of an operation, or one of them. */
+function placeOf({ path, method }: Endpoint, status: string): readonly string[] {
+  const responses = ['paths', path, method.toLowerCase(), 'responses'];
+  if (status === '') return responses;
+  const place = [...responses, status];
+  const reference = lookUp(strict, place)?.['$ref'];
+  return typeof reference === 'string' ? reference.slice(2).split('/') : place;
+}
 
 /**
  * Returns the validators of the published document, in the variant that refuses unknown fields.
  * Each is compiled when it is first needed.
  */
-function openValidators(): { find(endpoint: Endpoint, status: number): ValidateFunction | null } {
-  const document: OpenApiPart = { ...strictOpenApiDocument() };
+function openValidators(document: OpenApiPart): {
+  find(endpoint: Endpoint, status: number): ValidateFunction | null;
+} {
   const ajv = new Ajv2020({ strict: false, allErrors: true });
   addFormats.default(ajv);
   ajv.addSchema(document, 'openapi');
   const compiled = new Map<string, ValidateFunction | null>();
   const compile = (endpoint: Endpoint, status: number): ValidateFunction | null => {
-    const place = [
-      'paths',
-      endpoint.path,
-      endpoint.method.toLowerCase(),
-      'responses',
-      String(status),
-    ];
-    const reference = lookUp(document, place)?.['$ref'];
-    const response = typeof reference === 'string' ? reference.slice(2).split('/') : place;
     const pointer = [
-      ...response,
+      ...placeOf(endpoint, String(status)),
       'content',
       status < 400 ? 'application/json' : 'application/problem+json',
       'schema',

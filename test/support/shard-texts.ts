@@ -41,7 +41,10 @@ export const READS_SHARD: ReadonlySet<string> = new Set([
 ]);
 
 /** The statement as a shard is asked it. null: as everywhere. */
-export function shardTextOf({ name, text }: Statement<unknown>): ShardText | null {
+export function shardTextOf({
+  name,
+  text,
+}: Pick<Statement<unknown>, 'name' | 'text'>): ShardText | null {
   if (ONLY_ON_PLAIN.has(name)) return null;
   const isGivenRows = /\bunnest\(\s*\$/.test(text);
   const shardText = isGivenRows || TOLD_TEAMS.has(name) ? toShardText(text) : null;

@@ -1,7 +1,7 @@
 import { parseDatabaseUrl } from '../../db/database-url.ts';
 import { PrimaryClient } from '../../db/wire/primary-client.ts';
 import { messageOf } from '../../runtime/process.ts';
-import { findingOfEnd, readCertificate } from '../certificate.ts';
+import { findingOfEnd, readCertificateOfPostgres } from '../certificate.ts';
 import { fail, ok, unknown, warn, type Check, type Finding } from '../check.ts';
 
 /**
@@ -28,7 +28,7 @@ async function look(
 ): Promise<Finding> {
   const name = `${host}:${port}`;
   try {
-    const shown = await readCertificate({ host, port, protocol: 'postgres' }, signal);
+    const shown = await readCertificateOfPostgres({ host, port }, signal);
     return shown
       ? findingOfEnd(name, shown.endsAt, new Date())
       : fail(`${name} does not speak TLS`, 'Set ssl = on in Postgres, with a certificate.');

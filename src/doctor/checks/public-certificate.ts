@@ -13,8 +13,7 @@ export const publicCertificate: Check = {
     if (protocol !== 'https:') return [ok('PUBLIC_URL is not https')];
     const server = { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || 443) };
     try {
-      const shown = await readCertificate({ ...server, protocol: 'https' }, signal);
-      if (shown === null) return [];
+      const shown = await readCertificate(server, signal);
       const end = findingOfEnd(hostname, shown.endsAt, new Date());
       if (shown.distrust === null || end.level === 'fail') return [end];
       return [

@@ -66,11 +66,12 @@ export interface ErasureOptions {
   readonly runMs?: number;
   /** The number of rows in a batch. */
   readonly batch?: number;
+  /** So many teams are erased in turn. */
+  readonly teamsMax?: number;
 }
 
 const RUN_MS = 5_000;
 const BATCH = 500;
-/** At most so many teams are erased in turn. */
 const TEAMS_MAX = 20;
 const PAUSE_MIN_MS = 5;
 
@@ -79,9 +80,9 @@ const PAUSE_MIN_MS = 5;
  * do. If the erasure of a team fails, the others go on, and then an error is thrown.
  */
 export async function eraseTeams(db: Db, options: ErasureOptions = {}): Promise<boolean> {
-  const { signal, runMs = RUN_MS, batch = BATCH } = options;
+  const { signal, runMs = RUN_MS, batch = BATCH, teamsMax = TEAMS_MAX } = options;
   const until = performance.now() + runMs;
-  const teamIds = await store.listErasing(db, TEAMS_MAX);
+  const teamIds = await store.listErasing(db, teamsMax);
   const running = new Set(teamIds.map((teamId) => eraseTeam(db, teamId, batch)));
   const failures: unknown[] = [];
   do {
@@ -97,7 +98,7 @@ export async function eraseTeams(db: Db, options: ErasureOptions = {}): Promise<
     await delay(Math.max(PAUSE_MIN_MS, performance.now() - startedAt));
   } while (running.size > 0 && performance.now() < until && !signal?.aborted);
   if (failures.length > 0) throw new AggregateError(failures, 'A team could not be erased yet.');
-  return running.size > 0 || teamIds.length === TEAMS_MAX;
+  return running.size > 0 || teamIds.length === teamsMax;
 }
 
 /**
