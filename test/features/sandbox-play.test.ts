@@ -111,13 +111,17 @@ describe('a training', () => {
   });
 
   it('is scored at once if the call says so, and completes its assignment', async () => {
+    await api.db.pool.query(
+      `update assignment set industry_id = 'ind_sandbox_software' where id = 'asg_sandbox_focused'`,
+    );
     const body = { play: 'training_completed', assignment_id: 'asg_sandbox_focused' };
     const made = (await play({ ...body, score: 93, delay_s: 0 })).body as Json;
     expect(made['member_id']).toBe('mem_sandbox_felix');
     const assignment = await get('/assignments/asg_sandbox_focused');
     const training = await get(`/trainings/${String(made['training_id'])}`);
-    const { situation_id, personality_id } = assignment;
-    expect(training).toMatchObject({ situation_id, personality_id });
+    const { situation_id, personality_id, industry_id } = assignment;
+    expect(industry_id).toBe('ind_sandbox_software');
+    expect(training).toMatchObject({ situation_id, personality_id, industry_id });
     expect(assignment).toMatchObject({
       status: 'done',
       completed_training_id: made['training_id'],

@@ -114,6 +114,7 @@ async function completeTraining(stage: Stage, wanted: Wanted): Promise<Made> {
     created_at: new Date(end.getTime() - durationS * 1000).toISOString(),
     situation_id: wanted.situation_id ?? assignment?.situationId ?? plays.DEFAULTS.situationId,
     personality_id: assignment?.personalityId,
+    industry_id: assignment?.industryId,
   });
   await recordStep(tx, host, description, { kind: 'start' });
   const finishedAt = end.toISOString();

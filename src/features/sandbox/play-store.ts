@@ -73,6 +73,7 @@ export interface AssignmentToTrain {
   readonly memberId: string;
   readonly situationId: string | null;
   readonly personalityId: string | null;
+  readonly industryId: string | null;
 }
 
 export function findAssignment(
@@ -82,7 +83,7 @@ export function findAssignment(
 ): Promise<AssignmentToTrain | null> {
   return tx.prisma.assignment.findFirst({
     where: { teamId, id },
-    select: { memberId: true, situationId: true, personalityId: true },
+    select: { memberId: true, situationId: true, personalityId: true, industryId: true },
   });
 }
 
