@@ -45,7 +45,7 @@ const NEVER_PERSONAL: Readonly<Record<string, string[]>> = {
     response_excerpt arrived median_ms p95_ms failed waiting`),
   'the documentation of an error': words('help cause remedy de en'),
   'the catalog': words('industry personality situation'),
-  'the frame of a list': words('next_cursor'),
+  'the frame of a list': words('next_cursor searched_back_to'),
 };
 
 /** Fields that are not personal in these operations only. */

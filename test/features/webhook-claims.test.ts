@@ -333,7 +333,7 @@ describe('the delivery loop', () => {
       expect(numbersAt(path).toSorted((one, other) => one - other)).toEqual(inOrder);
   });
 
-  test('while very many events wait, it takes old and new ones in turns that grow', async () => {
+  test('while very many events wait, it takes old, new and fair ones in turns', async () => {
     await client.query(`update webhook_endpoint set status = 'disabled'`);
     await writeEvents(1, 1000, false);
     await startLoop(countingClock());
@@ -344,14 +344,20 @@ describe('the delivery loop', () => {
          count(*)::int as count
        from event group by fanned_out_at order by fanned_out_at`,
     );
-    const sizes = [5, 10, 20, 40, ...Array.from({ length: 18 }, () => 50), 25];
+    const turns: typeof taken = [];
     const left = { first: 1, last: 1000 };
-    const turns = sizes.map((count, n) => {
-      const first = n % 2 ? left.last - count + 1 : left.first;
-      if (n % 2) left.last -= count;
+    for (let size = 5; left.first <= left.last;) {
+      // Each eighth takes two of each team, of which there is one here.
+      const place = turns.length % 8;
+      const isFair = place === 7;
+      const count = Math.min(isFair ? 2 : size, left.last - left.first + 1);
+      const isNewest = !isFair && place % 2 === 1;
+      const first = isNewest ? left.last - count + 1 : left.first;
+      turns.push({ first, last: first + count - 1, count });
+      if (isNewest) left.last -= count;
       else left.first += count;
-      return { first, last: first + count - 1, count };
-    });
+      if (!isFair) size = Math.min(2 * size, 50);
+    }
     expect(taken).toEqual(turns);
   });
 });
