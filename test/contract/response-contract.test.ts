@@ -4,15 +4,15 @@ import { describe, expect, it } from 'vitest';
 import { requireDocumentedResponse, type ApiResponse } from '../support/response-contract.ts';
 
 const REQUEST_ID = '01931b7e-7f3a-7c31-8f5e-000000000001';
-const HEADERS = {
+const COMMON_HEADERS = {
   'content-type': 'application/json',
   'cache-control': 'no-store',
   'x-request-id': REQUEST_ID,
   'ratelimit-limit': '120',
   'ratelimit-remaining': '119',
   'ratelimit-reset': '30',
-  etag: '"3q2-7w"',
 };
+const HEADERS = { ...COMMON_HEADERS, etag: '"3q2-7w"' };
 const ME = {
   tenant_id: 'team_a',
   kind: 'team',
@@ -28,7 +28,7 @@ const PROBLEM = {
   code: 'unauthorized',
   request_id: REQUEST_ID,
 };
-const PROBLEM_HEADERS = { ...HEADERS, 'content-type': 'application/problem+json' };
+const PROBLEM_HEADERS = { ...COMMON_HEADERS, 'content-type': 'application/problem+json' };
 const UNAUTHORIZED_HEADERS = { ...PROBLEM_HEADERS, 'www-authenticate': 'Bearer' };
 
 function check(
@@ -69,6 +69,12 @@ describe('the check of every response', () => {
     );
     expect(check({ headers: { ...HEADERS, 'www-authenticate': 'Bearer' } })).toThrow(
       /www-authenticate/,
+    );
+  });
+
+  it('refuses a header that the document has, but not for this status', () => {
+    expect(problem({}, { headers: { ...UNAUTHORIZED_HEADERS, etag: HEADERS.etag } })).toThrow(
+      /etag is not documented/,
     );
   });
 
