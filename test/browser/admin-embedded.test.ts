@@ -348,6 +348,8 @@ describe.skipIf(SKIPPED !== '')(`the admin page in the host application${SKIPPED
     const page = await context.newPage();
     await page.goto(`${hostUrl}/link?return=${encodeURIComponent(path)}`);
     await page.locator('h1').first().waitFor();
+    // What it still asks for would be refused if the session ended now.
+    await page.waitForLoadState('networkidle');
     return { page, context };
   }
 });
