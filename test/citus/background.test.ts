@@ -11,6 +11,8 @@ import { KEYS, TENANT_TABLE_NAMES } from '../../src/db/tenant-tables.ts';
 import { removeOld } from '../../src/features/retention/service.ts';
 import { eraseTeams } from '../../src/features/team-lifecycle/erasure-service.ts';
 import { addUsage } from '../../src/features/usage/store.ts';
+import { MAIL_PAUSE, SEND_PAUSE_MAIL } from '../../src/features/webhook-endpoints/jobs.ts';
+import { mailAdmins } from '../../src/features/webhook-endpoints/pause.ts';
 import { pauseEndpoints } from '../../src/features/webhook-endpoints/pause-store.ts';
 import { authenticateRequest } from '../../src/http/api/authentication/key-store.ts';
 import { loadSeed } from '../../src/seed/load.ts';
@@ -172,7 +174,13 @@ describe.skipIf(skipped !== null)(`on Citus${because(skipped)}`, () => {
     expect(await pauseEndpoints(db, pause)).toBe(0);
     expect(await count(`webhook_endpoint where status = 'disabled_failures'`)).toBe(IDS.length);
     expect(await count(`audit_log where action = 'webhook_endpoint.paused'`)).toBe(IDS.length);
-    expect(await count('pending_job')).toBe(2 * IDS.length);
+    // A job for each pause goes through the admins of the team.
+    const jobs = await rows<{ payload: { teamId: string; endpointId: string } }>(
+      `select payload from pending_job where task = '${MAIL_PAUSE}' order by team_id`,
+    );
+    expect(jobs).toHaveLength(IDS.length);
+    for (const { payload } of jobs) await mailAdmins(db, { ...payload, after: null });
+    expect(await count(`pending_job where task = '${SEND_PAUSE_MAIL}'`)).toBe(2 * IDS.length);
   });
 
   test('the secrets of all teams are encrypted again', async () => {
