@@ -269,6 +269,8 @@ describe.skipIf(SKIPPED !== '')(`the admin page in the host application${SKIPPED
     await dialog.waitFor();
     expect(await findFaults(page)).toEqual([]);
     await dialog.getByRole('link', { name: 'Sign in', exact: true }).click();
+    // The page behind the dialog has the same heading, and the same choice is made there.
+    await dialog.waitFor({ state: 'detached' });
     await page.getByRole('heading', { name: 'Create a key' }).waitFor();
     expect(new URL(page.url()).pathname).toBe('/admin/keys/new');
     await page.getByLabel('Name').fill('After the sign-in');
