@@ -43,7 +43,7 @@ const fromEnd = (order: 'asc' | 'desc'): string => `
       limit $1
       for update skip locked`;
 
-/** How many of the newest events that wait are looked at for those of each team. Takes 4 ms. */
+/** How many of the newest events that wait are looked at for those of each team. Takes 2 ms. */
 const LOOKED_AT = 2_000;
 const OF_EACH_TEAM = 2;
 
