@@ -2,7 +2,7 @@ import type { Language } from '../../core/language.ts';
 import { statement, type Db } from '../../db/client.ts';
 import { enqueue } from '../../db/outbox.ts';
 import { isDistributed } from '../../db/parts.ts';
-import { MAIL_PAUSE, mailPauseKey } from './jobs.ts';
+import { MAIL_PAUSE, MAIL_PAUSE_KEY, mailPauseKey } from './jobs.ts';
 
 const JOB_MAX_ATTEMPTS = 25;
 
@@ -39,7 +39,7 @@ const PAUSE = statement<{ team_id: string; id: string }>(
      select graphile_worker.add_job(
        identifier => '${MAIL_PAUSE}',
        payload => json_build_object('teamId', team_id, 'endpointId', id),
-       job_key => '${MAIL_PAUSE}:' || team_id || ':' || id,
+       job_key => ${MAIL_PAUSE_KEY},
        max_attempts => ${JOB_MAX_ATTEMPTS})
      from paused
    )
