@@ -21,7 +21,7 @@ export interface Batch {
   readonly removed: number;
   /** Where the next statement begins; null if it has read none. */
   readonly position: string | null;
-  /** The deliveries that it has removed. */
+  /** The events of the deliveries that it has removed, each once. */
   readonly deliveries?: readonly RemovedDelivery[];
 }
 
@@ -63,8 +63,11 @@ function deletionText(retention: Retention): string {
       retention.isDelivery
         ? `,
       (
-        select coalesce(json_agg(gone), '[]')
-        from gone
+        select coalesce(json_agg(one), '[]')
+        from (
+          select distinct team_id, event_id
+          from gone
+        ) one
       ) as deliveries`
         : ''
     }`;
@@ -76,7 +79,10 @@ function deletionText(retention: Retention): string {
 function deletionOrMarkText(retention: Retention, { rows, mark }: Need): string {
   const { table } = retention;
   return `with seen as materialized (
-      ${seenText(retention, ', team_id, id')}
+      select seen.*, exists (select from ${rows} offset 0) as is_needed
+      from (
+        ${seenText(retention, ', team_id, id')}
+      ) seen
     ), marked as (
       update ${table}
       set ${mark} = true
@@ -89,13 +95,14 @@ function deletionOrMarkText(retention: Retention, { rows, mark }: Need): string 
           limit 1
           for key share skip locked
         ) one
+        where is_needed
       ))
     ), gone as (
       delete from ${table}
       where ctid = any (array(
         select place
         from seen
-        where not exists (select from ${rows} offset 0)
+        where not is_needed
       ))
       returning 1
     )
