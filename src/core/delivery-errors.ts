@@ -1,9 +1,9 @@
 import type { Localized } from './language.ts';
 
 /**
- * Why an attempt of a delivery failed without an answer that counts, by the word that
- * `webhook_attempt.error` and `webhook_delivery.error` hold, and what it means. An open set: the
- * rows of another version may hold other words.
+ * Why an attempt of a delivery failed without an answer that counts, by the word that a row of
+ * `webhook_delivery` holds (`error`, `failed_attempts`), and what it means. An open set: the rows
+ * of another version may hold other words.
  */
 const MEANINGS_BY_ERROR = {
   target_not_public: {

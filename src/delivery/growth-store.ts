@@ -9,7 +9,6 @@ import { statement, type Db } from '../db/client.ts';
 const ANALYZE = {
   event: statement('webhooks.analyzeEvents', 'analyze (skip_locked) event'),
   event_in_hand: statement('webhooks.analyzeInHand', 'analyze (skip_locked) event_in_hand'),
-  webhook_attempt: statement('webhooks.analyzeAttempts', 'analyze (skip_locked) webhook_attempt'),
   webhook_delivery: statement(
     'webhooks.analyzeDeliveries',
     'analyze (skip_locked) webhook_delivery',

@@ -1,6 +1,7 @@
 import type { DeliveryError } from '../core/delivery-errors.ts';
 import { teamKey } from '../core/team-key.ts';
 import { statement, type Db, type Tx } from '../db/client.ts';
+import { withFailedAttempt, type KeptAttempt } from '../db/kept-attempts.ts';
 import { columnsOf } from './columns.ts';
 import type { DeliveryStatus } from '../core/delivery-status.ts';
 
@@ -73,70 +74,34 @@ const RECORD = statement(
      response_excerpt = n.response_excerpt,
      response_ms = n.response_ms,
      error = n.error,
+     failed_attempts = case
+       when n.failure is null then d.failed_attempts
+       else ${withFailedAttempt('d.failed_attempts', 'n.failure')}
+     end,
      claimed_by = null
    from unnest($2::text[], $3::text[], $4::text[], $5::int[], $6::int[], $7::timestamptz[],
        $8::boolean[], $9::boolean[], $10::timestamptz[], $11::int[], $12::text[], $13::int[],
-       $14::text[])
+       $14::text[], $15::jsonb[])
      as n (team_id, id, status, attempt, scheduled_attempts, next_try_at, was_urgent,
-       was_resent, at, response_code, response_excerpt, response_ms, error)
+       was_resent, at, response_code, response_excerpt, response_ms, error, failure)
    where d.team_id = n.team_id
      and d.id = n.id
      and d.claimed_by = $1
      and d.attempt = n.attempt - 1`,
 );
 
-/** How many failed attempts of a delivery are kept for the team's admins. */
-export const ATTEMPTS_KEPT = 10;
-
-// Runs before RECORD and on the same condition, so both write the same attempts. A successful
-// attempt is in the delivery's own row only, so a batch without failures skips this.
-export const KEEP_FAILED = statement(
-  'webhooks.keepFailed',
-  `with failed as (
-     select *
-     from unnest($2::text[], $3::text[], $4::int[], $5::timestamptz[], $6::int[], $7::int[],
-         $8::text[])
-       as n (team_id, id, attempt, at, response_code, response_ms, error)
-   ), kept as (
-     insert into webhook_attempt
-       (team_id, delivery_id, attempt, ended_at, response_code, response_ms, error)
-     select n.*
-     from failed n
-     cross join lateral (
-       select
-       from webhook_delivery
-       where team_id = n.team_id and id = n.id and claimed_by = $1 and attempt = n.attempt - 1
-       limit 1
-       for key share
-     ) d
-     on conflict (team_id, delivery_id, attempt) do update
-     set ended_at = excluded.ended_at,
-       response_code = excluded.response_code,
-       response_ms = excluded.response_ms,
-       error = excluded.error
-   )
-   delete from webhook_attempt a
-   using failed n
-   where n.attempt > ${ATTEMPTS_KEPT}
-     and a.team_id = n.team_id
-     and a.delivery_id = n.id
-     and a.attempt <= n.attempt - ${ATTEMPTS_KEPT}`,
-);
-
-const FAILED_COLUMNS = [
-  'teamId',
-  'id',
-  'attempt',
-  'at',
-  'responseCode',
-  'responseMs',
-  'error',
-] as const satisfies readonly (keyof RecordedAttempt)[];
-
-function keepFailed(tx: Tx, worker: number, attempts: readonly RecordedAttempt[]): void {
-  const failed = attempts.filter(({ status }) => status !== 'ok');
-  if (failed.length === 0) return;
-  tx.send(KEEP_FAILED, [worker, ...columnsOf(failed, FAILED_COLUMNS)]);
+/** The attempt as its delivery keeps it; null if it succeeded: then the row has all of it. */
+function failureOf(result: RecordedAttempt): string | null {
+  const { status, attempt, at, responseCode, responseMs, error } = result;
+  if (status === 'ok') return null;
+  const failed: KeptAttempt = {
+    attempt,
+    ended_at: at.toISOString(),
+    response_code: responseCode,
+    response_ms: responseMs,
+    error,
+  };
+  return JSON.stringify(failed);
 }
 
 const OUTCOME_COLUMNS = [
@@ -253,8 +218,7 @@ export async function recordAttempts(
     const locked = skipsLocked ? await findLocked(tx, attempts) : new Set<RecordedAttempt>();
     const free = attempts.filter((attempt) => !locked.has(attempt));
     if (free.length === 0) return attempts;
-    keepFailed(tx, worker, free);
-    tx.send(RECORD, [worker, ...columnsOf(free, RECORD_COLUMNS)]);
+    tx.send(RECORD, [worker, ...columnsOf(free, RECORD_COLUMNS), free.map(failureOf)]);
     const outcomes = free.filter(({ isTest }) => !isTest);
     if (outcomes.length > 0) tx.send(RECORD_ENDPOINTS, columnsOf(outcomes, OUTCOME_COLUMNS));
     return [...locked];

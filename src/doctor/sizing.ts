@@ -10,8 +10,7 @@ const DAY_MS = 86_400_000;
  * runbook's to it.
  */
 export const BYTES_PER_ROW = {
-  webhook_delivery: 1000,
-  webhook_attempt: 180,
+  webhook_delivery: 1050,
   event: 950,
   audit_log: 1040,
   request_log: 415,
@@ -27,7 +26,7 @@ export interface Growing {
   readonly written: { readonly at: string; readonly condition: string } | null;
 }
 
-/** Returns the tables with an end for their rows. Attempts go with their delivery. */
+/** Returns the tables with an end for their rows. */
 export function growingTables(requestLogDays = KEPT_DAYS_MAX): readonly Growing[] {
   const kept = RETENTIONS.map(({ table, keepMs, at, condition = 'true' }): Growing => ({
     table,

@@ -38,11 +38,12 @@ export type SeedEndpoint = SeedRow<
   | 'hourly_failures'
   | 'activated_at'
 >;
-/** No worker has it, and nobody has asked for an attempt. */
+/** No worker has it, nobody has asked for an attempt, and its earlier attempts are not known. */
 export type SeedDelivery = SeedRow<
   'WebhookDelivery',
   | 'extra_attempts'
   | 'scheduled_attempts'
+  | 'failed_attempts'
   | 'next_try_at'
   | 'urgent'
   | 'resent'

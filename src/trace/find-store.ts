@@ -44,6 +44,7 @@ export const DELIVERY = [
   'response_code',
   'response_ms',
   'error',
+  'failed_attempts',
   'urgent',
   'claimed_by',
 ] as const;

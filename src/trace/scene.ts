@@ -14,18 +14,17 @@ interface Subjects {
   readonly deliveries: readonly DeliveryRow[];
 }
 
-/** The state around these events and deliveries of the team, and the attempts that are kept. */
+/** The state around these events and deliveries of the team. */
 export async function readScene(
   db: Db,
   teamId: string,
   { now, distributed, workers, events, deliveries }: Subjects,
-): Promise<{ readonly scene: Scene; readonly attempts: readonly state.AttemptRow[] }> {
+): Promise<Scene> {
   const idsOf = (rows: readonly { readonly id: string }[]): string[] => rows.map(({ id }) => id);
-  const [team, endpoints, inHand, attempts] = await Promise.all([
+  const [team, endpoints, inHand] = await Promise.all([
     state.findTeam(db, teamId),
     state.listEndpoints(db, teamId, LIMITS.endpoints),
     state.countInHand(db, teamId, workers),
-    state.listAttempts(db, teamId, idsOf(deliveries)),
   ]);
   const paused = endpoints.filter(({ status }) => status !== 'active');
   const waiting = events.filter((event) => event.fanned_out_at === null);
@@ -44,7 +43,7 @@ export async function readScene(
           state.findLockers(db, 'endpoint', teamId, idsOf(endpoints)),
         ]),
   ]);
-  const scene = {
+  return {
     now,
     workers: new Set(workers),
     team,
@@ -54,5 +53,4 @@ export async function readScene(
     locks: new Map(locks.flat().map((lock) => [lock.id, lock] as const)),
     olderEvents: new Map(olderEvents),
   };
-  return { scene, attempts };
 }

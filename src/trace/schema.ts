@@ -221,4 +221,3 @@ export const traceResult = z.strictObject({
 
 export type TraceResult = z.output<typeof traceResult>;
 export type Reason = z.output<typeof reason>;
-export type Attempt = z.output<typeof attempt>;

@@ -246,7 +246,7 @@ async function describe(
       rows.filter((row) => row.team_id === teamId);
     const events = own(whole.events);
     const deliveries = own(whole.deliveries);
-    const { scene, attempts } = await readScene(tx, teamId, { ...context, events, deliveries });
+    const scene = await readScene(tx, teamId, { ...context, events, deliveries });
     const shown = new Set(own(found.endpoints).map(({ id }) => id));
     for (const { endpoint_id: id } of deliveries) shown.add(id);
     const isWhole = found.teams.includes(teamId);
@@ -260,10 +260,7 @@ async function describe(
     );
     told.deliveries.push(
       ...deliveries.map((delivery) =>
-        view.toDelivery(delivery, {
-          attempts: attempts.filter((attempt) => attempt.delivery_id === delivery.id),
-          why: reasons.deliveryReasons(scene, delivery),
-        }),
+        view.toDelivery(delivery, reasons.deliveryReasons(scene, delivery)),
       ),
     );
     told.endpoints.push(

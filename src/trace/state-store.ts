@@ -123,32 +123,6 @@ export function listDeliveries(
   return db.query(LIST_DELIVERIES, [teamId, eventId, limit]);
 }
 
-const ATTEMPT = ['delivery_id', 'attempt', 'ended_at', 'response_code', 'response_ms', 'error'];
-
-/** A failed attempt. */
-export type AttemptRow = RowOf<
-  'WebhookAttempt',
-  'delivery_id' | 'attempt' | 'ended_at' | 'response_code' | 'response_ms' | 'error'
->;
-
-const LIST_ATTEMPTS = statement<AttemptRow>(
-  'trace.listAttempts',
-  `select ${listed(ATTEMPT)}
-   from webhook_attempt
-   where team_id = $1 and delivery_id = any ($2)
-   order by delivery_id, attempt`,
-  { because: 'no client' },
-);
-
-/** The failed attempts of deliveries that are kept: the last ten of each. */
-export function listAttempts(
-  db: Db,
-  teamId: string,
-  deliveryIds: readonly string[],
-): Promise<AttemptRow[]> {
-  return db.query(LIST_ATTEMPTS, [teamId, deliveryIds]);
-}
-
 const COUNT_MAX = 1_000;
 
 // Without the order, the planner may look for few among all deliveries of the endpoint.

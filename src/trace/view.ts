@@ -1,11 +1,12 @@
 /** Rows as they are shown. */
+import { attemptsOf } from '../db/kept-attempts.ts';
 import type { AuditRow, DeliveryRow, EventRow, RequestRow } from './find-store.ts';
 import { pausedReason, type Scene } from './reasons.ts';
-import type { Attempt, Reason, TraceResult } from './schema.ts';
+import type { Reason, TraceResult } from './schema.ts';
 import type { ChangeRow } from './change-store.ts';
 import type { ConnectionRow, JobRow } from './connection-store.ts';
 import type { KeyRow, UsageRow } from './key-store.ts';
-import { isCut, type AttemptRow, type EndpointRow } from './state-store.ts';
+import { isCut, type EndpointRow } from './state-store.ts';
 
 type Shown<Name extends keyof TraceResult> = TraceResult[Name] extends readonly (infer One)[]
   ? One
@@ -23,10 +24,7 @@ export function toEvent({ created_at: at, ...row }: EventRow, why: Reason[]): Sh
   return { ...row, at, why };
 }
 
-export function toDelivery(
-  row: DeliveryRow,
-  { attempts, why }: { readonly attempts: readonly AttemptRow[]; readonly why: Reason[] },
-): Shown<'deliveries'> {
+export function toDelivery(row: DeliveryRow, why: Reason[]): Shown<'deliveries'> {
   return {
     id: row.id,
     team_id: row.team_id,
@@ -38,20 +36,9 @@ export function toDelivery(
     attempts_made: row.attempt,
     next_attempt_at: row.next_try_at,
     worker: row.claimed_by,
-    attempts: attemptsOf(row, attempts),
+    attempts: attemptsOf(row).map(({ ended_at: at, ...attempt }) => ({ ...attempt, at })),
     why,
   };
-}
-
-/** The failed attempts that are kept, and the last one, which only the delivery has if it is ok. */
-function attemptsOf(row: DeliveryRow, kept: readonly AttemptRow[]): Attempt[] {
-  const attempts = kept.map(({ delivery_id: _delivery, ended_at: at, ...attempt }) => ({
-    ...attempt,
-    at,
-  }));
-  const { attempt, last_attempt_at: at, response_code, response_ms, error } = row;
-  if (at === null || attempts.some((one) => one.attempt === attempt)) return attempts;
-  return [...attempts, { attempt, at, response_code, response_ms, error }];
 }
 
 export function toEndpoint(scene: Scene, row: EndpointRow): Shown<'endpoints'> {

@@ -70,7 +70,6 @@ const ENCRYPTED = [
 const REFUSED = [
   'jobs.move',
   'retention.counters',
-  'webhooks.keepFailed',
   'webhooks.pause',
   'webhooks.takeEventsOfEachTeam',
 ];

@@ -90,14 +90,7 @@ const OVER_ALL_TEAMS: readonly Exception[] = [
       'the workers are looked up in all claims; what is written is found by the number of a worker',
   },
   {
-    names: [
-      'webhooks.record',
-      'webhooks.keepFailed',
-      'webhooks.keepFailedOfShard',
-      'webhooks.dropOldFailed',
-      'webhooks.findLocked',
-      'webhooks.recordEndpoints',
-    ],
+    names: ['webhooks.record', 'webhooks.findLocked', 'webhooks.recordEndpoints'],
     why: 'results of many teams are written in batches, by team and id',
   },
   {
@@ -230,9 +223,6 @@ const WAITING: Readonly<Record<string, string>> = {
   'events.releaseKept': ONLY_KEPT_EVENTS,
   'webhooks.markFannedOut': 'its transaction has locked the events when it took them',
   'places.give': 'its transaction has locked the events when it took them',
-  'webhooks.keepFailed': THE_ENDPOINT_IS_HELD,
-  'webhooks.keepFailedOfShard': THE_ENDPOINT_IS_HELD,
-  'webhooks.dropOldFailed': THE_ENDPOINT_IS_HELD,
   'webhooks.record': THE_ENDPOINT_IS_HELD,
   'webhooks.recordEndpoints': THE_ENDPOINT_IS_HELD,
   'requests.add': 'its rows are new, and have no foreign key',
@@ -332,7 +322,7 @@ describe('a statement', () => {
       const shardText = shardTextOf(what);
       return shardText ? [{ name: what.name, text: shardText.text }] : [];
     });
-    expect(bound).toHaveLength(37);
+    expect(bound).toHaveLength(35);
     const failing = bound.filter(({ text }) => {
       const ofOne = text.replaceAll(/(?: collate "C")? = any \((\$\d+)::text\[\]\)/g, ' = $1');
       return !keepsToOneTeam(checkTenancy(ofOne, tables));

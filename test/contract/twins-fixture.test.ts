@@ -45,6 +45,7 @@ const UNFILLED: Readonly<Record<string, readonly string[]>> = {
   webhook_delivery: [
     'extra_attempts',
     'scheduled_attempts',
+    'failed_attempts',
     'urgent',
     'resent',
     'first_worker',

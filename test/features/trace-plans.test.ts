@@ -146,7 +146,6 @@ const cases: readonly [what: string, most: number, ask: (db: Db) => Promise<unkn
     (db) => state.listAuditAt(db, 'team_big', { requestId: null, at: at(7) }, 50),
   ],
   ['the deliveries of an event', 1, (db) => state.listDeliveries(db, 'team_big', 'evt_7', 100)],
-  ['the attempts of deliveries', 1, (db) => state.listAttempts(db, 'team_big', ['whd_7'])],
   [
     'the endpoints, and what waits for them',
     COUNTED + 10,

@@ -129,16 +129,11 @@ describe('the removal', () => {
     await writeDeliveries({ prefix: 'g', count: 1100 });
     await writeDeliveries({ prefix: 'p', count: 10, status: 'pending' });
     await writeDeliveries({ endpoint: 'whe_2', prefix: 'o', count: 5 });
-    await rows(
-      `insert into webhook_attempt (team_id, delivery_id, attempt, ended_at)
-       select team_id, id, 1, now() from webhook_delivery`,
-    );
     await rows(`update webhook_delivery set claimed_by = 5 where id = 'p00001'`);
     await startResend();
     await remove();
     await removeDeletedEndpoint(api.db, GONE);
     expect(await countOf('webhook_delivery')).toBe(5);
-    expect(await countOf('webhook_attempt')).toBe(5);
     expect(await countOf('webhook_resend')).toBe(0);
     expect(await countOf('event')).toBe(1115);
   });
@@ -194,17 +189,12 @@ describe('the removal', () => {
 
   test('is made by a worker, and by another one if it is killed', async () => {
     await writeDeliveries({ prefix: 'g', count: 2000 });
-    await rows(
-      `insert into webhook_attempt (team_id, delivery_id, attempt, ended_at)
-       values ('team_a', 'g00700', 1, now())`,
-    );
+    await rows(`update event set kept_for_deliveries = true where id = 'evt_g00700'`);
     await remove();
-    const release = await holdLock(
-      api,
-      `select from webhook_attempt where team_id = 'team_a' for update`,
-    );
+    const release = await holdLock(api, `select from event where id = 'evt_g00700' for update`);
     const victim = await startWorker();
-    await untilWaiting(api, 1, '%delete from %webhook_delivery%');
+    // It has deleted a batch, and does not commit that.
+    await untilWaiting(api, 1, '%kept_for_deliveries%');
     await victim.kill('SIGKILL');
     expect(await countOf('webhook_delivery')).toBeGreaterThan(500);
     await release();

@@ -53,6 +53,7 @@ const DELIVERY: DeliveryRow = {
   response_code: null,
   response_ms: null,
   error: null,
+  failed_attempts: null,
   urgent: false,
   claimed_by: null,
 };

@@ -164,6 +164,46 @@ test('deliveries and claims of the version before are found by the indexes', asy
   ]);
 });
 
+test('failed attempts of the version before are with their delivery', async () => {
+  await migrateTo100();
+  await database.client.query(`
+    insert into team (id, name, created_at) values ('t', 't', now());
+    insert into event (team_id, id, type, data, created_at)
+    values ('t', 'evt_1', 'member.joined', '{}', now());
+    insert into webhook_endpoint
+      (team_id, id, url, events, api_version, secret_encrypted, created_at)
+    select 't', id, 'https://example.com', '{member.joined}', '2026-11', 'x', now()
+    from unnest(array['failed', 'fine']) as id;
+    insert into webhook_delivery
+      (team_id, id, endpoint_id, event_id, event_type, status, attempt, created_at)
+    select 't', id, id, 'evt_1', 'member.joined', 'ok', 3, now()
+    from unnest(array['failed', 'fine']) as id;
+    insert into webhook_attempt
+      (team_id, delivery_id, attempt, ended_at, response_code, response_ms, error)
+    values ('t', 'failed', 2, '2026-11-02T10:00:01.5+01', null, 30, 'timeout'),
+      ('t', 'failed', 1, '2026-11-02T09:00:00Z', 500, 20, null)`);
+  await migrate(database.url);
+  const { rows } = await database.client.query(
+    'select id, failed_attempts from webhook_delivery order by id',
+  );
+  const [first, second] = [
+    { attempt: 1, response_code: 500, response_ms: 20, error: null },
+    { attempt: 2, response_code: null, response_ms: 30, error: 'timeout' },
+  ];
+  expect(rows).toEqual([
+    {
+      id: 'failed',
+      failed_attempts: [
+        { ...first, ended_at: '2026-11-02T09:00:00.000Z' },
+        { ...second, ended_at: '2026-11-02T09:00:01.500Z' },
+      ],
+    },
+    { id: 'fine', failed_attempts: null },
+  ]);
+  // Its workers run on, and delete deliveries of which they have kept attempts.
+  await database.client.query(`delete from webhook_delivery where id = 'failed'`);
+});
+
 test('a response of the version before loses its private fields, and is kept', async () => {
   await migrateTo100();
   await database.client.query(

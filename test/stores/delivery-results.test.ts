@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { Db, Tx } from '../../src/db/client.ts';
 import { isLockTimeout } from '../../src/db/errors.ts';
+import { attemptsOf, type AttemptsRow } from '../../src/db/kept-attempts.ts';
 import { recordAttempts, type RecordedAttempt } from '../../src/delivery/result-store.ts';
 import { holdLock } from '../support/locks.ts';
 import { openTwinStores, type TwinStores } from '../support/twin-stores.ts';
@@ -16,7 +17,6 @@ let twins: TwinStores;
 /** Every delivery of both teams waits for its fourth attempt, claimed by this worker. */
 async function prepare(): Promise<void> {
   twins = await openTwinStores();
-  await twins.pool.query(`delete from webhook_attempt`);
   await twins.pool.query(
     `update webhook_delivery
      set status = 'retrying', attempt = 3, claimed_by = $1, next_try_at = $2,
@@ -118,23 +118,43 @@ test('a first attempt that succeeds within a minute changes no column of an inde
   ]);
 });
 
-test('a failure is kept as an attempt, and only the last ten of its delivery are', async () => {
-  await twins.pool.query(
-    `insert into webhook_attempt (team_id, delivery_id, attempt, ended_at, response_ms)
-     select team_id, delivery_id, attempt, $1, 1
-     from unnest(array['team_a', 'team_b']) team_id,
-       unnest(array['whd_1', 'whd_2']) delivery_id,
-       generate_series(1, 11) attempt`,
-    [AT],
+/** Of each delivery with failed attempts: their numbers, in the order that is stored. */
+const keptOf = async (): Promise<string[]> =>
+  (
+    await twins.pool.query<{ line: string }>(
+      `select concat_ws(' ', team_id, id,
+         (select string_agg(one ->> 'attempt', ',') from jsonb_array_elements(failed_attempts) one)
+       ) as line
+       from webhook_delivery
+       where failed_attempts is not null
+       order by team_id, id`,
+    )
+  ).rows.map(({ line }) => line);
+
+test('a failure is kept with its delivery', async () => {
+  await record([failed({ attempt: 4, error: 'timeout', responseCode: null, responseMs: 34 })]);
+  expect(await keptOf()).toEqual(['team_a whd_2 4']);
+  const { rows } = await twins.pool.query<AttemptsRow>(
+    `select attempt, last_attempt_at::text, response_code, response_ms, error, failed_attempts
+     from webhook_delivery
+     where team_id = 'team_a' and id = 'whd_2'`,
   );
-  await twins.pool.query(`update webhook_delivery set attempt = 11`);
-  const { webhook_attempt } = await record([failed({ attempt: 12 })]);
-  expect(webhook_attempt).toEqual(['+ team_a whd_2 12', '- team_a whd_2 1', '- team_a whd_2 2']);
+  const kept = { attempt: 4, response_code: null, response_ms: 34, error: 'timeout' };
+  expect(rows[0]?.failed_attempts).toEqual([{ ...kept, ended_at: AT.toISOString() }]);
+  expect(rows.map(attemptsOf)).toEqual([[{ ...kept, ended_at: expect.any(String) }]]);
 });
 
-test('a first failure removes no attempts', async () => {
-  const { webhook_attempt } = await record([failed()]);
-  expect(webhook_attempt).toEqual(['+ team_a whd_2 4']);
+test('the last ten failures of a delivery are kept, whatever succeeds between them', async () => {
+  const attemptEach = async (attempts: readonly number[]): Promise<void> => {
+    for (const attempt of attempts) {
+      await twins.pool.query(`update webhook_delivery set claimed_by = $1`, [WORKER]);
+      await write([attempt === 9 ? ok({ attempt }) : failed({ attempt })]);
+    }
+  };
+  await attemptEach([4, 5, 6, 7, 8, 9, 10, 11, 12, 13]);
+  expect(await keptOf()).toEqual(['team_a whd_2 4,5,6,7,8,10,11,12,13']);
+  await attemptEach([14, 15]);
+  expect(await keptOf()).toEqual(['team_a whd_2 5,6,7,8,10,11,12,13,14,15']);
 });
 
 test.each([
@@ -199,12 +219,9 @@ describe.each([
     const release = await holdLock({ databaseUrl: twins.url }, `select from ${rows} for ${mode}`);
     const refused = await write([busy, free]).catch((error: unknown) => error);
     expect(isLockTimeout(refused)).toBe(true);
-    let left: readonly RecordedAttempt[] = [];
-    const { webhook_attempt } = await twins.changes(async () => {
-      left = await write([busy, free], true);
-    });
+    const left = await write([busy, free], true);
     expect(left).toEqual([busy]);
-    expect(webhook_attempt).toEqual(['+ team_a whd_3 4']);
+    expect(await keptOf()).toEqual(['team_a whd_3 4']);
     await release();
     expect(await write([busy], true)).toEqual([]);
   });
@@ -212,12 +229,9 @@ describe.each([
   test('the result of another team with the same ids is written', async () => {
     const twin = failed({ teamId: 'team_b' });
     await holdLock({ databaseUrl: twins.url }, `select from ${rows} for update`);
-    let left: readonly RecordedAttempt[] = [];
-    const { webhook_attempt } = await twins.changes(async () => {
-      left = await write([busy, twin], true);
-    });
+    const left = await write([busy, twin], true);
     expect(left).toEqual([busy]);
-    expect(webhook_attempt).toEqual(['+ team_b whd_2 4']);
+    expect(await keptOf()).toEqual(['team_b whd_2 4']);
   });
 });
 
@@ -228,11 +242,8 @@ test('results wait for no endpoint and no delivery that was deleted', async () =
 
 test('a failure of a delivery that was removed is not kept', async () => {
   await twins.pool.query(`delete from webhook_delivery where team_id = 'team_a' and id = 'whd_2'`);
-  const { webhook_attempt } = await record([
-    failed(),
-    failed({ id: 'whd_3', endpointId: 'whe_3' }),
-  ]);
-  expect(webhook_attempt).toEqual(['+ team_a whd_3 4']);
+  await write([failed(), failed({ id: 'whd_3', endpointId: 'whe_3' })]);
+  expect(await keptOf()).toEqual(['team_a whd_3 4']);
 });
 
 /** Waits for locks for as long as it takes. */
@@ -358,11 +369,7 @@ const readAll = async () => {
         `select to_jsonb(t)::text as row from ${table} t order by 1`,
       )
     ).rows.map(({ row }) => row);
-  return [
-    ...(await read('webhook_endpoint')),
-    ...(await read('webhook_delivery')),
-    ...(await read('webhook_attempt')),
-  ];
+  return [...(await read('webhook_endpoint')), ...(await read('webhook_delivery'))];
 };
 
 // Of a team and a delivery there is one result; those of 'whd_gone…' are about the endpoint only.

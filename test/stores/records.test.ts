@@ -74,7 +74,6 @@ describe.each(RETENTIONS)('deleteOld of $name', (kind) => {
           [`${team}:sandbox`],
         );
       }
-    await run('delete from webhook_attempt');
     if (table === 'event') await run('delete from webhook_delivery');
     else
       await run(
@@ -120,7 +119,6 @@ describe('deleteOld', () => {
     `status = 'gave_up', next_try_at = null, urgent = true`,
     `status = 'retrying', next_try_at = now()`,
   ])('leaves a delivery that waits: %s', async (state) => {
-    await run(`delete from webhook_attempt`);
     await run(`delete from webhook_delivery where id <> 'whd_1'`);
     await run(`update webhook_delivery set ${state}, last_attempt_at = '2026-10-01Z'`);
     expect(await twins.changes(() => remove('deliveries'))).toEqual({});

@@ -19,7 +19,6 @@ let twins: TwinStores;
 /** Every delivery of both teams failed for good, at `whe_1`, and was made within the hour. */
 beforeEach(async () => {
   twins = await openTwinStores();
-  await twins.pool.query(`delete from webhook_attempt`);
   await twins.pool.query(
     `delete from webhook_delivery where id not in ('whd_1', 'whd_2', 'whd_3')`,
   );
@@ -299,20 +298,6 @@ test('findDelivery shows the delivery with its own endpoint and event', async ()
 test('findDelivery finds none of an endpoint that was deleted', async () => {
   await deleteEndpoint('whe_1');
   expect(await admin.findDelivery(twins.db, 'team_a', 'whd_2')).toBeNull();
-});
-
-test('listFailedAttempts lists those of one delivery, the newest first', async () => {
-  await twins.pool.query(
-    `insert into webhook_attempt (team_id, delivery_id, attempt, ended_at, response_ms)
-     select d.team_id, d.id, n, now(), case d.team_id when 'team_a' then 1 else 2 end
-     from webhook_delivery d, generate_series(1, 3) n`,
-  );
-  const rows = await admin.listFailedAttempts(twins.db, 'team_a', 'whd_2');
-  expect(rows.map(({ attempt, response_ms }) => [attempt, response_ms])).toEqual([
-    [3, 1],
-    [2, 1],
-    [1, 1],
-  ]);
 });
 
 describe('the list of all deliveries', () => {

@@ -15,10 +15,7 @@ const TOLD_TEAMS: ReadonlySet<string> = new Set([
 ]);
 
 /** Shards are asked others instead. */
-const ONLY_ON_PLAIN: ReadonlySet<string> = new Set([
-  'webhooks.keepFailed',
-  'webhooks.takeEventsOfEachTeam',
-]);
+const ONLY_ON_PLAIN: ReadonlySet<string> = new Set(['webhooks.takeEventsOfEachTeam']);
 
 /** What reads a shard's own tables. */
 export const READS_SHARD: ReadonlySet<string> = new Set([

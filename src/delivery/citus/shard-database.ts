@@ -13,7 +13,7 @@ import type { Shard } from '../../db/citus/shards.ts';
 import { type Db, type Tx, withFirst } from '../../db/client.ts';
 import type { Database } from '../../db/connections/database.ts';
 import type { Statement } from '../../db/statement.ts';
-import { HINTS, instead } from './shard-statements-store.ts';
+import { HINTS } from './shard-statements-store.ts';
 
 /** Returns the database as seen from one shard. `node` is the database, entered by its node. */
 export function atShard(node: Database, shard: Shard): Db {
@@ -34,11 +34,9 @@ export function atShard(node: Database, shard: Shard): Db {
   const inShard = (tx: Tx): Tx =>
     withStatements(tx, {
       query: actBy((what, values) => tx.query(what, values)),
-      send: (given, givenValues) => {
-        for (const [what, values] of instead(given, givenValues)) {
-          const bound = bindTeams({ what, values }, null);
-          tx.send(bound.what, bound.values);
-        }
+      send: (what, values) => {
+        const bound = bindTeams({ what, values }, null);
+        tx.send(bound.what, bound.values);
       },
     });
   return {

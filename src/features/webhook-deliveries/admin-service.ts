@@ -4,6 +4,7 @@ import { readPage, type Page, type PageQuery } from '../../core/page.ts';
 import { unknownId } from '../../core/problem.ts';
 import { toInstants } from '../../core/shapes.ts';
 import type { Db } from '../../db/client.ts';
+import { attemptsOf } from '../../db/kept-attempts.ts';
 import { deliveryHeaders, envelopeText } from '../../delivery/envelope.ts';
 import * as store from './admin-store.ts';
 import type {
@@ -90,7 +91,6 @@ export async function getDelivery(
 ): Promise<DeliveryDetail> {
   const row = await store.findDelivery(db, teamId, deliveryId);
   if (!row) throw unknownId('delivery_id');
-  const failed = await store.listFailedAttempts(db, teamId, deliveryId);
   const id = row.event_id;
   const body = envelopeText({
     id,
@@ -105,7 +105,7 @@ export async function getDelivery(
     row,
     headers: { ...headers, ...UNKNOWN_HEADERS },
     body,
-    attempts: withLast(row, failed),
+    attempts: attemptsOf(row).toReversed(),
   };
 }
 
@@ -115,16 +115,3 @@ const UNKNOWN_HEADERS = {
   'webhook-timestamp': '<unix_time>',
   'webhook-signature': 'v1,<base64>',
 };
-
-/**
- * Adds the last attempt, which is in the delivery's own row. If it failed, `failed` has it as well,
- * so it is left out there.
- */
-function withLast(row: DeliveryDetailRow, failed: readonly AttemptRow[]): AttemptRow[] {
-  const { attempt, last_attempt_at, response_code, response_ms, error } = row;
-  if (last_attempt_at === null) return [...failed];
-  return [
-    { attempt, ended_at: last_attempt_at, response_code, response_ms, error },
-    ...failed.filter((other) => other.attempt < attempt),
-  ];
-}

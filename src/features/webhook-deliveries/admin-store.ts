@@ -1,7 +1,8 @@
 import { PAGE_LIMIT_MAX, type PageSlice, type SearchResult } from '../../core/page.ts';
 import { statement, statementsByFilters, type Db, type Statement } from '../../db/client.ts';
+import type { KeptAttempt } from '../../db/kept-attempts.ts';
 import { BY_CREATION, newestFirst } from '../../db/keyset.ts';
-import { listed, selectionOf, type RowOf } from '../../db/rows.ts';
+import { listed, type RowOf } from '../../db/rows.ts';
 import { FIRST_FILTER, IN_TIME, search, type FoundRow, type TimeRange } from '../../db/search.ts';
 import type { DeliveryStatus } from '../../core/delivery-status.ts';
 import { SHOWN, type DeliveryRow } from './store.ts';
@@ -211,6 +212,9 @@ export function listDeliveries(
   return search(db, teamId, slice, { ...filtered, since, until });
 }
 
+/** An attempt that has ended. */
+export type AttemptRow = KeptAttempt;
+
 /** A delivery with all parts of its request. */
 export interface DeliveryDetailRow extends AdminDeliveryRow {
   readonly url: string;
@@ -218,11 +222,13 @@ export interface DeliveryDetailRow extends AdminDeliveryRow {
   /** JSON text, as it was stored when the event happened. */
   readonly event_data: string;
   readonly event_created_at: string;
+  /** See `attemptsOf`. */
+  readonly failed_attempts: unknown;
 }
 
 const FIND = statement<DeliveryDetailRow>(
   'webhooks.adminFind',
-  `select ${COLUMNS}, w.url, w.api_version, e.data::text as event_data,
+  `select ${COLUMNS}, d.failed_attempts, w.url, w.api_version, e.data::text as event_data,
      e.created_at as event_created_at
    from webhook_delivery d
    join webhook_endpoint w on w.team_id = d.team_id and w.id = d.endpoint_id
@@ -237,24 +243,4 @@ export function findDelivery(
   deliveryId: string,
 ): Promise<DeliveryDetailRow | null> {
   return db.queryFirst(FIND, [teamId, deliveryId]);
-}
-
-const ATTEMPT = ['attempt', 'ended_at', 'response_code', 'response_ms', 'error'] as const;
-const ATTEMPTS = selectionOf('WebhookAttempt', ATTEMPT);
-
-/** An attempt that ended. */
-export type AttemptRow = RowOf<'WebhookAttempt', (typeof ATTEMPT)[number]>;
-
-/** The failed attempts that are kept, newest first. */
-export async function listFailedAttempts(
-  db: Db,
-  teamId: string,
-  deliveryId: string,
-): Promise<AttemptRow[]> {
-  const found = await db.prisma.webhookAttempt.findMany({
-    where: { teamId, deliveryId },
-    select: ATTEMPTS.select,
-    orderBy: { attempt: 'desc' },
-  });
-  return found.map(ATTEMPTS.toRow);
 }

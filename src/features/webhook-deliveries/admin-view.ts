@@ -31,13 +31,7 @@ export function toAdminDeliveryDetail(detail: {
       headers: { ...headers },
       body,
     },
-    attempts: attempts.map(({ attempt, ended_at, response_code, response_ms, error }) => ({
-      attempt,
-      ended_at,
-      response_code,
-      response_ms,
-      error,
-    })),
+    attempts: [...attempts],
   };
 }
 
