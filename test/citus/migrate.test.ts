@@ -271,4 +271,46 @@ describe.skipIf(skipped !== null)(`npm run migrate on Citus${because(skipped)}`,
     const kept = `select id, kept_from = created_at as is_kept from webhook_delivery`;
     expect(await runSql(url, kept)).toEqual([{ id: 'whd_1', is_kept: true }]);
   });
+
+  test('moves the failed attempts of a distributed database', async () => {
+    const names = [
+      '20261203000010_keep_failed_attempts_in_place',
+      '20261203000011_move_failed_attempts',
+    ];
+    const url = await cluster.createDatabase('attempts');
+    await cluster.join('attempts');
+    await migrate(url, { distribute: true });
+    // As the version before has left it.
+    await runSql(url, 'alter table webhook_delivery drop column failed_attempts');
+    await runSql(
+      url,
+      `alter table webhook_attempt
+         add constraint webhook_attempt_team_id_delivery_id_fkey
+         foreign key (team_id, delivery_id) references webhook_delivery (team_id, id)
+         on delete cascade`,
+    );
+    for (const name of names)
+      await runSql(url, `delete from _prisma_migrations where migration_name = '${name}'`);
+    const teams = ['one', 'two', 'three'];
+    for (const team of teams)
+      for (const row of [
+        `insert into team (id, name, created_at) values ('${team}', 'x', now())`,
+        `insert into event (team_id, id, type, data, created_at)
+         values ('${team}', 'evt_1', 'ping', '{}', now())`,
+        `insert into webhook_delivery
+           (team_id, id, endpoint_id, event_id, event_type, status, created_at)
+         values ('${team}', 'whd_1', 'whe_1', 'evt_1', 'ping', 'ok', now())`,
+        `insert into webhook_attempt (team_id, delivery_id, attempt, ended_at, error)
+         values ('${team}', 'whd_1', 1, now(), '${team}')`,
+      ])
+        await runSql(url, row);
+    expect(await migrate(url)).toEqual(names);
+    const moved = `select team_id, failed_attempts -> 0 ->> 'error' as error
+      from webhook_delivery
+      order by team_id`;
+    expect(await runSql(url, moved)).toEqual(
+      teams.toSorted().map((team) => ({ team_id: team, error: team })),
+    );
+    await runSql(url, 'delete from webhook_delivery');
+  });
 });

@@ -165,7 +165,6 @@ const COORDINATOR = [
   'transactions.begin',
   'transactions.commit',
   'wakeUps.notify',
-  'webhooks.analyzeAttempts',
   'webhooks.analyzeDeliveries',
   'webhooks.analyzeEvents',
   'webhooks.analyzeInHand',

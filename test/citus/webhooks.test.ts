@@ -135,9 +135,9 @@ describe.skipIf(skipped !== null)(`webhooks on Citus${because(skipped)}`, () => 
     await recorded(ids);
     expect(countArrived(ids).toSorted((a, b) => a - b)).toEqual([...ids.slice(1).map(() => 1), 2]);
     const attempts = await query(
-      `select team_id, attempt ->> 'attempt' as number, attempt ->> 'response_code' as code
+      `select team_id, one ->> 'attempt' as number, one ->> 'response_code' as code
        from webhook_delivery
-       cross join lateral jsonb_array_elements(failed_attempts) attempt`,
+       cross join lateral jsonb_array_elements(failed_attempts) one`,
     );
     expect(attempts).toEqual([{ team_id: FAILING, number: '1', code: '500' }]);
     expect(await query(`select from event where fanned_out_at is null`)).toEqual([]);
