@@ -13,6 +13,8 @@ export interface Route {
   readonly connect: ReturnType<typeof buildConnector>;
   /** The connections that no request uses, the last used one at the end. */
   readonly idle: Connection[];
+  /** How many connections it has, in use or idle. Written by connect and discard. */
+  connections: number;
 }
 
 /**
@@ -70,7 +72,7 @@ export function routeTo(
   // The attempt's own timer cannot stop a socket that is still connecting. This timeout does.
   const timeout = attemptTimeoutMs + 1_000;
   const connect = buildConnector({ timeout, allowH2: false, lookup } as never);
-  const route: Route = { key, origin, connect, idle: [] };
+  const route: Route = { key, origin, connect, idle: [], connections: 0 };
   routes.set(key, route);
   return route;
 }
@@ -89,20 +91,20 @@ export function connect({ open, keepAliveMs }: Connections, route: Route): Conne
   const connection: Connection = { client, opened: 0, idleSinceMs: 0 };
   client.on('connect', () => (connection.opened += 1));
   open.add(client);
+  route.connections += 1;
   return connection;
 }
 
 /** Keeps a connection for the route's next request. */
-export function keep(connections: Connections, route: Route, connection: Connection): void {
-  // If the sweep has dropped the route, no request would find the connection there.
-  if (connections.routes.get(route.key) !== route) return discard(connections, connection);
+export function keep(route: Route, connection: Connection): void {
   connection.idleSinceMs = performance.now();
   route.idle.push(connection);
 }
 
 /** Closes a connection that no request uses any more. */
-export function discard({ open }: Connections, { client }: Connection): void {
+export function discard({ open }: Connections, route: Route, { client }: Connection): void {
   open.delete(client);
+  route.connections -= 1;
   // No request is in flight on it, so nothing can fail.
   void client.destroy();
 }
@@ -120,10 +122,12 @@ export async function closeConnections({ open, sweeper }: Connections): Promise<
 function sweep(connections: Connections): void {
   const { routes, keepAliveMs } = connections;
   const oldestMs = performance.now() - keepAliveMs;
-  for (const [key, { idle }] of routes) {
+  for (const [key, route] of routes) {
+    const { idle } = route;
     const young = idle.findIndex(({ idleSinceMs }) => idleSinceMs >= oldestMs);
     const old = idle.splice(0, young < 0 ? idle.length : young);
-    for (const connection of old) discard(connections, connection);
-    if (idle.length === 0) routes.delete(key);
+    for (const connection of old) discard(connections, route, connection);
+    // A connection in use comes back to it.
+    if (route.connections === 0) routes.delete(key);
   }
 }

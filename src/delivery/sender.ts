@@ -114,11 +114,11 @@ async function postOn(
   const answer = newAnswer();
   try {
     const isWhole = await post(connection.client, request, answer);
-    if (isWhole) keep(connections, route, connection);
-    else discard(connections, connection);
+    if (isWhole) keep(route, connection);
+    else discard(connections, route, connection);
     return answer;
   } catch (error) {
-    discard(connections, connection);
+    discard(connections, route, connection);
     const wasKept = openedBefore > 0 && connection.opened === openedBefore;
     const hasClosed = answer.statusCode === 0 && nameError(error) === 'connection_closed';
     if (!wasKept || !hasClosed || request.deadline.isOver) throw error;

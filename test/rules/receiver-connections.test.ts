@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import {
   closeConnections,
   connect,
+  discard,
   keep,
   KEEP_ALIVE_MS,
   newConnections,
@@ -28,19 +29,26 @@ afterEach(async () => {
 test('it is kept for the next request of its route, and closed if none comes', () => {
   const route = routeTo(connections, ORIGIN, ADDRESS);
   const connection = connect(connections, route);
-  keep(connections, route, connection);
+  keep(route, connection);
   expect(routeTo(connections, ORIGIN, ADDRESS).idle).toEqual([connection]);
   vi.advanceTimersByTime(2 * SWEEP_MS);
   expect(connection.client.destroyed).toBe(true);
   expect([connections.open.size, connections.routes.size]).toEqual([0, 0]);
 });
 
-test('it is closed if its route was dropped meanwhile: no request would find it', () => {
+test('it is kept if its route had no other one while the pool looked for unused ones', () => {
   const route = routeTo(connections, ORIGIN, ADDRESS);
   const connection = connect(connections, route);
   vi.advanceTimersByTime(SWEEP_MS);
-  expect(connections.routes.size).toBe(0);
-  keep(connections, route, connection);
-  expect(connection.client.destroyed).toBe(true);
-  expect(connections.open.size).toBe(0);
+  keep(route, connection);
+  expect(routeTo(connections, ORIGIN, ADDRESS).idle).toEqual([connection]);
+  expect(connection.client.destroyed).toBe(false);
+});
+
+test('its route goes with the last one', () => {
+  const route = routeTo(connections, ORIGIN, ADDRESS);
+  const used = [connect(connections, route), connect(connections, route)];
+  for (const connection of used) discard(connections, route, connection);
+  vi.advanceTimersByTime(SWEEP_MS);
+  expect([connections.open.size, connections.routes.size]).toEqual([0, 0]);
 });
