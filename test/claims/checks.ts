@@ -105,7 +105,7 @@ export const CHECKS: Readonly<Record<string, (api: TestApi) => Promise<void>>> =
     const terms = [...section.matchAll(/`(\w+)`/g)].map(([, term = '']) => term);
     const beginnings = terms.filter((term) => term.endsWith('_'));
     const at = new Date();
-    const crm = simulatedRows('team_a:sandbox', { at, appSecret: TEST_APP_SECRET });
+    const crm = await simulatedRows('team_a:sandbox', { at, appSecret: TEST_APP_SECRET });
     const typical = contentOf('typical', at, crm);
     const idsOf = (rows: Iterable<{ readonly id?: unknown }>) =>
       Array.from(rows, ({ id }) => String(id));

@@ -160,7 +160,7 @@ describe('what a reset removes', () => {
     expect(Object.keys(SANDBOX_ROWS)).toEqual([...TENANT_TABLE_NAMES]);
   });
 
-  test('is bounded in each table, and no scenario has more', () => {
+  test('is bounded in each table, and no scenario has more', async () => {
     const tables = {
       entries: 'team_catalog_entry',
       blocks: 'team_block',
@@ -177,7 +177,7 @@ describe('what a reset removes', () => {
     } as const;
     for (const table of REMOVED_BY_RESET) expect(mostRows(table)).toBeLessThanOrEqual(20_000);
     const at = new Date();
-    const crm = simulatedRows(SANDBOX, { at, appSecret: TEST_APP_SECRET });
+    const crm = await simulatedRows(SANDBOX, { at, appSecret: TEST_APP_SECRET });
     for (const scenario of SCENARIOS) {
       const content = contentOf(scenario, at, crm);
       for (const [name, table] of Object.entries(tables)) {

@@ -3,7 +3,8 @@ import { encrypt } from '../../core/encryption.ts';
 import { SANDBOX_PEOPLE } from '../../core/sandbox.ts';
 import { credentialsContext } from './connections/rules.ts';
 import { simulatedAccount } from './providers/simulated.ts';
-import { describeObjection, objectionInNote } from './sync/objections.ts';
+import { preparePage } from './sync/apply-page.ts';
+import { describeDeal } from './sync/deals.ts';
 import { nextRegular } from './sync/schedule.ts';
 
 const CONNECTION_ID = 'crm_sandbox';
@@ -14,7 +15,10 @@ const DAY_MS = 86_400_000;
  * The rows of the sandbox's own connection, and what a round at this time has read by it. The rows
  * have fixed ids, and the next round finds each of them again.
  */
-export function simulatedRows(teamId: string, { at, appSecret }: { at: Date; appSecret: string }) {
+export async function simulatedRows(
+  teamId: string,
+  { at, appSecret }: { at: Date; appSecret: string },
+) {
   const daysAgo = (days: number): string => new Date(at.getTime() - days * DAY_MS).toISOString();
   const { owners, deals, notes } = simulatedAccount(at);
   const userOf = new Map(
@@ -24,15 +28,8 @@ export function simulatedRows(teamId: string, { at, appSecret }: { at: Date; app
     deals.map(({ externalId }, index) => [externalId, `deal_sandbox_${index + 1}`]),
   );
   const read = { connection_id: CONNECTION_ID, synced_at: at.toISOString() };
-  const objections = [
-    ...notes.flatMap(({ id, html, dealIds }) => {
-      const text = objectionInNote(html, MARKER);
-      return text === null ? [] : dealIds.map((dealId) => ({ source: `note:${id}`, dealId, text }));
-    }),
-    ...deals.flatMap(({ externalId: dealId, lostReason: text }) =>
-      text === null ? [] : [{ source: 'lost_reason', dealId, text }],
-    ),
-  ];
+  const page = await preparePage({ deals, notes, deletedDealIds: [] }, MARKER);
+  const objections = [...(page.notes?.objections ?? []), ...page.lostReasons];
   const credentials = encrypt('sandbox', appSecret, credentialsContext(teamId, CONNECTION_ID));
   return {
     connections: [
@@ -51,26 +48,15 @@ export function simulatedRows(teamId: string, { at, appSecret }: { at: Date; app
     deals: deals.map((deal, index) => ({
       ...read,
       id: dealIdOf.get(deal.externalId),
-      external_id: deal.externalId,
-      outcome: deal.outcome,
-      title: deal.title,
-      amount: deal.amount,
-      currency: deal.currency,
-      close_date: deal.closeDate,
-      probability: deal.probability,
-      pipeline_id: deal.pipelineId,
-      stage_id: deal.stageId,
-      lost_reason: deal.lostReason,
+      ...describeDeal(deal),
       owner_user_id: userOf.get(deal.ownerId ?? ''),
-      last_activity_at: deal.lastActivityAt,
       created_at: daysAgo(60 - index * 5),
     })),
-    objections: objections.map(({ source, dealId, text }, index) => ({
+    objections: objections.map(({ dealId, ...objection }, index) => ({
       ...read,
-      ...describeObjection(text),
+      ...objection,
       id: `obj_sandbox_${index + 1}`,
       deal_id: dealIdOf.get(dealId),
-      source,
       created_at: daysAgo(12 - index),
     })),
   };

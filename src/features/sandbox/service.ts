@@ -153,7 +153,7 @@ async function fill(
   sandboxId: string,
   { scenario, appSecret, at }: Filling & { readonly at: Date },
 ): Promise<void> {
-  const crm = simulatedRows(sandboxId, { at, appSecret });
+  const crm = await simulatedRows(sandboxId, { at, appSecret });
   await store.insertContent(tx, sandboxId, contentOf(scenario, at, crm));
   rebuildAnalytics(tx, sandboxId);
 }

@@ -2,6 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { Tx } from '../../../db/client.ts';
 import type { ProviderDeal, ProviderNote, ProviderPage } from '../providers/provider.ts';
 import { DEALS_PER_NOTE_MAX } from '../rules.ts';
+import { describeDeal } from './deals.ts';
 import type { ConnectionKey } from './jobs.ts';
 import { describeObjection, objectionInNote } from './objections.ts';
 import * as store from './page-store.ts';
@@ -32,7 +33,7 @@ const TEXTS_PER_TURN = 10;
 
 /** Reads a page's texts, before the transaction. `objectionMarker` null: notes are not read. */
 export async function preparePage(
-  page: ProviderPage,
+  page: Pick<ProviderPage, 'deals' | 'deletedDealIds' | 'notes'>,
   objectionMarker: string | null,
 ): Promise<PreparedPage> {
   // One statement must not contain a deal twice. The later one is newer.
@@ -62,7 +63,11 @@ export function applyPage(tx: Tx, page: PreparedPage, context: PageContext): voi
   const { connection, owners, at } = context;
   const { deals, lostReasons, notes } = page;
   if (deals.length > 0) {
-    store.upsertDeals(tx, connection, { deals, owners, at });
+    const owned = deals.map((deal) => ({
+      ...describeDeal(deal),
+      owner_email: deal.ownerId === null ? null : (owners.get(deal.ownerId) ?? null),
+    }));
+    store.upsertDeals(tx, connection, { deals: owned, at });
     const dealIds = deals.map(({ externalId }) => externalId);
     store.replaceLostReasons(tx, connection, { dealIds, objections: lostReasons, at });
   }

@@ -1,7 +1,7 @@
 /** Deals and objections as a synchronization writes them. Call `holdRun` first. */
 import { newId } from '../../../core/ids.ts';
 import { statement, type Tx } from '../../../db/client.ts';
-import type { ProviderDeal } from '../providers/provider.ts';
+import type { DealText } from './deals.ts';
 import type { ConnectionKey } from './jobs.ts';
 import type { ObjectionText } from './objections.ts';
 import { removalText } from './removal-store.ts';
@@ -39,27 +39,18 @@ const UPSERT_DEALS = statement(
      synced_at = greatest(d.synced_at, excluded.synced_at)`,
 );
 
-/** `owners`: id in the CRM → email. No deal may appear twice. */
+/** A deal, and the email that its owner has in the CRM. */
+export interface OwnedDeal extends DealText {
+  readonly owner_email: string | null;
+}
+
+/** No deal may appear twice. */
 export function upsertDeals(
   tx: Tx,
   connection: ConnectionKey,
-  page: { deals: readonly ProviderDeal[]; owners: ReadonlyMap<string, string>; at: Date },
+  page: { deals: readonly OwnedDeal[]; at: Date },
 ): void {
-  const rows = page.deals.map((deal) => ({
-    id: newId('crmDeal'),
-    external_id: deal.externalId,
-    outcome: deal.outcome,
-    title: deal.title,
-    amount: deal.amount,
-    currency: deal.currency,
-    close_date: deal.closeDate,
-    probability: deal.probability,
-    pipeline_id: deal.pipelineId,
-    stage_id: deal.stageId,
-    lost_reason: deal.lostReason,
-    owner_email: deal.ownerId === null ? null : (page.owners.get(deal.ownerId) ?? null),
-    last_activity_at: deal.lastActivityAt,
-  }));
+  const rows = page.deals.map((deal) => ({ id: newId('crmDeal'), ...deal }));
   tx.send(UPSERT_DEALS, [
     connection.teamId,
     connection.connectionId,
