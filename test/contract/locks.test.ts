@@ -3,6 +3,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { readLockings, type Locking } from '../checks/sql/locks.ts';
 import { loadParser } from '../checks/tenancy.ts';
+import { faultsOf } from '../support/lock-rules.ts';
 import { loadStatements, readSources } from '../support/statement-sources.ts';
 import { serviceStatements } from '../support/statements.ts';
 
@@ -187,6 +188,32 @@ describe('a statement', () => {
       }),
     );
     expect(found.map(([name]) => name).toSorted()).toEqual(Object.keys(UNORDERED).toSorted());
+  });
+});
+
+/** The same as every transaction of the tests is looked at (`test/record-locks.ts`). */
+describe('a transaction', () => {
+  const LIVE_FIRST = 'sandbox.lockLiveTeam locks a team before its sandbox';
+
+  it.each([
+    [['db.lockTeam', 'sandbox.lockLiveTeam'], []],
+    [['sandbox.lockLiveTeam', 'db.lockTeam'], [LIVE_FIRST]],
+    [['db.lockTeam', 'trainings.lockPerson', 'assignments.lockOfTraining'], []],
+    [
+      ['assignments.lockOfTraining', 'trainings.lockPerson'],
+      ['trainings.lockPerson locks person after assignment'],
+    ],
+    [['db.lockToChange.member', 'db.lockTeam'], ['db.lockTeam locks team after member']],
+    [['db.lockTeam', 'db.lockToChange.member', 'db.lockTeam'], []],
+    [['webhooks.resend.lockForBatch', 'webhooks.resend.queue'], []],
+    [
+      ['webhooks.resend.queue', 'webhooks.resend.lockForBatch'],
+      ['webhooks.resend.lockForBatch locks webhook_endpoint after webhook_delivery'],
+    ],
+  ])('of %j locks in one order: %j', (names, faults) => {
+    const texts = new Map(serviceStatements().map(({ name, text }) => [name, text]));
+    const sent = names.map((name) => ({ name, text: texts.get(name) ?? '' }));
+    expect(faultsOf(sent).filter((fault) => fault.includes(' locks '))).toEqual(faults);
   });
 });
 
