@@ -160,11 +160,13 @@ const FIELDS: { readonly [P in Play]: { readonly [F in FieldOf<P>]: Case } } = {
     },
     at: {
       beside: { delay_s: 0 },
-      given: [ago(HOUR), [-HOUR, -HOUR]],
-      otherwise: [0, 0],
+      given: [ago(HOUR), [-HOUR, -HOUR, 0]],
+      otherwise: [0, 0, 0],
       see: async (made) => [
         msFromNow((await trainingOf(made))['finished_at']),
         await savedFromNow(made),
+        // When it is saved, and not the time that it has.
+        msFromNow(made['evaluation_at']),
       ],
     },
   },
