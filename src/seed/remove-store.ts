@@ -9,7 +9,7 @@ import { KEYS, TENANT_TABLE_NAMES, type TenantTable } from '../db/tenant-tables.
  * others lock one after the other stand in the order of theirs: a connection and a case before
  * people, a member before their person, a webhook endpoint before its resends and deliveries.
  */
-const LOCKED_TABLES = [
+export const LOCKED_TABLES = [
   'crm_connection',
   'training_case',
   'member',

@@ -397,19 +397,6 @@ describe('a statement over all teams', () => {
   });
 });
 
-describe('a statement that is named for its lock', () => {
-  it('has one', () => {
-    const named = serviceStatements().filter(({ name }) =>
-      /\.lock|ForUpdate|ForOpening/.test(name),
-    );
-    expect(named.length).toBeGreaterThan(15);
-    const failing = named.filter(
-      ({ text }) => !/\bfor (?:no key |key )?(?:update|share)\b/i.test(text),
-    );
-    expect(failing.map(({ name }) => name)).toEqual([]);
-  });
-});
-
 /** Statements that read what they update without a lock, with the table, and why. */
 const UNLOCKED: Readonly<Record<string, string>> = {
   'events.releaseKept event': 'the statement before has locked the events',

@@ -8,6 +8,7 @@ import { endSuspensionOnTime } from '../../src/features/sandbox/suspension-servi
 import { scoreTraining, type ScorePayload } from '../../src/features/sandbox/play-service.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { appAsMember, appAsPlatform, codeOf } from '../support/app.ts';
+import { holdLock, untilWaiting } from '../support/locks.ts';
 import { appInSandbox, openSandbox } from '../support/sandbox.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
 
@@ -364,6 +365,23 @@ describe('a suspension', () => {
     // The jobs of both find other suspensions, or none.
     await runJobs();
     expect((await me()).status).toBe(200);
+  });
+
+  it('is not played while the live team is being suspended', async () => {
+    const release = await holdLock(
+      api,
+      `select from team where id = '${SANDBOX}' for no key update`,
+    );
+    const suspended = update({ status: 'suspended' });
+    await untilWaiting(api, 1);
+    const played = play({ play: 'team_suspended' });
+    await untilWaiting(api, 2);
+    await release();
+    await suspended;
+    expect(await played).toMatchObject({ status: 403, body: { code: 'api_disabled' } });
+    expect(await jobs()).toEqual([]);
+    await update({ status: 'active' });
+    expect(await get('/sandbox')).toMatchObject({ suspended_until: null });
   });
 
   it('is prolonged, and the job of the first one ends nothing', async () => {

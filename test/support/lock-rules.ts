@@ -1,6 +1,7 @@
 // What every transaction keeps to, whatever it is for. test/support/lock-recorder.ts tries these
 // rules on all transactions of the tests.
 import { KEYS, type TenantTable } from '../../src/db/tenant-tables.ts';
+import { LOCKED_TABLES } from '../../src/seed/remove-store.ts';
 import { readAccess, type Access } from '../checks/sql/locks.ts';
 
 type Table = TenantTable | 'team' | typeof KEYS;
@@ -74,6 +75,20 @@ const UNGUARDED: Readonly<Record<string, string>> = {
   'crm.removeDeals': 'nobody reads or writes what a disconnected connection has left',
 };
 
+/** A transaction that locks rows of several tables waits for them in this order. */
+const ORDER: readonly string[] = ['team', ...LOCKED_TABLES];
+
+/** Statements that lock in another order, and why they deadlock with nobody. */
+const OUT_OF_ORDER: Readonly<Record<string, string>> = {
+  'webhooks.recordEndpoints': 'it waits for a moment only, and then leaves its results for later',
+};
+
+/**
+ * What may lock the first team of a transaction. The others lock a live team, whose sandbox is
+ * locked before.
+ */
+const LOCKS_FIRST_TEAM = ['db.lockTeam', 'db.lockFreeTeam', 'erasure.lock'];
+
 /** A statement of a transaction. Prisma's have no names. */
 export interface Sent {
   readonly name: string | null;
@@ -99,6 +114,7 @@ export function faultsOf(sent: readonly Sent[]): string[] {
   const faults = sent.flatMap((statement, place) =>
     writeFaults(statement, accesses.slice(0, place), accessOf(statement)),
   );
+  faults.push(...orderFaults(sent, accesses));
   const read = sent.findIndex(({ name }) => name === READS_SWITCHES);
   if (read !== -1) faults.push(...switchFaults(sent, accesses, read));
   return faults;
@@ -139,6 +155,25 @@ function writeFaults({ name }: Sent, before: readonly Access[], own: Access): st
       .filter((table) => wasRead(table) && !isGuarded(guardsOf(table, 'change'), before, own))
       .map((table) => `${name ?? 'Prisma'} writes ${table}, which was read without a lock`),
   ];
+}
+
+/** Transactions wait for locks in one order, so that no two wait for each other. */
+function orderFaults(sent: readonly Sent[], accesses: readonly Access[]): string[] {
+  // A new team is seen by nobody.
+  if (accesses.some(({ inserts }) => inserts.has('team'))) return [];
+  const held = new Set<string>();
+  return sent.flatMap(({ name }, place) => {
+    const { waits, locks } = accesses[place] ?? NOTHING;
+    const later = (table: string): string[] =>
+      [...held].filter((one) => ORDER.indexOf(one) > ORDER.indexOf(table));
+    const found = [...waits]
+      .filter((table) => ORDER.includes(table) && !held.has(table) && !(name && OUT_OF_ORDER[name]))
+      .flatMap((table) => later(table).map((one) => `${name} locks ${table} after ${one}`));
+    if (locks.has('team') && !held.has('team') && !(name && LOCKS_FIRST_TEAM.includes(name)))
+      found.push(`${name} locks a team before its sandbox`);
+    for (const table of locks) held.add(table);
+    return found;
+  });
 }
 
 /**

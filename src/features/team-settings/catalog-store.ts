@@ -58,6 +58,7 @@ const GLOBAL_ENTRIES = statement<{ id: string }>(
   `select id
    from catalog_entry
    where id = any ($1)
+   order by id
    for key share`,
 );
 

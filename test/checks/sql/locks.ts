@@ -1,5 +1,5 @@
-// Which rows a statement reads, locks and writes, by their tables. Tables in functions that it
-// calls are not seen.
+// Which rows a statement reads, locks and writes, by their tables, and how it locks them. Tables in
+// functions that it calls are not seen.
 import { parseSync, type LockingClause, type Node } from 'libpg-query';
 
 export interface Access {
@@ -70,4 +70,112 @@ function lockedBy({ lockedRels }: LockingClause, from: readonly Node[]): string[
   return tables.flatMap(({ alias, table }) =>
     names.length === 0 || names.includes(alias) ? [table] : [],
   );
+}
+
+/** A query of a statement that locks the rows that it selects. */
+export interface Locking {
+  /** As in SQL, such as `for key share skip locked`. */
+  readonly how: string;
+  /** It locks at most one row: it has the row's id, or `limit 1`. */
+  readonly isOfOne: boolean;
+  readonly isOrdered: boolean;
+  readonly isLimited: boolean;
+}
+
+const STRENGTHS: Readonly<Record<string, string>> = {
+  LCS_FORKEYSHARE: 'for key share',
+  LCS_FORSHARE: 'for share',
+  LCS_FORNOKEYUPDATE: 'for no key update',
+  LCS_FORUPDATE: 'for update',
+};
+const POLICIES: Readonly<Record<string, string>> = {
+  LockWaitBlock: '',
+  LockWaitSkip: ' skip locked',
+  LockWaitError: ' nowait',
+};
+
+/** Returns the queries of a statement that lock, in their order. Needs `loadParser`. */
+export function readLockings(sql: string): Locking[] {
+  const found: Locking[] = [];
+  walk(parseSync(sql), (_kind, node) => {
+    const { lockingClause = [], sortClause, limitCount, whereClause, fromClause } = node as Query;
+    for (const { LockingClause: clause } of lockingClause)
+      found.push({
+        how: `${STRENGTHS[clause.strength]}${POLICIES[clause.waitPolicy]}`,
+        isOfOne: isOne(limitCount) || conjuncts(whereClause).some(isOfId(namesOf(fromClause))),
+        isOrdered: sortClause !== undefined,
+        isLimited: limitCount !== undefined,
+      });
+  });
+  return found;
+}
+
+/** What `readLockings` looks at in a query. */
+interface Query {
+  readonly lockingClause?: readonly {
+    readonly LockingClause: { readonly strength: string; readonly waitPolicy: string };
+  }[];
+  readonly sortClause?: unknown;
+  readonly limitCount?: unknown;
+  readonly whereClause?: unknown;
+  readonly fromClause?: unknown;
+}
+
+/** A condition `left = right`. */
+interface Equality {
+  readonly A_Expr?: {
+    readonly kind: string;
+    readonly name: readonly { readonly String: { readonly sval: string } }[];
+    readonly lexpr: unknown;
+    readonly rexpr: unknown;
+  };
+}
+
+function isOne(limit: unknown): boolean {
+  return (
+    (limit as { A_Const?: { ival?: { ival?: number } } } | undefined)?.A_Const?.ival?.ival === 1
+  );
+}
+
+function conjuncts(where: unknown): unknown[] {
+  const { BoolExpr: all } = (where ?? {}) as {
+    BoolExpr?: { readonly boolop: string; readonly args: readonly unknown[] };
+  };
+  if (all?.boolop === 'AND_EXPR') return all.args.flatMap(conjuncts);
+  return where === undefined ? [] : [where];
+}
+
+/** The names that the rows of a FROM have. */
+function namesOf(from: unknown): ReadonlySet<string> {
+  const names = new Set<string>();
+  walk(from, (_kind, node) => {
+    const { alias, relname } = node as { alias?: { aliasname?: string }; relname?: string };
+    const name = alias?.aliasname ?? relname;
+    if (name !== undefined) names.add(name);
+  });
+  return names;
+}
+
+/** Whether a condition says the id, by what is no row of the query's own FROM. */
+function isOfId(own: ReadonlySet<string>): (condition: unknown) => boolean {
+  return (condition) => {
+    const { A_Expr: equality } = condition as Equality;
+    if (equality?.kind !== 'AEXPR_OP' || equality.name[0]?.String.sval !== '=') return false;
+    const [column = []] = columnsIn(equality.lexpr);
+    if (column.at(-1) !== 'id') return false;
+    return columnsIn(equality.rexpr).every(
+      ([table, ...rest]) => rest.length > 0 && !own.has(table ?? ''),
+    );
+  };
+}
+
+/** The columns that an expression names, by the parts of their names. Not those of sub-selects. */
+function columnsIn(expression: unknown): string[][] {
+  if (typeof expression !== 'object' || expression === null) return [];
+  return Object.entries(expression).flatMap(([kind, part]: [string, unknown]) => {
+    if (kind === 'SubLink') return [];
+    if (kind !== 'ColumnRef') return columnsIn(part);
+    const { fields } = part as { fields: readonly { String?: { sval: string } }[] };
+    return [fields.map((field) => field.String?.sval ?? '*')];
+  });
 }

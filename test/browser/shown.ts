@@ -1,0 +1,111 @@
+/**
+ * What each page shows of each field that the service answers with (`admin-shown.test.ts`): its
+ * text, the time in a `time`, or a part of a link's address. A page that is missing shows none.
+ */
+export const SHOWN: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  '/keys': {
+    'admin.apiKeys.list data[] created_at': 'time',
+    'admin.apiKeys.list data[] creator email': 'text',
+    'admin.apiKeys.list data[] id': 'link',
+    'admin.apiKeys.list data[] last_used_at': 'time',
+    'admin.apiKeys.list data[] name': 'text',
+    'admin.apiKeys.list data[] prefix': 'text',
+    'admin.apiKeys.list data[] scopes[]': 'text',
+  },
+  '/keys/new': {
+    'admin.apiKeys.templates templates[] name': 'text',
+    'admin.apiKeys.templates templates[] purpose': 'text',
+  },
+  '/webhooks': {
+    'admin.deliveries.health data[] endpoint_id': 'link',
+    'admin.deliveries.health data[] url': 'text',
+    'v1.webhooks.listEndpoints data[] id': 'link',
+    'v1.webhooks.listEndpoints data[] url': 'text',
+  },
+  '/webhooks/$endpointId': {
+    'admin.deliveries.health data[] endpoint_id': 'link',
+    'admin.deliveries.health data[] url': 'text',
+    'admin.deliveries.list data[] created_at': 'time',
+    'admin.deliveries.list data[] endpoint_id': 'link',
+    'admin.deliveries.list data[] event_type': 'text',
+    'admin.deliveries.list data[] id': 'link',
+    'v1.webhooks.listEndpoints data[] events[]': 'text',
+    'v1.webhooks.listEndpoints data[] id': 'link',
+    'v1.webhooks.listEndpoints data[] url': 'text',
+  },
+  '/deliveries': {
+    'admin.deliveries.list data[] created_at': 'time',
+    'admin.deliveries.list data[] event_type': 'text',
+    'admin.deliveries.list data[] id': 'link',
+    'v1.webhooks.listEndpoints data[] events[]': 'text',
+  },
+  '/deliveries/$deliveryId': {
+    'admin.deliveries.get endpoint_id': 'link',
+    'admin.deliveries.get event_id': 'text',
+    'admin.deliveries.get event_type': 'text',
+    'admin.deliveries.get id': 'text',
+    'admin.deliveries.get request headers content-type': 'text',
+    'admin.deliveries.get request headers svc-event-id': 'text',
+    'admin.deliveries.get request headers svc-signature': 'text',
+    'admin.deliveries.get request headers user-agent': 'text',
+    'admin.deliveries.get request headers webhook-id': 'text',
+    'admin.deliveries.get request headers webhook-signature': 'text',
+    'admin.deliveries.get request headers webhook-timestamp': 'text',
+    'admin.deliveries.get request method': 'text',
+    'admin.deliveries.get request url': 'text',
+    'admin.deliveries.get response_excerpt': 'text',
+  },
+  '/requests': {
+    'admin.apiKeys.list data[] name': 'text',
+    'admin.apiKeys.list data[] scopes[]': 'text',
+    'admin.requests.list data[] created_at': 'time',
+    'admin.requests.list data[] id': 'link',
+    'admin.requests.list data[] method': 'text',
+    'admin.requests.list data[] route': 'text',
+  },
+  '/requests/$requestId': {
+    'admin.apiKeys.list data[] id': 'link',
+    'admin.requests.get created_at': 'time',
+    'admin.requests.get errors[] path': 'text',
+    'admin.requests.get help remedy en': 'text',
+    'admin.requests.get help title en': 'text',
+    'admin.requests.get id': 'text',
+    'admin.requests.get key_id': 'link',
+    'admin.requests.get method': 'text',
+    'admin.requests.get network': 'text',
+    'admin.requests.get route': 'text',
+  },
+  '/': {
+    'admin.deliveries.health data[] endpoint_id': 'link',
+  },
+  '/play': {
+    'admin.sandbox.get sandbox created_at': 'time',
+    'admin.sandbox.get sandbox reset_at': 'time',
+  },
+  '/members': {
+    'admin.members.search data[] email': 'text',
+    'admin.members.search data[] joined_at': 'time',
+  },
+  '/catalog': {
+    'admin.team.catalog data[] name': 'text',
+  },
+  '/usage': {
+    'admin.apiKeys.list data[] name': 'text',
+    'admin.apiKeys.list data[] scopes[]': 'text',
+  },
+  '/audit': {
+    'admin.apiKeys.list data[] name': 'text',
+    'admin.apiKeys.list data[] scopes[]': 'text',
+    'admin.auditLog.list data[] action': 'text',
+    'admin.auditLog.list data[] created_at': 'time',
+    'admin.auditLog.list data[] request_id': 'text',
+    'admin.auditLog.list data[] target_id': 'text, link',
+  },
+  '/sandbox/play': {
+    'admin.sandbox.get sandbox reset_at': 'time',
+    'v1.sandbox.mails data[] body': 'text',
+    'v1.sandbox.mails data[] created_at': 'time',
+    'v1.sandbox.mails data[] subject': 'text',
+    'v1.sandbox.mails data[] to': 'text',
+  },
+};
