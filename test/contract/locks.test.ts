@@ -126,12 +126,7 @@ const KINDS: readonly Kind[] = [
   {
     how: ['for key share'],
     why: 'the row stays until the commit, because a row that refers to it comes',
-    names: [
-      'team.globalEntries',
-      'webhooks.hold',
-      'webhooks.keepFailed',
-      'webhooks.keepFailedOfShard',
-    ],
+    names: ['team.globalEntries', 'webhooks.hold'],
   },
   {
     how: ['for key share skip locked', 'for no key update skip locked'],
@@ -143,7 +138,6 @@ const KINDS: readonly Kind[] = [
 /** Queries that lock several rows in no order, and why they deadlock with nobody. */
 const UNORDERED: Readonly<Record<string, string>> = {
   'cases.lockOwner': 'a person is one active member of a team at most',
-  'webhooks.keepFailedOfShard': 'who deletes deliveries skips these, or locks the endpoint before',
   'webhooks.removal.resends': 'all of them go, and it waits for none',
 };
 
