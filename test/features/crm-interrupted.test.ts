@@ -305,6 +305,9 @@ interface Scene {
   readonly start: Start;
 }
 
+/** A phase is played anew for each cut of each transaction: seconds each on a busy machine. */
+const EACH_CUT_MS = 360_000;
+
 describe.each(PROVIDER_NAMES)('%s', (name) => {
   const scenes = new Map<Phase, { readonly scene: Scene; readonly ended: Ended }>();
 
@@ -322,32 +325,36 @@ describe.each(PROVIDER_NAMES)('%s', (name) => {
     }
   });
 
-  test.each(PHASES)('$name', async (phase) => {
-    const known = scenes.get(phase);
-    if (!known) throw new Error(`${phase.name} was not played`);
-    const { scene, ended } = known;
-    for (const cut of CUTS) {
-      let nth = 1;
-      for (; ; nth += 1) {
-        const resumed = await play(scene, { nth, cut });
-        if (resumed.cut === null) break;
-        // A failure is not recorded if the database is lost at that moment.
-        const isLost = cut === 'before' && /failure_streak \+ 1/.test(resumed.cut.join());
-        const which = `cut ${cut} COMMIT ${nth}: ${resumed.cut.join('; ')}`;
-        expect({
-          which,
-          state: resumed.state,
-          failures: resumed.failures,
-          // It goes on where it was: a page of two requests is read once more at most.
-          readsAgain: Math.max(0, resumed.requests - ended.requests - 2),
-        }).toEqual({
-          which,
-          state: ended.state,
-          failures: isLost ? ended.failures - 1 : ended.failures,
-          readsAgain: 0,
-        });
+  test.each(PHASES)(
+    '$name',
+    async (phase) => {
+      const known = scenes.get(phase);
+      if (!known) throw new Error(`${phase.name} was not played`);
+      const { scene, ended } = known;
+      for (const cut of CUTS) {
+        let nth = 1;
+        for (; ; nth += 1) {
+          const resumed = await play(scene, { nth, cut });
+          if (resumed.cut === null) break;
+          // A failure is not recorded if the database is lost at that moment.
+          const isLost = cut === 'before' && /failure_streak \+ 1/.test(resumed.cut.join());
+          const which = `cut ${cut} COMMIT ${nth}: ${resumed.cut.join('; ')}`;
+          expect({
+            which,
+            state: resumed.state,
+            failures: resumed.failures,
+            // It goes on where it was: a page of two requests is read once more at most.
+            readsAgain: Math.max(0, resumed.requests - ended.requests - 2),
+          }).toEqual({
+            which,
+            state: ended.state,
+            failures: isLost ? ended.failures - 1 : ended.failures,
+            readsAgain: 0,
+          });
+        }
+        expect(nth).toBeGreaterThan(3);
       }
-      expect(nth).toBeGreaterThan(3);
-    }
-  });
+    },
+    EACH_CUT_MS,
+  );
 });

@@ -4,6 +4,7 @@ import pg from 'pg';
 import { declaredStatements } from '../../src/db/statement.ts';
 import type { Sent } from './lock-rules.ts';
 import { shardTextOf } from './shard-texts.ts';
+import { isOfService } from './statements.ts';
 
 /** Records while it is on. */
 interface LockRecorder {
@@ -84,17 +85,21 @@ function listen(): LockRecorder {
 }
 
 const names = new Map<string, string>();
+/** How many of the declared statements are in `names`, or are a test's. */
+let read = 0;
 
 /** The name of a declared statement; null for one of Prisma's or of a test. */
 function nameOf(text: string): string | null {
   // `npm run mutate` loads the modules of a test file anew, and these have a list of their own.
   const declared = globalThis.__statements?.() ?? declaredStatements();
   // Modules load while the tests run.
-  if (names.size < declared.length)
-    for (const what of declared) {
+  if (read < declared.length) {
+    read = declared.length;
+    for (const what of declared.filter(isOfService)) {
       names.set(what.text, what.name);
       const shardText = shardTextOf(what);
       if (shardText) names.set(shardText.text, what.name);
     }
+  }
   return names.get(text) ?? null;
 }
