@@ -467,9 +467,15 @@ describe('what waits', () => {
 
   test('goes after a moment if the statement before is silent', async () => {
     const { ask, sent } = await startHeld();
+    // The moment is 50 ms, and a busy machine may need longer for each step.
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
     const silent = ask('team_t0');
     await until(async () => sent.length === 1);
     const next = ask('team_t1');
+    await delay(5);
+    expect(sent).toHaveLength(1);
+    vi.advanceTimersByTime(50);
     await until(async () => sent.length === 2);
     const last = ask('team_t2');
     // The end of the first one lets nobody go: the second one has taken its place.
