@@ -36,6 +36,21 @@ async function migrateTo100(): Promise<void> {
   }
 }
 
+/** Adds a team with an event and these webhook endpoints, as 1.0.0 has them. */
+async function addEndpoints(ids: readonly string[]): Promise<void> {
+  await database.client.query(`
+    insert into team (id, name, created_at) values ('t', 't', now());
+    insert into event (team_id, id, type, data, created_at)
+    values ('t', 'evt_1', 'member.joined', '{}', now())`);
+  await database.client.query(
+    `insert into webhook_endpoint
+       (team_id, id, url, events, api_version, secret_encrypted, created_at)
+     select 't', id, 'https://example.com', '{member.joined}', '2026-11', 'x', now()
+     from unnest($1::text[]) as id`,
+    [ids],
+  );
+}
+
 test('an evaluation of the version before counts as stored when it was saved', async () => {
   await migrateTo100();
   await database.client.query(`
@@ -118,14 +133,7 @@ test('a key of the version before, and one that it still creates, has its team',
 
 test('deliveries and claims of the version before are found by the indexes', async () => {
   await migrateTo100();
-  await database.client.query(`
-    insert into team (id, name, created_at) values ('t', 't', now());
-    insert into event (team_id, id, type, data, created_at)
-    values ('t', 'evt_1', 'member.joined', '{}', now());
-    insert into webhook_endpoint
-      (team_id, id, url, events, api_version, secret_encrypted, created_at)
-    select 't', id, 'https://example.com', '{member.joined}', '2026-11', 'x', now()
-    from unnest(array['pending', 'retrying', 'ok', 'gave_up', 'claimed']) as id`);
+  await addEndpoints(['pending', 'retrying', 'ok', 'gave_up', 'claimed']);
   const add = (id: string, status: string, claimedBy: number | null): Promise<unknown> =>
     database.client.query(
       `insert into webhook_delivery
@@ -166,14 +174,8 @@ test('deliveries and claims of the version before are found by the indexes', asy
 
 test('failed attempts of the version before are with their delivery', async () => {
   await migrateTo100();
+  await addEndpoints(['failed', 'fine']);
   await database.client.query(`
-    insert into team (id, name, created_at) values ('t', 't', now());
-    insert into event (team_id, id, type, data, created_at)
-    values ('t', 'evt_1', 'member.joined', '{}', now());
-    insert into webhook_endpoint
-      (team_id, id, url, events, api_version, secret_encrypted, created_at)
-    select 't', id, 'https://example.com', '{member.joined}', '2026-11', 'x', now()
-    from unnest(array['failed', 'fine']) as id;
     insert into webhook_delivery
       (team_id, id, endpoint_id, event_id, event_type, status, attempt, created_at)
     select 't', id, id, 'evt_1', 'member.joined', 'ok', 3, now()
