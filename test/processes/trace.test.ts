@@ -282,7 +282,8 @@ describe('a delivery waits', () => {
   test('because somebody has locked its row, and nobody waits for that lock', LIMIT, async () => {
     receiver.on('/locked', status(500));
     await createEndpoint('/locked');
-    await startWorker({ WEBHOOK_RETRY_DELAYS_S: '1,600' });
+    // The row is locked before it is due, also by a busy machine.
+    await startWorker({ WEBHOOK_RETRY_DELAYS_S: '10,600' });
     const requestId = await assign();
     const waiting = await traced(requestId, hasReason('next_attempt'));
     await client.query('begin');
