@@ -1,6 +1,6 @@
 // Which suites only `npm run test:heavy` runs.
 
-/** Suites that `npm run test:heavy` runs first. They mostly wait, so several run at once. */
+/** Suites that `npm run test:heavy` runs last. They mostly wait, so several run at once. */
 export const HEAVY = [
   'test/availability/**/*.test.ts',
   'test/browser/**/*.test.ts',
@@ -11,7 +11,7 @@ export const HEAVY = [
   'test/processes/**/*.test.ts',
   'test/snippets/**/*.test.ts',
 ];
-/** Suites that want the whole machine, one after the other. They come afterwards. */
+/** Suites that want the whole machine, one after the other. They come first. */
 export const ALONE = [
   'test/balancers/**/*.test.ts',
   'test/neighbours/**/*.test.ts',

@@ -2,7 +2,7 @@
 // suite failed.
 import { writeFileSync } from 'node:fs';
 import { relative } from 'node:path';
-import type { Reporter, SerializedError, TestModule } from 'vitest/node';
+import type { Reporter, SerializedError, TestModule, Vitest } from 'vitest/node';
 
 export interface Outcome {
   readonly passed: number;
@@ -10,14 +10,34 @@ export interface Outcome {
   readonly skipped: number;
   /** Each with its place and its reasons: of tests, of hooks, of files that do not load. */
   readonly failures: readonly string[];
+  /** The files of which not every test could begin before the deadline. */
+  readonly unfinished: readonly string[];
 }
 
-/** Writes the {@link Outcome} to this file. */
+/** Writes the {@link Outcome} to this file. No test begins after `deadline`. */
 export class OutcomeReporter implements Reporter {
   readonly #file: string;
+  readonly #deadline: Date | null;
+  #vitest: Vitest | null = null;
+  #isOver = false;
 
-  constructor(file: string) {
+  constructor(file: string, deadline: Date | null) {
     this.#file = file;
+    this.#deadline = deadline;
+  }
+
+  onInit(vitest: Vitest): void {
+    this.#vitest = vitest;
+  }
+
+  onTestRunStart(): void {
+    if (this.#deadline === null) return;
+    const stop = (): void => {
+      this.#isOver = true;
+      // A test that runs ends as it would. What has not begun is skipped.
+      void this.#vitest?.cancelCurrentRun('keyboard-input');
+    };
+    setTimeout(stop, Math.max(0, this.#deadline.getTime() - Date.now())).unref();
   }
 
   onTestRunEnd(modules: readonly TestModule[], unhandled: readonly SerializedError[]): void {
@@ -32,13 +52,25 @@ export class OutcomeReporter implements Reporter {
         ...modules.flatMap(failuresOf),
         ...unhandled.map((error) => describeFailure('outside of tests', [error])),
       ],
+      unfinished: this.#isOver ? modules.filter(isUnfinished).map(nameOf) : [],
     };
     writeFileSync(this.#file, JSON.stringify(outcome));
   }
 }
 
+const nameOf = ({ moduleId }: TestModule): string => relative('.', moduleId);
+
+/** Whether a test of it was not begun that no condition of its own skips. */
+function isUnfinished(module: TestModule): boolean {
+  const tests = [...module.children.allTests()];
+  const isLeft = tests.some(
+    (test) => test.options.mode === 'run' && test.result().state === 'pending',
+  );
+  return tests.length === 0 || isLeft;
+}
+
 function failuresOf(module: TestModule): string[] {
-  const file = relative('.', module.moduleId);
+  const file = nameOf(module);
   const places = [
     { name: file, errors: module.errors() },
     ...[...module.children.allSuites()].map((suite) => ({

@@ -58,26 +58,32 @@ const excluded: Readonly<Record<string, string[]>> = {
   allOnCitus: NOT_ON_CITUS,
 };
 /**
- * The longest suites, in the order in which they begin. Vitest would begin with the largest files,
- * so some of these would end alone. `compose` and `kubernetes` use the layers that `image` builds.
+ * The first suites, in the order in which they begin. What must never happen comes first, because
+ * the time may be over before the last ones. Then the longest: Vitest would begin with the largest
+ * files, so some of these would end alone. `compose` and `kubernetes` use the layers that `image`
+ * builds.
  */
-const LONG_SUITES = [
-  'failover snippets image compose kubernetes admin-tasks alerts generators',
-  'lifecycle operator start',
+const FIRST_SUITES = [
+  'failover standby hosts poolers lifecycle start webhook-workers rotate-secret',
+  'snippets image compose kubernetes admin-every-page docs alerts operator trace generators',
+  'admin-tasks admin-refusals',
   'twins-a twins-b crm-interrupted worst-bodies twins-sandbox silence',
 ].flatMap((names) => names.split(' '));
 
-class LongFirst extends BaseSequencer {
+class InOrder extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
     const nameOf = ({ moduleId }: TestSpecification): string => basename(moduleId, '.test.ts');
-    const long = LONG_SUITES.flatMap((name) => sorted.filter((file) => nameOf(file) === name));
-    return [...long, ...sorted.filter((file) => !long.includes(file))];
+    const first = FIRST_SUITES.flatMap((name) => sorted.filter((file) => nameOf(file) === name));
+    return [...first, ...sorted.filter((file) => !first.includes(file))];
   }
 }
 
 /** Where `scripts/test.ts` reads what the run came to. */
 const outcome = process.env['TEST_OUTCOME'];
+/** No test begins later, if it is set: seconds since 1970, as `.ci/run` says. */
+const until = process.env['TEST_UNTIL'];
+const deadline = until ? new Date(Number(until) * 1_000) : null;
 /**
  * Many small files: to load our modules for each of them takes three times as long as its tests. So
  * the files of a worker share a process and its modules. What a file starts ends with it
@@ -103,8 +109,8 @@ export default defineConfig({
     // Processes, not threads: tests set environments, spawn, and load native timers of their own.
     pool: 'forks',
     isolate: !SHARED_PROCESSES.includes(suites),
-    reporters: ['default', ...(outcome ? [new OutcomeReporter(outcome)] : [])],
-    sequence: { sequencer: LongFirst },
+    reporters: ['default', ...(outcome ? [new OutcomeReporter(outcome, deadline)] : [])],
+    sequence: { sequencer: InOrder },
     maxWorkers: WORKERS[suites] ?? 3,
     // Tests wait for conditions on busy machines. Only a test that hangs reaches these limits.
     testTimeout: 120_000,

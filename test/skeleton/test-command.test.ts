@@ -7,6 +7,11 @@ import { until } from '../support/until.ts';
 
 const run = (...args: string[]) =>
   spawnSync(process.execPath, ['scripts/test.ts', ...args], { encoding: 'utf8' });
+const runUntil = (seconds: number, file: string) =>
+  spawnSync(process.execPath, ['scripts/test.ts', file], {
+    encoding: 'utf8',
+    env: { ...process.env, TEST_UNTIL: String(seconds) },
+  });
 
 test.each(['test/deploy/alerts.test.ts', 'test/balancers', 'rolling-restart'])(
   'names the command that runs %s',
@@ -21,6 +26,22 @@ test.each(['test/deploy/alerts.test.ts', 'test/balancers', 'rolling-restart'])(
 test('does not take the name of a test for a file', () => {
   const { status, stdout } = run('test/rules/line.test.ts', '-t', 'browser');
   expect(stdout).not.toContain('test:heavy');
+  expect(status).toBe(0);
+});
+
+test('begins no test when the time is over, and names the file', () => {
+  const file = 'test/rules/line.test.ts';
+  const { status, stdout } = runUntil(1, file);
+  const [named, counts] = stdout.trim().split('\n').slice(-2);
+  expect(named).toBe(`- not run to its end, the time was over: ${file}`);
+  expect(counts).toMatch(/^0 passed, 0 failed, \d+ skipped$/);
+  expect(status).toBe(0);
+});
+
+test('runs every test while there is time', () => {
+  const { status, stdout } = runUntil(Date.now() / 1_000 + 600, 'test/rules/line.test.ts');
+  expect(stdout).not.toContain('not run to its end');
+  expect(stdout.trim()).toMatch(/\n[1-9]\d* passed, 0 failed, 0 skipped$/);
   expect(status).toBe(0);
 });
 
