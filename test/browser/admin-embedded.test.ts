@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readColor, type ColorChange } from '../../src/admin-ui/lib/colors.ts';
 import { createHostApp } from '../../scripts/host-app/app.ts';
 import { startTestApi, TEST_APP_AUTH_SECRET, type TestApi } from '../support/api.ts';
-import { findFaults, launchBrowser, SKIPPED } from '../support/browser.ts';
+import { findFaults, launchBrowser, refuseThirdPartyCookies, SKIPPED } from '../support/browser.ts';
 import { findFreePort } from '../support/ports.ts';
 import { makeSeed, makeTeam, userId } from '../support/seed.ts';
 
@@ -61,7 +61,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page in the host application${SKIPPED
       },
     });
     await new Promise<void>((done) => host.listen(port, '127.0.0.1', done));
-    browser = await launchBrowser(['--test-third-party-cookie-phaseout']);
+    browser = await launchBrowser();
   });
   afterAll(async () => {
     await browser?.close();
@@ -71,6 +71,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page in the host application${SKIPPED
   const open = async (path: string): Promise<{ page: Page; frame: FrameLocator; said: Said[] }> => {
     const context = await browser.newContext({ locale: 'en-GB' });
     const page = await context.newPage();
+    await refuseThirdPartyCookies(page);
     // From before the page is there, which says some things once.
     const said: Said[] = [];
     page.on('console', (message) => {
@@ -178,6 +179,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page in the host application${SKIPPED
     const context = await browser.newContext({ locale: 'en-GB' });
     await context.clock.install();
     const page = await context.newPage();
+    await refuseThirdPartyCookies(page);
     const tokens: (string | undefined)[] = [];
     page.on('request', (request) => {
       if (request.url().includes('/trpc/')) tokens.push(request.headers()['authorization']);
@@ -206,6 +208,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page in the host application${SKIPPED
     const context = await browser.newContext({ locale: 'en-GB' });
     await context.clock.install();
     const page = await context.newPage();
+    await refuseThirdPartyCookies(page);
     await page.route('**/admin-frame.js', async (route) => {
       const response = await route.fetch();
       const script = (await response.text()).replace("'svc:port'", "window.answer ?? 'none'");

@@ -11,7 +11,14 @@ import { HANDOVER_TEXTS } from '../../src/admin-ui/i18n/handover.ts';
 import { SCENARIOS } from '../../src/features/sandbox/rules.ts';
 import { openAdminPage, settle } from '../support/admin-page.ts';
 import { startTestApi, TEST_APP_AUTH_SECRET, type TestApi } from '../support/api.ts';
-import { findFaults, launchBrowser, openPage, photograph, SKIPPED } from '../support/browser.ts';
+import {
+  findFaults,
+  launchBrowser,
+  openPage,
+  photograph,
+  refuseThirdPartyCookies,
+  SKIPPED,
+} from '../support/browser.ts';
 import { findFreePort } from '../support/ports.ts';
 import { logCall } from '../support/request-log.ts';
 import { appInSandbox, openSandbox } from '../support/sandbox.ts';
@@ -76,7 +83,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: the sandbox${SKIPPED}`, () => {
       },
     });
     await new Promise<void>((done) => host.listen(port, '127.0.0.1', done));
-    browser = await launchBrowser(['--test-third-party-cookie-phaseout']);
+    browser = await launchBrowser();
   });
   afterAll(async () => {
     await browser?.close();
@@ -469,6 +476,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: the sandbox${SKIPPED}`, () => {
 
   it('is a sandbox in a frame, too, in the colours of the host application', async () => {
     const page = await (await browser.newContext({ locale: 'en-GB' })).newPage();
+    await refuseThirdPartyCookies(page);
     await page.goto(`${hostUrl}/frame#/sandbox/keys`);
     const inner = page.frameLocator('iframe');
     await inner.getByRole('heading', { name: de.keys.title }).waitFor();

@@ -3,7 +3,9 @@ import { existsSync } from 'node:fs';
 import axe, { type AxeResults } from 'axe-core';
 import { chromium, type Browser, type Frame, type Page } from 'playwright-core';
 
-const CHROMIUM = '/usr/bin/chromium';
+/** The first that is there. The shell is Chromium without windows, in half of the time. */
+const CHROMIUMS = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium'];
+const CHROMIUM = CHROMIUMS.find((path) => existsSync(path));
 const FLAGS = [
   '--headless',
   '--no-sandbox',
@@ -16,11 +18,17 @@ const FLAGS = [
 ];
 
 /** Why browser tests are skipped on this machine, for the name of a suite; empty if they run. */
-export const SKIPPED = existsSync(CHROMIUM) ? '' : ` (skipped: there is no ${CHROMIUM})`;
+export const SKIPPED = CHROMIUM ? '' : ' (skipped: there is no Chromium)';
 
-/** `flags` are added to the usual ones. */
-export function launchBrowser(flags: readonly string[] = []): Promise<Browser> {
-  return chromium.launch({ executablePath: CHROMIUM, args: [...FLAGS, ...flags] });
+export function launchBrowser(): Promise<Browser> {
+  return chromium.launch({ executablePath: CHROMIUM ?? '', args: FLAGS });
+}
+
+/** As browsers do that protect from tracking. The shell has no setting for it. */
+export async function refuseThirdPartyCookies(page: Page): Promise<void> {
+  const session = await page.context().newCDPSession(page);
+  await session.send('Network.enable');
+  await session.send('Network.setCookieControls', { enableThirdPartyCookieRestriction: true });
 }
 
 /**
