@@ -220,10 +220,6 @@ describe('what a query locks', () => {
     ['select from a where t = $1 and id = $2 for update', [ONE]],
     ['select from a where t = $1 and (id = $2 and b) for update', [ONE]],
     ['select from a where id = (select b from c) for update', [ONE]],
-    [
-      'select from (values (1)) n (id), lateral (select from a where a.id = n.id for update) b',
-      [ONE],
-    ],
     ['select from a where t = $1 for update', [MANY]],
     ['select from a where t = $1 and (id = $2 or b) for update', [MANY]],
     ['select from a where id = coalesce($1, id) for update', [MANY]],
@@ -232,6 +228,21 @@ describe('what a query locks', () => {
     ['select from a join n on true where a.id = n.id for update', [MANY]],
     ['select from a order by id for update', [{ ...MANY, isOrdered: true }]],
     ['select from (select from a for update) b order by id', [MANY]],
+    ['select from n, lateral (select from a where a.id = n.id for update) b', [MANY]],
+    [
+      'select from n, lateral (select from a where a.id = n.id for update skip locked) b',
+      [{ ...ONE, how: 'for update skip locked' }],
+    ],
+    [
+      `select from (select from n order by id) n,
+       lateral (select from a where id = n.id for update) b`,
+      [{ ...MANY, isOrdered: true }],
+    ],
+    [
+      `select from (select from n order by id) n
+       cross join lateral (select from a where b = n.b for update) b`,
+      [MANY],
+    ],
     ['select from a limit 1 for update', [{ ...ONE, isLimited: true }]],
     ['select from a limit $1 for update', [{ ...MANY, isLimited: true }]],
     [

@@ -96,18 +96,54 @@ const POLICIES: Readonly<Record<string, string>> = {
 
 /** Returns the queries of a statement that lock, in their order. Needs `loadParser`. */
 export function readLockings(sql: string): Locking[] {
-  const found: Locking[] = [];
-  walk(parseSync(sql), (_kind, node) => {
-    const { lockingClause = [], sortClause, limitCount, whereClause, fromClause } = node as Query;
-    for (const { LockingClause: clause } of lockingClause)
-      found.push({
-        how: `${STRENGTHS[clause.strength]}${POLICIES[clause.waitPolicy]}`,
-        isOfOne: isOne(limitCount) || conjuncts(whereClause).some(isOfId(namesOf(fromClause))),
-        isOrdered: sortClause !== undefined,
-        isLimited: limitCount !== undefined,
-      });
+  return lockingsIn(parseSync(sql), null);
+}
+
+/** `each`: it runs once for each row of a query, which may have an order. */
+function lockingsIn(part: unknown, each: { readonly isOrdered: boolean } | null): Locking[] {
+  if (typeof part !== 'object' || part === null) return [];
+  if (Array.isArray(part)) return part.flatMap((one) => lockingsIn(one, each));
+  const { lockingClause = [], fromClause, ...rest } = part as Query;
+  const own = lockingClause.map(({ LockingClause: clause }): Locking => {
+    const isOfOne =
+      isOne(rest.limitCount) || conjuncts(rest.whereClause).some(isOfId(namesOf(fromClause)));
+    // Who skips what is locked waits for nobody, in whichever order.
+    const outer = clause.waitPolicy === 'LockWaitSkip' ? null : each;
+    return {
+      how: `${STRENGTHS[clause.strength]}${POLICIES[clause.waitPolicy]}`,
+      isOfOne: isOfOne && !outer,
+      isOrdered: outer ? outer.isOrdered && isOfOne : rest.sortClause !== undefined,
+      isLimited: rest.limitCount !== undefined,
+    };
   });
+  const { drivers, laterals } = subqueriesOf(fromClause);
+  const driven = { isOrdered: drivers.some((one) => (one as Query).sortClause !== undefined) };
+  return [
+    ...own,
+    ...drivers.flatMap((one) => lockingsIn(one, each)),
+    ...laterals.flatMap((one) => lockingsIn(one, driven)),
+    ...Object.values(rest).flatMap((one) => lockingsIn(one, each)),
+  ];
+}
+
+/** The queries in a FROM: those that stand for themselves, and those that see others' rows. */
+function subqueriesOf(from: unknown): { drivers: unknown[]; laterals: unknown[] } {
+  const found = { drivers: [] as unknown[], laterals: [] as unknown[] };
+  const look = (item: FromItem): void => {
+    const { RangeSubselect: query, JoinExpr: join } = item;
+    if (query) (query.lateral ? found.laterals : found.drivers).push(query.subquery.SelectStmt);
+    if (join) for (const side of [join.larg, join.rarg]) look(side);
+  };
+  for (const item of (from ?? []) as readonly FromItem[]) look(item);
   return found;
+}
+
+interface FromItem {
+  readonly RangeSubselect?: {
+    readonly lateral?: boolean;
+    readonly subquery: { readonly SelectStmt: unknown };
+  };
+  readonly JoinExpr?: { readonly larg: FromItem; readonly rarg: FromItem };
 }
 
 /** What `readLockings` looks at in a query. */
