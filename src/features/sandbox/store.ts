@@ -112,7 +112,7 @@ export async function lockForReset(tx: Tx, sandboxId: string): Promise<void> {
 const MARK_RESET = statement(
   'sandbox.markReset',
   `update sandbox
-   set scenario = $2, reset_at = $3, receivers_fail_until = null, warned_at = null, used_at = $3
+   set scenario = $2, reset_at = $3, receivers_fail_until = null, warned_at = null
    where team_id = $1`,
   { because: 'pipelined' },
 );
