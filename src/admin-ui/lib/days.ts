@@ -21,7 +21,20 @@ export function fillDays(days: readonly Day[], first: string): Day[] {
   });
 }
 
+/** Requests of some days by their outcome. */
+export function sumOf(days: readonly Day[]): {
+  readonly total: number;
+  readonly good: number;
+  readonly limited: number;
+  readonly ours: number;
+} {
+  const sum = (status: keyof Day['requests']) =>
+    days.reduce((all, { requests }) => all + requests[status], 0);
+  const [good, limited, ours] = [sum('2xx'), sum('429'), sum('5xx')];
+  return { total: good + sum('4xx') + limited + ours, good, limited, ours };
+}
+
 /** All requests of a day. */
-export function totalOf({ requests }: Day): number {
-  return requests['2xx'] + requests['4xx'] + requests['429'] + requests['5xx'];
+export function totalOf(day: Day): number {
+  return sumOf([day]).total;
 }

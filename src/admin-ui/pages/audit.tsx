@@ -10,7 +10,7 @@ import { Filter, FilterBar } from '../ui/filter.tsx';
 import { Empty, Loaded, PageHead, Summary } from '../ui/states.tsx';
 import { More, Table, type Column } from '../ui/table.tsx';
 import { TimeFilter, useTimes } from '../ui/time-filter.tsx';
-import { nameOfKey } from './key-state.ts';
+import { nameOfKey } from './key-name.ts';
 import { HiddenAddresses } from './hidden.tsx';
 import { nameOf as nameOfMember } from './member-name.ts';
 import { nameOfEndpoint } from './endpoint-name.ts';

@@ -10,7 +10,8 @@ import { Dialog } from '../ui/dialog.tsx';
 import { Choice, FormProblem, Group } from '../ui/field.tsx';
 import { announce } from '../ui/notice.tsx';
 import { KeySecret } from './key-secret.tsx';
-import { nameOfKey, stateOf, type ApiKey } from './key-state.ts';
+import { nameOfKey } from './key-name.ts';
+import { stateOf, type ApiKey } from './key-state.ts';
 
 /** How many calls and changes are looked at, and how many different ones are named. */
 const LOOKED_AT = 50;

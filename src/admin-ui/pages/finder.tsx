@@ -9,7 +9,7 @@ import { holdsSecret, idIn, requestIdIn } from '../lib/ids.ts';
 import { NAVIGATION, type Page } from '../lib/navigation.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { nameOfEndpoint } from './endpoint-name.ts';
-import { nameOfKey } from './key-state.ts';
+import { nameOfKey } from './key-name.ts';
 import { nameOf } from './member-name.ts';
 
 const SHOWN = 5;

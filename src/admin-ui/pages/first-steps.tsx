@@ -3,12 +3,13 @@ import { Link } from '@tanstack/react-router';
 import { useState, type ReactNode } from 'react';
 import { useTexts } from '../i18n/language.ts';
 import { api } from '../lib/api.ts';
+import { sumOf } from '../lib/days.ts';
 import { IS_SANDBOX } from '../lib/mode.ts';
 import { readPreference, writePreference } from '../lib/preferences.ts';
 import { useSession } from '../lib/session.ts';
 import { SERVICE_PATH } from '../lib/shell.ts';
 import { Button } from '../ui/button.tsx';
-import { ANEW, sumOf, type Facts } from './overview-facts.ts';
+import { ANEW, type Facts } from './overview-facts.ts';
 
 const HIDDEN = 'hidden';
 

@@ -1,13 +1,6 @@
-import type { Texts } from '../i18n/en.ts';
 import type { RouterOutputs } from '../lib/api.ts';
-import { IS_SANDBOX } from '../lib/mode.ts';
 
 export type ApiKey = RouterOutputs['admin']['apiKeys']['list']['data'][number];
-
-/** How a key is called on the page. Those of a sandbox are test keys, wherever they are named. */
-export function nameOfKey(t: Texts, name: string): string {
-  return IS_SANDBOX ? t.sandbox.testKey(name) : name;
-}
 
 /** The state of a key as the page names it. `ending`: it was replaced and still works. */
 export function stateOf({

@@ -17,7 +17,8 @@ import { More, Table, type Column } from '../ui/table.tsx';
 import { EndKey } from './end-key.tsx';
 import { HiddenAddresses } from './hidden.tsx';
 import { KeyLinks } from './links.tsx';
-import { nameOfKey, stateOf, wasNeverSeen, type ApiKey } from './key-state.ts';
+import { nameOfKey } from './key-name.ts';
+import { stateOf, wasNeverSeen, type ApiKey } from './key-state.ts';
 import { RotateKey } from './rotate-key.tsx';
 
 const route = getRouteApi('/keys');

@@ -6,7 +6,7 @@ import type { Handover, Subject } from '../lib/links.ts';
 import { pagesOptions } from '../lib/pages.ts';
 import { Badge, Loaded } from '../ui/states.tsx';
 import { More, Table, type Column } from '../ui/table.tsx';
-import { nameOfKey } from './key-state.ts';
+import { nameOfKey } from './key-name.ts';
 import { WithdrawLink } from './withdraw-link.tsx';
 
 /** A link in a list; `key_name` if it hands a key over. */

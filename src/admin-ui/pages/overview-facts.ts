@@ -45,16 +45,3 @@ export function useFacts(): QueryLike<Facts> {
     refetch,
   };
 }
-
-/** Requests of some days by their outcome. */
-export function sumOf(days: Days): {
-  readonly total: number;
-  readonly good: number;
-  readonly limited: number;
-  readonly ours: number;
-} {
-  const sum = (status: keyof Days[number]['requests']) =>
-    days.reduce((all, { requests }) => all + requests[status], 0);
-  const [good, limited, ours] = [sum('2xx'), sum('429'), sum('5xx')];
-  return { total: good + sum('4xx') + limited + ours, good, limited, ours };
-}

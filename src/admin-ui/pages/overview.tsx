@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import { useFormat } from '../i18n/format.ts';
 import { useTexts } from '../i18n/language.ts';
-import { DAY_MS } from '../lib/days.ts';
+import { sumOf } from '../lib/days.ts';
 import type { RequestSearch } from '../lib/search.ts';
 import { successOf, toSpark } from '../lib/success.ts';
 import { Figure } from '../ui/figure.tsx';
@@ -10,9 +10,9 @@ import { Loaded, PageHead } from '../ui/states.tsx';
 import { Attention } from './attention.tsx';
 import { isCrmFine } from './crm-state.ts';
 import { FirstSteps, useFirstSteps } from './first-steps.tsx';
-import { sumOf, useFacts, type Facts } from './overview-facts.ts';
+import { findUsed, RECENT_DAYS } from './needs.ts';
+import { useFacts, type Facts } from './overview-facts.ts';
 
-const DAYS = 7;
 /** Errors are drawn in the height of this share, or of the worst day, so that few are seen. */
 const ERRORS_TOP = 0.1;
 
@@ -67,7 +67,7 @@ function Figures({ facts }: { readonly facts: Facts }) {
 function useRequestEntries({ days }: Facts): Entry[] {
   const t = useTexts();
   const format = useFormat();
-  const { total, good } = sumOf(days.slice(-DAYS));
+  const { total, good } = sumOf(days.slice(-RECENT_DAYS));
   const perDay = days.map((day) => sumOf([day]));
   const shares = perDay.map((day) => (day.total === 0 ? 0 : (day.total - day.good) / day.total));
   return [
@@ -97,8 +97,7 @@ function useOtherEntries({ keys, hooks, crms }: Facts): Entry[] {
   const format = useFormat();
   const success = successOf(hooks.flatMap(({ arrived }) => arrived));
   const each = hooks.map(({ arrived }) => successOf(arrived)).filter((share) => share !== null);
-  const after = Date.now() - DAYS * DAY_MS;
-  const inUse = keys.filter(({ last_used_at: at }) => at !== null && Date.parse(at) > after);
+  const inUse = findUsed(keys, Date.now());
   const works = crms.filter(isCrmFine);
   const active = hooks.filter(({ status }) => status === 'active').length;
   const endpoints = [format.number(active), format.number(hooks.length)] as const;

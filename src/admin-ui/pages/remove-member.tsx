@@ -5,7 +5,7 @@ import { useTexts } from '../i18n/language.ts';
 import { api, type RouterOutputs } from '../lib/api.ts';
 import { Confirm } from '../ui/confirm.tsx';
 import { Loaded, type QueryLike } from '../ui/states.tsx';
-import { nameOfKey } from './key-state.ts';
+import { nameOfKey } from './key-name.ts';
 import { nameOf, type Member, type MemberTask } from './member-name.ts';
 
 /** Removes somebody who leaves, and shows what they have: rights, open assignments, keys. */

@@ -8,7 +8,7 @@ import { SERVICE_PATH } from '../lib/shell.ts';
 import { CopyButton } from '../ui/button.tsx';
 import { Empty, Loaded, PageHead } from '../ui/states.tsx';
 import { Table } from '../ui/table.tsx';
-import { nameOfKey } from './key-state.ts';
+import { nameOfKey } from './key-name.ts';
 import { RequestStatus } from './request-status.tsx';
 
 type Detail = RouterOutputs['admin']['requests']['get'];

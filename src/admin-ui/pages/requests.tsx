@@ -11,7 +11,7 @@ import { Filter, FilterBar, TextFilter } from '../ui/filter.tsx';
 import { Empty, Loaded, PageHead } from '../ui/states.tsx';
 import { More, Table, type Column } from '../ui/table.tsx';
 import { TimeFilter, useTimes } from '../ui/time-filter.tsx';
-import { nameOfKey } from './key-state.ts';
+import { nameOfKey } from './key-name.ts';
 import { RequestStatus } from './request-status.tsx';
 
 type LoggedRequest = RouterOutputs['admin']['requests']['list']['data'][number];

@@ -8,7 +8,8 @@ import { Dialog } from '../ui/dialog.tsx';
 import { FormProblem } from '../ui/field.tsx';
 import { GraceChoice, GRACES } from './grace.tsx';
 import { KeySecret } from './key-secret.tsx';
-import { nameOfKey, wasNeverSeen, type ApiKey } from './key-state.ts';
+import { nameOfKey } from './key-name.ts';
+import { wasNeverSeen, type ApiKey } from './key-state.ts';
 
 const OFFERED = ['hour', 'day', 'week', 'month', 'now'] as const;
 type Offered = (typeof OFFERED)[number];

@@ -10,7 +10,7 @@ import { Figure } from '../ui/figure.tsx';
 import { Filter, FilterBar } from '../ui/filter.tsx';
 import { Empty, Loaded, PageHead } from '../ui/states.tsx';
 import { Table, type Column } from '../ui/table.tsx';
-import { nameOfKey } from './key-state.ts';
+import { nameOfKey } from './key-name.ts';
 
 export type Day = RouterOutputs['admin']['usage']['daily']['data'][number];
 type Status = keyof Day['requests'];
