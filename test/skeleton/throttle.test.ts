@@ -35,6 +35,9 @@ describe('the throttle of refusals', () => {
     clock.ms += 20 + 1000;
     expect(many('a', 100).at(-1)).toBe(0);
     expect(next('a')).toBe(10);
+    // Nobody saves up more of them.
+    clock.ms += 3_600_000;
+    expect(many('a', 101).slice(-2)).toEqual([0, 10]);
   });
 
   test('counts a large answer as several', () => {
