@@ -43,6 +43,8 @@ const readAssignment = async (id: string) =>
 describe('saving an evaluation', () => {
   test('scores the training, finishes its assignment, updates analytics and events', async () => {
     await end('a', 'trn_1', { assignment_id: 'asg_open' });
+    const open = { status: 'open', completed_training_id: null };
+    expect(await readAssignment('asg_open')).toMatchObject(open);
     expect(await save('a', 'trn_1', 71)).toEqual({
       training_id: 'trn_1',
       saved_at: '2026-11-17T09:20:00.000Z',
