@@ -8,6 +8,19 @@ import { openTwinStores, type TwinStores } from '../support/twin-stores.ts';
 const AT = new Date('2026-11-20T10:00:00.000Z');
 const OF = { teamId: 'team_a', connectionId: 'crm_1' };
 
+const DEAL = {
+  outcome: 'open',
+  title: 'Deal',
+  amount: '1.00',
+  currency: 'EUR',
+  close_date: null,
+  probability: null,
+  pipeline_id: null,
+  stage_id: null,
+  lost_reason: null,
+  last_activity_at: null,
+} as const;
+
 let twins: TwinStores;
 /**
  * Three deals of `crm_1`, one of `crm_2`, each with an objection. Team B knows the same deals of
@@ -42,6 +55,36 @@ async function removedBy(work: (tx: Tx) => unknown): Promise<Record<string, read
     }),
   );
 }
+
+test('upsertDeals gives a deal to the active member with the email of its owner', async () => {
+  // In team A the fourth has left and the fifth is only invited; in team B both are active.
+  const owners = ['MEM_3@twin.test', 'mem_4@twin.test', 'mem_5@twin.test', 'x@twin.test', null];
+  const deals = owners.map((owner_email, index) => ({
+    ...DEAL,
+    external_id: `${index}`,
+    owner_email,
+  }));
+  const upsert = () =>
+    twins.db.transaction(async (tx) => pages.upsertDeals(tx, OF, { deals, at: AT }));
+  await upsert();
+  const ownersNow = async () =>
+    (
+      await twins.pool.query<{ owner: string | null }>(
+        `select owner_user_id as owner
+         from crm_deal
+         where team_id = 'team_a' and synced_at = $1
+         order by external_id`,
+        [AT],
+      )
+    ).rows.map(({ owner }) => owner);
+  expect(await ownersNow()).toEqual(['usr_3', null, null, null, null]);
+  // Who leaves has no deals after the next round.
+  await twins.pool.query(
+    `update member set status = 'ended' where team_id = 'team_a' and id = 'mem_3'`,
+  );
+  await upsert();
+  expect(await ownersNow()).toEqual([null, null, null, null, null]);
+});
 
 test('removeDeals removes those with the given ids in the CRM, of its connection', async () => {
   const removed = await removedBy((tx) => pages.removeDeals(tx, OF, ['of deal_1', 'unknown']));
