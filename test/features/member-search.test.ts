@@ -27,7 +27,7 @@ beforeAll(async () => {
       makeTeam('large', { members: guests('large') }),
       makeTeam('other', { members: guests('other') }),
       makeTeam('hidden', {
-        members: guests('hidden'),
+        members: [...guests('hidden'), makeMember('hidden', 'former', { status: 'ended' })],
         privacy: { member_detail_enabled: false },
       }),
     ]),
