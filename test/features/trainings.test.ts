@@ -196,6 +196,24 @@ describe('GET /trainings, while trainings come and go', () => {
 });
 
 // That is about as many as a list reads in its own order.
+test('trainings of somebody who left are in no list of an assignment', async () => {
+  const day = (n: number) => ({ created_at: `2026-10-0${n}T09:00:00Z`, assignment_id: 'asg_a' });
+  // The host application makes an assignment for one person; a seed file may know two.
+  const api = await startWithTeamA({
+    members: [makeMember('a', 'gone', { status: 'ended' })],
+    assignments: [ASSIGNMENT],
+    trainings: [
+      makeTraining('a', 'trn_1', { user_id: userId('a', 'gone'), ...day(1) }),
+      makeTraining('a', 'trn_2', { user_id: OWNER, ...day(2) }),
+      makeTraining('a', 'trn_3', { user_id: MEMBER, ...day(3) }),
+    ],
+  });
+  const numbers = async (query: string) => numbersOf(await list(api, query));
+  expect(await numbers('assignment_id=asg_a')).toEqual([3, 2]);
+  expect(await numbers(`assignment_id=asg_a&user_id=${MEMBER}`)).toEqual([3]);
+  expect(await numbers(`assignment_id=asg_a&user_id=${userId('a', 'gone')}`)).toEqual([]);
+});
+
 test('trainings and evaluations are found behind a thousand of somebody who left', async () => {
   const api = await startWithTeamA({
     members: [makeMember('a', 'gone', { status: 'ended' })],

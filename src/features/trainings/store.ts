@@ -216,11 +216,14 @@ function listText(named: readonly string[], include: Include): string {
     names.map((name) => `\n             and ${name} = ${valueOf(name)}`).join('');
   if (named.includes('assignment_id')) {
     const owner = ownerText(valueOf('assignment_id'));
+    // Not by the index of the person, who may have very many for other assignments.
     const isOfUser = named.includes('user_id')
-      ? `\n             and ${owner} = ${valueOf('user_id')}`
+      ? `\n             and ${owner} = ${valueOf('user_id')}
+             and t.user_id || '' = ${valueOf('user_id')}`
       : '';
+    const isShown = `\n             and ${isActive('t.user_id')}`;
     const filters = named.filter((name) => name !== 'user_id');
-    return thatFit(include(ofOnePerson(owner, `${conditionsOf(filters)}${isOfUser}`)));
+    return thatFit(include(ofOnePerson(owner, `${conditionsOf(filters)}${isOfUser}${isShown}`)));
   }
   if (named.includes('user_id'))
     return thatFit(include(ofOnePerson(valueOf('user_id'), conditionsOf(named))));
@@ -230,7 +233,8 @@ function listText(named: readonly string[], include: Include): string {
 
 /**
  * SQL: the person whose trainings those of the assignment are (platform-rules.ts). It is looked up
- * once, and decides for all of them.
+ * once, so those of somebody who has left are not read. A seed file may name others: each row is
+ * asked for, too.
  */
 function ownerText(assignment: string): string {
   return `(
