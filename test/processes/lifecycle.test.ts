@@ -123,11 +123,25 @@ async function holdTeam(): Promise<{
   return { untilSomebodyWaits: () => untilWaiting({ db }, 1), release };
 }
 
-function invite(url: string, email: string): Promise<number | 'lost'> {
-  return createCall(url)(key, 'POST', '/users', { body: { email } }).then(
-    ({ status }) => status,
-    () => 'lost',
-  );
+type Invited = readonly [status: number, connection: unknown] | 'lost';
+
+/** Returns the status, and what becomes of the connection. */
+async function invite(url: string, email: string): Promise<Invited> {
+  const client = new Client(url);
+  try {
+    const { statusCode, headers, body } = await client.request({
+      path: `${PATH}/users`,
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ email }),
+    });
+    await body.text();
+    return [statusCode, headers['connection']];
+  } catch {
+    return 'lost';
+  } finally {
+    await client.destroy();
+  }
 }
 
 describe('the probes', () => {
@@ -174,7 +188,7 @@ describe('SIGTERM to an API process', () => {
     // could lose a request that is already on its way.
     expect(headers['connection']).toBe('close');
     await hold.release();
-    expect(await inFlight).toBe(201);
+    expect(await inFlight).toEqual([201, 'close']);
     expect(await exited).toEqual({ code: 0, signal: null });
     expect(await query(`select status from member where email = 'in-flight@a.test'`)).toEqual([
       { status: 'invited' },
