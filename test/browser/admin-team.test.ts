@@ -23,7 +23,10 @@ describe.skipIf(SKIPPED !== '')(`the admin page: the team${SKIPPED}`, () => {
         ),
       }),
       makeTeam('quiet', { trainings: [makeTraining('quiet', 'trn_1')] }),
+      makeTeam('shelf', { released: 'all' }),
     ]);
+    const own = { kind: 'role', id: 'rol_own', name: { en: 'Our own', de: 'Unsere' } } as const;
+    seed.catalog = [...(seed.catalog ?? []), { ...own, icon: 'x', team: 'team_shelf' }];
     api = await startTestApi({ seed });
     await api.db.pool.query(
       `insert into api_key_usage (team_id, day, key_id, count_2xx, count_5xx)
@@ -81,11 +84,27 @@ describe.skipIf(SKIPPED !== '')(`the admin page: the team${SKIPPED}`, () => {
     expect(complaints.filter((one) => !one.includes('422')).join('\n')).toBe('');
   });
 
+  it('names the keys of a member who leaves, of those that work', async () => {
+    await api.db.pool.query(
+      `insert into api_key
+       select (jsonb_populate_record(k, jsonb_build_object('id', 'key_old', 'name', 'Of before',
+         'prefix', 'old' || substr(prefix, 4), 'revoked_at', now()))).*
+       from api_key k where team_id = 'team_shelf' and name = 'by_admin'`,
+    );
+    const { page } = await openAdminPage(browser, api, { path: '/members', team: 'shelf' });
+    await page.getByRole('button', { name: 'Actions: admin@shelf.test' }).click();
+    await page.getByRole('button', { name: 'Remove', exact: true }).click();
+    const left = page.getByRole('dialog').getByRole('listitem').filter({ hasText: 'by_admin' });
+    expect(await left.innerText()).toContain(en.members.leaverKeys(1, 'by_admin'));
+  });
+
   it('shows what a switch hides before it is switched, and then hides it here, too', async () => {
     const { page, complaints } = await openAdminPage(browser, api, {
-      path: '/privacy',
+      path: '/members',
       team: 'crew',
     });
+    await page.getByText('owner@crew.test').waitFor();
+    await page.getByRole('link', { name: en.privacy.title }).click();
     await page.getByText('Without effect until five people have trained').waitFor();
     expect(await page.getByText('Switched on').count()).toBe(1);
     await page.getByRole('button', { name: 'Data of individual members: Switch off' }).focus();
@@ -152,6 +171,55 @@ describe.skipIf(SKIPPED !== '')(`the admin page: the team${SKIPPED}`, () => {
     ).admin.team.catalog.query({ kind: 'personality' });
     expect(data.filter(({ blocked }) => blocked).map(({ id }) => id)).toEqual(['per_tough']);
     expect(complaints).toEqual([]);
+  });
+
+  it('releases some entries instead of all, beside the own ones', async () => {
+    const { page, complaints } = await openAdminPage(browser, api, {
+      path: '/catalog',
+      team: 'shelf',
+    });
+    const { own, releaseSome, releaseOne, saved } = en.catalog;
+    await page.getByText(own, { exact: true }).waitFor();
+    await page.getByLabel(releaseSome).click();
+    await page.getByText(saved).waitFor();
+    await page.getByLabel(releaseOne('Tough')).click();
+    const { admin } = await appAsMember(api, 'shelf', 'owner');
+    const released = async () => (await admin.team.release.get.query({})).released;
+    await expect.poll(released).not.toContain('per_tough');
+    expect(await released()).toContain('per_calm');
+    expect(complaints).toEqual([]);
+  });
+
+  it('shows a change although an older answer comes after it', async () => {
+    const { page } = await openAdminPage(browser, api, { path: '/catalog', team: 'shelf' });
+    const allow = (name: string) => page.getByLabel(en.catalog.allow(name));
+    await allow('Calm').waitFor();
+    await settle(page);
+    const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    // What follows the first change is answered before the second one, and arrives after it.
+    await page.route('**/trpc/admin.team.catalog?*', async (route) => {
+      const response = await route.fetch();
+      await first.promise;
+      await route.fulfill({ response });
+    });
+    const asked = page.waitForRequest(/admin\.team\.catalog\?/);
+    await allow('Calm').click();
+    await asked;
+    await page.route('**/trpc/admin.team.policy.get?*', async (route) => {
+      await second.promise;
+      await route.continue();
+    });
+    const answered = page.waitForResponse(/admin\.team\.catalog\?/);
+    await allow('Tough').click();
+    await expect.poll(() => allow('Tough').isChecked(), { timeout: 5_000 }).toBe(false);
+    first.resolve();
+    await (await answered).finished();
+    await page.waitForTimeout(300);
+    expect(await allow('Tough').isChecked()).toBe(false);
+    second.resolve();
+    const { admin } = await appAsMember(api, 'shelf', 'owner');
+    const blocked = async () => (await admin.team.policy.get.query({})).blocked.toSorted();
+    await expect.poll(blocked).toEqual(['per_calm', 'per_tough']);
   });
 
   it('walks through a chart by the keyboard, with a table beside it', async () => {

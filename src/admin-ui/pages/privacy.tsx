@@ -57,7 +57,8 @@ export function PrivacyPage() {
   const set = useMutation(
     api.admin.team.privacy.set.mutationOptions({
       onSuccess: async () => {
-        // Every other answer may have changed with it.
+        // Every other answer may have changed with it. An older one is not shown again.
+        cache.removeQueries({ type: 'inactive' });
         await cache.invalidateQueries();
         announce(t.privacy.changed);
         setAsked(null);
