@@ -2,6 +2,7 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { de } from '../../src/admin-ui/i18n/de.ts';
+import { en } from '../../src/admin-ui/i18n/en.ts';
 import { openAdminPage, settle, signIn } from '../support/admin-page.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { findFaults, launchBrowser, openPage, photograph, SKIPPED } from '../support/browser.ts';
@@ -229,6 +230,40 @@ describe.skipIf(SKIPPED !== '')(`the admin page: sign-in and keys${SKIPPED}`, ()
     expect(await findFaults(page)).toEqual([]);
     const where = page.getByRole('textbox', { name: 'Where may it be used from?' });
     expect(await where.evaluate((one) => one === document.activeElement)).toBe(true);
+    // What was corrected is another request.
+    await where.fill('203.0.113.0/24');
+    await page.getByRole('button', { name: 'Create a key' }).click();
+    await page.getByRole('dialog', { name: 'Your new key' }).waitFor();
+  });
+
+  it.each([
+    ['one key', 'the same', 'Twice', 'Twice', 1],
+    ['two keys', 'another name', 'Before', 'After', 2],
+  ])('makes %s when answers are lost and the reader sends %s', async (...row) => {
+    const [, , name, next, count] = row;
+    const { page } = await openAdminPage(browser, api, { path: '/keys/new', team: 'lost' });
+    let sent = 0;
+    await page.route('**/trpc/admin.apiKeys.create', async (route) => {
+      sent += 1;
+      if (sent > 3) return route.continue();
+      if (sent === 1) await route.fetch();
+      return route.abort('connectionreset');
+    });
+    await page.getByLabel('Name').fill(name);
+    await page.getByLabel(/^Read only/).check();
+    const send = page.getByRole('button', { name: 'Create a key' });
+    await send.click();
+    await page.getByRole('alert').filter({ hasText: en.problems.network }).waitFor();
+    await page.getByLabel('Name').fill(next);
+    await send.click();
+    const dialog = page.getByRole('dialog', { name: 'Your new key' });
+    const secret = await dialog.locator('code').first().innerText();
+    expect((await api.call(secret, 'GET', '/me')).status).toBe(200);
+    const { rows } = await api.db.pool.query(
+      `select from api_key where name like $1 || '%' or name like $2 || '%'`,
+      [name, next],
+    );
+    expect(rows).toHaveLength(count);
   });
 
   it('says in German why a network is refused', async () => {
