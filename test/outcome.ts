@@ -14,6 +14,8 @@ export interface Outcome {
   readonly unfinished: readonly string[];
 }
 
+const TIMER_MAX_MS = 2 ** 31 - 1;
+
 /** Writes the {@link Outcome} to this file. No test begins after `deadline`. */
 export class OutcomeReporter implements Reporter {
   readonly #file: string;
@@ -37,7 +39,9 @@ export class OutcomeReporter implements Reporter {
       // A test that runs ends as it would. What has not begun is skipped.
       void this.#vitest?.cancelCurrentRun('keyboard-input');
     };
-    setTimeout(stop, Math.max(0, this.#deadline.getTime() - Date.now())).unref();
+    // A longer timer would fire at once.
+    const left = Math.min(this.#deadline.getTime() - Date.now(), TIMER_MAX_MS);
+    setTimeout(stop, Math.max(0, left)).unref();
   }
 
   onTestRunEnd(modules: readonly TestModule[], unhandled: readonly SerializedError[]): void {

@@ -84,6 +84,8 @@ const outcome = process.env['TEST_OUTCOME'];
 /** No test begins later, if it is set: seconds since 1970, as `.ci/run` says. */
 const until = process.env['TEST_UNTIL'];
 const deadline = until ? new Date(Number(until) * 1_000) : null;
+if (deadline && Number.isNaN(deadline.getTime()))
+  throw new Error(`TEST_UNTIL must be seconds since 1970, not ${until}`);
 /**
  * Many small files: to load our modules for each of them takes three times as long as its tests. So
  * the files of a worker share a process and its modules. What a file starts ends with it

@@ -38,11 +38,17 @@ test('begins no test when the time is over, and names the file', () => {
   expect(status).toBe(0);
 });
 
-test('runs every test while there is time', () => {
-  const { status, stdout } = runUntil(Date.now() / 1_000 + 600, 'test/rules/line.test.ts');
+test.each([600, 10 * 365 * 86_400])('runs every test while there are %i seconds', (seconds) => {
+  const { status, stdout } = runUntil(Date.now() / 1_000 + seconds, 'test/rules/line.test.ts');
   expect(stdout).not.toContain('not run to its end');
   expect(stdout.trim()).toMatch(/\n[1-9]\d* passed, 0 failed, 0 skipped$/);
   expect(status).toBe(0);
+});
+
+test('fails when the end of the time is no number', () => {
+  const { status, stdout } = runUntil(NaN, 'test/rules/line.test.ts');
+  expect(stdout.trim()).toMatch(/\n0 passed, 1 failed, 0 skipped$/);
+  expect(status).toBe(1);
 });
 
 test('starts nothing more after a signal', async () => {
