@@ -10,7 +10,15 @@ import { startTestApi, type ApiResponse, type CallOptions, type TestApi } from '
 import { requireDocumentedResponse } from '../support/response-contract.ts';
 import { makeFullTeam, makeSeed } from '../support/seed.ts';
 import { requestBytes, sendBytes } from './raw-http.ts';
-import { addDeliveries, existingId, fillPath, readState, validRequest, when } from './requests.ts';
+import {
+  addDeliveries,
+  existingId,
+  fillPath,
+  queryNamesOf,
+  readState,
+  validRequest,
+  when,
+} from './requests.ts';
 
 const MIB = 1024 * 1024;
 const SURROGATE = '\ud800';
@@ -47,8 +55,6 @@ const PATH_ENDPOINTS = ENDPOINTS.filter((endpoint) => endpoint.pathParameters.le
 const pathOf = (endpoint: Endpoint): string => validRequest(endpoint, TEAM).path;
 const validBody = (endpoint: Endpoint): Record<string, unknown> =>
   validRequest(endpoint, TEAM).body ?? {};
-const queryOf = (endpoint: Endpoint): string[] =>
-  Object.keys(endpoint.input.shape).filter((name) => !endpoint.pathParameters.includes(name));
 const send = (endpoint: Endpoint, options: CallOptions): Promise<ApiResponse> =>
   api.call(key, endpoint.method, pathOf(endpoint), options);
 
@@ -378,7 +384,7 @@ describe.each(QUERY_ENDPOINTS)('the query of $method $path', (endpoint) => {
     api.call(key, 'GET', `${pathOf(endpoint)}?${query}`);
 
   it('is 422 with bad percent-encoding, text that cannot be stored or a repetition', async () => {
-    for (const name of queryOf(endpoint)) {
+    for (const name of queryNamesOf(endpoint)) {
       for (const value of ['%', '%2', '%zz', '%ff', '%ed%a0%80'])
         expect(await ask(`${name}=${value}`), name).toMatchObject(
           invalid(`query.${name}`, 'invalid_encoding'),
@@ -448,7 +454,7 @@ describe.each(QUERY_ENDPOINTS)('the query of $method $path', (endpoint) => {
     },
   );
 
-  const times = queryOf(endpoint).filter((name) => name.includes('since'));
+  const times = queryNamesOf(endpoint).filter((name) => name.includes('since'));
   it.each(times)('takes a real date-time with an offset as %s, nothing else', async (name) => {
     const wrong = [
       '',

@@ -8,7 +8,7 @@ import { SANDBOX_END } from '../../src/core/sandbox.ts';
 import { ENDPOINTS, type Endpoint } from '../../src/routers/endpoints.ts';
 import { startTestApi, type CallOptions, type TestApi } from '../support/api.ts';
 import { makeFullTeam, makeSeed } from '../support/seed.ts';
-import { addDeliveries, EXISTING_IDS, validRequest } from './requests.ts';
+import { addDeliveries, EXISTING_IDS, validRequest, queryNamesOf } from './requests.ts';
 
 const CASES = Number(process.env['FUZZ_CASES'] ?? 10_000);
 const SEED = Number(process.env['FUZZ_SEED'] ?? 20261102);
@@ -125,10 +125,7 @@ function pathOf(endpoint: Endpoint, team: string): fc.Arbitrary<string> {
 }
 
 function queryOf(endpoint: Endpoint, team: string): fc.Arbitrary<string> {
-  const names =
-    endpoint.method === 'GET'
-      ? Object.keys(endpoint.input.shape).filter((name) => !endpoint.pathParameters.includes(name))
-      : [];
+  const names = endpoint.method === 'GET' ? queryNamesOf(endpoint) : [];
   const properties = schemaOf(endpoint).properties ?? {};
   const pairs = names.map((name) =>
     fc.record({

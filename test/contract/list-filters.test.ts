@@ -6,7 +6,7 @@ import { ENDPOINTS, type Endpoint } from '../../src/routers/endpoints.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import type { Page } from '../support/lists.ts';
 import { addTwinRows, SIDES, TWINS_NOW, twinSeed } from '../support/twins.ts';
-import { fillPath } from './requests.ts';
+import { fillPath, queryNamesOf } from './requests.ts';
 
 type Item = Readonly<Record<string, unknown>>;
 const idOf = ({ id }: Item): unknown => id;
@@ -72,15 +72,13 @@ const FILTERS: Readonly<Record<string, Filter>> = {
 /** Parameters that filter by nothing that an item shows, or not at all. */
 const OTHERS = ['cursor', 'limit', 'include', 'order', 'after', 'updated_since'];
 
-const queryOf = ({ input, pathParameters }: Endpoint): string[] =>
-  Object.keys(input.shape).filter((name) => !pathParameters.includes(name));
 const filterOf = ({ name }: Endpoint, parameter: string): Filter | undefined =>
   FILTERS[`${name}.${parameter}`] ?? FILTERS[parameter];
 const LISTS = ENDPOINTS.filter(
   (endpoint) =>
     'cursor' in endpoint.input.shape &&
     endpoint.mode !== 'test' &&
-    queryOf(endpoint).some((parameter) => filterOf(endpoint, parameter)),
+    queryNamesOf(endpoint).some((parameter) => filterOf(endpoint, parameter)),
 );
 
 let api: TestApi;
@@ -131,7 +129,7 @@ function* queriesFor(
 
 describe('a list', () => {
   it.each(LISTS)('$name shows what its filters keep', async (endpoint) => {
-    const filters = queryOf(endpoint).flatMap((name) => {
+    const filters = queryNamesOf(endpoint).flatMap((name) => {
       const filter = filterOf(endpoint, name);
       return filter ? [[name, filter] as const] : [];
     });
@@ -153,7 +151,7 @@ describe('a list', () => {
 
 test('each parameter of a list is a filter, or is listed as another one', () => {
   const unknown = ENDPOINTS.filter(({ input }) => 'cursor' in input.shape).flatMap((endpoint) =>
-    queryOf(endpoint).filter((name) => !filterOf(endpoint, name) && !OTHERS.includes(name)),
+    queryNamesOf(endpoint).filter((name) => !filterOf(endpoint, name) && !OTHERS.includes(name)),
   );
   expect(unknown).toEqual([]);
 });

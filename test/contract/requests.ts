@@ -85,6 +85,11 @@ function withIds(body: object, idOf: (name: string) => string): Record<string, u
   );
 }
 
+/** Returns the names of the inputs that are not in the path: of a GET, its query parameters. */
+export function queryNamesOf({ input, pathParameters }: Endpoint): string[] {
+  return Object.keys(input.shape).filter((name) => !pathParameters.includes(name));
+}
+
 /** Returns the path with its parameters replaced by percent-encoded ids. */
 export function fillPath(endpoint: Endpoint, idOf: (parameter: string) => string): string {
   return endpoint.path.replaceAll(/\{(\w+)\}/g, (_match, name: string) =>
