@@ -1,4 +1,4 @@
-/** What the status of a response means to the team: it is refused, or we have failed. */
+/** How a response is coloured: good, refused (`warn`), or failed by an error of ours (`bad`). */
 export function toneOf(status: number): 'good' | 'warn' | 'bad' {
   if (status < 400) return 'good';
   return status < 500 ? 'warn' : 'bad';

@@ -8,9 +8,9 @@
  *  * `since` means `created_at >= since`, `until` means `created_at < until`. `status`, `user_id`
  *    and `assignment_id` are equalities. All filters must match. A value that matches nothing gives
  *    an empty page, so a filter reveals nothing about other teams.
- *  * The host application names one person's trainings for an assignment only. A seed file may name
- *    others': then a list of the assignment shows those of active members while the person of its
- *    newest training is one.
+ *  * The host application can report trainings for an assignment by one person only. A seed file
+ *    may contain trainings by several people: the list then shows those of active members, or
+ *    nothing if the person of the newest one is not an active member.
  *  * So `since` is about when a session began, not about when the host application reported it. A
  *    client that must not miss one that is reported late uses the webhook `training.completed`, or
  *    `updated_since` of `GET /evaluations`.

@@ -216,7 +216,7 @@ function listText(named: readonly string[], include: Include): string {
     names.map((name) => `\n             and ${name} = ${valueOf(name)}`).join('');
   if (named.includes('assignment_id')) {
     const owner = ownerText(valueOf('assignment_id'));
-    // Not by the index of the person, who may have very many for other assignments.
+    // `|| ''` keeps Postgres from the index by person, who may have very many other trainings.
     const isOfUser = named.includes('user_id')
       ? `\n             and ${owner} = ${valueOf('user_id')}
              and t.user_id || '' = ${valueOf('user_id')}`
@@ -233,8 +233,8 @@ function listText(named: readonly string[], include: Include): string {
 
 /**
  * SQL: the person whose trainings those of the assignment are (platform-rules.ts). It is looked up
- * once, so those of somebody who has left are not read. A seed file may name others: each row is
- * asked for, too.
+ * once, so that the trainings of somebody who has left are not read. The rows of a seed file may be
+ * of several people, so each row's person is checked, too.
  */
 function ownerText(assignment: string): string {
   return `(
