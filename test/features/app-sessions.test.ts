@@ -27,7 +27,8 @@ const clock = { now: () => stoppedAt ?? new Date(Date.now() + ahead), override: 
 beforeAll(async () => {
   const database = await createTestDatabase();
   const onLog = (line: string) => logged.push(JSON.parse(line) as Record<string, string>);
-  const shared = { database, clock, onLog, app: { adminHostOrigins: [HOST] } };
+  const app = { adminHostOrigins: [HOST] };
+  const shared = { database, clock, onLog, app, developmentTeamId: 'team_a' };
   const gone = makeMember('a', 'gone', { status: 'ended' });
   const seed = makeSeed([makeTeam('a', { members: [gone] }), makeTeam('b'), makeTeam('closing')]);
   api = await startTestApi({ ...shared, seed });
@@ -44,12 +45,8 @@ beforeEach(() => {
   stoppedAt = null;
 });
 
-const ownerToken = (lifetimeS = 900, team = 'a') =>
-  tokenOf(
-    { kind: 'user', userId: userId(team, 'owner'), teamId: `team_${team}` },
-    clock.now(),
-    lifetimeS,
-  );
+const ownerToken = (team = 'a') =>
+  tokenOf({ kind: 'user', userId: userId(team, 'owner'), teamId: `team_${team}` }, clock.now());
 const me = (token: string, on = api) => codeOf(appAs(on, token).v1.me.get.query({}));
 const sessionStatus = async (cookie: string, on = api) =>
   (await fetch(`${on.url}/trpc-session`, { headers: sent(cookie) })).status;
@@ -155,7 +152,7 @@ describe('a token for a link', () => {
 });
 
 test('a session says in which team its calls are made, and if there is a sandbox', async () => {
-  const { headers } = await openSession(api, await ownerToken(909, 'b'));
+  const { headers } = await openSession(api, await ownerToken('b'));
   const describeIn = async (mode: string) => {
     const asked = { headers: { ...headers, 'svc-mode': mode } };
     const response = await fetch(`${api.url}/trpc-session`, asked);
@@ -205,7 +202,7 @@ describe('the token of a session that a link opened', () => {
 
 describe('signing out', () => {
   test('ends the token of the session on all processes, and no other', async () => {
-    const [token, another] = [await ownerToken(), await ownerToken(901)];
+    const [token, another] = [await ownerToken(), await ownerToken()];
     const { headers } = await openSession(api, token);
     expect(await signOut(headers)).toMatchObject({ status: 204 });
     for (const process of [api, other]) {
@@ -214,6 +211,20 @@ describe('signing out', () => {
       expect(await openSession(process, token)).toMatchObject({ status: 401, headers: {} });
       expect(await me(another, process)).toBe('ok');
     }
+  });
+
+  test('ends a session of the development login, and no other of the same second', async () => {
+    stoppedAt = new Date();
+    const logIn = async () => {
+      const path = '/trpc-session/development/usr_a_owner';
+      const response = await fetch(api.url + path, { method: 'POST' });
+      const { token } = (await response.json()) as { token?: string };
+      return openSession(api, token ?? '');
+    };
+    const [one, two] = [await logIn(), await logIn()];
+    await signOut(one.headers);
+    expect((await logIn()).status).toBe(200);
+    expect(await codeOf(appWith(api, two.headers).v1.me.get.query({}))).toBe('ok');
   });
 
   test('ends a session that a link opened, and no other of the same second', async () => {
@@ -228,7 +239,7 @@ describe('signing out', () => {
 
   // The last character of a signature has bits that no verifier reads.
   test('ends every spelling of the token', async () => {
-    const token = await ownerToken(902);
+    const token = await ownerToken();
     const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
     const last = letters.indexOf(token.at(-1) ?? '');
     const twin = token.slice(0, -1) + (letters[last ^ 1] ?? '');
@@ -238,7 +249,7 @@ describe('signing out', () => {
   });
 
   test('is 204 for whoever has no session, again and again', async () => {
-    const token = await ownerToken(903);
+    const token = await ownerToken();
     const { headers } = await openSession(api, token);
     for (const given of [headers, headers, { cookie: 'svc_session=nothing' }, {}]) {
       const { status, cookie } = await signOut(given);
@@ -248,7 +259,7 @@ describe('signing out', () => {
   });
 
   test('is a matter of the team of the token', async () => {
-    const token = await ownerToken(904);
+    const token = await ownerToken();
     await api.db.pool.query('delete from spent_token');
     await signOut((await openSession(api, token)).headers);
     expect(await me(token)).toBe('unauthorized');
@@ -262,7 +273,7 @@ describe('signing out', () => {
   });
 
   test('holds after old rows were removed, until the token has expired', async () => {
-    const token = await ownerToken(905);
+    const token = await ownerToken();
     const link = await linkToken();
     await signOut((await openSession(api, token)).headers);
     expect((await followLink(api, link)).status).toBe(303);
@@ -282,7 +293,7 @@ describe('signing out', () => {
 
 describe('the log', () => {
   test('tells one sign-out of two at once', async () => {
-    const token = await ownerToken(909);
+    const token = await ownerToken();
     const { headers } = await openSession(api, token);
     // Both have found the session open before either has ended it.
     const release = await holdLock(
@@ -298,7 +309,7 @@ describe('the log', () => {
   });
 
   test('tells who signed in and out, and by which way', async () => {
-    const { headers } = await openSession(api, await ownerToken(906));
+    const { headers } = await openSession(api, await ownerToken());
     const { cookie } = await followLink(api, await linkToken());
     await signOut(headers);
     await signOut(sent(cookie));
@@ -315,7 +326,7 @@ describe('the log', () => {
     await followLink(api, used);
     logged.length = 0;
     await followLink(api, used);
-    await followLink(api, await ownerToken(907));
+    await followLink(api, await ownerToken());
     await followLink(api, await linkToken({ sub: userId('a', 'gone') }));
     await followLink(api, await linkToken(), { origin: 'https://evil.example' });
     await api.db.pool.query(`update team set status = 'ended' where id = 'team_closing'`);
@@ -331,7 +342,7 @@ describe('the log', () => {
   });
 
   test('holds no token', async () => {
-    const tokens = [await ownerToken(908), await linkToken()];
+    const tokens = [await ownerToken(), await linkToken()];
     const { headers } = await openSession(api, tokens[0] ?? '');
     const { cookie } = await followLink(api, tokens[1] ?? '');
     await followLink(api, tokens[1] ?? '');

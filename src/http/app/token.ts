@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import {
   createRemoteJWKSet,
   errors,
@@ -110,7 +110,10 @@ export function createTokenVerifier(
   };
 }
 
-/** Issues a token as the host application does. For the development login and for tests. */
+/**
+ * Issues a token as the host application does. For the development login and for tests. No two are
+ * the same, so the end of one is not that of another of the same second.
+ */
 export function issueToken(
   identity: Identity,
   secret: string,
@@ -126,6 +129,7 @@ export function issueToken(
     .setSubject(subject)
     .setIssuer(TOKEN_ISSUER)
     .setAudience(TOKEN_AUDIENCE)
+    .setJti(randomUUID())
     .setIssuedAt(issuedAt)
     .setExpirationTime(issuedAt + lifetimeS)
     .sign(new TextEncoder().encode(secret));
