@@ -27,8 +27,12 @@ interface ImpliedErrors {
   readonly cause?: (id: string) => string;
 }
 
-/** Paths whose POST adds rows of which a sandbox has a limited number (`db/sandbox-rows.ts`). */
-const ADDS_ROWS: readonly string[] = ['/assignments', '/assignments/batch', '/cases'];
+/** Of a POST that adds rows of which a sandbox has a limited number (`db/sandbox-rows.ts`). */
+export const SANDBOX_MAY_BE_FULL = {
+  conflict:
+    'A call with the same `Idempotency-Key` is still running, or, without `Retry-After`, a ' +
+    'sandbox is full.',
+} as const;
 
 /** Where two of them tell the cause of one code, the later one holds. */
 export const IMPLIED_ERRORS: readonly ImpliedErrors[] = [
@@ -57,14 +61,6 @@ export const IMPLIED_ERRORS: readonly ImpliedErrors[] = [
     holds: ({ method }) => method === 'POST',
     codes: ['conflict'],
     cause: () => 'A call with the same `Idempotency-Key` is still running.',
-  },
-  {
-    of: `POST ${ADDS_ROWS.join(', ')}`,
-    holds: ({ method, path }) => method === 'POST' && ADDS_ROWS.includes(path),
-    codes: ['conflict'],
-    cause: () =>
-      'A call with the same `Idempotency-Key` is still running, or, without `Retry-After`, a ' +
-      'sandbox is full.',
   },
   {
     of: 'PATCH and DELETE',

@@ -1,3 +1,4 @@
+import { SANDBOX_MAY_BE_FULL } from '../../core/implied-errors.ts';
 import { pageResponse } from '../../core/page.ts';
 import { ProblemError } from '../../core/problem.ts';
 import { entryProblem, type EntryProblem } from '../../core/problem-shapes.ts';
@@ -83,7 +84,7 @@ export const assignments = {
     outputName: 'Assignment',
     bodyName: CREATE_NAME,
     successStatus: 201,
-    errors: REFUSALS,
+    errors: { ...REFUSALS, ...SANDBOX_MAY_BE_FULL },
     location: '/assignments/{id}',
     privacy: { echoes: ['member_user_id'] },
     privateOf: ({ input }) => [input.member_id],
@@ -113,6 +114,7 @@ export const assignments = {
     outputName: 'AssignmentBatch',
     bodyName: 'AssignmentBatchCreate',
     errors: {
+      ...SANDBOX_MAY_BE_FULL,
       batch_refused:
         'With `all_or_none`: nothing was created, because some entries are wrong; `entries` says ' +
         'which, and why.',

@@ -1,3 +1,4 @@
+import { SANDBOX_MAY_BE_FULL } from '../../core/implied-errors.ts';
 import { pageResponse } from '../../core/page.ts';
 import { okOutput } from '../../core/shapes.ts';
 import { changeContextOf } from '../../trpc/context.ts';
@@ -48,7 +49,10 @@ export const cases = {
     bodyName: 'CaseCreate',
     privacy: { echoes: ['user_id'] },
     successStatus: 201,
-    errors: { not_found: '`user_id` is no active member of the team.' },
+    errors: {
+      ...SANDBOX_MAY_BE_FULL,
+      not_found: '`user_id` is no active member of the team.',
+    },
     location: '/cases/{id}',
     example: {
       body: {
