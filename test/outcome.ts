@@ -81,10 +81,11 @@ function failuresOf(module: TestModule): string[] {
       name: `${file} > ${suite.fullName}`,
       errors: suite.errors(),
     })),
-    ...[...module.children.allTests()].map((test) => ({
-      name: `${file} > ${test.fullName}`,
-      errors: test.result().errors ?? [],
-    })),
+    ...[...module.children.allTests()].map((test) => {
+      const { state, errors = [] } = test.result();
+      const again = state === 'passed' ? ' (passed when it was tried again)' : '';
+      return { name: `${file} > ${test.fullName}${again}`, errors };
+    }),
   ];
   return places
     .filter(({ errors }) => errors.length > 0)
