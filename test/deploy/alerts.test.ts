@@ -173,10 +173,10 @@ const causes: Readonly<Record<string, (world: World, alert: string) => Promise<v
     await startBalancer();
     await untilFiring(prometheus, alert, () => ask('GET', '/me'));
   },
-  DeliveriesLate: async ({ startApi, startWorker, pool, prometheus, ask }, alert) => {
+  DeliveriesLate: async ({ startApi, startWorker, pool, prometheus, create }, alert) => {
     await startApi();
     const worker = await startWorker({ WEBHOOK_RETRY_DELAYS_S: '3600' });
-    await ask('POST', '/assignments', ASSIGNMENT);
+    await create('/assignments', ASSIGNMENT);
     await until(async () => (await prometheus.count('webhook_attempts_in_flight')) > 0);
     await until(async () => (await countDeliveries(pool, `status = 'ok'`)) === 5);
     await worker.kill('SIGKILL');
@@ -195,21 +195,21 @@ const causes: Readonly<Record<string, (world: World, alert: string) => Promise<v
       client.release();
     }
   },
-  FanOutLate: async ({ startApi, startWorker, pool, prometheus, ask }, alert) => {
+  FanOutLate: async ({ startApi, startWorker, pool, prometheus, create }, alert) => {
     await startApi();
     await startWorker();
     // What removes the lock: nobody, as after a forgotten `begin` in psql.
     await whileLocked(pool, 'webhook_delivery in share row exclusive mode', async () => {
-      await ask('POST', '/assignments', ASSIGNMENT);
+      await create('/assignments', ASSIGNMENT);
       await pool.query(`update event set created_at = now() - interval '1 minute'`);
       await untilFiring(prometheus, alert);
     });
   },
-  DeliveriesFail: async ({ startApi, startWorker, prometheus, receiver, ask }, alert) => {
+  DeliveriesFail: async ({ startApi, startWorker, prometheus, receiver, create }, alert) => {
     receiver.on('/hook', status(500));
     await startApi();
     await startWorker({ WEBHOOK_RETRY_DELAYS_S: Array.from({ length: 90 }, () => 1).join(',') });
-    await ask('POST', '/assignments', ASSIGNMENT);
+    await create('/assignments', ASSIGNMENT);
     await untilFiring(prometheus, alert);
   },
   ManyWebhookEndpointsPaused: async ({ startWorker, pool, prometheus }, alert) => {
@@ -228,14 +228,14 @@ const causes: Readonly<Record<string, (world: World, alert: string) => Promise<v
     await untilFiring(prometheus, alert);
   },
   // A mail server that says nothing keeps a mail's slot for 20 s.
-  JobsOld: async ({ startApi, startWorker, pool, prometheus, ask }, alert) => {
+  JobsOld: async ({ startApi, startWorker, pool, prometheus, create }, alert) => {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
     try {
       await startApi();
       for (let guest = 0; guest < 40; guest += 1)
-        await ask('POST', '/users', { email: `guest-${guest}@example.com` });
+        await create('/users', { email: `guest-${guest}@example.com` });
       await startWorker({ SMTP_URL: `smtp://127.0.0.1:${port}` });
       // Three minutes of waiting, at once.
       const age = `update graphile_worker._private_jobs
@@ -292,13 +292,14 @@ describe.skipIf(reason !== null)(`the alerts${because(reason)}`, { timeout: 300_
 
   // A customer's receiver is the customer's matter, and its limit is ours to keep.
   test.concurrent('no page for one receiver that does not answer', async (context) => {
-    const { startApi, startWorker, pool, prometheus, receiver, ask } = await createWorld(context);
+    const { startApi, startWorker, pool, prometheus, receiver, create } =
+      await createWorld(context);
     receiver.on('/silent', () => undefined);
     await pool.query(`update webhook_endpoint set url = $1 where id = 'whe_1'`, [
       `${receiver.url}/silent`,
     ]);
     await startApi();
-    for (let number = 0; number < 30; number += 1) await ask('POST', '/assignments', ASSIGNMENT);
+    for (let number = 0; number < 30; number += 1) await create('/assignments', ASSIGNMENT);
     await startWorker({ WEBHOOK_TIMEOUT_MS: '2000' });
     await until(async () => (await countDeliveries(pool, `status = 'ok'`)) === 120);
     const late = `waits_as is not null and due_at < now() - interval '100 seconds'`;

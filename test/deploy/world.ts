@@ -1,4 +1,5 @@
 // Processes of ours that Prometheus watches, on a database that can get lost.
+import { randomUUID } from 'node:crypto';
 import type { Pool } from 'pg';
 import { BASE_PATH } from '../../src/http/api/exchange.ts';
 import { loadTestSeed, startApiProcess, startWorkerProcess } from '../support/api.ts';
@@ -33,6 +34,8 @@ export interface World {
   readonly loseDatabase: () => Promise<void>;
   /** Sends a request to the API, through the balancer if there is one. Resolves with the status. */
   readonly ask: (method: string, path: string, body?: unknown) => Promise<number>;
+  /** Sends it until it is created: on a busy machine the API may be unavailable for a moment. */
+  readonly create: (path: string, body: unknown) => Promise<void>;
   /** The app, as the team's owner uses it, through the balancer if there is one. */
   readonly app: () => ReturnType<typeof appAsMember>;
   /** Puts HAProxy before two ports, the API's and one at which nobody listens. */
@@ -79,6 +82,20 @@ export async function createWorld(ending: Ending, options: PrometheusOptions = {
     METRICS_PORT: String(metricsPort),
     WEBHOOK_ALLOW_PRIVATE_TARGETS: '1',
   });
+  const ask = async (
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Record<string, string> = {},
+  ): Promise<number> => {
+    const request = {
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    };
+    const response = await fetch(`${origin}${BASE_PATH}${path}`, { ...request, method });
+    await response.arrayBuffer();
+    return response.status;
+  };
   return {
     pool,
     prometheus,
@@ -99,14 +116,10 @@ export async function createWorld(ending: Ending, options: PrometheusOptions = {
       return haproxy;
     },
     app: () => appAsMember({ url: origin }, 'a', 'owner'),
-    ask: async (method, path, body) => {
-      const request = {
-        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-        ...(body !== undefined && { body: JSON.stringify(body) }),
-      };
-      const response = await fetch(`${origin}${BASE_PATH}${path}`, { ...request, method });
-      await response.arrayBuffer();
-      return response.status;
+    ask,
+    create: async (path, body) => {
+      const once = { 'idempotency-key': randomUUID() };
+      await until(async () => (await ask('POST', path, body, once)) === 201);
     },
   };
 }
