@@ -69,11 +69,10 @@ export async function attackOnce(attack: Attack): Promise<Noticed> {
     const { teams: seeded } = await loadTestSeed(database, makeSeed([own, ...teams]));
     const key = (team = 'team_attacker'): string => seeded[team]?.api_keys['full'] ?? '';
     await attack.prepare?.({ pool });
-    const api = await startApiProcess(database.url, { ...env });
-    const worker = await startWorkerProcess(database.url, {
-      WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true',
-      ...env,
-    });
+    const [api, worker] = await Promise.all([
+      startApiProcess(database.url, { ...env }),
+      startWorkerProcess(database.url, { WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true', ...env }),
+    ]);
     try {
       tell(victim, {
         kind: 'start',
