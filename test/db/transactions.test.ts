@@ -10,6 +10,7 @@ import { wholePrisma } from '../support/whole-prisma.ts';
 
 const WRITE = statement('test.tx.write', 'insert into written (n, data) values ($1, $2::jsonb)');
 const READ = statement<{ n: number }>('test.tx.read', 'select n from written order by n');
+const DOUBLE = statement('test.tx.double', 'insert into late (n) values ($1)');
 const PID = statement<{ pid: number }>('test.tx.pid', 'select pg_backend_pid() as pid');
 const FORGET_BEGIN = statement('test.tx.forgetBegin', 'deallocate "transactions.begin"');
 const FORGET_ALL = statement('test.tx.forgetAll', 'deallocate all');
@@ -262,3 +263,37 @@ describe.each(['first', 'second'])('a row that cannot be read, at the %s executi
     expect(await written()).toEqual([]);
   });
 });
+
+// The statement itself succeeds: Postgres looks for doubles at the commit.
+test.each(['straight', 'behind a pooler'])(
+  'what its commit refuses has failed, %s',
+  async (way) => {
+    await db.pool.query(
+      `create table if not exists late (n int unique deferrable initially deferred);
+     truncate late; insert into late values (1)`,
+    );
+    const refused = way === 'straight' ? undefined : 'statement_timeout';
+    const proxy = await startPostgresProxy(url, refused === undefined ? {} : { refused });
+    const asked = openDatabase({
+      wire: TEST_WIRE,
+      url: proxy.url,
+      poolMax: 1,
+      onError: () => undefined,
+    });
+    onTestFinished(async () => {
+      await asked.close();
+      await proxy.stop();
+    });
+    const doubled = { code: '23505' };
+    await expect(asked.query(DOUBLE, [1])).rejects.toMatchObject(doubled);
+    await expect(asked.transaction((tx) => tx.query(DOUBLE, [1]))).rejects.toMatchObject(doubled);
+    await expect(asked.transaction(async (tx) => tx.send(DOUBLE, [1]))).rejects.toMatchObject(
+      doubled,
+    );
+    await asked.query(DOUBLE, [2]);
+    expect((await db.pool.query('select n from late order by n')).rows).toEqual([
+      { n: 1 },
+      { n: 2 },
+    ]);
+  },
+);

@@ -1,6 +1,7 @@
 // The creation of a sandbox beside a live team that works meanwhile: by several at once, by one
 // that dies, and while the live team changes.
 import { beforeEach, describe, expect, it } from 'vitest';
+import { LIMITS } from '../../src/features/sandbox/rules.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { appAsPlatform, codeOf } from '../support/app.ts';
 import { endWaiting, holdLock, lockWhole, untilWaiting } from '../support/locks.ts';
@@ -54,8 +55,8 @@ describe('while a sandbox is filled', () => {
     expect(await codeOf(inSandbox.admin.members.search.query({}))).toBe('not_found');
     await release();
     expect(await creation).toBe('ok');
-    expect(await read('select plan, status from team where id = $1')).toEqual([
-      { plan: 'enterprise', status: 'active' },
+    expect(await read('select plan, status, rate_limit_per_min from team where id = $1')).toEqual([
+      { plan: 'enterprise', status: 'active', rate_limit_per_min: LIMITS.requestsPerMinute },
     ]);
   });
 

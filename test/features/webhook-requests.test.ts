@@ -60,6 +60,14 @@ describe('what a receiver gets', () => {
     expect(request?.headers['svc-event-id']).toBe(json(request).id);
   });
 
+  test('comes to the whole address, its query included', async () => {
+    const path = '/hook-with-query/a%20b?token=x%2Fy&empty=&z';
+    const body = { url: receiver.url + path, events: ['member.joined'] };
+    expect((await call('POST', '/webhook-endpoints', { body })).status).toBe(201);
+    await raise();
+    expect(await receiver.arrived(path)).toHaveLength(1);
+  });
+
   test('is the same body and event id at every attempt, signed anew each time', async () => {
     const endpoint = await createEndpoint(inTurn(status(500), status(500), status(200)));
     await failed(endpoint, 3);

@@ -247,6 +247,30 @@ test('a body may come in chunks of one byte', async () => {
   expect(refused).toEqual([]);
 });
 
+test('how long a body waited does not count as its own time, once it is let in', () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
+  let ms = 0;
+  const refused = new Set<string>();
+  const enter = createBodyRoom({ totalMaxBytes: 100, ownerMaxBytes: 10 }, () => ms);
+  const begin = (name: string) => {
+    const refuse = () => void refused.add(name);
+    const place = enter({ owner: 'a', received: () => 0, refuse });
+    place.take(10, () => undefined);
+    return place;
+  };
+  const first = begin('first');
+  begin('second');
+  ms += 60_000;
+  first.leave();
+  begin('third');
+  vi.advanceTimersByTime(1_000);
+  expect([...refused]).toEqual([]);
+  ms += 1_001;
+  vi.advanceTimersByTime(1_000);
+  expect([...refused]).toEqual(['second']);
+});
+
 describe('the room of an owner', () => {
   /** Room for ten bytes of each owner. */
   const openRoom = () => {

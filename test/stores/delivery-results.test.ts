@@ -296,6 +296,14 @@ test('the first success of an endpoint is noted, and an older one never goes bac
   });
   await health(seconds(9), [seconds(2 * HOUR_S)]);
   expect(await record([succeededAt(AT)])).toEqual({});
+  // Not even if something else of the endpoint is written.
+  await health(seconds(9));
+  expect(await record([succeededAt(AT), failedAt(seconds(HOUR_S))])).toEqual({
+    webhook_endpoint: [
+      'team_a whe_2: failing_since null → 2026-11-20T11:00:00+00:00',
+      'team_a whe_2: hourly_failures [] → ["2026-11-20T11:00:00+00:00"]',
+    ],
+  });
 });
 
 test('the first failure of each hour is noted, and later ones leave it', async () => {
