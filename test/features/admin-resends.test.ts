@@ -267,16 +267,19 @@ test('deliveries that fail again keep their schedule, also if claimed meanwhile'
     attempt: 3,
   });
   const [inHand] = await writeDeliveries({ prefix: 'h', count: 1, status: 'retrying', attempt: 3 });
+  const [both] = await writeDeliveries({ prefix: 's', count: 1, status: 'retrying', attempt: 3 });
   const [asked] = await writeDeliveries({ prefix: 'u', count: 1 });
   await rows(`update webhook_delivery set claimed_by = 7 where id = $1`, [inHand]);
   await rows(`update webhook_delivery set urgent = true where id = $1`, [asked]);
   const { id } = await start();
   await batch(id);
   await batch(id);
-  expect(await get(id)).toMatchObject({ state: 'done', sent: 4 });
+  expect(await get(id)).toMatchObject({ state: 'done', sent: 5 });
+  // Somebody asks for an attempt of one that the resend has marked.
+  await rows(`update webhook_delivery set urgent = true where id = $1`, [both]);
   const clock = fixedClock(new Date());
   await startDeliveries(api, { clock });
-  await until(async () => (await count('attempt in (4, 9)')) === 4);
+  await until(async () => (await count('attempt in (4, 9)')) === 5);
   const after = await rows(
     `select id, status, attempt, scheduled_attempts as scheduled, extra_attempts as extra,
        round(extract(epoch from next_try_at - $1))::int as wait_s
@@ -286,7 +289,7 @@ test('deliveries that fail again keep their schedule, also if claimed meanwhile'
   );
   expect(after).toEqual([
     { id: gaveUp, status: 'gave_up', attempt: 9, scheduled: 8, extra: 1, wait_s: null },
-    ...[inHand, retrying].map((each) => ({
+    ...[inHand, retrying, both].map((each) => ({
       id: each,
       status: 'retrying',
       attempt: 4,

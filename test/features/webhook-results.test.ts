@@ -85,6 +85,7 @@ test('a worker that stops writes its last results, even if that fails at first',
   const stopped = deliveries.stop().then(() => (hasStopped = true));
   // By the end of these, it only waits for the attempts in flight.
   for (let n = 0; n < 20; n += 1) await notOk();
+  expect(hasStopped).toBe(false);
   answer.open();
   const hasFailed = () => deliveries.logged.some((line) => line.includes('not be written yet'));
   await until(() => hasStopped || hasFailed());

@@ -321,6 +321,21 @@ describe('failures', () => {
     await mail.stop();
   });
 
+  test('twenty teams with a dead address among others end nothing', async () => {
+    const names = Array.from({ length: 42 }, (_, index) => `t${10 + index}`);
+    await loadTestSeed(database, makeSeed(names.map((name) => teamWith(name, [{}]))));
+    const mail = await startMailServer(async (to) =>
+      /[02468]\.test$/.test(to)
+        ? Object.assign(new Error('not here'), { responseCode: 550 })
+        : undefined,
+    );
+    expect(await run(ARGUMENTS, { SMTP_URL: mail.url })).toMatchObject({
+      code: 1,
+      output: expect.stringContaining('21 mails sent, 21 failed.'),
+    });
+    await mail.stop();
+  });
+
   test('a mail server that accepts nothing ends the run', async () => {
     await loadTestSeed(database, makeSeed([team]));
     const mail = await startMailServer();

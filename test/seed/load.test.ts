@@ -307,6 +307,20 @@ describe('a catalog that exists already', () => {
   });
 });
 
+it('loads own entries of two teams with the same id', async () => {
+  const teams = ['team_one', 'team_two'];
+  const catalog = teams.map((team) => ({
+    kind: 'situation' as const,
+    id: 'sit_same',
+    name: { en: `Of ${team}` },
+    team,
+  }));
+  await loadSeed(database.url, { catalog, teams: teams.map((team) => tinyTeam(team)) }, options);
+  expect(
+    await read(`SELECT team_id, name_en FROM team_catalog_entry WHERE id = 'sit_same' ORDER BY 1`),
+  ).toEqual(teams.map((team) => ({ team_id: team, name_en: `Of ${team}` })));
+});
+
 describe('the demo tenant', () => {
   it('loads, with a key that has every scope', async () => {
     const loaded = await loadSeed(

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { rmdirSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { TLSSocket } from 'node:tls';
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as turn, setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import pino from 'pino';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
@@ -198,6 +198,11 @@ test('while the disk is full, writes get 503 and the process is not ready', asyn
   // The pages that exist already have room for some rows.
   await until(async () => (await invite()) === 503);
   await untilSeen(() => probe(api.url), notReady('disk_full'));
+  // It looks again and again, although no request has been refused since.
+  for (let look = 0; look < 5; look += 1) {
+    await delay(200);
+    expect(await probe(api.url)).toEqual(notReady('disk_full'));
+  }
   makeRoom();
   await untilSeen(() => probe(api.url), READY);
   expect(await invite()).toBe(201);
