@@ -64,6 +64,18 @@ describe('the list', () => {
     expect(await ids({ actor_id: 'nobody' })).toEqual([]);
   });
 
+  test('pages go on within times of any zone', async () => {
+    const seen: string[] = [];
+    const times = { since: '2026-10-01T05:00:00+02:00', until: '2026-10-01T05:00:00-05:00' };
+    for (let cursor: string | undefined; seen.length < 50;) {
+      const { data, next_cursor } = await list({ ...times, limit: 7, cursor });
+      seen.push(...data.map(({ id }) => id));
+      if (next_cursor === null) break;
+      cursor = next_cursor;
+    }
+    expect(seen).toEqual(numbers((n) => n >= 9 && n < 30));
+  });
+
   test('pages neither repeat nor skip an entry while others are written and removed', async () => {
     const seen: string[] = [];
     let cursor: string | undefined;

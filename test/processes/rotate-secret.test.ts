@@ -197,6 +197,27 @@ describe('the rotation', () => {
     expect(opened).toBe('whsec_newer');
   });
 
+  test('finds what a process adds behind it', async () => {
+    await loadTestSeed(database, makeSeed([makeTeam('a')]));
+    await addEndpoints(3);
+    const writer = new pg.Client({ connectionString: database.url });
+    await writer.connect();
+    await writer.query(`begin; select from webhook_endpoint where id = 'whe_00001' for update`);
+    const rotating = rotate();
+    // It has read all that there is.
+    await untilWaiting({ db }, 1);
+    await db.pool.query(
+      `insert into webhook_endpoint
+         (team_id, id, url, events, api_version, secret_encrypted, created_at)
+       values ('team_a', 'whe_', 'https://a.test', '{training.completed}', '2026-11', $1, now())`,
+      [encrypt('whsec_late', OLD, webhookSecret.context('team_a', 'whe_'))],
+    );
+    await writer.query('commit');
+    await writer.end();
+    await rotating;
+    expect([await countOpened(NEW), await countOpened(OLD)]).toEqual([4, 0]);
+  });
+
   test('encrypts each value once when two run at once', async () => {
     await loadTestSeed(database, makeSeed([makeTeam('a')]));
     await addEndpoints(700);

@@ -1,6 +1,6 @@
 // How the client follows the events of a team: which it asks for, in which order they come, and
 // what a place remembers. The API is a list in memory that answers as `GET /events` does.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createClient, followEvents, type FollowOptions } from '../../src/client/index.ts';
 
 const START = Date.parse('2026-11-02T09:00:00.000Z');
@@ -199,6 +199,25 @@ describe('followEvents', () => {
     const onOutage = ({ waitMs }: { waitMs: number }) => waits.push(waitMs);
     expect(await take(api, 8, { onOutage })).toEqual(idsOf(events(8)));
     expect(waits).toEqual([1000]);
+  });
+
+  it('waits longer from outage to outage, and forgets them when the API has answered', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const api = startApi(events(2));
+    const waits: number[] = [];
+    const onOutage = ({ waitMs }: { waitMs: number }) => waits.push(waitMs);
+    api.failures.push(problem(500), problem(500));
+    const taken = take(api, 3, { place: 'oldest', onOutage });
+    const pass = async (ms: number) => vi.advanceTimersByTimeAsync(ms);
+    await pass(4_000);
+    await pass(8_000);
+    api.failures.push(problem(500));
+    await pass(1);
+    api.add(event(2));
+    await pass(4_000);
+    expect(await taken).toEqual(idsOf(events(3)));
+    expect(waits).toEqual([4_000, 8_000, 4_000]);
   });
 
   it('throws a refusal, and what the caller throws', async () => {

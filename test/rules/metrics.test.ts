@@ -83,6 +83,27 @@ test('of an API process say whether it is ready, and else why not', async () => 
   expect(text).not.toContain('reason="ready"');
 });
 
+test('a queue that is empty again is none of them', async () => {
+  const backlog = {
+    fanOutLagS: 0,
+    pausedEndpoints: 0,
+    retries: { under_1h: 0, under_6h: 0, under_1d: 0, older: 0 },
+    oldestDueAt: null,
+  };
+  const waiting = [[{ task: 'mail', count: 17, oldest_s: 43 }], []];
+  const { registry } = createWorkerMetrics(
+    () => ({ pool: poolOf(1, 1) }),
+    () => Promise.resolve({ ...backlog, jobs: waiting.shift() ?? [] }),
+  );
+  const readQueues = async () =>
+    Object.entries(await readOurs(registry)).filter(([name]) => name.startsWith('job_'));
+  expect(await readQueues()).toEqual([
+    ['job_queue_depth task=mail', 17],
+    ['job_oldest_due_seconds task=mail', 43],
+  ]);
+  expect(await readQueues()).toEqual([]);
+});
+
 test('of a worker', async () => {
   const metrics = createWorkerMetrics(
     () => ({ pool: poolOf(53, 59) }),

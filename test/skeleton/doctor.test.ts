@@ -800,6 +800,12 @@ describe('the backup fails', () => {
     const old = Date.now() / 1000 - 3 * 86_400;
     await utimes(join(backups, 'app.dump'), old, old);
     expect(await find()).toEqual([failing(/is 3 days old/, /make one now/)]);
+    // Whatever it is called, beside others.
+    for (const name of ['a.dump', 'z.dump']) {
+      await writeFile(join(backups, name), 'a');
+      expect(await find()).toEqual([fine(/is \d+ m?s old/)]);
+      await rm(join(backups, name));
+    }
   });
 
   test('when the archive refuses the log', async () => {
