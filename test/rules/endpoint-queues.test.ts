@@ -23,6 +23,13 @@ describe('turns', () => {
     expect(order).toEqual(['much', 'one', 'two', 'much', 'much']);
   });
 
+  test('an endpoint with room for more attempts waits for its next turn as well', () => {
+    const queues = createEndpointQueues({ concurrency: 4, maxPerEndpoint: 8 });
+    warm(queues, 'much');
+    fill(queues, [...Array.from({ length: 1000 }, () => row('much')), row('one'), row('two')]);
+    expect(endpointsOf(launch(queues))).toEqual(['much', 'one', 'two', 'much']);
+  });
+
   test('first attempts go before retries, within an endpoint and between endpoints', () => {
     const queues = createEndpointQueues({ concurrency: 1, maxPerEndpoint: 8 });
     fill(queues, [retry('a'), retry('b'), row('b'), row('c')]);
@@ -332,7 +339,8 @@ const steps = fc.array(
     fc.record({ do: fc.constant('more' as const), endpoint, kind }),
     fc.record({ do: fc.constant('ask' as const), kind }),
   ),
-  { maxLength: 120 },
+  // Without a size fast-check makes ten steps at most.
+  { maxLength: 120, size: 'max' },
 );
 type Step = typeof steps extends fc.Arbitrary<readonly (infer One)[]> ? One : never;
 const limits = fc.record({
@@ -402,7 +410,15 @@ function apply(model: Model, step: Step, now: number): void {
 
 function launchAndCheck(model: Model, now: number): void {
   const { queues, limits: given, waiting, flying } = model;
-  for (let flight = queues.next(now); flight; flight = queues.next(now)) {
+  const hadTurn = new Set<EndpointQueue>();
+  for (;;) {
+    const modes = new Map(queueSet(queues).map((queue) => [queue, queue.mode]));
+    const flight = queues.next(now);
+    if (!flight) break;
+    const others = [...modes].filter(([, mode]) => mode === modes.get(flight.queue));
+    const isInTurn = !hadTurn.has(flight.queue) || others.every(([queue]) => hadTurn.has(queue));
+    check(model, isInTurn, 'had a turn before another that was ready');
+    hadTurn.add(flight.queue);
     check(model, waiting.delete(flight.row.id), 'launched what did not wait');
     flying.set(flight.row.id, flight);
     const { cap } = flight.queue;

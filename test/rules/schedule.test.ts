@@ -191,7 +191,7 @@ test('the rules hold for any sequence of attempts', () => {
     tookS: fc.nat(10),
   });
   fc.assert(
-    fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
+    fc.property(fc.array(step, { maxLength: 30, size: 'max' }), (steps) => {
       let state = NEW;
       let nowS = 0;
       let scheduled = 0;
