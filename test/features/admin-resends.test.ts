@@ -1,6 +1,6 @@
 // Failed deliveries that an admin sends again in the app, with real workers.
 import { describe, expect, test } from 'vitest';
-import { fixedClock, systemClock } from '../../src/core/clock.ts';
+import { fixedClock, systemClock, type Clock } from '../../src/core/clock.ts';
 import { removeOld } from '../../src/features/retention/service.ts';
 import { resendBatch } from '../../src/features/webhook-deliveries/resend-service.ts';
 import { appAsMember, codeOf } from '../support/app.ts';
@@ -27,8 +27,8 @@ const get = (id: string) => app.admin.deliveries.getResend.query({ resend_id: id
 const count = async (where: string): Promise<number> =>
   (await rows(`select count(*)::int as count from webhook_delivery where ${where}`))[0].count;
 /** Sends one batch, as the job does. */
-const batch = (resendId: string) =>
-  resendBatch(api.db, systemClock, { teamId: 'team_a', endpointId: 'whe_1', resendId });
+const batch = (resendId: string, clock: Clock = systemClock) =>
+  resendBatch(api.db, clock, { teamId: 'team_a', endpointId: 'whe_1', resendId });
 
 test('if a worker is killed during a batch, another one queues each delivery once', async () => {
   await writeDeliveries({ prefix: 'g', count: 700 });
@@ -111,6 +111,23 @@ test('a resend of a stretch of time counts and queues nothing before or after it
   expect(await count(`id ~ '^[se]' and status = 'retrying'`)).toBe(4);
   expect(await count(`id ~ '^[bu]' and status = 'gave_up'`)).toBe(4);
 });
+
+// Otherwise the resend of an endpoint that goes on failing would never end.
+test.each([undefined, 'member.joined'] as const)(
+  'a resend queues nothing that came after its start, of type %s',
+  async (event_type) => {
+    await writeDeliveries({ prefix: 'g', count: 2 });
+    const wanted = { endpoint_id: 'whe_1', since, event_type };
+    const [started] = (await app.admin.deliveries.startResend.mutate(wanted)).data;
+    const { id = '', created_at = '' } = started ?? {};
+    const later = new Date(Date.parse(created_at) + 1);
+    await writeDeliveries({ prefix: 'n', count: 3, createdAt: later.toISOString() });
+    const afterwards = fixedClock(new Date(later.getTime() + 3_600_000));
+    for (let job = 0; job < 2; job += 1) await batch(id, afterwards);
+    expect(await get(id)).toMatchObject({ state: 'done', total: 2, sent: 2 });
+    expect(await count(`id ~ '^n' and status = 'gave_up'`)).toBe(3);
+  },
+);
 
 describe('without an endpoint', () => {
   const all = { since };

@@ -16,7 +16,18 @@ import { makeFullTeam, makeSeed } from '../support/seed.ts';
 import { openWhereTeamIs } from '../support/shards.ts';
 import { until } from '../support/until.ts';
 
-const TEAMS = ['order', 'late', 'typed', 'gone', 'empty', 'burst', 'many', 'foreign', 'worker'];
+const TEAMS = [
+  'order',
+  'late',
+  'typed',
+  'gone',
+  'short',
+  'empty',
+  'burst',
+  'many',
+  'foreign',
+  'worker',
+];
 const HOUR_MS = 3_600_000;
 
 let api: TestApi;
@@ -197,6 +208,19 @@ describe('GET /events?order=asc', () => {
       data: [],
       next_after: 'evt_3',
     });
+  });
+
+  test.each(['', '&type=ping'])('200: an empty page behind a cursor leads on%s', async (type) => {
+    await api.db.pool.query(`delete from event where team_id = 'team_short'`);
+    for (const id of ['evt_1', 'evt_2', 'evt_3']) await store('team_short', id, { type: 'ping' });
+    await placeAll();
+    const { next_cursor } = await list('team_short', `&limit=2${type}`);
+    await api.db.pool.query(`delete from event where team_id = 'team_short' and id = 'evt_3'`);
+    const empty = await list('team_short', `&limit=2${type}&cursor=${next_cursor}`);
+    expect(empty).toEqual({ data: [], next_cursor: null, next_after: 'evt_2' });
+    await store('team_short', 'evt_4', { type: 'ping' });
+    await placeAll();
+    expect((await readOn('team_short', empty.next_after, type)).ids).toEqual(['evt_4']);
   });
 
   test('200: a cursor outlives its event, and numbers are not given again', async () => {

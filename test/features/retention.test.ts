@@ -6,6 +6,7 @@ import { removeOld } from '../../src/features/retention/service.ts';
 import { REMOVE_OLD, RETENTION_CRON, retentionTasks } from '../../src/features/retention/tasks.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { appAs, tokenOf } from '../support/app.ts';
+import { openSandbox } from '../support/sandbox.ts';
 import { makeFullTeam, makeSeed, userId } from '../support/seed.ts';
 
 const HOUR_MS = 3_600_000;
@@ -188,6 +189,47 @@ describe('each kind is kept for exactly its time', () => {
       false,
       false,
       true,
+    ]);
+  });
+});
+
+describe('what a sandbox keeps for a shorter time, its live team keeps', () => {
+  const TEAMS = ['team_a', 'team_a:sandbox'];
+  beforeAll(async () => {
+    await openSandbox(api, 'a', 'empty', clock.now());
+    await query('truncate audit_log, api_key_usage');
+  });
+
+  test.each([
+    [
+      'usage: 90 days, and 30',
+      90,
+      `insert into api_key_usage (team_id, day, key_id)
+       select distinct on (team_id) team_id, $2::date, id
+       from api_key
+       where team_id = $1`,
+      'select team_id, day as at from api_key_usage',
+    ],
+    [
+      'audit entries: 400 days, and 30',
+      400,
+      `insert into audit_log (team_id, id, created_at, actor_kind, actor_id, action, request_id)
+       select $1, 'aud_' || $2::text, $2::timestamptz, 'system', 'worker', 'test', 'none'`,
+      'select team_id, created_at::date as at from audit_log',
+    ],
+  ])('%s', async (_what, liveDays, insert, list) => {
+    for (const team of TEAMS)
+      for (const days of [29, 40, liveDays + 10])
+        await query(insert, [team, ago(days * DAY_MS).toISOString()]);
+    await remove();
+    const left = await query(
+      `select team_id, $1::date - at as days from (${list}) each order by team_id, days`,
+      [ago(0).toISOString()],
+    );
+    expect(left).toEqual([
+      { team_id: 'team_a', days: 29 },
+      { team_id: 'team_a', days: 40 },
+      { team_id: 'team_a:sandbox', days: 29 },
     ]);
   });
 });

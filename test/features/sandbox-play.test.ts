@@ -400,6 +400,21 @@ describe('a suspension', () => {
     expect((await me()).status).toBe(200);
   });
 
+  it.each(['suspended', 'ended'] as const)(
+    'gives way to a live team that is %s',
+    async (status) => {
+      await play({ play: 'team_suspended' });
+      await update({ status });
+      expect(await statusOf(SANDBOX)).toBe(status);
+      clock.advance(60_000);
+      await runJobs();
+      expect(await statusOf(SANDBOX)).toBe(status);
+      expect((await me()).status).toBe(403);
+      await update({ status: 'active' });
+      expect((await me()).status).toBe(200);
+    },
+  );
+
   it('does not end while the live team is suspended, nor by a change of it', async () => {
     await play({ play: 'team_suspended' });
     await update({ plan: 'enterprise' });

@@ -12,7 +12,7 @@ import {
 import { loadTestSeed } from '../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { startDeliveries, type Deliveries } from '../support/deliveries.ts';
-import { lockWhole, untilWaiting } from '../support/locks.ts';
+import { holdLock, lockWhole, untilWaiting } from '../support/locks.ts';
 import { openLoopDatabase, type LoopDatabase } from '../support/loop-database.ts';
 import { held, startReceiver, status, type Receiver } from '../support/receiver.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
@@ -309,6 +309,24 @@ describe('the delivery loop', () => {
     expect(await count('event where fanned_out_at is null')).toBe(8);
     gate.open();
     await until(async () => (await count(`webhook_delivery where status = 'ok'`)) === 208);
+  });
+
+  test('an event waits for all of its subscribers if one of them is locked', async () => {
+    await writeEvents(1, 1, false, 'crm.sync.failed');
+    await writeEvents(2, 2, false);
+    const locked = `webhook_endpoint where team_id = 'team_x' and id = 'whe_b'`;
+    const release = await holdLock(
+      { databaseUrl: database.url },
+      `select from ${locked} for update`,
+    );
+    // It finds both events in its first round.
+    await startLoop();
+    await receiver.arrived('/a');
+    const ofFirst = `select from webhook_delivery where event_id = 'evt_000001'`;
+    expect(await read(ofFirst)).toEqual([]);
+    await release();
+    for (const path of ['/b', '/c', '/d', '/e']) await receiver.arrived(path);
+    expect(await read(ofFirst)).toHaveLength(4);
   });
 
   test('events of two teams with the same ids are sent once each', async ({ skip }) => {

@@ -5,6 +5,7 @@ import pino from 'pino';
 import { expect, onTestFinished, test } from 'vitest';
 import { createInput, updateInput } from '../../src/features/team-lifecycle/schema.ts';
 import { createMailer } from '../../src/runtime/mail.ts';
+import { startMailServer } from '../support/mail-server.ts';
 
 /** The subject of a mail as it is sent, in one line. */
 async function sentSubject(subject: string): Promise<string> {
@@ -48,6 +49,28 @@ test.each([
   ['Einladung ins Team Käse & Söhne', 'Einladung ins Team Käse & Söhne'],
 ])('the subject %j says what it holds, and no word of it is decoded', async (subject, expected) => {
   expect(shown(await sentSubject(subject))).toBe(expected);
+});
+
+test.each([
+  ['RCPT TO', 450, false],
+  ['RCPT TO', 499, false],
+  ['RCPT TO', 500, true],
+  ['RCPT TO', 550, true],
+  ['DATA', 451, false],
+  ['DATA', 554, true],
+  ['MAIL FROM', 550, false],
+])('after %s, %d means that the recipient is refused: %s', async (command, code, isRefusal) => {
+  const fault = Object.assign(new Error('not now'), { responseCode: code });
+  const refuse = (at: string) => (at === command ? fault : undefined);
+  const server = await startMailServer(async () => refuse('DATA'), refuse);
+  const mailer = createMailer(
+    { smtpUrl: server.url, mailFrom: undefined, mailDir: '' },
+    pino({ level: 'silent' }),
+  );
+  const failure = await mailer({ to: 'a@a.test', subject: '', text: '' }).catch(
+    (error: unknown) => error,
+  );
+  expect(failure).toMatchObject({ isRefusal, message: expect.stringContaining(` ${code}`) });
 });
 
 test('the name of a team has no control characters', () => {
