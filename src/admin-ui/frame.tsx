@@ -4,12 +4,14 @@ import { Suspense, useEffect, useId, useRef, useState, type ReactNode } from 're
 import { setLanguage, useLanguage, useTexts } from './i18n/language.ts';
 import { keepFocus } from './lib/focus.ts';
 import { listenForFinder, showFinder, useFinder } from './lib/finder.ts';
+import { shownPages } from './lib/host-choices.ts';
 import { IS_FRAMED, tellHeight, useHostChoices } from './lib/host-port.ts';
 import { MODE, SERVICE_PATH } from './lib/shell.ts';
 import { lazyPage, preloadPages } from './lib/lazy.tsx';
-import { NAVIGATION } from './lib/navigation.ts';
+import { NAVIGATION, type Page } from './lib/navigation.ts';
 import { useSession, useSessionState, type StateOfNobody } from './lib/session.ts';
-import { setTheme, THEMES, useTheme, type Theme } from './lib/theme.ts';
+import { setTheme, useTheme } from './lib/theme.ts';
+import { THEMES, type Theme } from './lib/themes.ts';
 import { ModeSwitch } from './mode-switch.tsx';
 import { SessionEnded, SignIn, SignOut, Standstill } from './sign-in.tsx';
 import { Band } from './ui/band.tsx';
@@ -188,7 +190,7 @@ function Navigation() {
   return (
     <nav aria-label={t.app.navigation}>
       {NAVIGATION.map(({ group, pages }) => {
-        const shown = pages.filter(({ name }) => !navigation || navigation.includes(name));
+        const shown = shownPages<Page>(pages, navigation);
         if (shown.length === 0) return null;
         const links = shown.map(({ to, name }) => (
           <Link key={to} to={to} activeOptions={{ exact: to === '/', includeSearch: false }}>

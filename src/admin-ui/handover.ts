@@ -3,11 +3,8 @@
  * open links, too. The part of the link after `#` stays here; the service gets the opener.
  */
 import './style.css';
-import type { SANDBOX_END } from '../core/sandbox.ts';
+import { failureOf, openerAddress, testNotesOf } from './handover-rules.ts';
 import { canSeal, openerOf, readFragment, unseal, type Content } from './lib/sealing.ts';
-
-/** How the id of a sandbox ends. */
-const OF_SANDBOX: typeof SANDBOX_END = ':sandbox';
 
 type State = 'ask' | 'shown' | 'gone' | 'broken' | 'failed' | 'busy' | 'unable';
 
@@ -49,26 +46,27 @@ async function ask({
   readonly teamId: string;
   readonly secret: string;
 }): Promise<{ readonly sealed: string } | 'gone' | 'busy' | 'failed'> {
-  const address = `${location.pathname.replace(/\/+$/, '')}/open`;
+  const address = openerAddress(location.pathname);
   const response = await fetch(address, {
     method: 'POST',
     body: new URLSearchParams({ team_id: teamId, opener: await openerOf(secret) }),
     credentials: 'omit',
   });
   if (response.ok) return (await response.json()) as { readonly sealed: string };
-  if (response.status === 404) return 'gone';
-  return response.status === 429 ? 'busy' : 'failed';
+  return failureOf(response.status);
 }
 
-function present({ secret, name, kind = 'key' }: Content, teamId: string): void {
+function present(content: Content, teamId: string): void {
+  const { secret, name } = content;
+  const { kind, testKey, testEndpoint } = testNotesOf(content, teamId);
   // The link opens nothing any more. Nobody needs it in the history.
   history.replaceState(null, '', location.pathname);
   text('name', name);
   text('secret', secret);
   for (const part of document.querySelectorAll<HTMLElement>('[data-of]'))
     part.hidden = part.dataset['of'] !== kind;
-  note('[data-test-key]', secret.startsWith('svck_test_'));
-  note('[data-test-endpoint]', kind === 'endpoint' && teamId.endsWith(OF_SANDBOX));
+  note('[data-test-key]', testKey);
+  note('[data-test-endpoint]', testEndpoint);
   isCopied = false;
   turnTo('shown');
 }

@@ -3,7 +3,8 @@ import { useMutation, useQuery } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import { useTexts } from './i18n/language.ts';
 import { queryClient } from './lib/api.ts';
-import { answers, placesOfSignIn, type PlaceOfSignIn } from './lib/hosts.ts';
+import type { PlaceOfSignIn } from './lib/host-places.ts';
+import { answers, placesOfSignIn } from './lib/hosts.ts';
 import { placeIn } from './lib/mode.ts';
 import {
   listPeople,

@@ -1,5 +1,5 @@
 /** The texts of the page that opens a link. The build writes them into its documents. */
-import type { PageLanguage } from './language.ts';
+import type { PageLanguage } from './languages.ts';
 
 const en = {
   title: 'A secret for you',

@@ -3,19 +3,12 @@ import { useSyncExternalStore } from 'react';
 import { readPreference, writePreference } from '../lib/preferences.ts';
 import { de } from './de.ts';
 import { en, type Texts } from './en.ts';
-
-export type PageLanguage = 'de' | 'en';
+import { firstLanguage, type PageLanguage } from './languages.ts';
 
 const TEXTS: Readonly<Record<PageLanguage, Texts>> = { de, en };
 const listeners = new Set<() => void>();
-let language: PageLanguage = firstLanguage();
+let language = firstLanguage([readPreference('language'), ...navigator.languages]);
 apply();
-
-function firstLanguage(): PageLanguage {
-  const wanted = [readPreference('language'), ...navigator.languages];
-  const known = wanted.map((tag) => tag?.slice(0, 2)).find((tag) => tag === 'de' || tag === 'en');
-  return known === 'de' ? 'de' : 'en';
-}
 
 function apply(): void {
   document.documentElement.lang = language;

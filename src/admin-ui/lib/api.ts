@@ -8,19 +8,16 @@ import { currentLanguage } from '../i18n/language.ts';
 import type { CallContext } from './once.ts';
 import { problemOf } from './problem.ts';
 import { IS_SANDBOX } from './mode.ts';
+import { retriesRead, sessionAfter } from './retries.ts';
 import { endSession, freshHeaders, loadSession, onReopened } from './session.ts';
 import { SERVICE_PATH } from './shell.ts';
 
 const FRESH_MS = 15_000;
-const TRIES = 2;
 
 const noticeChangesOfSession = (error: unknown): void => {
-  const { code } = problemOf(error);
-  if (code === 'unauthorized') endSession();
-  // Somebody may have changed the role or the rights meanwhile.
-  if (code === 'forbidden') void loadSession();
-  // Or removed the sandbox.
-  if (code === 'not_found' && IS_SANDBOX) void loadSession();
+  const session = sessionAfter(error, IS_SANDBOX);
+  if (session === 'ended') endSession();
+  if (session === 'changed') void loadSession();
 };
 
 const noticeFailure = (error: unknown): void => {
@@ -37,9 +34,7 @@ export const queryClient = new QueryClient({
       staleTime: FRESH_MS,
       // Another admin may have changed something while the reader was elsewhere.
       refetchOnWindowFocus: 'always',
-      // Only what may be different the next time.
-      retry: (failures, error) =>
-        failures < TRIES && ['network', 'unavailable'].includes(problemOf(error).code),
+      retry: retriesRead,
     },
     // Offline, a change fails at once. Waiting, it could be made long after the reader gave it up.
     mutations: { retry: false, networkMode: 'always' },

@@ -24,13 +24,20 @@ export function listenForFinder(): () => void {
   const open = (event: KeyboardEvent) => {
     const isTyping =
       event.target instanceof HTMLElement && event.target.matches('input, textarea, select');
-    const isSlash = event.key === '/' && !isTyping;
-    const isCombination = event.key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey);
     // A dialog keeps what is in it.
-    if ((!isSlash && !isCombination) || document.querySelector('dialog[open]')) return;
+    if (!isFinderKey(event, isTyping) || document.querySelector('dialog[open]')) return;
     event.preventDefault();
     showFinder(true);
   };
   window.addEventListener('keydown', open);
   return () => window.removeEventListener('keydown', open);
+}
+
+/** Whether it is opened by this key. `/` is a letter to who is typing. */
+export function isFinderKey(
+  { key, ctrlKey, metaKey }: Pick<KeyboardEvent, 'key' | 'ctrlKey' | 'metaKey'>,
+  isTyping: boolean,
+): boolean {
+  const isCombination = key.toLowerCase() === 'k' && (ctrlKey || metaKey);
+  return isCombination || (key === '/' && !isTyping);
 }

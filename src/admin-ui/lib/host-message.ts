@@ -1,7 +1,7 @@
 /** Reads what the host application sends. What is wrong is told to its developers. */
-import type { PageLanguage } from '../i18n/language.ts';
+import type { PageLanguage } from '../i18n/languages.ts';
 import { NAVIGATION } from './navigation.ts';
-import type { Theme } from './theme.ts';
+import type { Theme } from './themes.ts';
 
 /** What a message holds, as far as it can be taken. */
 export type HostMessage =

@@ -26,10 +26,11 @@
  * a third party.
  */
 import { useSyncExternalStore } from 'react';
+import { choicesAfter, NO_CHOICES, type HostChoices } from './host-choices.ts';
 import { readHostMessage } from './host-message.ts';
-import type { PageLanguage } from '../i18n/language.ts';
+import type { PageLanguage } from '../i18n/languages.ts';
 import { HOST_ORIGINS } from './shell.ts';
-import type { Theme } from './theme.ts';
+import type { Theme } from './themes.ts';
 
 /** What the page does with what the host application sends. */
 export interface HostListener {
@@ -43,20 +44,12 @@ export interface HostListener {
   readonly silence: () => void;
 }
 
-/** What the host application has set. */
-export interface HostChoices {
-  readonly theme: boolean;
-  readonly language: boolean;
-  /** null: as the page is. false: none. Else the names of the pages to show. */
-  readonly navigation: false | readonly string[] | null;
-}
-
 /** So long that only a host application with a fault is silent. */
 const SILENCE_MS = 10_000;
 
 let port: MessagePort | null = null;
 let place: string | null = null;
-let choices: HostChoices = { theme: false, language: false, navigation: null };
+let choices = NO_CHOICES;
 const observers = new Set<() => void>();
 
 /** Whether the page is in a frame of an origin that may show it. */
@@ -125,17 +118,12 @@ function receive(data: unknown, listener: HostListener): void {
   for (const problem of problems) port?.postMessage({ type: 'svc:problem', ...problem });
   if (message.type === 'svc:go') listener.go(message.path);
   if (message.type !== 'svc:settings') return;
-  const { token, theme, language, colors, navigation } = message;
+  const { token, theme, language, colors } = message;
   if (theme !== undefined) listener.theme(theme);
   if (language !== undefined) listener.language(language);
   if (colors !== undefined)
     port?.postMessage({ type: 'svc:colors', changes: listener.colors(colors) });
   if (token !== undefined) listener.token(token);
-  choices = {
-    theme: choices.theme || theme !== undefined,
-    language: choices.language || language !== undefined,
-    navigation:
-      navigation === undefined ? choices.navigation : navigation === true ? null : navigation,
-  };
+  choices = choicesAfter(choices, message);
   for (const observer of observers) observer();
 }

@@ -1,4 +1,5 @@
 /** The host applications, where people sign in. The reader goes back to the one they came from. */
+import { isHostOrigin, placesFor, type PlaceOfSignIn } from './host-places.ts';
 import { readPreference, writePreference } from './preferences.ts';
 import { REFRESH_URLS } from './shell.ts';
 
@@ -8,25 +9,13 @@ const REPORT_MS = 200;
 
 /** Keeps where the reader came from. */
 export function rememberHost(origin: string): void {
-  if (REFRESH_URLS.some((url) => new URL(url).origin === origin))
-    writePreference(PREFERENCE, origin);
-}
-
-/** Where the reader signs in and comes back to this place. */
-export interface PlaceOfSignIn {
-  readonly href: string;
-  readonly origin: string;
+  if (isHostOrigin(REFRESH_URLS, origin)) writePreference(PREFERENCE, origin);
 }
 
 /** Where the reader came from; every host application, if that is not known. */
 export function placesOfSignIn(): readonly PlaceOfSignIn[] {
-  const places = REFRESH_URLS.map((text) => {
-    const url = new URL(text);
-    url.searchParams.set('return', location.pathname + location.search);
-    return { href: url.href, origin: url.origin };
-  });
-  const known = places.filter(({ origin }) => origin === readPreference(PREFERENCE));
-  return known.length > 0 ? known : places;
+  const back = location.pathname + location.search;
+  return placesFor(REFRESH_URLS, { back, cameFrom: readPreference(PREFERENCE) });
 }
 
 /**

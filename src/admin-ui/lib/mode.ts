@@ -4,28 +4,23 @@
  * switch is to leave the document.
  */
 import type { Mode } from '../../core/sandbox.ts';
-import { MODE_PATHS } from './navigation.ts';
+import { basePathOf, headersOf, modeOfPath, placeOf } from './addresses.ts';
 import { ADMIN_PATH, MODE } from './shell.ts';
 
 export const IS_SANDBOX = MODE === 'test';
 
 /** What all addresses of this document begin with. */
-export const BASE_PATH = ADMIN_PATH + MODE_PATHS[MODE];
+export const BASE_PATH = basePathOf(ADMIN_PATH, MODE);
 
 /** The headers by which a call says which team it means. */
-export const MODE_HEADERS: Readonly<Record<string, string>> = IS_SANDBOX
-  ? { 'svc-mode': 'test' }
-  : {};
+export const MODE_HEADERS = headersOf(MODE);
 
 /** Where a mode shows the same as `path` of this one, but for ids: they are unknown there. */
 export function placeIn(mode: Mode, path: string): string {
-  const [, section = ''] = path.split('/');
-  return `${ADMIN_PATH}${MODE_PATHS[mode]}/${section}`;
+  return placeOf(ADMIN_PATH, mode, path);
 }
 
 /** Whether `path`, which follows `/admin`, is shown by this document. */
 export function isHere(path: string): boolean {
-  const { test } = MODE_PATHS;
-  const isOfSandbox = path.startsWith(test) && /^(?:[/?#]|$)/.test(path.slice(test.length));
-  return isOfSandbox === IS_SANDBOX;
+  return modeOfPath(path) === MODE;
 }

@@ -4,11 +4,7 @@
  */
 import { useMutation } from '@tanstack/react-query';
 import { useRef } from 'react';
-import { problemOf } from './problem.ts';
-
-const TRIES = 2;
-/** Another try may end differently. `conflict`: the first one is still running. */
-const PASSING: readonly string[] = ['network', 'unavailable', 'conflict'];
+import { retriesChange } from './retries.ts';
 
 /** What a call says to `api.ts` besides its input. */
 export interface CallContext {
@@ -25,17 +21,28 @@ export function useSecretMutation<Input, Output>({
   ) => Promise<Output>;
   readonly onSuccess: () => unknown;
 }) {
-  const last = useRef<{ readonly text: string; readonly idempotencyKey: string } | null>(null);
+  const last = useRef<Sent | null>(null);
   return useMutation({
     mutationFn: (input: Input) => {
-      const text = JSON.stringify(input);
-      if (last.current?.text !== text) last.current = { text, idempotencyKey: randomKey() };
+      last.current = nextSent(last.current, input);
       const { idempotencyKey } = last.current;
       return send(input, { context: { idempotencyKey } });
     },
-    retry: (failures, error) => failures < TRIES && PASSING.includes(problemOf(error).code),
+    retry: retriesChange,
     onSuccess,
   });
+}
+
+/** What was sent last, and under which key. */
+interface Sent {
+  readonly text: string;
+  readonly idempotencyKey: string;
+}
+
+/** What is sent now: the same as before if the input is the same. */
+export function nextSent(last: Sent | null, input: unknown): Sent {
+  const text = JSON.stringify(input);
+  return last?.text === text ? last : { text, idempotencyKey: randomKey() };
 }
 
 /** `crypto.randomUUID` is missing where the page comes over http. */

@@ -1,10 +1,6 @@
 import type { QueryKey } from '@tanstack/react-query';
 import { queryClient } from './api.ts';
-
-/** What was shown before; undefined: nothing. */
-interface Shown {
-  readonly before: unknown;
-}
+import { shownFirst } from './shown-first.ts';
 
 /**
  * Options of a mutation whose result is shown before the service has answered. If the service
@@ -15,18 +11,5 @@ export function optimistic<Data, Input>(
   change: (data: Data, input: Input) => Data,
   onUndone: () => void,
 ) {
-  return {
-    onMutate: async (input: Input): Promise<Shown> => {
-      // An answer to an older question would cover the change.
-      await queryClient.cancelQueries({ queryKey });
-      const before = queryClient.getQueryData<Data>(queryKey);
-      if (before !== undefined) queryClient.setQueryData(queryKey, change(before, input));
-      return { before };
-    },
-    onError: (_error: unknown, _input: Input, shown: Shown | undefined) => {
-      if (shown?.before !== undefined) queryClient.setQueryData(queryKey, shown.before);
-      onUndone();
-    },
-    onSettled: () => queryClient.invalidateQueries({ queryKey }),
-  };
+  return shownFirst(queryClient, queryKey, { change, onUndone });
 }

@@ -6,6 +6,7 @@ import { useSyncExternalStore } from 'react';
 import { askForToken, IS_FRAMED, tellEvent } from './host-port.ts';
 import { answers, placesOfSignIn, rememberHost } from './hosts.ts';
 import { IS_SANDBOX, MODE_HEADERS } from './mode.ts';
+import { isExpiring, leftMsOf, refusalOf, renewalAfterMs } from './session-rules.ts';
 import { SERVICE_PATH } from './shell.ts';
 
 /** The response of `GET /trpc-session`. In the sandbox: its team and its owner. */
@@ -52,12 +53,7 @@ export type SessionState =
 
 const URL_OF_SESSION = `${SERVICE_PATH}/trpc-session`;
 
-/** A new token is asked for this long before the last one expires. */
-const RENEW_BEFORE_MS = 60_000;
-/** Not sooner, however short the lives of the tokens are. */
-const RENEW_AFTER_MS = 5_000;
-/** With less time left, a call waits for a new token: it could be refused on its way. */
-const LEFT_MS = 2_000;
+/** How long a call waits for a new token. */
 const WAIT_FOR_TOKEN_MS = 5_000;
 
 /** The token of the host application, in a frame. Without one, the session is in a cookie. */
@@ -123,7 +119,7 @@ function sessionHeaders(): Record<string, string> {
  * computer sleeps, so it may have expired unnoticed.
  */
 export async function freshHeaders(): Promise<Record<string, string>> {
-  if (bearer !== null && Date.now() > expiresAt - LEFT_MS) {
+  if (bearer !== null && isExpiring(expiresAt)) {
     askForToken();
     await new Promise<void>((done) => {
       waiting.add(done);
@@ -137,11 +133,14 @@ export async function freshHeaders(): Promise<Record<string, string>> {
 export async function loadSession(): Promise<void> {
   try {
     const response = await fetch(URL_OF_SESSION, { headers: sessionHeaders() });
-    if (response.ok) open((await response.json()) as Session, response.headers.get('date'));
-    else if (response.status === 403) change({ kind: 'closed' });
-    else if (response.status === 401) endSession();
-    else if (response.status === 404 && IS_SANDBOX) change({ kind: 'no_sandbox' });
-    else missService();
+    if (response.ok) {
+      open((await response.json()) as Session, response.headers.get('date'));
+      return;
+    }
+    const refusal = refusalOf(response.status, IS_SANDBOX);
+    if (refusal === 'ended') endSession();
+    else if (refusal === 'unreachable') missService();
+    else change({ kind: refusal });
   } catch {
     // The network failed, or something else than the service has answered.
     missService();
@@ -189,11 +188,10 @@ function open(session: Session, date: string | null): void {
   change({ kind: 'open', session });
   if (wasEnded) for (const listener of reopenings) listener();
   if (bearer === null) return;
-  const now = date === null ? Date.now() : Date.parse(date);
-  const leftMs = Date.parse(session.expires_at) - now;
+  const leftMs = leftMsOf(session.expires_at, date);
   expiresAt = Date.now() + leftMs;
   window.clearTimeout(renewal);
-  renewal = window.setTimeout(askForToken, Math.max(RENEW_AFTER_MS, leftMs - RENEW_BEFORE_MS));
+  renewal = window.setTimeout(askForToken, renewalAfterMs(leftMs));
 }
 
 /** Opens the session of a token of the host application, in a frame. */

@@ -1,12 +1,10 @@
 /** Light or dark: as the system has it, or as the reader has chosen. */
 import { useSyncExternalStore } from 'react';
 import { readPreference, writePreference } from './preferences.ts';
-
-export const THEMES = ['system', 'light', 'dark'] as const;
-export type Theme = (typeof THEMES)[number];
+import { themeOf, type Theme } from './themes.ts';
 
 const listeners = new Set<() => void>();
-let theme: Theme = THEMES.find((one) => one === readPreference('theme')) ?? 'system';
+let theme: Theme = themeOf(readPreference('theme'));
 apply();
 
 function apply(): void {

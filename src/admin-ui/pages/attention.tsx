@@ -1,7 +1,8 @@
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { Texts } from '../i18n/en.ts';
-import { atLeast, useFormat, type Format } from '../i18n/format.ts';
+import { useFormat } from '../i18n/format.ts';
+import { atLeast, type Format } from '../i18n/formats.ts';
 import { useTexts } from '../i18n/language.ts';
 import { nameOfEndpoint } from './endpoint-name.ts';
 import { nameOfKey } from './key-name.ts';

@@ -2,14 +2,13 @@ import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTexts } from '../i18n/language.ts';
 import { client } from '../lib/api.ts';
+import { KEY_RIGHT } from '../lib/key-right.ts';
 import { useSession } from '../lib/session.ts';
 import { Actions, Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { Choice, FormProblem } from '../ui/field.tsx';
 import { nameOf, type Member } from './member-name.ts';
 import { RoleChoice } from './role-choice.tsx';
-
-const RIGHT = 'schnittstellen';
 
 /** Changes the role of a member, and the right to manage API keys. */
 export function ChangeMember({
@@ -30,11 +29,11 @@ export function ChangeMember({
   const isOwner = useSession().role === 'owner';
   const [role, setRole] = useState(member.role);
   const [savedRole, setSavedRole] = useState(member.role);
-  const hadRight = rights.includes(RIGHT);
+  const hadRight = rights.includes(KEY_RIGHT);
   const [hasRight, setRight] = useState(hadRight);
   const mayHold = role === 'admin' && member.status === 'active';
   const saveAll = async () => {
-    const right = { member_id: member.id, right: RIGHT } as const;
+    const right = { member_id: member.id, right: KEY_RIGHT } as const;
     if (role !== savedRole) {
       await client.v1.members.update.mutate({ member_id: member.id, role });
       setSavedRole(role);

@@ -4,6 +4,7 @@ import { useFormat } from '../i18n/format.ts';
 import { useLanguage, useTexts } from '../i18n/language.ts';
 import { api, type RouterOutputs } from '../lib/api.ts';
 import { problemOf } from '../lib/problem.ts';
+import { retriesMissing } from '../lib/retries.ts';
 import { SERVICE_PATH } from '../lib/shell.ts';
 import { CopyButton } from '../ui/button.tsx';
 import { Empty, Loaded, PageHead } from '../ui/states.tsx';
@@ -15,8 +16,6 @@ type Detail = RouterOutputs['admin']['requests']['get'];
 
 const route = getRouteApi('/requests/$requestId');
 const LOOK_EVERY_MS = 2_000;
-/** A call is in the log a few seconds after its response. */
-const LOOK_TIMES = 3;
 
 /** One call, and why it was refused. */
 export function RequestPage() {
@@ -24,7 +23,8 @@ export function RequestPage() {
   const t = useTexts();
   const request = useQuery({
     ...api.admin.requests.get.queryOptions({ request_id: requestId }),
-    retry: (failures, error) => failures < LOOK_TIMES && problemOf(error).code === 'not_found',
+    // A call is in the log a few seconds after its response.
+    retry: retriesMissing,
     retryDelay: LOOK_EVERY_MS,
   });
   const isMissing = request.error !== null && problemOf(request.error).code === 'not_found';

@@ -1,7 +1,8 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { atLeast, useFormat, type Format } from '../i18n/format.ts';
+import { useFormat } from '../i18n/format.ts';
+import { atLeast, type Format } from '../i18n/formats.ts';
 import type { Texts } from '../i18n/en.ts';
 import { useTexts } from '../i18n/language.ts';
 import { api, type RouterInputs, type RouterOutputs } from '../lib/api.ts';

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { atLeast, useFormat } from '../i18n/format.ts';
+import { useFormat } from '../i18n/format.ts';
+import { atLeast } from '../i18n/formats.ts';
 import { useTexts } from '../i18n/language.ts';
 import { api } from '../lib/api.ts';
 import {

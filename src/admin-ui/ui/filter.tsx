@@ -1,5 +1,6 @@
 import { useId, useState, type ReactNode } from 'react';
-import { searchedText, useFormat } from '../i18n/format.ts';
+import { useFormat } from '../i18n/format.ts';
+import { searchedText } from '../i18n/formats.ts';
 import { useTexts } from '../i18n/language.ts';
 import { useOfShown } from '../lib/shown.ts';
 import { Button } from './button.tsx';

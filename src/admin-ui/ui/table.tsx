@@ -1,5 +1,6 @@
 import { createContext, Fragment, useContext, type ReactNode } from 'react';
-import { searchedText, useFormat } from '../i18n/format.ts';
+import { useFormat } from '../i18n/format.ts';
+import { searchedText } from '../i18n/formats.ts';
 import { useTexts } from '../i18n/language.ts';
 import { searchedBackTo } from '../lib/pages.ts';
 import { Button } from './button.tsx';

@@ -1,0 +1,33 @@
+/** What the page decides about a session: see `session.ts`. */
+
+/** A new token is asked for this long before the last one expires. */
+const RENEW_BEFORE_MS = 60_000;
+/** Not sooner, however short the lives of the tokens are. */
+const RENEW_AFTER_MS = 5_000;
+/** With less time left, a call waits for a new token: it could be refused on its way. */
+const LEFT_MS = 2_000;
+
+/** What an answer that has no session says of it. */
+export function refusalOf(
+  status: number,
+  isSandbox: boolean,
+): 'ended' | 'closed' | 'no_sandbox' | 'unreachable' {
+  if (status === 403) return 'closed';
+  if (status === 401) return 'ended';
+  return status === 404 && isSandbox ? 'no_sandbox' : 'unreachable';
+}
+
+/** How long a token still lives. `date`: the time of the service, if it has told it. */
+export function leftMsOf(expiresAt: string, date: string | null): number {
+  return Date.parse(expiresAt) - (date === null ? Date.now() : Date.parse(date));
+}
+
+/** How long to wait before the next token is asked for. */
+export function renewalAfterMs(leftMs: number): number {
+  return Math.max(RENEW_AFTER_MS, leftMs - RENEW_BEFORE_MS);
+}
+
+/** Whether a token expires too soon for a call. */
+export function isExpiring(expiresAtMs: number): boolean {
+  return Date.now() > expiresAtMs - LEFT_MS;
+}

@@ -1,0 +1,162 @@
+// What follows an error of a call: another try, a look at the session, or what was there before.
+import { QueryClient } from '@tanstack/react-query';
+import { TRPCClientError } from '@trpc/client';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { nextSent } from '../../../src/admin-ui/lib/once.ts';
+import {
+  retriesChange,
+  retriesMissing,
+  retriesRead,
+  sessionAfter,
+} from '../../../src/admin-ui/lib/retries.ts';
+import {
+  isExpiring,
+  leftMsOf,
+  refusalOf,
+  renewalAfterMs,
+} from '../../../src/admin-ui/lib/session-rules.ts';
+import { shownFirst } from '../../../src/admin-ui/lib/shown-first.ts';
+import { PROBLEMS } from '../../../src/core/problem.ts';
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** All that a call can fail with; `network` has no answer. */
+const CODES = [...Object.keys(PROBLEMS), 'network'];
+function errorOf(code: string): Error {
+  if (code === 'network') return new Error('fetch failed');
+  const data = { problem: { code, request_id: 'r1' } };
+  return TRPCClientError.from({ error: { code: -32_600, message: 'refused', data } } as never);
+}
+const codesOf = (holds: (error: Error) => boolean) =>
+  CODES.filter((code) => holds(errorOf(code))).toSorted();
+
+describe('another try', () => {
+  test.each([
+    ['of a read', retriesRead, ['network', 'unavailable'], 2],
+    ['of a change that is sent again', retriesChange, ['conflict', 'network', 'unavailable'], 2],
+    ['to find what is written a moment later', retriesMissing, ['not_found'], 3],
+  ] as const)('%s follows what may end differently', (_, retries, codes, tries) => {
+    expect(codesOf((error) => retries(0, error))).toEqual(codes);
+    expect(codesOf((error) => retries(tries - 1, error))).toEqual(codes);
+    expect(codesOf((error) => retries(tries, error))).toEqual([]);
+  });
+});
+
+describe('the session', () => {
+  test.each([
+    [false, ['forbidden']],
+    [true, ['forbidden', 'not_found']],
+  ])('is looked at after what may have changed it (in a sandbox: %j)', (isSandbox, changed) => {
+    expect(codesOf((error) => sessionAfter(error, isSandbox) === 'ended')).toEqual([
+      'unauthorized',
+    ]);
+    expect(codesOf((error) => sessionAfter(error, isSandbox) === 'changed')).toEqual(changed);
+    expect(sessionAfter(errorOf('network'), isSandbox)).toBe('same');
+  });
+
+  test.each([
+    [401, 'ended', 'ended'],
+    [402, 'unreachable', 'unreachable'],
+    [403, 'closed', 'closed'],
+    [404, 'unreachable', 'no_sandbox'],
+    [429, 'unreachable', 'unreachable'],
+    [500, 'unreachable', 'unreachable'],
+    [503, 'unreachable', 'unreachable'],
+  ])('that is answered with %i is %s, in a sandbox %s', (status, live, sandbox) => {
+    expect(refusalOf(status, false)).toBe(live);
+    expect(refusalOf(status, true)).toBe(sandbox);
+  });
+
+  test('has the time left that the service counts, or this browser', () => {
+    vi.useFakeTimers({ now: Date.UTC(2026, 0, 1), toFake: ['Date'] });
+    const end = '2026-01-01T00:05:00.000Z';
+    expect(leftMsOf(end, null)).toBe(300_000);
+    expect(leftMsOf(end, 'Thu, 01 Jan 2026 00:04:00 GMT')).toBe(60_000);
+  });
+
+  test.each([
+    [600_000, 540_000],
+    [65_001, 5_001],
+    [65_000, 5_000],
+    [64_999, 5_000],
+    [0, 5_000],
+    [-1, 5_000],
+  ])('with %i ms left asks for a new token after %i ms', (leftMs, afterMs) => {
+    expect(renewalAfterMs(leftMs)).toBe(afterMs);
+  });
+
+  test('is not used for a call in its last two seconds', () => {
+    vi.useFakeTimers({ now: 10_000, toFake: ['Date'] });
+    expect(isExpiring(12_000)).toBe(false);
+    expect(isExpiring(11_999)).toBe(true);
+    expect(isExpiring(Infinity)).toBe(false);
+  });
+});
+
+describe('a change whose response shows a secret', () => {
+  test('has the same key as long as it is the same', () => {
+    const first = nextSent(null, { name: 'a' });
+    expect(first.idempotencyKey).toMatch(/^[\da-f]{32}$/);
+    expect(nextSent(first, { name: 'a' })).toBe(first);
+    const second = nextSent(first, { name: 'b' });
+    expect(second.idempotencyKey).not.toBe(first.idempotencyKey);
+    expect(nextSent(second, { name: 'a' }).idempotencyKey).not.toBe(first.idempotencyKey);
+  });
+
+  test('has a key of full length whichever bytes it is made of', () => {
+    const zeros = vi.spyOn(crypto, 'getRandomValues').mockImplementation((bytes) => bytes);
+    expect(nextSent(null, 1).idempotencyKey).toBe('0'.repeat(32));
+    zeros.mockRestore();
+  });
+});
+
+describe('a change that is shown before the service has answered', () => {
+  const KEY = ['list'];
+  const change = (numbers: number[], more: number) => [...numbers, more];
+  const setUp = (shown?: number[]) => {
+    const cache = new QueryClient();
+    if (shown) cache.setQueryData(KEY, shown);
+    const onUndone = vi.fn<() => void>();
+    return { cache, onUndone, options: shownFirst(cache, KEY, { change, onUndone }) };
+  };
+
+  test('is undone if it is refused', async () => {
+    const { cache, onUndone, options } = setUp([1]);
+    const before = await options.onMutate(2);
+    expect(cache.getQueryData(KEY)).toEqual([1, 2]);
+    expect(onUndone).not.toHaveBeenCalled();
+    options.onError(new Error('refused'), 2, before);
+    expect(cache.getQueryData(KEY)).toEqual([1]);
+    expect(onUndone).toHaveBeenCalledOnce();
+  });
+
+  test('of what is not shown yet shows nothing', async () => {
+    const { cache, onUndone, options } = setUp();
+    const before = await options.onMutate(2);
+    options.onError(new Error('refused'), 2, before);
+    options.onError(new Error('refused'), 2, undefined);
+    expect(cache.getQueryData(KEY)).toBeUndefined();
+    expect(onUndone).toHaveBeenCalledTimes(2);
+  });
+
+  test('is not covered by an answer to an older question', async () => {
+    const { cache, options } = setUp([1]);
+    const answer = Promise.withResolvers<number[]>();
+    const read = cache.fetchQuery({ queryKey: KEY, queryFn: () => answer.promise });
+    const ended = read.catch(() => 'cancelled');
+    await options.onMutate(2);
+    answer.resolve([9]);
+    await ended;
+    expect(cache.getQueryData(KEY)).toEqual([1, 2]);
+  });
+
+  test('is read again when it is over, and nothing else is', async () => {
+    const { cache, options } = setUp([1]);
+    cache.setQueryData(['other'], 1);
+    await options.onSettled();
+    expect(cache.getQueryState(KEY)?.isInvalidated).toBe(true);
+    expect(cache.getQueryState(['other'])?.isInvalidated).toBe(false);
+  });
+});
