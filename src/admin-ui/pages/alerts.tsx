@@ -2,26 +2,14 @@ import { useMutation, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useFormat } from '../i18n/format.ts';
 import { useTexts } from '../i18n/language.ts';
-import { api, client, type RouterOutputs } from '../lib/api.ts';
+import { api, client } from '../lib/api.ts';
 import { LIMITS } from '../lib/attention-limits.ts';
 import { optimistic } from '../lib/optimistic.ts';
 import { SandboxNote } from '../ui/band.tsx';
 import { Choice, FormProblem, Group } from '../ui/field.tsx';
 import { announce } from '../ui/notice.tsx';
 import { Loaded, PageHead } from '../ui/states.tsx';
-
-type Alerts = RouterOutputs['admin']['alerts']['get'];
-type Kind = Alerts['kinds'][number];
-const KINDS = ['webhooks', 'errors', 'keys'] as const satisfies Kind[];
-
-interface Change {
-  readonly kind: Kind;
-  readonly isWanted: boolean;
-}
-
-const changed = ({ kinds }: Alerts, { kind, isWanted }: Change): Alerts => ({
-  kinds: KINDS.filter((one) => (one === kind ? isWanted : kinds.includes(one))),
-});
+import { ALERT_KINDS, withAlert, type AlertChange, type AlertKind } from './alert-kinds.ts';
 
 /** Which alerts the reader gets by mail. */
 export function AlertsPage() {
@@ -29,7 +17,7 @@ export function AlertsPage() {
   const format = useFormat();
   const alerts = useQuery(api.admin.alerts.get.queryOptions({}));
   const set = useSet();
-  const hints: Readonly<Record<Kind, string>> = {
+  const hints: Readonly<Record<AlertKind, string>> = {
     webhooks: t.alerts.hints.webhooks,
     errors: t.alerts.hints.errors(format.percent(LIMITS.errorShare), LIMITS.requestsMin),
     keys: t.alerts.hints.keys(LIMITS.keyEndsWithinDays),
@@ -44,7 +32,7 @@ export function AlertsPage() {
         {({ kinds }) => (
           <form className="form">
             <Group legend={t.alerts.legend}>
-              {KINDS.map((kind) => (
+              {ALERT_KINDS.map((kind) => (
                 <Choice
                   key={kind}
                   kind="checkbox"
@@ -67,11 +55,11 @@ export function AlertsPage() {
 function useSet() {
   const t = useTexts();
   return useMutation({
-    ...optimistic(api.admin.alerts.get.queryKey({}), changed, () => announce(t.common.undone)),
+    ...optimistic(api.admin.alerts.get.queryKey({}), withAlert, () => announce(t.common.undone)),
     // One after the other: the list is read and then set as a whole.
     scope: { id: 'alerts' },
-    mutationFn: async (change: Change) =>
-      client.admin.alerts.set.mutate(changed(await client.admin.alerts.get.query({}), change)),
+    mutationFn: async (change: AlertChange) =>
+      client.admin.alerts.set.mutate(withAlert(await client.admin.alerts.get.query({}), change)),
     onSuccess: () => announce(t.common.saved),
   });
 }

@@ -5,12 +5,10 @@ import { useFormat } from '../i18n/format.ts';
 import { atLeast, type Format } from '../i18n/formats.ts';
 import { useTexts } from '../i18n/language.ts';
 import { nameOfEndpoint } from './endpoint-name.ts';
+import { few } from './few.ts';
 import { nameOfKey } from './key-name.ts';
 import { findNeeds, type Needs } from './needs.ts';
 import type { Facts } from './overview-facts.ts';
-
-/** How many names stand in one text. */
-const NAMED_MAX = 5;
 
 interface Item {
   readonly id: string;
@@ -202,14 +200,6 @@ const RULES: readonly Rule[] = [
 
 function Next({ children }: { readonly children: string }) {
   return <span className="next">{children}</span>;
-}
-
-function few(names: readonly string[], t: Texts, format: Format): string {
-  const rest = names.length - NAMED_MAX;
-  return format.list([
-    ...names.slice(0, NAMED_MAX),
-    ...(rest > 0 ? [t.overview.others(rest)] : []),
-  ]);
 }
 
 function fewHooks(hooks: Facts['hooks'], t: Texts, format: Format): string {

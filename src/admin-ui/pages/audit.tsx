@@ -10,6 +10,7 @@ import { Filter, FilterBar } from '../ui/filter.tsx';
 import { Empty, Loaded, PageHead, Summary } from '../ui/states.tsx';
 import { More, Table, type Column } from '../ui/table.tsx';
 import { TimeFilter, useTimes } from '../ui/time-filter.tsx';
+import { factsOf, isInRequestLog, memberIdsIn, placeOfTarget } from './audit-entries.ts';
 import { nameOfKey } from './key-name.ts';
 import { HiddenAddresses } from './hidden.tsx';
 import { nameOf as nameOfMember } from './member-name.ts';
@@ -17,8 +18,6 @@ import { nameOfEndpoint } from './endpoint-name.ts';
 
 type Entry = RouterOutputs['admin']['auditLog']['list']['data'][number];
 const route = getRouteApi('/audit');
-/** As many as the service names at once. */
-const NAMES_MAX = 200;
 
 /** Who did what, and when. */
 export function AuditPage() {
@@ -78,15 +77,6 @@ export function AuditPage() {
       </Loaded>
     </>
   );
-}
-
-/** The members that the entries are by or about, as many as can be named at once. */
-function memberIdsIn(entries: readonly Entry[]): string[] {
-  const ids = entries.flatMap(({ actor, target_id: target }) => [
-    ...(actor.kind === 'user' ? [actor.id] : []),
-    ...(target?.startsWith('mem_') ? [target] : []),
-  ]);
-  return [...new Set(ids)].slice(0, NAMES_MAX);
 }
 
 function Filters({
@@ -199,31 +189,25 @@ function AuditTable({
 function EntryDetails({ entry }: { readonly entry: Entry }) {
   const t = useTexts();
   const format = useFormat();
-  const { action, created_at, request_id, details, actor, target_id } = entry;
+  const { action, created_at, request_id, actor, target_id } = entry;
   const name = `${t.audit.actions[action] ?? action}, ${format.second(created_at)}`;
-  const facts = [
-    ...Object.entries(details),
-    ['actor_id', actor.id],
-    ...(target_id === null ? [] : [['target_id', target_id]]),
-    ['request_id', request_id],
-  ] as const;
+  const facts = factsOf(entry);
   return (
     <details>
       <Summary of={name}>{t.common.details}</Summary>
       <dl className="pairs">
-        {facts.map(([field = '', value]) => (
+        {facts.map(([field, value]) => (
           <Fragment key={field}>
             <dt>
               <code>{field}</code>
             </dt>
             <dd>
-              <code>{typeof value === 'string' ? value : JSON.stringify(value)}</code>
+              <code>{value}</code>
             </dd>
           </Fragment>
         ))}
       </dl>
-      {/* Only calls of keys are in the request log. */}
-      {actor.kind === 'api_key' && (
+      {isInRequestLog(actor) && (
         <p>
           <Link to="/requests/$requestId" params={{ requestId: request_id }}>
             {t.audit.toRequest}
@@ -241,30 +225,23 @@ function EntryDetails({ entry }: { readonly entry: Entry }) {
   );
 }
 
-/** The pages that show what begins with these letters. */
-const PAGES_OF = {
-  key: '/keys',
-  mem: '/members',
-  crm: '/crm',
-} as const;
-
 /** A link to what an entry is about, if it has a page, else to all entries about it. */
 function Target({ id, name }: { readonly id: string; readonly name: string | undefined }) {
   const text = name ?? <code className="id">{id}</code>;
-  const [kind = ''] = id.split('_', 1);
-  if (kind === 'whe')
+  const place = placeOfTarget(id);
+  if (place === 'endpoint')
     return (
       <Link to="/webhooks/$endpointId" params={{ endpointId: id }}>
         {text}
       </Link>
     );
-  if (kind === 'whd')
+  if (place === 'delivery')
     return (
       <Link to="/deliveries/$deliveryId" params={{ deliveryId: id }}>
         {text}
       </Link>
     );
-  if (kind in PAGES_OF) return <Link to={PAGES_OF[kind as keyof typeof PAGES_OF]}>{text}</Link>;
+  if (place !== 'entries') return <Link to={place}>{text}</Link>;
   return (
     <Link to="/audit" search={{ target: id }}>
       {text}

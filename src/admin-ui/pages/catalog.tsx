@@ -1,17 +1,31 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useDeferredValue, useState } from 'react';
 import { useTexts } from '../i18n/language.ts';
-import { api, client, type RouterOutputs } from '../lib/api.ts';
+import { api, client } from '../lib/api.ts';
+import { lastError } from '../lib/field-problems.ts';
 import { optimistic } from '../lib/optimistic.ts';
 import { withoutEmpty } from '../lib/search.ts';
-import { Choice, Field, FormProblem, Group, lastError } from '../ui/field.tsx';
+import { toggled } from '../lib/toggled.ts';
+import { Choice, Field, FormProblem, Group } from '../ui/field.tsx';
 import { Filter, FilterBar } from '../ui/filter.tsx';
 import { announce } from '../ui/notice.tsx';
 import { Empty, Loaded, PageHead } from '../ui/states.tsx';
 import { Table, type Column } from '../ui/table.tsx';
+import {
+  entriesFor,
+  isBlockedAbove,
+  isBlockedFor,
+  releasedAfter,
+  releasedShown,
+  withBlock,
+  withRelease,
+  type Block,
+  type CatalogSearch,
+  type Entry,
+  type Release,
+} from './catalog-changes.ts';
 import { PersonChoice } from './person-choice.tsx';
 
-type Entry = RouterOutputs['admin']['team']['catalog']['data'][number];
 const KINDS = ['situation', 'personality', 'industry', 'role', 'methodology'] as const;
 /** A catalog has hundreds of entries. This many fit into the memory of any browser. */
 const ENTRIES_MAX = 5000;
@@ -31,32 +45,16 @@ async function readCatalog(): Promise<Entry[]> {
   return entries;
 }
 
-interface Block {
-  readonly id: string;
-  readonly isBlocked: boolean;
-}
-
-type Release = 'all' | 'some' | { readonly id: string; readonly isReleased: boolean };
-
 /** Shows a change of the team's policy, or of a member's, before the service has answered. */
 function optimisticBlock(memberId: string | undefined, onUndone: () => void) {
   if (memberId === undefined) {
-    const change = (entries: Entry[], { id, isBlocked }: Block) =>
-      entries.map((one) => (one.id === id ? { ...one, blocked: isBlocked } : one));
-    return optimistic(ENTRIES, change, onUndone);
+    return optimistic<Entry[], Block>(ENTRIES, withBlock, onUndone);
   }
   const key = api.admin.team.memberPolicy.get.queryKey({ member_id: memberId });
   const change = ({ blocked }: { blocked: string[] }, { id, isBlocked }: Block) => ({
-    blocked: isBlocked ? [...blocked, id] : blocked.filter((one) => one !== id),
+    blocked: toggled(blocked, id, isBlocked),
   });
   return optimistic(key, change, onUndone);
-}
-
-function changeReleased(entries: Entry[], change: Release): Entry[] {
-  if (typeof change === 'string') return entries;
-  return entries.map((one) =>
-    one.id === change.id ? { ...one, released: change.isReleased } : one,
-  );
 }
 
 /** Policies, and the entries that are released to the team. */
@@ -74,7 +72,7 @@ export function CatalogPage() {
   const setRelease = useRelease(entries.data ?? []);
   // What was chosen is shown at once, and taken back if the service refuses it.
   const asked = setRelease.isPending ? setRelease.variables : undefined;
-  const released = typeof asked === 'string' ? asked : release.data?.released;
+  const released = releasedShown(asked, release.data?.released);
   const hasAll = released === 'all';
   return (
     <>
@@ -121,15 +119,14 @@ function useBlock(memberId: string | undefined) {
     ...optimisticBlock(memberId, onUndone),
     ...after,
     mutationFn: async ({ id, isBlocked }: Block) => {
-      const change = (blocked: readonly string[]) =>
-        isBlocked ? [...blocked, id] : blocked.filter((one) => one !== id);
       if (memberId === undefined) {
         const { blocked } = await client.admin.team.policy.get.query({});
-        await client.admin.team.policy.set.mutate({ blocked: change(blocked) });
+        await client.admin.team.policy.set.mutate({ blocked: toggled(blocked, id, isBlocked) });
       } else {
         const who = { member_id: memberId };
         const { blocked } = await client.admin.team.memberPolicy.get.query(who);
-        await client.admin.team.memberPolicy.set.mutate({ ...who, blocked: change(blocked) });
+        const next = toggled(blocked, id, isBlocked);
+        await client.admin.team.memberPolicy.set.mutate({ ...who, blocked: next });
       }
     },
   });
@@ -138,16 +135,11 @@ function useBlock(memberId: string | undefined) {
 function useRelease(entries: readonly Entry[]) {
   const { onUndone, ...after } = useAfterChange();
   return useMutation({
-    ...optimistic(ENTRIES, changeReleased, onUndone),
+    ...optimistic<Entry[], Release>(ENTRIES, withRelease, onUndone),
     ...after,
     mutationFn: async (change: Release) => {
-      const ids = entries.filter(({ own }) => !own).map(({ id }) => id);
       const now = await client.admin.team.release.get.query({});
-      const before = now.released === 'all' ? ids : now.released;
-      if (change === 'all') return client.admin.team.release.set.mutate({ released: 'all' });
-      if (change === 'some') return client.admin.team.release.set.mutate({ released: before });
-      const { id, isReleased } = change;
-      const released = isReleased ? [...before, id] : before.filter((one) => one !== id);
+      const released = releasedAfter(now.released, change, entries);
       return client.admin.team.release.set.mutate({ released });
     },
   });
@@ -184,11 +176,6 @@ function ReleaseChoice({
   );
 }
 
-interface CatalogSearch {
-  readonly kind?: Entry['kind'] | undefined;
-  readonly text?: string | undefined;
-}
-
 interface Policies {
   /** What the policy of the chosen member blocks; null for the team's own policy. */
   readonly memberBlocked: readonly string[] | null;
@@ -206,12 +193,7 @@ function Entries({
   const t = useTexts();
   const [search, setSearch] = useState<CatalogSearch>({});
   const { kind, text = '' } = search;
-  const wanted = useDeferredValue(text).toLowerCase();
-  const shown = entries.filter(
-    (entry) =>
-      (kind === undefined || entry.kind === kind) &&
-      `${entry.name ?? ''} ${entry.id}`.toLowerCase().includes(wanted),
-  );
+  const shown = entriesFor(entries, { kind, text: useDeferredValue(text) });
   const columns = useColumns(policies);
   if (entries.length === 0) return <Empty title={t.catalog.empty} />;
   return (
@@ -288,7 +270,7 @@ function useColumns({
     {
       label: t.catalog.allowed,
       cell: (entry) => {
-        const isBlocked = memberBlocked?.includes(entry.id) ?? entry.blocked;
+        const isBlocked = isBlockedFor(entry, memberBlocked);
         return (
           <>
             <input
@@ -297,7 +279,7 @@ function useColumns({
               checked={!isBlocked}
               onChange={({ currentTarget }) => onBlock(entry.id, !currentTarget.checked)}
             />
-            {memberBlocked !== null && entry.blocked && (
+            {isBlockedAbove(entry, memberBlocked) && (
               <small className="sub">{t.catalog.blockedByTeam}</small>
             )}
           </>

@@ -7,6 +7,7 @@ import { useSession } from '../lib/session.ts';
 import { Actions, Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { Choice, FormProblem } from '../ui/field.tsx';
+import { changeOfRight, mayHoldRight } from './member-changes.ts';
 import { nameOf, type Member } from './member-name.ts';
 import { RoleChoice } from './role-choice.tsx';
 
@@ -31,16 +32,16 @@ export function ChangeMember({
   const [savedRole, setSavedRole] = useState(member.role);
   const hadRight = rights.includes(KEY_RIGHT);
   const [hasRight, setRight] = useState(hadRight);
-  const mayHold = role === 'admin' && member.status === 'active';
+  const mayHold = mayHoldRight({ role, status: member.status });
   const saveAll = async () => {
     const right = { member_id: member.id, right: KEY_RIGHT } as const;
     if (role !== savedRole) {
       await client.v1.members.update.mutate({ member_id: member.id, role });
       setSavedRole(role);
     }
-    if (!isOwner || !mayHold || hasRight === hadRight) return;
-    if (hasRight) await client.admin.team.grantRight.mutate(right);
-    else await client.admin.team.withdrawRight.mutate(right);
+    const change = changeOfRight({ isOwner, mayHold, had: hadRight, has: hasRight });
+    if (change === 'grant') await client.admin.team.grantRight.mutate(right);
+    if (change === 'withdraw') await client.admin.team.withdrawRight.mutate(right);
   };
   const save = useMutation({
     mutationFn: async () => {

@@ -6,7 +6,8 @@ import { Actions, Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { Field, FormProblem, useFieldErrors } from '../ui/field.tsx';
 import { announce } from '../ui/notice.tsx';
-import { PROVIDERS, TokenField, type Provider } from './token-field.tsx';
+import { TokenField } from './token-field.tsx';
+import { enteredToken, providerChosen, PROVIDERS, type Provider } from './token-rights.ts';
 
 /** Connects a CRM with a token, which the service tries before it stores it. */
 export function ConnectCrm({ onClose }: { readonly onClose: () => void }) {
@@ -28,8 +29,7 @@ export function ConnectCrm({ onClose }: { readonly onClose: () => void }) {
   const send = (event: FormEvent) => {
     event.preventDefault();
     if (connect.isPending) return;
-    const objection_marker = marker.trim() || undefined;
-    connect.mutate({ provider, credentials: token.trim(), objection_marker });
+    connect.mutate({ provider, ...enteredToken(token, marker) });
   };
   return (
     <Dialog title={t.crm.connect} onClose={onClose}>
@@ -39,9 +39,7 @@ export function ConnectCrm({ onClose }: { readonly onClose: () => void }) {
             <select
               {...props}
               value={provider}
-              onChange={({ currentTarget }) =>
-                setProvider(PROVIDERS.find((one) => one === currentTarget.value) ?? 'hubspot')
-              }
+              onChange={({ currentTarget }) => setProvider(providerChosen(currentTarget.value))}
             >
               {PROVIDERS.map((one) => (
                 <option key={one} value={one}>

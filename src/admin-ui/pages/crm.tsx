@@ -2,19 +2,23 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useFormat } from '../i18n/format.ts';
 import { useTexts } from '../i18n/language.ts';
-import { api, type RouterOutputs } from '../lib/api.ts';
+import { api } from '../lib/api.ts';
+import { lastError } from '../lib/field-problems.ts';
 import { SandboxNote } from '../ui/band.tsx';
 import { Actions, Button } from '../ui/button.tsx';
 import { Confirm } from '../ui/confirm.tsx';
-import { FormProblem, lastError } from '../ui/field.tsx';
+import { FormProblem } from '../ui/field.tsx';
 import { announce } from '../ui/notice.tsx';
 import { Badge, Empty, Loaded, PageHead } from '../ui/states.tsx';
 import { ConnectCrm } from './connect-crm.tsx';
-import { isTokenMissing } from './crm-state.ts';
+import {
+  isBeingRead,
+  isTokenMissing,
+  looksAgainMs,
+  stateOfCrm,
+  type Connection,
+} from './crm-state.ts';
 import { ReplaceToken } from './replace-token.tsx';
-
-type Connection = RouterOutputs['admin']['crm']['list']['data'][number];
-const LOOK_EVERY_MS = 2_000;
 
 /** The team's CRM connections. */
 export function CrmPage() {
@@ -22,7 +26,7 @@ export function CrmPage() {
   const [isConnecting, setConnecting] = useState(false);
   const connections = useQuery({
     ...api.admin.crm.list.queryOptions({}),
-    refetchInterval: ({ state }) => (state.data?.data.some(isBeingRead) ? LOOK_EVERY_MS : false),
+    refetchInterval: ({ state }) => looksAgainMs(state.data?.data),
   });
   return (
     <>
@@ -48,11 +52,6 @@ export function CrmPage() {
       {isConnecting && <ConnectCrm onClose={() => setConnecting(false)} />}
     </>
   );
-}
-
-/** A worker reads it, or will in a moment. */
-function isBeingRead({ syncing, next_sync_at: next }: Connection): boolean {
-  return syncing || (next !== null && Date.parse(next) <= Date.now());
 }
 
 function ConnectionCard({ connection }: { readonly connection: Connection }) {
@@ -132,25 +131,19 @@ function ConnectionState({ connection }: { readonly connection: Connection }) {
   const t = useTexts();
   const format = useFormat();
   const { status, last_error, last_synced_at, next_sync_at } = connection;
-  const isActive = status === 'active';
-  const isNew = last_synced_at === null && last_error === null;
   const isMissing = isTokenMissing(connection);
+  const { word, tone } = stateOfCrm(connection);
+  const words = {
+    noToken: t.crm.noToken,
+    status: t.crm.states[status] ?? status,
+    failed: t.crm.failed(connection.failure_streak),
+    notYet: t.crm.notYet,
+    fine: t.crm.fine,
+  };
   return (
     <>
       <p>
-        {isActive && isMissing ? (
-          <Badge tone="bad">{t.crm.noToken}</Badge>
-        ) : (
-          <Badge tone={!isActive || isNew ? 'plain' : last_error === null ? 'good' : 'bad'}>
-            {!isActive
-              ? (t.crm.states[status] ?? status)
-              : last_error === null
-                ? isNew
-                  ? t.crm.notYet
-                  : t.crm.fine
-                : t.crm.failed(connection.failure_streak)}
-          </Badge>
-        )}
+        <Badge tone={tone}>{words[word]}</Badge>
       </p>
       {isMissing && <p>{t.crm.noTokenHint}</p>}
       {last_error !== null && <p>{t.crm.errors[last_error] ?? last_error}</p>}

@@ -1,36 +1,23 @@
 import { Link } from '@tanstack/react-router';
 import { useFormat } from '../i18n/format.ts';
 import { useTexts } from '../i18n/language.ts';
-import type { RouterOutputs } from '../lib/api.ts';
 import { Badge } from '../ui/states.tsx';
 import { Table, type Column } from '../ui/table.tsx';
 import { Wrappable } from '../ui/wrappable.tsx';
-import { nameOfEndpoint, type Endpoint } from './endpoint-name.ts';
+import {
+  explanationOf,
+  nameAmong,
+  toneOfDelivery,
+  type Delivery,
+  type Outcome,
+} from './delivery-outcome.ts';
+import type { Endpoint } from './endpoint-name.ts';
 import { nameOfEvent } from './event-types.ts';
 
-export type Delivery = RouterOutputs['admin']['deliveries']['list']['data'][number];
-
-/** What decides about the words for a delivery. */
-type Outcome = Pick<Delivery, 'status' | 'response_code' | 'error'>;
-
 /** Says in words what happened to a delivery, and what to do. */
-export function useExplanation(): (outcome: Outcome) => { what: string; todo: string | null } {
-  const { explain, todo } = useTexts().deliveries;
-  return (outcome) => {
-    const kind = kindOf(outcome);
-    const what = kind in explain ? explain[kind as keyof typeof explain] : explain.other;
-    return { what, todo: kind in todo ? todo[kind as keyof typeof todo] : null };
-  };
-}
-
-const EXACT = ['401', '404', '410', '429'];
-
-function kindOf({ status, response_code: code, error }: Outcome): string {
-  if (status === 'ok') return 'ok';
-  if (error !== null) return error;
-  if (code === null) return 'pending';
-  const exact = code === 403 || code === 407 ? '401' : String(code);
-  return EXACT.includes(exact) ? exact : `${Math.floor(code / 100)}xx`;
+export function useExplanation(): (outcome: Outcome) => ReturnType<typeof explanationOf> {
+  const t = useTexts();
+  return (outcome) => explanationOf(t, outcome);
 }
 
 /** Deliveries with their outcome. */
@@ -46,12 +33,7 @@ export function DeliveryTable({
 }) {
   const t = useTexts();
   const format = useFormat();
-  const nameOf = (id: string): string => {
-    const endpoint = endpoints.find((one) => one.id === id);
-    // While the endpoints are loading, an id would only flicker.
-    if (!endpoint) return endpoints.length === 0 ? '' : id;
-    return nameOfEndpoint(endpoint);
-  };
+  const nameOf = (id: string) => nameAmong(endpoints, id);
   const columns: Column<Delivery>[] = [
     {
       label: t.deliveries.event,
@@ -139,7 +121,5 @@ function DeliveryResult({ delivery }: { readonly delivery: Delivery }) {
 
 export function DeliveryState({ status }: { readonly status: string }) {
   const t = useTexts();
-  const tones = { ok: 'good', pending: 'plain', retrying: 'warn', gave_up: 'bad' } as const;
-  const tone = status in tones ? tones[status as keyof typeof tones] : 'plain';
-  return <Badge tone={tone}>{t.deliveries.states[status] ?? status}</Badge>;
+  return <Badge tone={toneOfDelivery(status)}>{t.deliveries.states[status] ?? status}</Badge>;
 }

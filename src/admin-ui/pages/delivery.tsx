@@ -9,15 +9,13 @@ import { FormProblem } from '../ui/field.tsx';
 import { announce } from '../ui/notice.tsx';
 import { Loaded, PageHead } from '../ui/states.tsx';
 import { Table } from '../ui/table.tsx';
+import { hasFailed, looksAgainMs } from './delivery-outcome.ts';
 import { DeliveryState, useExplanation } from './delivery-table.tsx';
 import { nameOfEvent } from './event-types.ts';
 
 type Detail = RouterOutputs['admin']['deliveries']['get'];
 
 const route = getRouteApi('/deliveries/$deliveryId');
-const LOOK_EVERY_MS = 2_000;
-const LOOK_AFTER_RETRY_MS = 20_000;
-
 /** One delivery with its attempts. */
 export function DeliveryPage() {
   const { deliveryId } = route.useParams();
@@ -33,10 +31,7 @@ export function DeliveryPage() {
   );
   const delivery = useQuery({
     ...api.admin.deliveries.get.queryOptions({ delivery_id: deliveryId }),
-    refetchInterval: ({ state }) =>
-      state.data?.status === 'pending' || Date.now() - retry.submittedAt < LOOK_AFTER_RETRY_MS
-        ? LOOK_EVERY_MS
-        : false,
+    refetchInterval: ({ state }) => looksAgainMs(state.data, retry.submittedAt),
   });
   return (
     <Loaded query={delivery}>
@@ -49,11 +44,7 @@ export function DeliveryPage() {
             <Button
               look="main"
               busy={retry.isPending}
-              why={
-                data.status === 'retrying' || data.status === 'gave_up'
-                  ? null
-                  : t.deliveries.retryWhyNot
-              }
+              why={hasFailed(data.status) ? null : t.deliveries.retryWhyNot}
               onClick={() => retry.mutate({ delivery_id: data.id })}
             >
               {t.deliveries.retry}

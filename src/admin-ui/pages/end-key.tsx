@@ -11,11 +11,11 @@ import { Choice, FormProblem, Group } from '../ui/field.tsx';
 import { announce } from '../ui/notice.tsx';
 import { KeySecret } from './key-secret.tsx';
 import { nameOfKey } from './key-name.ts';
-import { stateOf, type ApiKey } from './key-state.ts';
+import { countEach, lastUse, needsNew } from './key-list.ts';
+import type { ApiKey } from './key-state.ts';
 
-/** How many calls and changes are looked at, and how many different ones are named. */
+/** How many calls and changes are looked at. */
 const LOOKED_AT = 50;
-const NAMED_MAX = 5;
 
 /** Ends a key. If somebody else may know it, shows what it did and makes a new one at once. */
 export function EndKey({
@@ -40,17 +40,16 @@ export function EndKey({
   );
   const replace = useSecretMutation({ send: client.admin.apiKeys.rotate.mutate, onSuccess: look });
   if (replace.data) return <KeySecret issued={replace.data} onDone={onClose} />;
-  // One that is being replaced has its successor already.
-  const needsNew = hasLeaked && stateOf(apiKey) !== 'ending';
+  const isReplaced = needsNew(apiKey, hasLeaked);
   return (
     <Dialog title={t.keys.revokeTitle(nameOfKey(t, apiKey.name))} onClose={onClose}>
       <LeakChoice hasLeaked={hasLeaked} onChange={setLeaked} />
       <LastUse apiKey={apiKey} />
       {hasLeaked && <LastChanges keyId={apiKey.id} />}
-      <p>{needsNew ? t.keys.leakBreaks : t.keys.revokeFinal}</p>
+      <p>{isReplaced ? t.keys.leakBreaks : t.keys.revokeFinal}</p>
       <FormProblem error={revoke.error ?? replace.error} />
       <Actions>
-        {needsNew && (
+        {isReplaced && (
           <Button
             look="danger"
             busy={replace.isPending}
@@ -60,7 +59,7 @@ export function EndKey({
           </Button>
         )}
         <Button
-          look={needsNew ? 'plain' : 'danger'}
+          look={isReplaced ? 'plain' : 'danger'}
           busy={revoke.isPending}
           onClick={() => revoke.mutate({ key_id: apiKey.id })}
         >
@@ -102,16 +101,14 @@ function LastUse({ apiKey: { id, last_used_at: used } }: { readonly apiKey: ApiK
   const format = useFormat();
   const log = useQuery(api.admin.requests.list.queryOptions({ key_id: id, limit: LOOKED_AT }));
   const rows = log.data?.data ?? [];
-  const few = (texts: readonly string[]) => format.list([...new Set(texts)].slice(0, NAMED_MAX));
-  const calls = few(rows.map(({ method, route }) => `${method} ${route}`));
-  const networks = few(rows.flatMap(({ network }) => network ?? []));
+  const { calls, networks } = lastUse(rows);
   return (
     <>
       <p>{used === null ? t.keys.revokeUnused : t.keys.revokeUsed(format.ago(used))}</p>
       {rows.length > 0 && (
         <p>
-          {t.keys.revokeCalls(rows.length, calls)}{' '}
-          {networks === '' ? '' : t.keys.revokeFrom(networks)}{' '}
+          {t.keys.revokeCalls(rows.length, format.list(calls))}{' '}
+          {networks.length > 0 && t.keys.revokeFrom(format.list(networks))}{' '}
           <Link to="/requests" search={{ key: id }}>
             {t.requests.ofKey}
           </Link>
@@ -131,11 +128,11 @@ function LastChanges({ keyId }: { readonly keyId: string }) {
   if (!changes.data) return null;
   const { data } = changes.data;
   if (data.length === 0) return <p>{t.keys.leakUnchanged}</p>;
-  const counts = Map.groupBy(data, ({ action }) => t.audit.actions[action] ?? action);
-  const named = [...counts].map(([action, { length }]) => `${action} (${format.number(length)})`);
+  const names = data.map(({ action }) => t.audit.actions[action] ?? action);
+  const named = countEach(names).map(({ name, count }) => `${name} (${format.number(count)})`);
   return (
     <p>
-      {t.keys.leakChanged(format.list(named.slice(0, NAMED_MAX)))}{' '}
+      {t.keys.leakChanged(format.list(named))}{' '}
       <Link to="/audit" search={{ actor: keyId }}>
         {t.keys.leakAll}
       </Link>

@@ -1,16 +1,11 @@
 import { useState, type FormEvent } from 'react';
+import { enteredValues, type EndpointValues } from './endpoint-changes.ts';
 import { nameOfEvent, SUBSCRIBABLE_EVENTS } from './event-types.ts';
 import { useTexts } from '../i18n/language.ts';
+import { toggled } from '../lib/toggled.ts';
 import { Actions, Button } from '../ui/button.tsx';
 import { Choice, Field, FormProblem, Group, useFieldErrors } from '../ui/field.tsx';
 import type { ReactNode } from 'react';
-
-/** What a webhook endpoint is made of. */
-export interface EndpointValues {
-  readonly url: string;
-  readonly events: string[];
-  readonly description: string | null;
-}
 
 /** The form of a webhook endpoint, new or existing. */
 export function EndpointForm({
@@ -39,7 +34,7 @@ export function EndpointForm({
     event.preventDefault();
     setSent(true);
     if (events.length === 0 || busy) return;
-    onSubmit({ url: url.trim(), events, description: description.trim() || null });
+    onSubmit(enteredValues({ url, events, description }));
   };
   return (
     <form className="form" onSubmit={send} noValidate>
@@ -77,9 +72,7 @@ export function EndpointForm({
             checked={events.includes(type)}
             label={nameOfEvent(t, type)}
             hint={<code>{type}</code>}
-            onChange={(checked) =>
-              setEvents(checked ? [...events, type] : events.filter((one) => one !== type))
-            }
+            onChange={(checked) => setEvents(toggled(events, type, checked))}
           />
         ))}
       </Group>

@@ -5,16 +5,20 @@ import type { Texts } from '../i18n/en.ts';
 import { useTexts } from '../i18n/language.ts';
 import { api } from '../lib/api.ts';
 import { showFinder } from '../lib/finder.ts';
-import { holdsSecret, idIn, requestIdIn } from '../lib/ids.ts';
-import { NAVIGATION, type Page } from '../lib/navigation.ts';
+import { holdsSecret } from '../lib/ids.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { nameOfEndpoint } from './endpoint-name.ts';
+import {
+  endpointsFor,
+  keysFor,
+  pagesFor,
+  placeAfterKey,
+  searchesMembers,
+  SHOWN,
+  targetsIn,
+} from './finder-matches.ts';
 import { nameOfKey } from './key-name.ts';
 import { nameOf } from './member-name.ts';
-
-const SHOWN = 5;
-/** Fewer letters find nearly everybody. */
-const LETTERS_MIN = 2;
 
 interface Found {
   readonly id: string;
@@ -38,12 +42,11 @@ export function Finder() {
     void one.go();
   };
   const onKeyDown = (event: KeyboardEvent) => {
-    const steps: Record<string, number> = { ArrowDown: current + 1, ArrowUp: current - 1 };
-    const next = steps[event.key];
     if (event.key === 'Enter') choose(found[current]);
-    if (next === undefined || found.length === 0) return;
+    const next = placeAfterKey(event.key, current, found.length);
+    if (next === null) return;
     event.preventDefault();
-    setCurrent((next + found.length) % found.length);
+    setCurrent(next);
   };
   return (
     <Dialog title={t.finder.title} onClose={close}>
@@ -95,8 +98,7 @@ type Go = ReturnType<typeof useNavigate>;
 function useFound(wanted: string): readonly Found[] {
   const t = useTexts();
   const go = useNavigate();
-  const isSecret = holdsSecret(wanted);
-  const isSearched = wanted.length >= LETTERS_MIN && !isSecret && requestIdIn(wanted) === null;
+  const isSearched = searchesMembers(wanted);
   const keys = useQuery(api.admin.apiKeys.list.queryOptions({ limit: 200 }));
   const hooks = useQuery(api.v1.webhooks.listEndpoints.queryOptions({}));
   const people = useQuery({
@@ -104,34 +106,23 @@ function useFound(wanted: string): readonly Found[] {
     enabled: isSearched,
     placeholderData: keepPreviousData,
   });
-  const small = wanted.toLowerCase();
-  const matches = (...texts: readonly (string | null)[]) =>
-    texts.some((one) => one?.toLowerCase().includes(small));
-  const foundKeys = (keys.data?.data ?? [])
-    .filter(({ id, name, prefix }) => wanted.includes(prefix) || (!isSecret && matches(name, id)))
-    .slice(0, SHOWN);
-  const foundHooks = (hooks.data?.data ?? [])
-    .filter(({ id, url, description }) => matches(id, url, description))
-    .slice(0, SHOWN);
-  const pages = NAVIGATION.flatMap((group): readonly Page[] => group.pages)
-    .filter(({ name }) => matches(t.nav[name]))
-    .map(({ to, name }) => ({
-      id: to,
-      kind: t.finder.page,
-      text: t.nav[name],
-      go: () => go({ to }),
-    }));
+  const pages = pagesFor(wanted, t).map(({ to, name }) => ({
+    id: to,
+    kind: t.finder.page,
+    text: t.nav[name],
+    go: () => go({ to }),
+  }));
   if (wanted === '') return pages;
   return [
-    ...(isSecret ? [] : targetsOf(wanted, t, go)),
+    ...targetsOf(wanted, t, go),
     ...pages,
-    ...foundKeys.map(({ id, name }) => ({
+    ...keysFor(wanted, keys.data?.data ?? []).map(({ id, name }) => ({
       id,
       kind: t.finder.key,
       text: nameOfKey(t, name),
       go: () => go({ to: '/requests', search: { key: id } }),
     })),
-    ...foundHooks.map((hook) => ({
+    ...endpointsFor(wanted, hooks.data?.data ?? []).map((hook) => ({
       id: hook.id,
       kind: t.finder.webhook,
       text: nameOfEndpoint(hook),
@@ -146,33 +137,17 @@ function useFound(wanted: string): readonly Found[] {
   ];
 }
 
-/** What a pasted id stands for. Keys, endpoints and members are found by theirs anyway. */
-function targetsOf(text: string, t: Texts, go: Go): readonly Found[] {
-  const requestId = requestIdIn(text);
-  if (requestId !== null)
-    return [
-      {
-        id: requestId,
-        kind: t.finder.request,
-        text: requestId,
-        go: () => go({ to: '/requests/$requestId', params: { requestId } }),
-      },
-    ];
-  const found = idIn(text);
-  if (found === null) return [];
-  const { kind, id } = found;
-  const history = {
-    id: `audit ${id}`,
-    kind: t.finder.history,
-    text: id,
-    go: () => go({ to: '/audit', search: { target: id } }),
+/** What a pasted id stands for, with the page that shows it. */
+function targetsOf(wanted: string, t: Texts, go: Go): readonly Found[] {
+  const pages = {
+    request: (requestId: string) => go({ to: '/requests/$requestId', params: { requestId } }),
+    delivery: (deliveryId: string) => go({ to: '/deliveries/$deliveryId', params: { deliveryId } }),
+    history: (target: string) => go({ to: '/audit', search: { target } }),
   };
-  if (kind !== 'whd') return [history];
-  const delivery = {
-    id,
-    kind: t.finder.delivery,
+  return targetsIn(wanted).map(({ kind, id }) => ({
+    id: `${kind} ${id}`,
+    kind: t.finder[kind],
     text: id,
-    go: () => go({ to: '/deliveries/$deliveryId', params: { deliveryId: id } }),
-  };
-  return [delivery, history];
+    go: () => pages[kind](id),
+  }));
 }

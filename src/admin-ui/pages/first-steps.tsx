@@ -3,13 +3,13 @@ import { Link } from '@tanstack/react-router';
 import { useState, type ReactNode } from 'react';
 import { useTexts } from '../i18n/language.ts';
 import { api } from '../lib/api.ts';
-import { sumOf } from '../lib/days.ts';
 import { IS_SANDBOX } from '../lib/mode.ts';
 import { readPreference, writePreference } from '../lib/preferences.ts';
 import { useSession } from '../lib/session.ts';
 import { SERVICE_PATH } from '../lib/shell.ts';
 import { Button } from '../ui/button.tsx';
 import { ANEW, type Facts } from './overview-facts.ts';
+import { stepsDone } from './overview-figures.ts';
 
 const HIDDEN = 'hidden';
 
@@ -36,7 +36,7 @@ export function useFirstSteps() {
 
 /** What a new team does first, with a tick at what it has done. It goes when all is done. */
 export function FirstSteps({
-  facts: { keys, hooks, days },
+  facts,
   admins,
   onHide,
 }: {
@@ -46,25 +46,24 @@ export function FirstSteps({
 }) {
   const t = useTexts();
   const { member_id, has_sandbox } = useSession();
-  const [hook] = hooks;
-  const hasColleague = admins.some(({ id, rights }) => id !== member_id && rights.length > 0);
+  const [hook] = facts.hooks;
+  const isDone = stepsDone(facts, { admins, ownId: member_id });
   const steps: { readonly isDone: boolean; readonly link: ReactNode }[] = [
     ...(IS_SANDBOX
       ? []
       : [{ isDone: has_sandbox, link: <Link to="/play">{t.steps.rehearse}</Link> }]),
-    { isDone: keys.length > 0, link: <Link to="/keys/new">{t.steps.key}</Link> },
+    { isDone: isDone.key, link: <Link to="/keys/new">{t.steps.key}</Link> },
     {
-      // The key that sent it may be gone.
-      isDone: keys.some(({ last_used_at }) => last_used_at !== null) || sumOf(days).total > 0,
+      isDone: isDone.request,
       link: (
         <a href={`${SERVICE_PATH}/docs/quickstart`} target="_blank" rel="noreferrer">
           {t.steps.request}
         </a>
       ),
     },
-    { isDone: hook !== undefined, link: <Link to="/webhooks/new">{t.steps.webhook}</Link> },
+    { isDone: isDone.webhook, link: <Link to="/webhooks/new">{t.steps.webhook}</Link> },
     {
-      isDone: hooks.some(({ arrived }) => arrived.includes(true)),
+      isDone: isDone.test,
       link: hook ? (
         <Link to="/webhooks/$endpointId" params={{ endpointId: hook.endpoint_id }}>
           {t.steps.test}
@@ -78,7 +77,7 @@ export function FirstSteps({
       ? []
       : [
           {
-            isDone: hasColleague,
+            isDone: isDone.colleague,
             link: (
               <Link to="/members" search={{ role: 'admin' }}>
                 {t.steps.colleague}
@@ -87,7 +86,7 @@ export function FirstSteps({
           },
         ]),
   ];
-  const done = steps.filter(({ isDone }) => isDone).length;
+  const done = steps.filter((step) => step.isDone).length;
   if (done === steps.length) return null;
   return (
     <section className="card steps">
@@ -99,10 +98,14 @@ export function FirstSteps({
       </div>
       <p className="hint">{t.steps.done(done, steps.length)}</p>
       <ol>
-        {steps.map(({ isDone, link }, place) => (
-          <li key={place} data-done={isDone || undefined}>
-            <span className="tick" role="img" aria-label={isDone ? t.steps.isDone : t.steps.isOpen}>
-              {isDone ? '✓' : place + 1}
+        {steps.map(({ isDone: isTicked, link }, place) => (
+          <li key={place} data-done={isTicked || undefined}>
+            <span
+              className="tick"
+              role="img"
+              aria-label={isTicked ? t.steps.isDone : t.steps.isOpen}
+            >
+              {isTicked ? '✓' : place + 1}
             </span>
             {link}
           </li>

@@ -9,10 +9,8 @@ import { SERVICE_PATH } from '../lib/shell.ts';
 import { Actions, Button } from '../ui/button.tsx';
 import { FormProblem } from '../ui/field.tsx';
 import { Copyable } from '../ui/secret.tsx';
+import { endOfLink, looksAtOneMs } from './link-state.ts';
 import { WithdrawLink } from './withdraw-link.tsx';
-
-/** How often the page asks whether the link was opened. */
-const LOOK_MS = 5_000;
 
 /**
  * Makes a link that shows a new secret once. It is sealed here: neither the service nor whoever
@@ -97,7 +95,7 @@ function MadeLink({
     queryKey: LINKS[kind].keyOf(handover.id),
     queryFn: () => LINKS[kind].get({ handover_id: handover.id }),
     initialData: handover,
-    refetchInterval: ({ state }) => (state.data?.state === 'open' ? LOOK_MS : false),
+    refetchInterval: ({ state }) => looksAtOneMs(state.data),
   });
   const link = `${window.location.origin}${SERVICE_PATH}/handover#${fragmentOf(team.id, secret)}`;
   return (
@@ -133,11 +131,12 @@ function LinkState({
 }) {
   const t = useTexts();
   const format = useFormat();
-  const { state, expires_at, opened_at } = handover;
+  const { state } = handover;
+  const end = format.moment(endOfLink(handover));
   return (
     <p role="status" className={state === 'opened' ? 'notice good' : 'hint'}>
-      {state === 'open' && t.handover.open(format.moment(expires_at))}
-      {state === 'opened' && t.handover.of[kind].opened(format.moment(opened_at ?? expires_at))}
+      {state === 'open' && t.handover.open(end)}
+      {state === 'opened' && t.handover.of[kind].opened(end)}
       {state === 'ended' && t.handover.of[kind].ended}
     </p>
   );

@@ -1,5 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import { useTexts } from '../i18n/language.ts';
+import { isAddressHidden } from './member-name.ts';
 
 /** Says why addresses are missing, if they are, and where that can be changed. */
 export function HiddenAddresses({
@@ -8,7 +9,7 @@ export function HiddenAddresses({
   readonly people: readonly { readonly email?: string | null | undefined }[];
 }) {
   const t = useTexts();
-  if (!people.some(({ email }) => email === undefined)) return null;
+  if (!isAddressHidden(people)) return null;
   return (
     <p className="notice">
       {t.members.hidden} <Link to="/privacy">{t.members.hiddenWhere}</Link>

@@ -16,6 +16,7 @@ import { FilterBar } from '../ui/filter.tsx';
 import { More, Table, type Column } from '../ui/table.tsx';
 import { EndKey } from './end-key.tsx';
 import { HiddenAddresses } from './hidden.tsx';
+import { canRotate, endOfKey, keysToShow, toneOfKey } from './key-list.ts';
 import { KeyLinks } from './links.tsx';
 import { nameOfKey } from './key-name.ts';
 import { stateOf, wasNeverSeen, type ApiKey } from './key-state.ts';
@@ -57,12 +58,11 @@ export function KeysPage() {
       <Loaded query={keys}>
         {({ pages }) => {
           const all = pages.flatMap(({ data }) => data);
-          const live = all.filter(({ state }) => state === 'active');
-          const shown = ended ? all : live;
+          const { shown, hasEnded } = keysToShow(all, ended);
           return (
             <>
               <HiddenAddresses people={shown.map(({ creator }) => creator)} />
-              {all.length > live.length && (
+              {hasEnded && (
                 <FilterBar search={search} navigate={navigate} shown={shown.length}>
                   {(_, set) => (
                     <Choice
@@ -190,7 +190,7 @@ function KeyActions({
   return (
     <Actions>
       <Button
-        why={why ?? (apiKey.revoked_at === null ? null : t.keys.cannotRotate)}
+        why={why ?? (canRotate(apiKey) ? null : t.keys.cannotRotate)}
         aria-label={`${t.keys.rotate}: ${apiKey.name}`}
         onClick={() => onTask({ kind: 'rotate', key: apiKey })}
       >
@@ -210,18 +210,14 @@ function KeyActions({
 function KeyState({ apiKey }: { readonly apiKey: ApiKey }) {
   const t = useTexts();
   const format = useFormat();
-  const state = stateOf(apiKey);
-  const tones = { active: 'good', ending: 'warn', expired: 'plain', revoked: 'plain' } as const;
-  const end = apiKey.revoked_at ?? apiKey.expires_at;
+  const end = endOfKey(apiKey);
   return (
     <>
-      <Badge tone={tones[state]}>{t.keys.states[state]}</Badge>
+      <Badge tone={toneOfKey(apiKey)}>{t.keys.states[stateOf(apiKey)]}</Badge>
       {wasNeverSeen(apiKey) && <small className="sub">{t.keys.neverStored}</small>}
       {end !== null && (
         <small className="sub">
-          {apiKey.state === 'active'
-            ? t.keys.endsAt(format.moment(end))
-            : t.keys.endedAt(format.moment(end))}
+          {(end.isOver ? t.keys.endedAt : t.keys.endsAt)(format.moment(end.at))}
         </small>
       )}
     </>

@@ -7,6 +7,7 @@ import { pagesOptions } from '../lib/pages.ts';
 import { Badge, Loaded } from '../ui/states.tsx';
 import { More, Table, type Column } from '../ui/table.tsx';
 import { nameOfKey } from './key-name.ts';
+import { endOfLink, isOpen, looksAtAllMs, toneOfLink } from './link-state.ts';
 import { WithdrawLink } from './withdraw-link.tsx';
 
 /** A link in a list; `key_name` if it hands a key over. */
@@ -14,11 +15,6 @@ type Link = Handover & { readonly key_name?: string };
 
 /** How many are shown at first. */
 const FEW = 10;
-
-/** How often the page asks whether one was opened. */
-const LOOK_MS = 15_000;
-
-const isOpen = ({ state }: Link): boolean => state === 'open';
 
 /** The links of the last day by which keys are handed over. Most teams have none. */
 export function KeyLinks() {
@@ -57,8 +53,7 @@ function Links({
   const t = useTexts();
   const links = useInfiniteQuery({
     ...pagesOptions(queryKey, read),
-    refetchInterval: ({ state }) =>
-      state.data?.pages.some(({ data }) => data.some(isOpen)) ? LOOK_MS : false,
+    refetchInterval: ({ state }) => looksAtAllMs(state.data?.pages),
   });
   if (!links.error && !links.data?.pages[0]?.data.length) return null;
   return (
@@ -125,18 +120,14 @@ function LinkTable({
   );
 }
 
-function State({ link: { state, expires_at, opened_at } }: { readonly link: Link }) {
+function State({ link }: { readonly link: Link }) {
   const t = useTexts();
   const format = useFormat();
-  const tones = { open: 'warn', opened: 'good', ended: 'plain' } as const;
+  const end = format.moment(endOfLink(link));
   return (
     <>
-      <Badge tone={tones[state]}>{t.handover.states[state]}</Badge>
-      <small className="sub">
-        {state === 'open'
-          ? t.keys.endsAt(format.moment(expires_at))
-          : format.moment(opened_at ?? expires_at)}
-      </small>
+      <Badge tone={toneOfLink(link)}>{t.handover.states[link.state]}</Badge>
+      <small className="sub">{isOpen(link) ? t.keys.endsAt(end) : end}</small>
     </>
   );
 }

@@ -1,4 +1,5 @@
 import type { RouterOutputs } from '../lib/api.ts';
+import type { ApiKey } from './key-state.ts';
 
 export type Member = RouterOutputs['admin']['members']['search']['data'][number];
 
@@ -12,3 +13,24 @@ export interface MemberTask {
 /** How a member is called on the page: by email, or by id while emails are withheld. */
 export const nameOf = ({ email, user_id, id }: Pick<Member, 'email' | 'user_id' | 'id'>): string =>
   email ?? user_id ?? id;
+
+/** The person that was typed: undefined, if nobody was; null, if it is not one of `people`. */
+export function personTyped(typed: string, people: readonly Member[]): string | undefined | null {
+  if (typed === '') return undefined;
+  return people.find((one) => nameOf(one) === typed)?.id ?? null;
+}
+
+/** The keys of a member that go on working without them. */
+export function keysOf<Key extends Pick<ApiKey, 'state' | 'creator'>>(
+  memberId: string,
+  keys: readonly Key[],
+): readonly Key[] {
+  return keys.filter(({ state, creator }) => state === 'active' && creator.member_id === memberId);
+}
+
+/** Whether the addresses of some people are withheld. null: a person without one. */
+export function isAddressHidden(
+  people: readonly { readonly email?: string | null | undefined }[],
+): boolean {
+  return people.some(({ email }) => email === undefined);
+}

@@ -20,17 +20,12 @@ import { ChangeMember } from './change-member.tsx';
 import { HiddenAddresses } from './hidden.tsx';
 import { InviteMember } from './invite-member.tsx';
 import { nameOf, type Member, type MemberTask } from './member-name.ts';
+import { pagesAround, sortedBy, tasksOf } from './member-tasks.ts';
 import { RemoveMember } from './remove-member.tsx';
 
 const route = getRouteApi('/members');
 const ROWS = 50;
 const [DEFAULT_SORT] = MEMBER_SORTS;
-
-/** How an order orders the column of when they joined. */
-const SINCE: Partial<Record<(typeof MEMBER_SORTS)[number], 'ascending' | 'descending'>> = {
-  joined: 'descending',
-  joined_first: 'ascending',
-};
 
 type Task =
   | { readonly kind: 'invite' }
@@ -161,17 +156,17 @@ function Filters({ shown }: { readonly shown: number | undefined }) {
 /** The pages around this one. They are in the address, so Back and a reload keep the place. */
 function Pages({ next }: { readonly next: string | null }) {
   const t = useTexts();
-  const { page, ...filters } = route.useSearch();
-  if (page === undefined && next === null) return null;
+  const around = pagesAround(route.useSearch(), next);
+  if (around.first === null && around.next === null) return null;
   return (
     <nav className="more" aria-label={t.members.pages}>
-      {page !== undefined && (
-        <Link to="/members" search={filters} className="button plain">
+      {around.first !== null && (
+        <Link to="/members" search={around.first} className="button plain">
           {t.members.firstPage}
         </Link>
       )}
-      {next !== null && (
-        <Link to="/members" search={{ ...filters, page: next }} className="button plain">
+      {around.next !== null && (
+        <Link to="/members" search={around.next} className="button plain">
           {t.members.nextPage}
         </Link>
       )}
@@ -212,11 +207,12 @@ function MemberTable({
   const t = useTexts();
   const format = useFormat();
   const { member_id: ownId } = useSession();
+  const sorted = sortedBy(sort);
   const columns: Column<Member>[] = [
     {
       label: t.members.who,
       kind: 'main',
-      sorted: sort === 'address' ? 'ascending' : undefined,
+      sorted: sorted.who,
       cell: (member) => (
         <span className="name" title={member.email === undefined ? t.common.withheld : undefined}>
           <Wrappable text={nameOf(member)} />{' '}
@@ -226,7 +222,7 @@ function MemberTable({
     },
     {
       label: t.members.role,
-      sorted: sort === 'role' ? 'other' : undefined,
+      sorted: sorted.role,
       cell: ({ role, rights }) => (
         <>
           {t.roles[role as keyof typeof t.roles] ?? role}{' '}
@@ -244,7 +240,7 @@ function MemberTable({
     },
     {
       label: t.members.since,
-      sorted: SINCE[sort],
+      sorted: sorted.since,
       cell: ({ joined_at: at }) =>
         at === null ? '–' : <time dateTime={at}>{format.day(at)}</time>,
     },
@@ -275,27 +271,18 @@ function Tasks({
   readonly onResend: (member: Member) => void;
 }) {
   const t = useTexts();
-  const isInvited = member.status === 'invited';
-  const why = member.role === 'owner' ? t.members.ownerWhy : null;
   return (
     <Menu label={`${t.common.actions}: ${nameOf(member)}`}>
-      <Button look="item" why={why} onClick={() => onTask({ kind: 'change', member })}>
-        {t.members.change}
-      </Button>
-      {isInvited && (
-        <Button look="item" onClick={() => onResend(member)}>
-          {t.members.resend}
+      {tasksOf(member).map(({ kind, isOff }) => (
+        <Button
+          key={kind}
+          look="item"
+          why={isOff ? t.members.ownerWhy : null}
+          onClick={() => (kind === 'resend' ? onResend(member) : onTask({ kind, member }))}
+        >
+          {t.members[kind]}
         </Button>
-      )}
-      {isInvited ? (
-        <Button look="item" onClick={() => onTask({ kind: 'withdraw', member })}>
-          {t.members.withdraw}
-        </Button>
-      ) : (
-        <Button look="item" why={why} onClick={() => onTask({ kind: 'remove', member })}>
-          {t.members.remove}
-        </Button>
-      )}
+      ))}
     </Menu>
   );
 }

@@ -4,31 +4,18 @@ import { useState, type FormEvent } from 'react';
 import { useFormat } from '../i18n/format.ts';
 import { useTexts } from '../i18n/language.ts';
 import { api, client, type RouterInputs, type RouterOutputs } from '../lib/api.ts';
-import { DAY_MS } from '../lib/days.ts';
 import { useSecretMutation } from '../lib/once.ts';
 import { useWhyNotKeys } from '../lib/rights.ts';
+import { toggled } from '../lib/toggled.ts';
 import { Actions, Button } from '../ui/button.tsx';
 import { SandboxNote } from '../ui/band.tsx';
 import { Choice, Field, FormProblem, Group, useFieldErrors } from '../ui/field.tsx';
 import { Loaded, PageHead } from '../ui/states.tsx';
+import { addressesIn, CUSTOM, endOf, EXPIRIES, scopesOf, type Chosen } from './new-key-values.ts';
 import { KeySecret } from './key-secret.tsx';
 
 type Offer = RouterOutputs['admin']['apiKeys']['templates'];
 type Scope = RouterInputs['admin']['apiKeys']['create']['scopes'][number];
-
-const EXPIRIES = [30, 90, 365] as const;
-const CUSTOM = 'custom';
-
-/** A template, or `CUSTOM` with these scopes, or nothing yet. */
-interface Chosen {
-  readonly template: string | null;
-  readonly custom: readonly string[];
-}
-
-function scopesOf({ templates }: Offer, { template, custom }: Chosen): readonly string[] {
-  if (template === CUSTOM) return custom;
-  return templates.find(({ id }) => id === template)?.scopes ?? [];
-}
 
 /** Creates an API key. */
 export function NewKeyPage() {
@@ -61,7 +48,7 @@ function NewKeyForm({ offer }: { readonly offer: Offer }) {
     onSuccess: () => cache.invalidateQueries(api.admin.apiKeys.pathFilter()),
   });
   const errorOf = useFieldErrors(create.error);
-  const scopes = scopesOf(offer, chosen);
+  const scopes = scopesOf(offer.templates, chosen);
   const name = typed ?? t.keys.suggestedNames[chosen.template ?? ''] ?? '';
 
   const send = (event: FormEvent<HTMLFormElement>) => {
@@ -69,14 +56,11 @@ function NewKeyForm({ offer }: { readonly offer: Offer }) {
     setSent(true);
     if (scopes.length === 0 || why !== null || create.isPending) return;
     const data = new FormData(event.currentTarget);
-    const addresses = textOf(data, 'allowed_ips')
-      .split(/[\s,]+/)
-      .filter(Boolean);
     create.mutate({
       name,
       scopes: scopes as Scope[],
-      allowed_ips: addresses.length === 0 ? null : addresses,
-      expires_at: days === null ? null : endOf(days, openedMs),
+      allowed_ips: addressesIn(textOf(data, 'allowed_ips')),
+      expires_at: endOf(days, openedMs),
     });
   };
   const leave = () => void navigate({ to: '/keys' });
@@ -191,9 +175,7 @@ function Scopes({
           checked={chosen.includes(scope)}
           label={t.keys.scopeNames[scope] ?? description}
           hint={<code>{scope}</code>}
-          onChange={(checked) =>
-            onChange(checked ? [...chosen, scope] : chosen.filter((one) => one !== scope))
-          }
+          onChange={(checked) => onChange(toggled(chosen, scope, checked))}
         />
       ))}
     </div>
@@ -235,10 +217,6 @@ function Expiry({
       />
     </Group>
   );
-}
-
-function endOf(days: number, fromMs: number): string {
-  return new Date(fromMs + days * DAY_MS).toISOString();
 }
 
 function textOf(data: FormData, name: string): string {

@@ -3,7 +3,7 @@ import { useDeferredValue, useEffect, useId, useState } from 'react';
 import { useTexts } from '../i18n/language.ts';
 import { api } from '../lib/api.ts';
 import { Field } from '../ui/field.tsx';
-import { nameOf } from './member-name.ts';
+import { nameOf, personTyped } from './member-name.ts';
 
 const OFFERED = 20;
 
@@ -34,8 +34,7 @@ export function PersonChoice({
   const isUnknown =
     wanted !== undefined && found.isSuccess && !found.isPlaceholderData && people.length === 0;
   // What is typed becomes a choice when the service has found it.
-  const chosen = people.find((one) => nameOf(one) === typed)?.id ?? null;
-  const choice = typed === '' ? undefined : chosen;
+  const choice = personTyped(typed, people);
   useEffect(() => onChange(choice), [choice, onChange]);
   return (
     <Field label={label} hint={t.members.choose} error={isUnknown ? t.members.nobody : null}>

@@ -3,49 +3,25 @@ import { Link } from '@tanstack/react-router';
 import { useState, type FormEvent, type ReactNode } from 'react';
 import { useFormat } from '../i18n/format.ts';
 import { useTexts } from '../i18n/language.ts';
-import { api, type RouterInputs, type RouterOutputs } from '../lib/api.ts';
+import { api, type RouterOutputs } from '../lib/api.ts';
 import { problemOf } from '../lib/problem.ts';
 import { Button } from '../ui/button.tsx';
 import { Field, FormProblem, useFieldErrors, type ControlProps } from '../ui/field.tsx';
 import { nameOfEvent } from './event-types.ts';
 import { PersonChoice } from './person-choice.tsx';
+import {
+  DURATIONS_S,
+  fieldsWithErrors,
+  HIGHEST,
+  LASTS_S,
+  PLAYS,
+  readFields,
+  REASONS,
+  type FieldName,
+  type Play,
+} from './play-fields.ts';
 
-type Wanted = RouterInputs['v1']['sandbox']['simulate'];
-type Play = Wanted['play'];
 type Played = RouterOutputs['v1']['sandbox']['simulate'];
-/** The fields of the plays that the page offers, by their names in the API. */
-type FieldName = 'member_id' | 'score' | 'at' | 'for_s' | 'reason' | 'remaining';
-
-const MINUTE_S = 60;
-const DURATIONS_S = [1, 5, 15, 60].map((minutes) => minutes * MINUTE_S);
-
-/** Everything that can be played, with what can be chosen of it. */
-const PLAYS: Readonly<Record<Play, readonly FieldName[]>> = {
-  training_completed: ['member_id', 'score', 'at'],
-  evaluation_saved: ['score'],
-  evaluation_corrected: ['score'],
-  invitation_accepted: [],
-  member_left: ['member_id'],
-  crm_sync_failed: ['reason'],
-  team_suspended: ['for_s'],
-  rate_limit_nearly_reached: ['remaining'],
-  webhooks_failing: ['for_s'],
-};
-
-/** How long something lasts if nothing is chosen. */
-const LASTS_S: Partial<Record<Play, number>> = {
-  team_suspended: MINUTE_S,
-  webhooks_failing: 5 * MINUTE_S,
-};
-
-const REASONS = [
-  'unauthorized',
-  'forbidden',
-  'rate_limited',
-  'provider_error',
-  'timeout',
-  'unreachable',
-] as const satisfies Wanted['reason'][];
 
 /** Forms by which things happen that people and the host application would do. */
 export function Plays() {
@@ -108,26 +84,6 @@ function PlayCard({ play }: { readonly play: Play }) {
   );
 }
 
-/** What is filled in. The service says what is wrong with it. */
-function readFields(data: FormData): Partial<Wanted> {
-  const text = (name: FieldName): string | undefined => {
-    const value = data.get(name);
-    return typeof value === 'string' && value !== '' ? value : undefined;
-  };
-  const number = (name: FieldName): number | undefined => {
-    const value = text(name);
-    return value === undefined ? undefined : Number(value);
-  };
-  const at = text('at');
-  return {
-    score: number('score'),
-    for_s: number('for_s'),
-    remaining: number('remaining'),
-    reason: REASONS.find((one) => one === text('reason')),
-    at: at === undefined ? undefined : new Date(at).toISOString(),
-  };
-}
-
 function PlayField({
   name,
   play,
@@ -165,7 +121,7 @@ function PlayField({
       readonly [label: string, hint: string | null, (props: ControlProps) => ReactNode]
     >
   > = {
-    score: [t.sandbox.score, null, (props) => number(props, 100)],
+    score: [t.sandbox.score, null, (props) => number(props, HIGHEST.score)],
     at: [
       t.sandbox.when,
       t.sandbox.whenHint,
@@ -189,7 +145,7 @@ function PlayField({
           REASONS.map((one) => [one, t.sandbox.reasons[one]] as const),
         ),
     ],
-    remaining: [t.sandbox.remaining, null, (props) => number(props, 1_000)],
+    remaining: [t.sandbox.remaining, null, (props) => number(props, HIGHEST.remaining)],
   };
   const [label, hint, control] = fields[name];
   return (
@@ -209,9 +165,7 @@ function Problem({ play, error }: { readonly play: Play; readonly error: unknown
         {why}
       </div>
     );
-  // The choice of a person shows no error of the service.
-  const fields = PLAYS[play].filter((name) => name !== 'member_id');
-  return <FormProblem error={error} fields={fields} />;
+  return <FormProblem error={error} fields={fieldsWithErrors(play)} />;
 }
 
 function Outcome({ played }: { readonly played: Played }) {

@@ -1,19 +1,24 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTexts } from '../i18n/language.ts';
-import { api, type RouterOutputs } from '../lib/api.ts';
-import { CONCERNED_SCOPES } from '../lib/privacy-scopes.ts';
+import { api } from '../lib/api.ts';
 import { Button } from '../ui/button.tsx';
 import { CodeBlock } from '../ui/code.tsx';
 import { Confirm } from '../ui/confirm.tsx';
 import { announce } from '../ui/notice.tsx';
 import { Badge, Loaded, Loading, PageHead } from '../ui/states.tsx';
+import {
+  idleOf,
+  keysConcerned,
+  stateOfSwitch,
+  type Idle,
+  type SwitchName,
+} from './privacy-state.ts';
 
-type Name = keyof RouterOutputs['admin']['team']['privacy']['get'];
-const NAMES = ['member_detail_enabled', 'leaderboard_enabled'] as const satisfies Name[];
+const NAMES = ['member_detail_enabled', 'leaderboard_enabled'] as const satisfies SwitchName[];
 
 /** What a program of the team gets, by the switch. */
-const EXAMPLES: Readonly<Record<Name, { readonly on: string; readonly off: string }>> = {
+const EXAMPLES: Readonly<Record<SwitchName, { readonly on: string; readonly off: string }>> = {
   member_detail_enabled: {
     on: `GET /users → 200
 { "id": "mem_01jc4f3x",
@@ -43,7 +48,7 @@ GET /trainings → 403
 };
 
 interface Wanted {
-  readonly name: Name;
+  readonly name: SwitchName;
   readonly to: boolean;
 }
 
@@ -79,7 +84,7 @@ export function PrivacyPage() {
                   key={name}
                   name={name}
                   isOn={data[name]}
-                  idle={name === 'leaderboard_enabled' ? idleOf(data, results) : null}
+                  idle={idleOf(name, data, results)}
                   onTurn={setAsked}
                 />
               ))}
@@ -115,7 +120,7 @@ export function PrivacyPage() {
   );
 }
 
-function useTitles(): Readonly<Record<Name, string>> {
+function useTitles(): Readonly<Record<SwitchName, string>> {
   const { detail, leaderboard } = useTexts().privacy;
   return { member_detail_enabled: detail, leaderboard_enabled: leaderboard };
 }
@@ -124,12 +129,7 @@ function useTitles(): Readonly<Record<Name, string>> {
 function Affected({ wanted: { name, to } }: { readonly wanted: Wanted }) {
   const t = useTexts();
   const keys = useQuery(api.admin.apiKeys.list.queryOptions({ limit: 200 }));
-  const live = (keys.data?.data ?? []).filter(({ state }) => state === 'active');
-  const counts = CONCERNED_SCOPES[name].map((scope) => ({
-    scope,
-    keys: live.filter(({ scopes }) => scopes.includes(scope)).length,
-  }));
-  const concerned = counts.filter((one) => one.keys > 0);
+  const concerned = keysConcerned(name, keys.data?.data ?? []);
   const { detailOn, detailOff, leaderboardOn, leaderboardOff } = t.privacy.here;
   const texts = {
     member_detail_enabled: to ? detailOn : detailOff,
@@ -143,7 +143,7 @@ function Affected({ wanted: { name, to } }: { readonly wanted: Wanted }) {
         <>
           <p>{t.privacy.concerned}</p>
           <ul>
-            {concerned.map(({ scope, keys: count }) => (
+            {concerned.map(({ scope, count }) => (
               <li key={scope}>{t.privacy.keysWith(count, t.keys.scopeNames[scope] ?? scope)}</li>
             ))}
           </ul>
@@ -153,25 +153,13 @@ function Affected({ wanted: { name, to } }: { readonly wanted: Wanted }) {
   );
 }
 
-type Idle = 'isIdle' | 'isTooSmall' | 'isAsked' | null;
-
-/** Why the comparison shows nothing although it is switched on, if that is so. */
-function idleOf(
-  { member_detail_enabled: hasDetail }: RouterOutputs['admin']['team']['privacy']['get'],
-  results: { readonly isPending: boolean; readonly data: { people: unknown } | undefined },
-): Idle {
-  if (!hasDetail) return 'isIdle';
-  if (results.isPending) return 'isAsked';
-  return results.data?.people === null ? 'isTooSmall' : null;
-}
-
 function SwitchCard({
   name,
   isOn,
   idle,
   onTurn,
 }: {
-  readonly name: Name;
+  readonly name: SwitchName;
   readonly isOn: boolean;
   /** Why it changes nothing even if it is on. */
   readonly idle: Idle;
@@ -179,7 +167,8 @@ function SwitchCard({
 }) {
   const t = useTexts();
   const title = useTitles()[name];
-  const hints: Readonly<Record<Name, string>> = {
+  const state = stateOfSwitch(isOn, idle);
+  const hints: Readonly<Record<SwitchName, string>> = {
     member_detail_enabled: t.privacy.detailHint,
     leaderboard_enabled: t.privacy.leaderboardHint,
   };
@@ -188,9 +177,7 @@ function SwitchCard({
       <h2>{title}</h2>
       <p>{hints[name]}</p>
       <p>
-        <Badge tone={isOn && idle === null ? 'good' : 'plain'}>
-          {t.privacy[isOn ? (idle ?? 'isOn') : 'isOff']}
-        </Badge>
+        <Badge tone={state.isGood ? 'good' : 'plain'}>{t.privacy[state.text]}</Badge>
       </p>
       <Button
         aria-label={[title, isOn ? t.privacy.turnOff : t.privacy.turnOn].join(': ')}
@@ -202,7 +189,7 @@ function SwitchCard({
   );
 }
 
-function Examples({ name }: { readonly name: Name }) {
+function Examples({ name }: { readonly name: SwitchName }) {
   const t = useTexts();
   return (
     <div className="beside">

@@ -7,7 +7,7 @@ import { api, type RouterOutputs } from '../lib/api.ts';
 import { Confirm } from '../ui/confirm.tsx';
 import { Loaded, type QueryLike } from '../ui/states.tsx';
 import { nameOfKey } from './key-name.ts';
-import { nameOf, type Member, type MemberTask } from './member-name.ts';
+import { keysOf, nameOf, type Member, type MemberTask } from './member-name.ts';
 
 /** Removes somebody who leaves, and shows what they have: rights, open assignments, keys. */
 export function RemoveMember({ member, onDone, onClose }: MemberTask) {
@@ -45,9 +45,7 @@ function Holdings({
   const t = useTexts();
   const format = useFormat();
   const keys = useQuery(api.admin.apiKeys.list.queryOptions({ limit: 200 }));
-  const own = (keys.data?.data ?? []).filter(
-    ({ state, creator }) => state === 'active' && creator.member_id === id,
-  );
+  const own = keysOf(id, keys.data?.data ?? []);
   return (
     <Loaded query={leaver} isWaiting={keys.isPending} rows={1}>
       {({ open_assignments: open, has_more }) => (

@@ -3,15 +3,14 @@ import { getRouteApi, Link } from '@tanstack/react-router';
 import { useFormat } from '../i18n/format.ts';
 import { useTexts } from '../i18n/language.ts';
 import { api, client, type RouterOutputs } from '../lib/api.ts';
-import { requestIdIn } from '../lib/ids.ts';
 import { countRows, pagesOptions, searchedBackTo } from '../lib/pages.ts';
-import { REQUEST_STATUSES, type RequestSearch } from '../lib/search.ts';
 import { Button } from '../ui/button.tsx';
 import { Filter, FilterBar, TextFilter } from '../ui/filter.tsx';
 import { Empty, Loaded, PageHead } from '../ui/states.tsx';
 import { More, Table, type Column } from '../ui/table.tsx';
 import { TimeFilter, useTimes } from '../ui/time-filter.tsx';
 import { nameOfKey } from './key-name.ts';
+import { filtersOf, idTyped, routesOf, statusesFor } from './request-filters.ts';
 import { RequestStatus } from './request-status.tsx';
 
 type LoggedRequest = RouterOutputs['admin']['requests']['list']['data'][number];
@@ -23,7 +22,7 @@ const route = getRouteApi('/requests');
 export function RequestsPage() {
   const t = useTexts();
   const search = route.useSearch();
-  const filters = useFilters(search);
+  const filters = filtersOf(search, useTimes(search));
   const keys = useQuery(api.admin.apiKeys.list.queryOptions({ limit: 200 }));
   const requests = useInfiniteQuery(
     pagesOptions(api.admin.requests.list.queryKey(filters), (cursor) =>
@@ -41,7 +40,7 @@ export function RequestsPage() {
       </PageHead>
       <Filters
         keys={keys.data?.data ?? []}
-        routes={[...new Set(known.map((one) => one.route))].toSorted()}
+        routes={routesOf(known)}
         shown={countRows(requests)}
         reached={searchedBackTo(requests.data)}
       />
@@ -65,21 +64,6 @@ export function RequestsPage() {
   );
 }
 
-/** The filters as the service takes them. */
-function useFilters({ status, key, path, code, id, ...times }: RequestSearch) {
-  const isExact = status !== undefined && /^\d+$/.test(status);
-  return {
-    key_id: key,
-    route: path,
-    error_code: code,
-    request_id: id,
-    ...useTimes(times),
-    ...(isExact
-      ? { status: Number(status) }
-      : { status_class: REQUEST_STATUSES.find((one) => one === status) }),
-  };
-}
-
 function Filters({
   keys,
   routes,
@@ -93,10 +77,7 @@ function Filters({
 }) {
   const t = useTexts();
   const search = route.useSearch();
-  const statuses = REQUEST_STATUSES.map(
-    (one) => [one as string, t.requests.statuses[one]] as const,
-  );
-  const exact = search.status ?? '';
+  const names: Readonly<Record<string, string>> = t.requests.statuses;
   return (
     <FilterBar search={search} navigate={route.useNavigate()} shown={shown} reached={reached}>
       {(_, set) => (
@@ -104,8 +85,7 @@ function Filters({
           <Filter
             label={t.requests.status}
             value={search.status}
-            // A status that a link names exactly is a choice, too.
-            options={/^\d+$/.test(exact) ? [...statuses, [exact, exact]] : statuses}
+            options={statusesFor(search.status).map((one) => [one, names[one] ?? one])}
             onChange={(status) => set({ status })}
           />
           <Filter
@@ -132,7 +112,7 @@ function Filters({
             label={t.requests.id}
             value={search.id}
             placeholder="01a1ee19-…"
-            onChange={(text) => set({ id: text && (requestIdIn(text) ?? text) })}
+            onChange={(text) => set({ id: idTyped(text) })}
           />
         </>
       )}

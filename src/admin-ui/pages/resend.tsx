@@ -12,26 +12,21 @@ import { announce } from '../ui/notice.tsx';
 import { Badge, Loaded } from '../ui/states.tsx';
 import { Table } from '../ui/table.tsx';
 import { TimeFilter, useTimes } from '../ui/time-filter.tsx';
+import { FAILED } from './delivery-outcome.ts';
 import { nameOfEndpoint, type Endpoint } from './endpoint-name.ts';
 import { nameOfEvent, SUBSCRIBABLE_EVENTS } from './event-types.ts';
+import {
+  ALL,
+  firstChoice,
+  isPaused,
+  looksAgainMs,
+  wantedOf,
+  whyNotResend,
+  type Which,
+} from './resend-choice.ts';
 
 type Resend = RouterOutputs['admin']['deliveries']['listResends']['data'][number];
 type Count = RouterOutputs['admin']['deliveries']['countResend'];
-
-/** The beginning of a time without one. */
-const EVER = new Date(0).toISOString();
-/** The statuses of failed deliveries. */
-const STATUSES = ['retrying', 'gave_up'] as const;
-
-/** Which of the failed deliveries. */
-interface Which {
-  readonly type: string | undefined;
-  readonly status: (typeof STATUSES)[number] | undefined;
-}
-
-/** Stands for every endpoint. */
-const ALL = '';
-const LOOK_EVERY_MS = 1_500;
 
 /** Sends failed deliveries again, after they were counted. */
 export function ResendDialog({
@@ -53,22 +48,11 @@ export function ResendDialog({
   const t = useTexts();
   const format = useFormat();
   const cache = useQueryClient();
-  const [endpointId, setEndpointId] = useState(
-    first ?? (endpoints.length > 1 ? ALL : endpoints[0]?.id),
-  );
-  const [chosen, setChosen] = useState<TimeSearch>(times.past ? times : { past: '24h' });
-  const [which, setWhich] = useState<Which>({
-    type,
-    status: STATUSES.find((one) => one === status),
-  });
-  const { since = EVER, until } = useTimes(chosen);
-  const wanted = {
-    endpoint_id: endpointId === ALL ? undefined : endpointId,
-    since,
-    until,
-    event_type: which.type,
-    status: which.status,
-  };
+  const [begin] = useState(() => firstChoice(endpoints, { endpoint: first, times, type, status }));
+  const [endpointId, setEndpointId] = useState(begin.endpointId);
+  const [chosen, setChosen] = useState(begin.times);
+  const [which, setWhich] = useState(begin.which);
+  const wanted = wantedOf(endpointId, which, useTimes(chosen));
   const counted = useQuery(api.admin.deliveries.countResend.queryOptions(wanted));
   const start = useMutation(
     api.admin.deliveries.startResend.mutationOptions({
@@ -80,16 +64,15 @@ export function ResendDialog({
     }),
   );
   const endpoint = endpoints.find(({ id }) => id === endpointId);
-  const isPaused = endpoint !== undefined && endpoint.status !== 'active';
   const total = counted.data?.total ?? 0;
-  const whyNot = isPaused ? t.resend.paused : total === 0 ? t.resend.nothing : null;
+  const whyNot = whyNotResend({ endpoint, isCounting: counted.isPending, total });
   return (
     <Dialog title={t.resend.title} onClose={onClose}>
       <p>{t.resend.hint}</p>
       <EndpointField
         endpoints={endpoints}
         value={endpointId}
-        error={isPaused ? t.resend.paused : null}
+        error={isPaused(endpoint) ? t.resend.paused : null}
         onChange={setEndpointId}
       />
       <WhichFields value={which} onChange={setWhich} />
@@ -102,7 +85,7 @@ export function ResendDialog({
         <Button
           look="main"
           busy={start.isPending}
-          why={counted.isPending ? t.resend.counting : whyNot}
+          why={whyNot && t.resend[whyNot]}
           onClick={() => start.mutate(wanted)}
         >
           {t.resend.start(format.number(total))}
@@ -126,7 +109,7 @@ function WhichFields({
       <Filter
         label={t.deliveries.state}
         value={value.status}
-        options={STATUSES.map((one) => [one, t.deliveries.states[one] ?? one])}
+        options={FAILED.map((one) => [one, t.deliveries.states[one] ?? one])}
         onChange={(status) => onChange({ ...value, status })}
       />
       <Filter
@@ -184,8 +167,7 @@ export function PastResends({ endpoints }: { readonly endpoints: readonly Endpoi
   const t = useTexts();
   const resends = useQuery({
     ...api.admin.deliveries.listResends.queryOptions({}),
-    refetchInterval: ({ state }) =>
-      state.data?.data.some((one) => one.state === 'running') ? LOOK_EVERY_MS : false,
+    refetchInterval: ({ state }) => looksAgainMs(state.data?.data),
   });
   if (resends.data?.data.length === 0) return null;
   return (

@@ -6,6 +6,7 @@ import { Bars, CsvButton } from '../ui/chart.tsx';
 import { Figure } from '../ui/figure.tsx';
 import { Badge, Empty, Loaded, PageHead } from '../ui/states.tsx';
 import { Table } from '../ui/table.tsx';
+import { changeText, figureText, stepLabels, weeksOf } from './results-figures.ts';
 
 type Results = RouterOutputs['admin']['analytics']['results'];
 type People = NonNullable<Results['people']>;
@@ -92,7 +93,7 @@ function Scores({ results, readAt }: { readonly results: Results; readonly readA
 /** A figure, or a dash where there is none. */
 function useShown(): (value: number | null) => string {
   const format = useFormat();
-  return (value) => (value === null ? '–' : format.number(value));
+  return (value) => figureText(value, format.number);
 }
 
 /** How the members' scores are spread, with the best and the last ones, however many there are. */
@@ -126,11 +127,9 @@ function PeopleSection({ people }: { readonly people: Results['people'] }) {
 function Spread({ counts }: { readonly counts: People['spread'] }) {
   const t = useTexts();
   const format = useFormat();
-  const width = 100 / counts.length;
+  const labels = stepLabels(counts.length);
   const bars = counts.map((count, step) => {
-    const from = step * width;
-    // The best possible score belongs to the last step.
-    const label = `${from}–${step === counts.length - 1 ? 100 : from + width - 1}`;
+    const label = labels[step] ?? '';
     return {
       label,
       parts: [{ tone: 'main' as const, value: count }],
@@ -159,6 +158,7 @@ function PeopleTable({
   readonly isAlone?: boolean;
 }) {
   const t = useTexts();
+  const format = useFormat();
   const shown = useShown();
   return (
     <div className="after">
@@ -186,8 +186,7 @@ function PeopleTable({
           {
             label: t.results.delta,
             kind: 'number',
-            cell: ({ trend_delta: delta }) =>
-              delta !== null && delta > 0 ? `+${shown(delta)}` : shown(delta),
+            cell: ({ trend_delta: delta }) => changeText(delta, format.number),
           },
         ]}
       />
@@ -199,10 +198,10 @@ function PeopleTable({
 function Trend({ trend, readAt }: { readonly trend: Results['trend']; readonly readAt: number }) {
   const t = useTexts();
   const format = useFormat();
-  const weeks = trend.map(({ score }, place) => {
-    const weeksAgo = trend.length - 1 - place;
-    return { label: t.results.weeksAgo(weeksAgo), monday: mondayOf(readAt, weeksAgo), score };
-  });
+  const weeks = weeksOf(trend, readAt).map((week) => ({
+    ...week,
+    label: t.results.weeksAgo(week.weeksAgo),
+  }));
   const textOf = (score: number | null) => (score === null ? t.results.none : format.number(score));
   return (
     <section className="section">
@@ -232,12 +231,4 @@ function Trend({ trend, readAt }: { readonly trend: Results['trend']; readonly r
       </div>
     </section>
   );
-}
-
-/** The Monday of a week, `YYYY-MM-DD`. Weeks are those of UTC, as in the API. */
-function mondayOf(ms: number, weeksAgo: number): string {
-  const at = new Date(ms);
-  const daysAgo = ((at.getUTCDay() + 6) % 7) + 7 * weeksAgo;
-  at.setUTCDate(at.getUTCDate() - daysAgo);
-  return at.toISOString().slice(0, 10);
 }

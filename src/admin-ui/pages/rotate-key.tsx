@@ -6,7 +6,8 @@ import { useSecretMutation } from '../lib/once.ts';
 import { Actions, Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { FormProblem } from '../ui/field.tsx';
-import { GraceChoice, GRACES } from './grace.tsx';
+import { GraceChoice } from './grace.tsx';
+import { firstGrace, GRACES } from './graces.ts';
 import { KeySecret } from './key-secret.tsx';
 import { nameOfKey } from './key-name.ts';
 import { wasNeverSeen, type ApiKey } from './key-state.ts';
@@ -24,8 +25,7 @@ export function RotateKey({
 }) {
   const t = useTexts();
   const cache = useQueryClient();
-  // Nothing can use a key that nobody has stored.
-  const [grace, setGrace] = useState<Offered>(wasNeverSeen(apiKey) ? 'now' : 'day');
+  const [grace, setGrace] = useState<Offered>(firstGrace(wasNeverSeen(apiKey)));
   const rotate = useSecretMutation({
     send: client.admin.apiKeys.rotate.mutate,
     onSuccess: () => cache.invalidateQueries(api.admin.apiKeys.pathFilter()),

@@ -6,7 +6,8 @@ import { useSecretMutation } from '../lib/once.ts';
 import { Confirm } from '../ui/confirm.tsx';
 import { EndpointSecret } from './endpoint-secret.tsx';
 import type { Endpoint } from './endpoint-name.ts';
-import { GraceChoice, GRACES } from './grace.tsx';
+import { GraceChoice } from './grace.tsx';
+import { firstGrace, GRACES } from './graces.ts';
 
 const OFFERED = ['hour', 'day', 'week', 'now'] as const;
 type Offered = (typeof OFFERED)[number];
@@ -27,7 +28,7 @@ export function RotateSecret({
   // Nothing can check with a secret that nobody has stored. But "now" also ends the earlier ones,
   // with which the server may still check.
   const isUseless = isUnstored && endpoint.earlier_secrets_until === undefined;
-  const [grace, setGrace] = useState<Offered>(isUseless ? 'now' : 'day');
+  const [grace, setGrace] = useState<Offered>(firstGrace(isUseless));
   const rotate = useSecretMutation({
     send: client.v1.webhooks.rotateSecret.mutate,
     onSuccess: () =>

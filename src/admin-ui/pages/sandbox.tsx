@@ -3,23 +3,21 @@ import { useState } from 'react';
 import { useFormat } from '../i18n/format.ts';
 import { useTexts } from '../i18n/language.ts';
 import { api, type RouterOutputs } from '../lib/api.ts';
+import { lastError } from '../lib/field-problems.ts';
 import { IS_SANDBOX, placeIn } from '../lib/mode.ts';
 import { useSession } from '../lib/session.ts';
 import { Button } from '../ui/button.tsx';
-import { Field, FormProblem, lastError } from '../ui/field.tsx';
+import { Field, FormProblem } from '../ui/field.tsx';
 import { announce } from '../ui/notice.tsx';
 import { Empty, Loaded, PageHead } from '../ui/states.tsx';
 import { CreateSandbox } from './create-sandbox.tsx';
 import { Plays } from './plays.tsx';
 import { RemoveSandbox } from './remove-sandbox.tsx';
 import { ResetSandbox } from './reset-sandbox.tsx';
+import { isAhead, looksAgainMs, speedsFor } from './sandbox-state.ts';
 import { SandboxMails } from './sandbox-mails.tsx';
 
 type Sandbox = NonNullable<RouterOutputs['admin']['sandbox']['get']['sandbox']>;
-
-/** How often the page asks what is being played. */
-const LOOK_MS = 5_000;
-const SPEEDS = [1, 10, 60, 1_000];
 
 /** In the sandbox: what is played there. In the live team: the sandbox as a whole. */
 export function SandboxPage() {
@@ -31,7 +29,7 @@ function Rehearsal() {
   const [isResetting, setResetting] = useState(false);
   const found = useQuery({
     ...api.admin.sandbox.get.queryOptions({}),
-    refetchInterval: ({ state }) => (isPlaying(state.data?.sandbox) ? LOOK_MS : false),
+    refetchInterval: ({ state }) => looksAgainMs(state.data?.sandbox),
   });
   const sandbox = found.data?.sandbox;
   return (
@@ -52,14 +50,6 @@ function Rehearsal() {
     </>
   );
 }
-
-function isPlaying(sandbox: Sandbox | null | undefined): boolean {
-  const ends = [sandbox?.suspended_until, sandbox?.receivers_fail_until];
-  return ends.some((end) => isAhead(end));
-}
-
-const isAhead = (end: string | null | undefined): end is string =>
-  typeof end === 'string' && Date.parse(end) > Date.now();
 
 /** When the sandbox goes because nobody uses it, and what keeps it. */
 function Removal({ sandbox: { removal_at } }: { readonly sandbox: Sandbox }) {
@@ -125,7 +115,7 @@ function State({ sandbox }: { readonly sandbox: Sandbox }) {
               value={update.isPending ? update.variables.speed : speed}
               onChange={(event) => update.mutate({ speed: Number(event.currentTarget.value) })}
             >
-              {[...new Set([...SPEEDS, speed])].map((one) => (
+              {speedsFor(speed).map((one) => (
                 <option key={one} value={one}>
                   {one === 1 ? t.sandbox.speedReal : t.sandbox.speedOf(format.number(one))}
                 </option>

@@ -1,20 +1,6 @@
 import { useTexts } from '../i18n/language.ts';
-import type { RouterInputs } from '../lib/api.ts';
 import { Field } from '../ui/field.tsx';
-
-export type Provider = RouterInputs['admin']['crm']['connect']['provider'];
-export const PROVIDERS: readonly Provider[] = ['hubspot', 'pipedrive'];
-
-/** The rights that a token needs, as the CRM names them. `notes`: for objections only. */
-const RIGHTS: Readonly<Record<Provider, { readonly always: string[]; readonly notes: string[] }>> =
-  {
-    hubspot: {
-      always: ['crm.objects.deals.read', 'crm.objects.owners.read'],
-      notes: ['crm.objects.contacts.read'],
-    },
-    // A token of Pipedrive has the rights of its user.
-    pipedrive: { always: [], notes: [] },
-  };
+import { rightsOfToken, type Provider } from './token-rights.ts';
 
 /** The token of a CRM. Says where it is found and which rights it needs. */
 export function TokenField({
@@ -31,8 +17,7 @@ export function TokenField({
   readonly onChange: (token: string) => void;
 }) {
   const t = useTexts();
-  const { always, notes } = RIGHTS[provider];
-  const rights = readsNotes ? [...always, ...notes] : always;
+  const rights = rightsOfToken(provider, readsNotes);
   const hint = (
     <>
       {t.crm.tokenHints[provider]}{' '}

@@ -2,31 +2,31 @@ import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { useFormat } from '../i18n/format.ts';
 import { useTexts } from '../i18n/language.ts';
-import { api, type RouterOutputs } from '../lib/api.ts';
+import { api } from '../lib/api.ts';
 import { fillDays, firstDayOf, totalOf } from '../lib/days.ts';
 import { USAGE_DAYS } from '../lib/search.ts';
-import { Bars, CsvButton, type Tone } from '../ui/chart.tsx';
+import { Bars, CsvButton } from '../ui/chart.tsx';
 import { Figure } from '../ui/figure.tsx';
 import { Filter, FilterBar } from '../ui/filter.tsx';
 import { Empty, Loaded, PageHead } from '../ui/states.tsx';
 import { Table, type Column } from '../ui/table.tsx';
 import { nameOfKey } from './key-name.ts';
-
-export type Day = RouterOutputs['admin']['usage']['daily']['data'][number];
-type Status = keyof Day['requests'];
+import {
+  daysChosen,
+  FULL,
+  peakBars,
+  peakOf,
+  requestBars,
+  STATUSES,
+  TONES,
+  usageRows,
+  usedDays,
+  type Day,
+} from './usage-figures.ts';
 
 const route = getRouteApi('/usage');
-const TONES: Readonly<Record<Status, Tone>> = {
-  '2xx': 'main',
-  '4xx': 'warn',
-  '429': 'soft',
-  '5xx': 'bad',
-};
-/** From here on a program is about to be refused, or was. */
-const FULL = 90;
 /** The table that has the numbers of both charts. */
 const TABLE_ID = 'usage-table';
-const STATUSES = ['2xx', '4xx', '429', '5xx'] as const satisfies Status[];
 
 /** The requests of the team's keys by day. */
 export function UsagePage() {
@@ -54,7 +54,7 @@ export function UsagePage() {
               value={String(days)}
               isRequired
               options={USAGE_DAYS.map((one) => [String(one), t.usage.days(one)])}
-              onChange={(next) => set({ days: USAGE_DAYS.find((one) => String(one) === next) })}
+              onChange={(next) => set({ days: daysChosen(next) })}
             />
           </>
         )}
@@ -79,7 +79,6 @@ function Limits({ days }: { readonly days: readonly Pick<Day, 'peak_percent'>[] 
   const format = useFormat();
   const limits = useQuery(api.admin.usage.limits.queryOptions({}));
   const seats = useQuery(api.admin.members.seats.queryOptions({}));
-  const peak = Math.max(0, ...days.map(({ peak_percent }) => peak_percent));
   const value = (known: number | undefined) => (known === undefined ? '…' : format.number(known));
   const { plan, team_per_minute, key_per_minute } = limits.data ?? {};
   const { used, seats: all } = seats.data ?? {};
@@ -87,18 +86,13 @@ function Limits({ days }: { readonly days: readonly Pick<Day, 'peak_percent'>[] 
     <div className="figures">
       <Figure
         label={t.usage.peak}
-        value={format.percent(peak / 100)}
+        value={format.percent(peakOf(days))}
         hint={t.usage.peakHint(value(key_per_minute), value(team_per_minute))}
       />
       <Figure label={t.usage.seats} value={value(used)} hint={t.usage.ofSeats(value(all))} />
       <Figure label={t.usage.plan} value={t.usage.plans[plan ?? ''] ?? plan ?? '…'} />
     </div>
   );
-}
-
-/** The days on which there was a request, the latest first. */
-function usedDays(days: readonly Day[]): Day[] {
-  return days.filter((day) => totalOf(day) > 0).toReversed();
 }
 
 function UsageView({ days }: { readonly days: readonly Day[] }) {
@@ -126,16 +120,7 @@ function UsageView({ days }: { readonly days: readonly Day[] }) {
             text: t.usage.statuses[status] ?? status,
           }))}
           table={{ id: TABLE_ID }}
-          bars={days.map((day) => ({
-            label: format.shortDay(day.day),
-            parts: STATUSES.map((status) => ({
-              tone: TONES[status],
-              value: day.requests[status],
-            })),
-            text: `${format.shortDay(day.day)}: ${STATUSES.map(
-              (status) => `${t.usage.statuses[status]} ${format.number(day.requests[status])}`,
-            ).join(', ')}`,
-          }))}
+          bars={requestBars(days, t, format)}
         />
       </div>
       <section className="section">
@@ -152,28 +137,14 @@ function UsageView({ days }: { readonly days: readonly Day[] }) {
             max={100}
             isLimit
             scale={(value) => format.percent(value / 100)}
-            bars={days.map(({ day, peak_percent: peak }) => ({
-              label: format.shortDay(day),
-              parts: [{ tone: peak < FULL ? 'main' : 'bad', value: peak }],
-              text: `${format.shortDay(day)}: ${format.percent(peak / 100)}`,
-            }))}
+            bars={peakBars(days, format)}
           />
         </div>
       </section>
       <section className="section" id={TABLE_ID}>
         <div className="section-head">
           <h2>{t.common.asTable}</h2>
-          <CsvButton
-            name="usage"
-            rows={[
-              ['day', ...STATUSES, 'peak_percent'],
-              ...days.map(({ day, requests, peak_percent }) => [
-                day,
-                ...STATUSES.map((one) => requests[one]),
-                peak_percent,
-              ]),
-            ]}
-          />
+          <CsvButton name="usage" rows={usageRows(days)} />
         </div>
         <Table caption={t.usage.chart} columns={columns} rows={used} keyOf={({ day }) => day} />
       </section>

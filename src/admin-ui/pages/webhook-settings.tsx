@@ -5,7 +5,8 @@ import { api, client } from '../lib/api.ts';
 import { changedMeanwhile } from '../lib/problem.ts';
 import { Actions, Button } from '../ui/button.tsx';
 import { announce } from '../ui/notice.tsx';
-import { EndpointForm, type EndpointValues } from './endpoint-form.tsx';
+import { changesOf, isSame, valuesOf, type EndpointValues } from './endpoint-changes.ts';
+import { EndpointForm } from './endpoint-form.tsx';
 import type { Endpoint } from './endpoint-name.ts';
 import { nameOfEvent } from './event-types.ts';
 
@@ -94,23 +95,4 @@ function Values({ values }: { readonly values: EndpointValues }) {
       </li>
     </ul>
   );
-}
-
-function valuesOf({ url, description, events }: Endpoint): EndpointValues {
-  return { url, description, events: [...events] };
-}
-
-/** Only what differs: an address that stays need not be looked up again. */
-function changesOf(before: EndpointValues, after: EndpointValues): Partial<EndpointValues> {
-  return {
-    ...(after.url !== before.url && { url: after.url }),
-    ...(after.description !== before.description && { description: after.description }),
-    ...(!isSame({ ...before, events: after.events }, before) && { events: after.events }),
-  };
-}
-
-function isSame(one: EndpointValues, other: EndpointValues): boolean {
-  const textOf = ({ url, description, events }: EndpointValues) =>
-    JSON.stringify([url, description, events.toSorted((a, b) => a.localeCompare(b))]);
-  return textOf(one) === textOf(other);
 }

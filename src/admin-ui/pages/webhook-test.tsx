@@ -10,6 +10,7 @@ import { CodeBlock } from '../ui/code.tsx';
 import { FormProblem } from '../ui/field.tsx';
 import { Filter } from '../ui/filter.tsx';
 import { Loaded } from '../ui/states.tsx';
+import { stateOfTest } from './delivery-outcome.ts';
 import { useExplanation } from './delivery-table.tsx';
 import { nameOfEvent, SUBSCRIBABLE_EVENTS } from './event-types.ts';
 
@@ -28,16 +29,17 @@ export function WebhookTest({ endpointId }: { readonly endpointId: string }) {
   const outcome = useQuery({
     ...api.admin.deliveries.get.queryOptions({ delivery_id: deliveryId ?? '' }),
     enabled: deliveryId !== undefined,
-    refetchInterval: ({ state }) => (state.data && state.data.attempt > 0 ? false : LOOK_EVERY_MS),
+    refetchInterval: ({ state }) => (stateOfTest(state.data) === 'running' ? LOOK_EVERY_MS : false),
   });
   const delivery = outcome.data;
-  const isOver = delivery !== undefined && delivery.attempt > 0;
+  const testState = stateOfTest(delivery);
+  const isOver = testState !== 'running';
   useEffect(() => {
     // What stands below shows the test as it ended.
     if (isOver) void cache.invalidateQueries(api.admin.deliveries.pathFilter());
   }, [cache, isOver, deliveryId]);
   const isWaiting = test.isPending || (deliveryId !== undefined && !isOver);
-  const arrived = delivery?.status === 'ok';
+  const arrived = testState === 'arrived';
   return (
     <section className="section">
       <h2>{t.webhooks.testTitle}</h2>
@@ -59,7 +61,7 @@ export function WebhookTest({ endpointId }: { readonly endpointId: string }) {
         <FormProblem error={test.error} />
         <div role="status" className="test-outcome">
           {isWaiting && t.webhooks.testing}
-          {isOver && (
+          {delivery && isOver && (
             <p className={arrived ? 'notice good' : 'notice bad'}>
               {arrived
                 ? t.webhooks.testArrived(format.number(delivery.response_ms ?? 0))

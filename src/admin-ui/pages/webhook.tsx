@@ -2,24 +2,25 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useFormat } from '../i18n/format.ts';
-import { atLeast, type Format } from '../i18n/formats.ts';
-import type { Texts } from '../i18n/en.ts';
 import { useTexts } from '../i18n/language.ts';
 import { api, type RouterInputs, type RouterOutputs } from '../lib/api.ts';
 import { isSecretUnstored } from '../lib/success.ts';
 import { optimistic } from '../lib/optimistic.ts';
 import { Actions, Button } from '../ui/button.tsx';
-import { Bars, type Bar } from '../ui/chart.tsx';
+import { Bars } from '../ui/chart.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { FormProblem } from '../ui/field.tsx';
 import { announce } from '../ui/notice.tsx';
 import { NotFound } from '../ui/not-found.tsx';
 import { Empty, Loaded, PageHead } from '../ui/states.tsx';
-import { DeliveryTable, useExplanation, type Delivery } from './delivery-table.tsx';
+import type { Delivery } from './delivery-outcome.ts';
+import { DeliveryTable } from './delivery-table.tsx';
+import { nextStatus, withStatus } from './endpoint-changes.ts';
 import { RotateSecret } from './rotate-secret.tsx';
 import { nameOfEndpoint, type Endpoint } from './endpoint-name.ts';
 import { EndpointLinks } from './links.tsx';
 import { EndpointState } from './webhooks.tsx';
+import { answerBars, backlogBars, recentOf } from './webhook-figures.ts';
 import { WebhookSettings } from './webhook-settings.tsx';
 import { WebhookTest } from './webhook-test.tsx';
 
@@ -27,11 +28,10 @@ type EndpointList = RouterOutputs['v1']['webhooks']['listEndpoints'];
 type Change = RouterInputs['v1']['webhooks']['updateEndpoint'];
 
 const route = getRouteApi('/webhooks/$endpointId');
-/** How many deliveries are drawn, and how many of them are in the table. */
+/** How many deliveries are drawn. */
 const RECENT = 100;
-const SHOWN = 5;
 
-const recentOf = (endpointId: string) =>
+const lastOf = (endpointId: string) =>
   api.admin.deliveries.list.queryOptions({ endpoint_id: endpointId, limit: RECENT });
 
 const HEALTH = api.admin.deliveries.health.queryOptions({});
@@ -44,7 +44,7 @@ export function WebhookPage() {
   const { endpointId } = route.useParams();
   const endpoints = useQuery(api.v1.webhooks.listEndpoints.queryOptions({}));
   // All are asked for at once, and nothing moves when the last one arrives.
-  const recent = useQuery(recentOf(endpointId));
+  const recent = useQuery(lastOf(endpointId));
   const backlog = useQuery(backlogOf(endpointId));
   const health = useQuery(HEALTH);
   const isWaiting = recent.isPending || backlog.isPending || health.isPending;
@@ -71,10 +71,7 @@ function EndpointView({ endpoint }: { readonly endpoint: Endpoint }) {
     api.v1.webhooks.updateEndpoint.mutationOptions({
       ...optimistic(
         api.v1.webhooks.listEndpoints.queryKey({}),
-        (list: EndpointList, { status: next }: Change) => ({
-          ...list,
-          data: list.data.map((one) => (one.id === id && next ? { ...one, status: next } : one)),
-        }),
+        (list: EndpointList, { status: next }: Change): EndpointList => withStatus(list, id, next),
         () => announce(t.common.undone),
       ),
       onSuccess: (_saved, input) =>
@@ -87,9 +84,7 @@ function EndpointView({ endpoint }: { readonly endpoint: Endpoint }) {
         <Button
           look={isActive ? 'plain' : 'main'}
           busy={change.isPending}
-          onClick={() =>
-            change.mutate({ endpoint_id: id, status: isActive ? 'disabled' : 'active' })
-          }
+          onClick={() => change.mutate({ endpoint_id: id, status: nextStatus(status) })}
         >
           {isActive ? t.webhooks.pause : t.webhooks.reactivate}
         </Button>
@@ -142,30 +137,16 @@ function Backlog({ endpointId }: { readonly endpointId: string }) {
   const format = useFormat();
   const backlog = useQuery(backlogOf(endpointId));
   if (!backlog.data) return null;
-  const { first, again, has_more } = backlog.data;
-  const total = again.reduce((sum, { count }) => sum + count, first);
-  if (total === 0) return null;
-  const groups = [
-    { when: t.webhooks.backlogFirst, count: first, tone: 'soft' } as const,
-    ...again.map(({ within_s: withinS, count }) => ({
-      when: whenOf(withinS, t, format),
-      count,
-      tone: 'warn' as const,
-    })),
-  ];
+  const waiting = backlogBars(backlog.data, t, format);
+  if (waiting === null) return null;
   return (
     <section className="section">
       <h2>{t.webhooks.backlog}</h2>
       <div className="card">
         <Bars
           label={t.webhooks.backlog}
-          hint={t.webhooks.waiting(atLeast(total, has_more, t, format))}
-          bars={groups.map(({ when, count, tone }) => ({
-            label: when,
-            parts: [{ tone, value: count }],
-            text: t.webhooks.backlogBar(format.number(count), when),
-            cells: [format.number(count)],
-          }))}
+          hint={t.webhooks.waiting(waiting.total)}
+          bars={waiting.bars}
           table={{
             of: t.webhooks.backlogWhen,
             columns: [{ label: t.deliveries.title, kind: 'number' }],
@@ -176,37 +157,29 @@ function Backlog({ endpointId }: { readonly endpointId: string }) {
   );
 }
 
-/** When a group of the backlog is tried again. */
-function whenOf(withinS: number | null, t: Texts, format: Format): string {
-  if (withinS === null) return t.webhooks.backlogLater;
-  if (withinS === 0) return t.webhooks.backlogDue;
-  return t.webhooks.backlogWithin(format.duration(withinS));
-}
-
 function Recent({ endpoint }: { readonly endpoint: Endpoint }) {
   const t = useTexts();
   const format = useFormat();
   const { id } = endpoint;
-  const recent = useQuery(recentOf(id));
+  const recent = useQuery(lastOf(id));
   return (
     <section className="section">
       <h2>{t.webhooks.recent}</h2>
       <Loaded query={recent} rows={3}>
         {({ data }) => {
-          const tried = data.filter(({ status }) => status !== 'pending');
-          const arrived = tried.filter(({ status }) => status === 'ok').length;
+          const { tried, arrived, shown } = recentOf(data);
           if (data.length === 0) return <Empty title={t.deliveries.empty} />;
           return (
             <>
               {tried.length > 0 && (
                 <div className="card">
                   <DeliveryChart
-                    tried={tried.toReversed()}
+                    tried={tried}
                     hint={t.webhooks.rate(format.number(arrived), format.number(tried.length))}
                   />
                 </div>
               )}
-              <DeliveryTable deliveries={data.slice(0, SHOWN)} endpoints={[endpoint]} isOfOne />
+              <DeliveryTable deliveries={shown} endpoints={[endpoint]} isOfOne />
               <p className="after">
                 <Link to="/deliveries" search={{ endpoint: id }}>
                   {t.webhooks.allDeliveries}
@@ -230,20 +203,6 @@ function DeliveryChart({
 }) {
   const t = useTexts();
   const format = useFormat();
-  const explain = useExplanation();
-  const slowest = Math.max(1, ...tried.map(({ response_ms: ms }) => ms ?? 0));
-  const bars = tried.map((delivery): Bar => {
-    const { created_at, status, response_ms: ms } = delivery;
-    const moment = format.moment(created_at ?? '');
-    const took = ms === null ? '' : t.deliveries.ms(format.number(ms));
-    const { what } = explain(delivery);
-    return {
-      label: moment,
-      parts: [{ tone: status === 'ok' ? 'main' : 'bad', value: ms ?? slowest }],
-      text: `${[moment, took].filter(Boolean).join(', ')}: ${what}`,
-      cells: [took, what],
-    };
-  });
   return (
     <Bars
       label={t.webhooks.chart}
@@ -253,7 +212,7 @@ function DeliveryChart({
         { tone: 'bad', text: t.webhooks.chartFailed },
       ]}
       scale={(value) => t.deliveries.ms(format.number(value))}
-      bars={bars}
+      bars={answerBars(tried, t, format)}
       table={{
         of: t.deliveries.created,
         columns: [{ label: t.deliveries.took, kind: 'number' }, { label: t.deliveries.result }],

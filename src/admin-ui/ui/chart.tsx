@@ -2,20 +2,19 @@
 import { useId, useRef, useState, type KeyboardEvent, type RefObject } from 'react';
 import { useFormat } from '../i18n/format.ts';
 import { useTexts } from '../i18n/language.ts';
+import {
+  barAfterKey,
+  csvOf,
+  firstBar,
+  namedBars,
+  shownBar,
+  topOf,
+  type Bar,
+  type Tone,
+} from './bars.ts';
 import { Button } from './button.tsx';
 import { Summary } from './states.tsx';
 import { Table } from './table.tsx';
-
-/** One bar. `parts` are stacked from the bottom. */
-export interface Bar {
-  readonly label: string;
-  readonly parts: readonly { readonly tone: Tone; readonly value: number }[];
-  /** All that there is to say about it. */
-  readonly text: string;
-  /** What the chart's own table says of it, by column. */
-  readonly cells?: readonly string[];
-}
-export type Tone = 'main' | 'warn' | 'soft' | 'bad';
 
 /**
  * The numbers of a chart as a table, for who does not see it: one that the chart brings along, or
@@ -32,21 +31,13 @@ export type ChartTable =
 
 /** The bar that is read, and the keys that lead from one to the next. */
 function useWalk(bars: readonly Bar[], group: RefObject<HTMLDivElement | null>) {
-  const last = bars.length - 1;
-  // The latest bar that has something to say.
-  const [current, setCurrent] = useState(() => bars.findLastIndex((bar) => sumOf(bar) > 0));
-  const shown = current === -1 ? last : Math.min(current, last);
+  // What was shown at first stays, whatever comes later.
+  const [current, setCurrent] = useState(() => firstBar(bars));
+  const shown = shownBar(bars, current);
   const walk = (event: KeyboardEvent) => {
-    const steps: Record<string, number> = {
-      ArrowLeft: shown - 1,
-      ArrowRight: shown + 1,
-      Home: 0,
-      End: last,
-    };
-    const next = steps[event.key];
-    if (next === undefined) return;
+    const to = barAfterKey(event.key, shown, bars.length);
+    if (to === null) return;
     event.preventDefault();
-    const to = Math.max(0, Math.min(last, next));
     setCurrent(to);
     const bar = group.current?.children[to];
     if (bar instanceof HTMLElement) bar.focus();
@@ -54,17 +45,10 @@ function useWalk(bars: readonly Bar[], group: RefObject<HTMLDivElement | null>) 
   return { shown, setCurrent, walk };
 }
 
-function sumOf({ parts }: Bar): number {
-  return parts.reduce((total, { value }) => total + value, 0);
-}
-
 interface LegendEntry {
   readonly tone: Tone;
   readonly text: string;
 }
-
-/** Each bar has a name below it if there are no more of them. */
-const NAMED_MAX = 12;
 
 /** A chart that the arrow keys walk through. What is under the focus or the pointer is written. */
 export function Bars({
@@ -93,7 +77,7 @@ export function Bars({
   const format = useFormat();
   const ownTableId = useId();
   const group = useRef<HTMLDivElement>(null);
-  const top = max ?? roundUp(Math.max(...bars.map(sumOf)));
+  const top = max ?? topOf(bars);
   const { shown, setCurrent, walk } = useWalk(bars, group);
   return (
     <figure className="chart" aria-details={'id' in table ? table.id : ownTableId}>
@@ -173,8 +157,7 @@ function Scale({
 
 /** Names the first bar and the last one; each, if there are few and there is room. */
 function Axis({ bars }: { readonly bars: readonly Bar[] }) {
-  const hasAll = bars.length <= NAMED_MAX;
-  const named = hasAll ? bars : [...bars.slice(0, 1), ...bars.slice(-1)];
+  const { hasAll, named } = namedBars(bars);
   return (
     <div className="axis" aria-hidden="true" data-each={hasAll || undefined}>
       {named.map(({ label }, place) => (
@@ -182,15 +165,6 @@ function Axis({ bars }: { readonly bars: readonly Bar[] }) {
       ))}
     </div>
   );
-}
-
-/** The next round number that can be halved. */
-function roundUp(value: number): number {
-  if (value <= 2) return 2;
-  const power = 10 ** Math.floor(Math.log10(value));
-  const step = [1, 2, 3, 4, 5, 6, 8, 10].find((one) => one * power >= value) ?? 10;
-  const round = step * power;
-  return round % 2 === 0 ? round : round + 1;
 }
 
 function OwnTable({
@@ -239,10 +213,8 @@ export function CsvButton({
 }) {
   const t = useTexts();
   const download = () => {
-    const quote = (value: string | number) => `"${String(value).replaceAll('"', '""')}"`;
-    const text = rows.map((row) => row.map(quote).join(',')).join('\r\n');
     // Spreadsheets read UTF-8 only with this mark.
-    const url = URL.createObjectURL(new Blob(['\uFEFF', text], { type: 'text/csv' }));
+    const url = URL.createObjectURL(new Blob(['\uFEFF', csvOf(rows)], { type: 'text/csv' }));
     const link = document.createElement('a');
     link.href = url;
     link.download = `${name}.csv`;

@@ -7,6 +7,7 @@ import {
   type RefObject,
 } from 'react';
 import { useLanguage, useTexts } from '../i18n/language.ts';
+import { idForSupport, problemsElsewhere, reasonOf } from '../lib/field-problems.ts';
 import { problemOf, type FieldProblem, type Problem } from '../lib/problem.ts';
 
 /** As many characters as half of a small screen has room for. */
@@ -136,17 +137,16 @@ export function Choice({
 function useReason(): (problem: FieldProblem) => string {
   const t = useTexts();
   const language = useLanguage();
-  return ({ field, code, message }) =>
-    t.reasons[code] ?? t.fieldReasons[field] ?? (language === 'en' ? message : t.otherReason);
+  return (problem) => reasonOf(problem, t, language);
 }
 
 /** Returns what the service says is wrong with a field, in words, or null. */
 export function useFieldErrors(error: unknown): (field: string) => string | null {
-  const reasonOf = useReason();
+  const toReason = useReason();
   const problem = error ? problemOf(error) : null;
   return (field) => {
     const found = problem?.fields.find((one) => one.field === field);
-    return found ? reasonOf(found) : null;
+    return found ? toReason(found) : null;
   };
 }
 
@@ -162,7 +162,7 @@ export function FormProblem({
   readonly fields?: readonly string[];
 }) {
   const t = useTexts();
-  const reasonOf = useReason();
+  const toReason = useReason();
   const ref = useRef<HTMLDivElement>(null);
   useEffect(() => {
     // Browsers return a promise, which would be taken for a way to clean up.
@@ -170,28 +170,21 @@ export function FormProblem({
   }, [error]);
   if (!error) return null;
   const problem = problemOf(error);
-  const others = problem.fields.filter(({ field }) => !fields.includes(field));
+  const others = problemsElsewhere(problem, fields);
   return (
     <div ref={ref} role="alert" className="notice bad">
       <p>{t.problems[problem.code]}</p>
       {others.map((other) => (
-        <p key={other.field}>{reasonOf(other)}</p>
+        <p key={other.field}>{toReason(other)}</p>
       ))}
       <RequestId problem={problem} />
     </div>
   );
 }
 
-/** The error of the change that was tried last, where several can be made in one place. */
-export function lastError(
-  ...changes: readonly { readonly error: unknown; readonly submittedAt: number }[]
-): unknown {
-  return changes.toSorted((a, b) => b.submittedAt - a.submittedAt)[0]?.error;
-}
-
 /** The id to quote to support, for what is not the reader's fault. */
 export function RequestId({ problem }: { readonly problem: Problem }) {
   const t = useTexts();
-  if (problem.requestId === null || problem.code === 'validation_error') return null;
-  return <p className="hint">{t.common.requestId(problem.requestId)}</p>;
+  const id = idForSupport(problem);
+  return id !== null && <p className="hint">{t.common.requestId(id)}</p>;
 }

@@ -1,5 +1,6 @@
 import type { CSSProperties, ReactNode } from 'react';
-import { Spark, type SparkValue } from './spark.tsx';
+import { Spark } from './spark.tsx';
+import type { SparkValue } from './spark-values.ts';
 
 /** A number with what it counts. */
 export function Figure({

@@ -1,10 +1,9 @@
 import { useMemo, useState } from 'react';
 import { useTexts } from '../i18n/language.ts';
-import { PASTS, sinceOf, timesOf, type Times, type TimeSearch } from '../lib/search.ts';
+import { PASTS, timesOf, type Times, type TimeSearch } from '../lib/search.ts';
 import { Field } from './field.tsx';
 import { Filter } from './filter.tsx';
-
-const LOCAL = new Intl.DateTimeFormat('sv-SE', { dateStyle: 'short', timeStyle: 'short' });
+import { fromLocal, isBackwards, timesChosen, toLocal } from './moments.ts';
 
 /** The times that a filter means. A past time is counted from when it was chosen. */
 export function useTimes({ past, since, until }: TimeSearch): Times {
@@ -24,7 +23,6 @@ export function TimeFilter({
 }) {
   const t = useTexts();
   const { past, since, until } = value;
-  const isBackwards = since !== undefined && until !== undefined && since > until;
   return (
     <>
       <Filter
@@ -32,13 +30,7 @@ export function TimeFilter({
         value={past}
         isRequired={isRequired}
         options={PASTS.map((one) => [one, t.times.pasts[one]])}
-        onChange={(chosen) =>
-          onChange({
-            past: chosen,
-            since: chosen === 'custom' ? fullMinute(sinceOf('24h')) : undefined,
-            until: undefined,
-          })
-        }
+        onChange={(chosen) => onChange(timesChosen(chosen))}
       />
       {past === 'custom' && (
         <>
@@ -50,7 +42,7 @@ export function TimeFilter({
           <Moment
             label={t.times.until}
             value={until}
-            error={isBackwards ? t.times.backwards : null}
+            error={isBackwards(value) ? t.times.backwards : null}
             onChange={(moment) => onChange({ ...value, until: moment })}
           />
         </>
@@ -81,25 +73,15 @@ function Moment({
           type="datetime-local"
           min="2000-01-01T00:00"
           max="9999-12-31T23:59"
-          value={draft ?? (value === undefined ? '' : toLocal(value))}
+          value={draft ?? toLocal(value)}
           onChange={({ currentTarget }) => {
             setDraft(currentTarget.value);
             if (!currentTarget.validity.valid) return;
-            const text = currentTarget.value;
-            onChange(text === '' ? undefined : new Date(text).toISOString());
+            onChange(fromLocal(currentTarget.value));
           }}
           onBlur={() => setDraft(null)}
         />
       )}
     </Field>
   );
-}
-
-/** `2026-11-21T03:40` in the time zone of the reader, as the field takes it. Swedes write it so. */
-function toLocal(iso: string): string {
-  return LOCAL.format(new Date(iso)).replace(' ', 'T');
-}
-
-function fullMinute(iso: string): string {
-  return `${iso.slice(0, 16)}:00.000Z`;
 }

@@ -1,0 +1,15 @@
+import type { RouterOutputs } from '../lib/api.ts';
+
+type Alerts = RouterOutputs['admin']['alerts']['get'];
+export type AlertKind = Alerts['kinds'][number];
+export const ALERT_KINDS = ['webhooks', 'errors', 'keys'] as const satisfies AlertKind[];
+
+export interface AlertChange {
+  readonly kind: AlertKind;
+  readonly isWanted: boolean;
+}
+
+/** The alerts after a change, in the order of the page. */
+export function withAlert({ kinds }: Alerts, { kind, isWanted }: AlertChange): Alerts {
+  return { kinds: ALERT_KINDS.filter((one) => (one === kind ? isWanted : kinds.includes(one))) };
+}

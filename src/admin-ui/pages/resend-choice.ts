@@ -1,0 +1,84 @@
+/** Which failed deliveries are sent again: see `resend.tsx`. */
+import type { RouterOutputs } from '../lib/api.ts';
+import type { Times, TimeSearch } from '../lib/search.ts';
+import { FAILED } from './delivery-outcome.ts';
+import type { Endpoint } from './endpoint-name.ts';
+
+type Resend = RouterOutputs['admin']['deliveries']['listResends']['data'][number];
+
+/** The beginning of a time without one. */
+const EVER = new Date(0).toISOString();
+const LOOK_EVERY_MS = 1_500;
+
+/** Stands for every endpoint. */
+export const ALL = '';
+
+/** Which of the failed deliveries. */
+export interface Which {
+  readonly type: string | undefined;
+  readonly status: (typeof FAILED)[number] | undefined;
+}
+
+/** What is chosen at first: what the filters of the page say, as far as it can be sent again. */
+export function firstChoice(
+  endpoints: readonly Endpoint[],
+  {
+    endpoint,
+    times,
+    type,
+    status,
+  }: {
+    readonly endpoint: string | undefined;
+    readonly times: TimeSearch;
+    readonly type: string | undefined;
+    readonly status: string | undefined;
+  },
+): { readonly endpointId: string | undefined; readonly times: TimeSearch; readonly which: Which } {
+  return {
+    endpointId: endpoint ?? (endpoints.length > 1 ? ALL : endpoints[0]?.id),
+    times: times.past ? times : { past: '24h' },
+    which: { type, status: FAILED.find((one) => one === status) },
+  };
+}
+
+/** The choice as the service takes it. */
+export function wantedOf(
+  endpointId: string | undefined,
+  { type, status }: Which,
+  { since = EVER, until }: Times,
+) {
+  return {
+    endpoint_id: endpointId === ALL ? undefined : endpointId,
+    since,
+    until,
+    event_type: type,
+    status,
+  };
+}
+
+/** Why nothing can be sent now, as the texts call it, or null. `total` of those that fit. */
+export function whyNotResend({
+  endpoint,
+  isCounting,
+  total,
+}: {
+  readonly endpoint: Pick<Endpoint, 'status'> | undefined;
+  readonly isCounting: boolean;
+  readonly total: number;
+}): 'counting' | 'paused' | 'nothing' | null {
+  if (isCounting) return 'counting';
+  if (isPaused(endpoint)) return 'paused';
+  return total === 0 ? 'nothing' : null;
+}
+
+/** Whether an endpoint gets nothing now. undefined: every endpoint. */
+export function isPaused(endpoint: Pick<Endpoint, 'status'> | undefined): boolean {
+  return endpoint !== undefined && endpoint.status !== 'active';
+}
+
+/** When the list asks for them again: while one is running. */
+export function looksAgainMs(
+  resends: readonly Pick<Resend, 'state'>[] | undefined,
+): number | false {
+  return resends?.some(({ state }) => state === 'running') ? LOOK_EVERY_MS : false;
+}

@@ -1,0 +1,155 @@
+// What the list of keys shows, what a new key is made of, and what its end brings.
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { de } from '../../../src/admin-ui/i18n/de.ts';
+import { en } from '../../../src/admin-ui/i18n/en.ts';
+import { endOfGrace, firstGrace, GRACES } from '../../../src/admin-ui/pages/graces.ts';
+import {
+  canRotate,
+  countEach,
+  endOfKey,
+  keysToShow,
+  lastUse,
+  needsNew,
+  toneOfKey,
+} from '../../../src/admin-ui/pages/key-list.ts';
+import type { ApiKey } from '../../../src/admin-ui/pages/key-state.ts';
+import {
+  addressesIn,
+  CUSTOM,
+  endOf,
+  EXPIRIES,
+  scopesOf,
+} from '../../../src/admin-ui/pages/new-key-values.ts';
+import { TEST_SCOPES } from '../../../src/core/scopes.ts';
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const [LATER, SOONER] = ['2026-03-01T00:00:00.000Z', '2026-02-01T00:00:00.000Z'];
+const key = (what: Partial<ApiKey>) =>
+  ({ state: 'active', revoked_at: null, expires_at: null, ...what }) as ApiKey;
+const ACTIVE = key({});
+const ENDING = key({ revoked_at: SOONER });
+const EXPIRED = key({ state: 'expired', expires_at: SOONER });
+const REVOKED = key({ state: 'revoked', revoked_at: SOONER, expires_at: LATER });
+
+describe('a key in the list', () => {
+  test('is shown while it works, the others if they are wanted', () => {
+    const all = [ACTIVE, REVOKED, ENDING, EXPIRED];
+    expect(keysToShow(all, false)).toEqual({ shown: [ACTIVE, ENDING], hasEnded: true });
+    expect(keysToShow(all, true)).toEqual({ shown: all, hasEnded: true });
+    expect(keysToShow([ACTIVE], true)).toEqual({ shown: [ACTIVE], hasEnded: false });
+    expect(keysToShow([], false)).toEqual({ shown: [], hasEnded: false });
+  });
+
+  test('is coloured by its state', () => {
+    const all = [ACTIVE, ENDING, EXPIRED, REVOKED];
+    expect(all.map(toneOfKey)).toEqual(['good', 'warn', 'plain', 'plain']);
+  });
+
+  test('says when it ends, or has ended', () => {
+    expect(endOfKey(ACTIVE)).toBeNull();
+    expect(endOfKey(key({ expires_at: LATER }))).toEqual({ at: LATER, isOver: false });
+    expect(endOfKey(key({ revoked_at: SOONER, expires_at: LATER }))).toEqual({
+      at: SOONER,
+      isOver: false,
+    });
+    expect(endOfKey(EXPIRED)).toEqual({ at: SOONER, isOver: true });
+    expect(endOfKey(REVOKED)).toEqual({ at: SOONER, isOver: true });
+  });
+
+  test('can be replaced once', () => {
+    expect([ACTIVE, ENDING].map(canRotate)).toEqual([true, false]);
+  });
+});
+
+describe('a key that ends', () => {
+  test('gets a successor if somebody else may know it, unless it has one', () => {
+    expect(needsNew(ACTIVE, true)).toBe(true);
+    expect(needsNew(ACTIVE, false)).toBe(false);
+    expect(needsNew(ENDING, true)).toBe(false);
+  });
+
+  test('shows its last calls, and where they came from, each once and five at most', () => {
+    const call = (method: string, route: string, network: string | null) =>
+      ({ method, route, network }) as const;
+    const calls = [
+      call('GET', '/users', '1.2.3.0/24'),
+      call('GET', '/users', null),
+      call('POST', '/users', '1.2.3.0/24'),
+      ...['/a', '/b', '/c', '/d'].map((route, n) => call('GET', route, `5.6.${n}.0/24`)),
+    ];
+    expect(lastUse(calls)).toEqual({
+      calls: ['GET /users', 'POST /users', 'GET /a', 'GET /b', 'GET /c'],
+      networks: ['1.2.3.0/24', '5.6.0.0/24', '5.6.1.0/24', '5.6.2.0/24', '5.6.3.0/24'],
+    });
+    expect(lastUse([])).toEqual({ calls: [], networks: [] });
+  });
+
+  test('shows what it has changed, with how often, five at most', () => {
+    expect(countEach(['a', 'b', 'a', 'c', 'd', 'e', 'f', 'a'])).toEqual([
+      { name: 'a', count: 3 },
+      { name: 'b', count: 1 },
+      { name: 'c', count: 1 },
+      { name: 'd', count: 1 },
+      { name: 'e', count: 1 },
+    ]);
+  });
+});
+
+describe('a new key', () => {
+  const TEMPLATES = [
+    { id: 'read', scopes: ['users:read'] },
+    { id: 'write', scopes: ['users:read', 'users:write'] },
+  ];
+  const custom = ['cases:read'];
+
+  test.each([
+    ['write', ['users:read', 'users:write']],
+    [CUSTOM, custom],
+    ['gone', []],
+    [null, []],
+  ])('of the template %s has the scopes %j', (template, scopes) => {
+    expect(scopesOf(TEMPLATES, { template, custom })).toEqual(scopes);
+  });
+
+  test('can have each permission, and each has a name', () => {
+    for (const t of [de, en])
+      expect(Object.keys(t.keys.scopeNames).toSorted()).toEqual(TEST_SCOPES.toSorted());
+  });
+
+  test.each([
+    ['', null],
+    [' \n, ', null],
+    ['1.2.3.4', ['1.2.3.4']],
+    ['1.2.3.4, 5.6.7.0/24\n::1,\t9.9.9.9 ', ['1.2.3.4', '5.6.7.0/24', '::1', '9.9.9.9']],
+  ])('with the addresses %j works from %j', (text, addresses) => {
+    expect(addressesIn(text)).toEqual(addresses);
+  });
+
+  test('ends after as many days as were chosen, or never', () => {
+    const from = Date.UTC(2026, 0, 31, 12);
+    expect(EXPIRIES.map((days) => endOf(days, from))).toEqual([
+      '2026-03-02T12:00:00.000Z',
+      '2026-05-01T12:00:00.000Z',
+      '2027-01-31T12:00:00.000Z',
+    ]);
+    expect(endOf(null, from)).toBeNull();
+  });
+});
+
+describe('what is replaced', () => {
+  test('works on for as long as was chosen', () => {
+    vi.useFakeTimers({ now: Date.UTC(2026, 0, 31, 12), toFake: ['Date'] });
+    expect(GRACES).toEqual({ hour: 3_600, day: 86_400, week: 604_800, month: 2_592_000, now: 0 });
+    expect(endOfGrace('hour')).toBe('2026-01-31T13:00:00.000Z');
+    expect(endOfGrace('month')).toBe('2026-03-02T12:00:00.000Z');
+    expect(endOfGrace('now')).toBeNull();
+  });
+
+  test('works for another day at first, unless nobody can use it', () => {
+    expect(firstGrace(false)).toBe('day');
+    expect(firstGrace(true)).toBe('now');
+  });
+});
