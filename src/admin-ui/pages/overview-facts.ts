@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { api, type RouterOutputs } from '../lib/api.ts';
 import { fillDays, firstDayOf } from '../lib/days.ts';
 import type { Health } from '../lib/success.ts';
-import type { QueryLike } from '../ui/states.tsx';
+import type { QueryLike } from '../lib/queries.ts';
 
 /** How many days are drawn. */
 const DAYS = 30;

@@ -6,7 +6,7 @@ import { Button } from '../ui/button.tsx';
 import { CodeBlock } from '../ui/code.tsx';
 import { Confirm } from '../ui/confirm.tsx';
 import { announce } from '../ui/notice.tsx';
-import { Badge, Loaded, Loading, PageHead } from '../ui/states.tsx';
+import { Badge, Loaded, PageHead } from '../ui/states.tsx';
 import {
   idleOf,
   keysConcerned,
@@ -129,26 +129,34 @@ function useTitles(): Readonly<Record<SwitchName, string>> {
 function Affected({ wanted: { name, to } }: { readonly wanted: Wanted }) {
   const t = useTexts();
   const keys = useQuery(api.admin.apiKeys.list.queryOptions({ limit: 200 }));
-  const concerned = keysConcerned(name, keys.data?.data ?? []);
   const { detailOn, detailOff, leaderboardOn, leaderboardOff } = t.privacy.here;
   const texts = {
     member_detail_enabled: to ? detailOn : detailOff,
     leaderboard_enabled: to ? leaderboardOn : leaderboardOff,
   };
-  if (keys.isPending) return <Loading rows={2} />;
   return (
-    <>
-      <p>{texts[name]}</p>
-      {concerned.length > 0 && (
+    <Loaded query={keys} rows={2}>
+      {({ data }) => (
         <>
-          <p>{t.privacy.concerned}</p>
-          <ul>
-            {concerned.map(({ scope, count }) => (
-              <li key={scope}>{t.privacy.keysWith(count, t.keys.scopeNames[scope] ?? scope)}</li>
-            ))}
-          </ul>
+          <p>{texts[name]}</p>
+          <Concerned counts={keysConcerned(name, data)} />
         </>
       )}
+    </Loaded>
+  );
+}
+
+function Concerned({ counts }: { readonly counts: ReturnType<typeof keysConcerned> }) {
+  const t = useTexts();
+  if (counts.length === 0) return null;
+  return (
+    <>
+      <p>{t.privacy.concerned}</p>
+      <ul>
+        {counts.map(({ scope, count }) => (
+          <li key={scope}>{t.privacy.keysWith(count, t.keys.scopeNames[scope] ?? scope)}</li>
+        ))}
+      </ul>
     </>
   );
 }

@@ -4,8 +4,9 @@ import { useFormat } from '../i18n/format.ts';
 import { atLeast } from '../i18n/formats.ts';
 import { useTexts } from '../i18n/language.ts';
 import { api, type RouterOutputs } from '../lib/api.ts';
+import { alongWith, type QueryLike } from '../lib/queries.ts';
 import { Confirm } from '../ui/confirm.tsx';
-import { Loaded, type QueryLike } from '../ui/states.tsx';
+import { Loaded } from '../ui/states.tsx';
 import { nameOfKey } from './key-name.ts';
 import { keysOf, nameOf, type Member, type MemberTask } from './member-name.ts';
 
@@ -47,7 +48,7 @@ function Holdings({
   const keys = useQuery(api.admin.apiKeys.list.queryOptions({ limit: 200 }));
   const own = keysOf(id, keys.data?.data ?? []);
   return (
-    <Loaded query={leaver} isWaiting={keys.isPending} rows={1}>
+    <Loaded query={alongWith(leaver, keys)} rows={1}>
       {({ open_assignments: open, has_more }) => (
         <ul className="bullets">
           <li>{rights.length > 0 ? t.members.leaverRight : t.members.leaverNoRight}</li>

@@ -56,7 +56,10 @@ export function wantedOf(
   };
 }
 
-/** Why nothing can be sent now, as the texts call it, or null. `total` of those that fit. */
+/**
+ * Why nothing can be sent now, or null. `total`: how many fit; undefined: they are being counted,
+ * or the count has failed (`uncounted`).
+ */
 export function whyNotResend({
   endpoint,
   isCounting,
@@ -64,10 +67,11 @@ export function whyNotResend({
 }: {
   readonly endpoint: Pick<Endpoint, 'status'> | undefined;
   readonly isCounting: boolean;
-  readonly total: number;
-}): 'counting' | 'paused' | 'nothing' | null {
+  readonly total: number | undefined;
+}): 'counting' | 'paused' | 'uncounted' | 'nothing' | null {
   if (isCounting) return 'counting';
   if (isPaused(endpoint)) return 'paused';
+  if (total === undefined) return 'uncounted';
   return total === 0 ? 'nothing' : null;
 }
 

@@ -3,6 +3,7 @@ import { useState } from 'react';
 import { useFormat } from '../i18n/format.ts';
 import { useTexts } from '../i18n/language.ts';
 import { api, type RouterOutputs } from '../lib/api.ts';
+import { problemOf } from '../lib/problem.ts';
 import type { TimeSearch } from '../lib/search.ts';
 import { Actions, Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
@@ -64,8 +65,9 @@ export function ResendDialog({
     }),
   );
   const endpoint = endpoints.find(({ id }) => id === endpointId);
-  const total = counted.data?.total ?? 0;
+  const total = counted.data?.total;
   const whyNot = whyNotResend({ endpoint, isCounting: counted.isPending, total });
+  const reasons = { ...t.resend, uncounted: t.problems[problemOf(counted.error).code] };
   return (
     <Dialog title={t.resend.title} onClose={onClose}>
       <p>{t.resend.hint}</p>
@@ -78,17 +80,17 @@ export function ResendDialog({
       <WhichFields value={which} onChange={setWhich} />
       <TimeFilter value={chosen} isRequired onChange={setChosen} />
       <div role="status">
-        {counted.isPending ? t.resend.counting : <Counted count={counted.data} />}
+        {counted.isPending ? t.resend.counting : counted.data && <Counted count={counted.data} />}
       </div>
       <FormProblem error={counted.error ?? start.error} />
       <Actions>
         <Button
           look="main"
           busy={start.isPending}
-          why={whyNot && t.resend[whyNot]}
+          why={whyNot && reasons[whyNot]}
           onClick={() => start.mutate(wanted)}
         >
-          {t.resend.start(format.number(total))}
+          {t.resend.start(format.number(total ?? 0))}
         </Button>
         <Button onClick={onClose}>{t.common.cancel}</Button>
       </Actions>
@@ -122,14 +124,13 @@ function WhichFields({
   );
 }
 
-function Counted({ count }: { readonly count: Count | undefined }) {
+function Counted({ count: { total, has_more } }: { readonly count: Count }) {
   const t = useTexts();
   const format = useFormat();
-  const total = count?.total ?? 0;
   return (
     <p>
       {total === 0 ? t.resend.nothing : t.resend.total(total, format.number(total))}{' '}
-      {count?.has_more && t.resend.hasMore}
+      {has_more && t.resend.hasMore}
     </p>
   );
 }

@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react';
 import { useTexts } from '../i18n/language.ts';
 import { problemOf } from '../lib/problem.ts';
+import type { QueryLike } from '../lib/queries.ts';
 import { Button } from './button.tsx';
 import { RequestId } from './field.tsx';
 import { Heading } from './heading.tsx';
@@ -76,14 +77,6 @@ export function ProblemBox({
       {onRetry && <Button onClick={onRetry}>{t.common.retry}</Button>}
     </div>
   );
-}
-
-/** The parts of a query that `Loaded` needs. */
-export interface QueryLike<T> {
-  readonly data: T | undefined;
-  readonly error: unknown;
-  readonly isPlaceholderData: boolean;
-  readonly refetch: () => unknown;
 }
 
 /**

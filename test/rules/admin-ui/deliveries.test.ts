@@ -229,8 +229,11 @@ describe('what is sent again', () => {
     ['disabled', true, 1, 'counting'],
     ['disabled', false, 1, 'paused'],
     ['disabled_failures', false, 0, 'paused'],
+    ['disabled', false, undefined, 'paused'],
+    // The count has failed: nobody knows whether there is anything.
+    ['active', false, undefined, 'uncounted'],
   ] as const)(
-    'to one that is %s (counting: %j), %i of them: %s',
+    'to one that is %s (counting: %j), %s of them: %s',
     (status, isCounting, total, why) => {
       expect(whyNotResend({ endpoint: { status }, isCounting, total })).toBe(why);
       expect(isPaused({ status })).toBe(status !== 'active');
