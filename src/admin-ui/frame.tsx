@@ -10,6 +10,7 @@ import { MODE, SERVICE_PATH } from './lib/shell.ts';
 import { lazyPage, preloadPages } from './lib/lazy.tsx';
 import { NAVIGATION, type Page } from './lib/navigation.ts';
 import { useSession, useSessionState, type StateOfNobody } from './lib/session.ts';
+import { standstillOf } from './lib/session-rules.ts';
 import { setTheme, useTheme } from './lib/theme.ts';
 import { THEMES, type Theme } from './lib/themes.ts';
 import { ModeSwitch } from './mode-switch.tsx';
@@ -30,13 +31,14 @@ const Finder = lazyPage(() => import('./pages/finder.tsx'), 'Finder');
 
 export function Frame() {
   const state = useSessionState();
-  if (!('session' in state) || state.session.role === 'member')
+  const standstill = standstillOf(state);
+  if (standstill !== null)
     return (
       <div className="app" data-mode={MODE}>
         <header className="head">
           <Band />
         </header>
-        <Alone state={'session' in state ? 'forbidden' : state.kind} />
+        <Alone state={standstill} />
       </div>
     );
   return (

@@ -13,6 +13,7 @@ import {
   signOut,
   type StateOfNobody,
 } from './lib/session.ts';
+import { helpsToRetry } from './lib/session-rules.ts';
 import { IS_FRAMED } from './lib/host-port.ts';
 import { HAS_DEVELOPMENT_LOGIN } from './lib/shell.ts';
 import { Actions, Button } from './ui/button.tsx';
@@ -73,7 +74,7 @@ export function Standstill({
           {t.sandbox.toMode.live}
         </a>
       )}
-      {state === 'unreachable' || state === 'no_host' ? (
+      {helpsToRetry(state) ? (
         <Button look="main" onClick={retrySignIn}>
           {t.common.retry}
         </Button>

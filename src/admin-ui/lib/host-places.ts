@@ -24,3 +24,15 @@ export function placesFor(
   const known = places.filter(({ origin }) => origin === cameFrom);
   return known.length > 0 ? known : places;
 }
+
+/**
+ * Where the reader is led when the page opens and nobody is signed in: to the one host application
+ * there is, unless they come from there. null: the page offers what there is.
+ */
+export function placeToGo(
+  places: readonly PlaceOfSignIn[],
+  cameFromHost: boolean,
+): PlaceOfSignIn | null {
+  const [place, other] = places;
+  return place && !other && !cameFromHost ? place : null;
+}

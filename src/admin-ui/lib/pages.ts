@@ -13,6 +13,7 @@ const ROWS_ENOUGH = 50;
 /** How far a search goes on by itself: so many pages, or for so long. */
 const PAGES_AT_ONCE = 10;
 const GO_ON_MS = 3_000;
+const REFRESH_MS = 20_000;
 
 /**
  * Options to read a list page by page. A search goes on by itself for a while if it finds little,
@@ -68,6 +69,11 @@ interface PagesLike {
 /** Whether a search has looked through more than what it has found. */
 export function wasSearched(read: PagesLike | undefined): boolean {
   return read?.pages.some(({ isSearched }) => isSearched) ?? false;
+}
+
+/** When a list that changes is read again by itself: a search is not. */
+export function refreshesMs(read: PagesLike | undefined): number | false {
+  return wasSearched(read) ? false : REFRESH_MS;
 }
 
 /** The time down to which a search has looked; null if it has found a full page, or has ended. */

@@ -1,4 +1,5 @@
 /** What the page decides about a session: see `session.ts`. */
+import type { SessionState, StateOfNobody } from './session.ts';
 
 /** A new token is asked for this long before the last one expires. */
 const RENEW_BEFORE_MS = 60_000;
@@ -30,4 +31,15 @@ export function renewalAfterMs(leftMs: number): number {
 /** Whether a token expires too soon for a call. */
 export function isExpiring(expiresAtMs: number): boolean {
   return Date.now() > expiresAtMs - LEFT_MS;
+}
+
+/** What stands instead of the page: the reader is nobody, or a member without a role here. */
+export function standstillOf(state: SessionState): StateOfNobody | 'forbidden' | null {
+  if (!('session' in state)) return state.kind;
+  return state.session.role === 'member' ? 'forbidden' : null;
+}
+
+/** Whether another try may help where nothing can be shown. */
+export function helpsToRetry(state: StateOfNobody | 'forbidden'): boolean {
+  return state === 'unreachable' || state === 'no_host';
 }

@@ -4,6 +4,7 @@
  */
 import { useSyncExternalStore } from 'react';
 import { askForToken, IS_FRAMED, tellEvent } from './host-port.ts';
+import { placeToGo } from './host-places.ts';
 import { answers, placesOfSignIn, rememberHost } from './hosts.ts';
 import { IS_SANDBOX, MODE_HEADERS } from './mode.ts';
 import { isExpiring, leftMsOf, refusalOf, renewalAfterMs } from './session-rules.ts';
@@ -166,8 +167,9 @@ if (CAME_FROM_HOST !== null) {
  */
 export async function startSession(): Promise<void> {
   await loadSession();
-  const [place, other] = IS_FRAMED ? [] : placesOfSignIn();
-  if (state.kind !== 'none' || CAME_FROM_HOST !== null || !place || other) return;
+  if (state.kind !== 'none' || IS_FRAMED) return;
+  const place = placeToGo(placesOfSignIn(), CAME_FROM_HOST !== null);
+  if (place === null) return;
   if (await answers(place.origin)) location.replace(place.href);
   else change({ kind: 'host_down' });
 }

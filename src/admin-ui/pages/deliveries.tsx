@@ -3,7 +3,7 @@ import { getRouteApi } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTexts } from '../i18n/language.ts';
 import { api, client } from '../lib/api.ts';
-import { countRows, pagesOptions, searchedBackTo, wasSearched } from '../lib/pages.ts';
+import { countRows, pagesOptions, refreshesMs, searchedBackTo } from '../lib/pages.ts';
 import { Button } from '../ui/button.tsx';
 import { Filter, FilterBar } from '../ui/filter.tsx';
 import { Empty, Loaded, PageHead } from '../ui/states.tsx';
@@ -16,7 +16,6 @@ import { nameOfEndpoint, type Endpoint } from './endpoint-name.ts';
 
 const route = getRouteApi('/deliveries');
 const STATUSES = ['failed', 'ok', 'retrying', 'gave_up', 'pending'] as const;
-const REFRESH_MS = 20_000;
 
 /** Deliveries of all endpoints. The filters are in the address. */
 export function DeliveriesPage() {
@@ -30,7 +29,7 @@ export function DeliveriesPage() {
     ...pagesOptions(api.admin.deliveries.list.queryKey(filters), (cursor) =>
       client.admin.deliveries.list.query({ ...filters, cursor }),
     ),
-    refetchInterval: ({ state }) => (wasSearched(state.data) ? false : REFRESH_MS),
+    refetchInterval: ({ state }) => refreshesMs(state.data),
   });
   const known = endpoints.data?.data ?? [];
   const isFiltered = Object.keys(search).length > 0;
@@ -72,7 +71,7 @@ export function DeliveriesPage() {
           endpoints={known}
           first={endpoint}
           times={search}
-          type={type === 'ping' ? undefined : type}
+          type={type}
           status={status}
           onClose={() => setResending(false)}
         />

@@ -54,3 +54,14 @@ export function withStatus<
   const data = list.data.map((one) => (one.id === id && status ? { ...one, status } : one));
   return { ...list, data };
 }
+
+/**
+ * Whether nothing can check with the secrets of an endpoint, because nobody has stored the present
+ * one. With earlier ones the server may still check, and "now" would end them, too.
+ */
+export function isSecretUseless(
+  { earlier_secrets_until: earlier }: Pick<Endpoint, 'earlier_secrets_until'>,
+  isUnstored: boolean,
+): boolean {
+  return isUnstored && earlier === undefined;
+}

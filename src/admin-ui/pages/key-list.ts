@@ -63,3 +63,11 @@ export function countEach(
   const groups = Map.groupBy(names, (name) => name);
   return [...groups].slice(0, NAMED_MAX).map(([name, { length }]) => ({ name, count: length }));
 }
+
+/** Who has made a key: the reader, an address, or null where it is withheld. */
+export function whoMade(
+  { member_id, email }: ApiKey['creator'],
+  ownId: string,
+): { readonly isReader: boolean; readonly email: string | null } {
+  return { isReader: member_id === ownId, email: email || null };
+}

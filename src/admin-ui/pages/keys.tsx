@@ -16,7 +16,7 @@ import { FilterBar } from '../ui/filter.tsx';
 import { More, Table, type Column } from '../ui/table.tsx';
 import { EndKey } from './end-key.tsx';
 import { HiddenAddresses } from './hidden.tsx';
-import { canRotate, endOfKey, keysToShow, toneOfKey } from './key-list.ts';
+import { canRotate, endOfKey, keysToShow, toneOfKey, whoMade } from './key-list.ts';
 import { KeyLinks } from './links.tsx';
 import { nameOfKey } from './key-name.ts';
 import { stateOf, wasNeverSeen, type ApiKey } from './key-state.ts';
@@ -229,7 +229,8 @@ function Created({ apiKey }: { readonly apiKey: ApiKey }) {
   const format = useFormat();
   const { member_id } = useSession();
   const { creator, created_at } = apiKey;
-  const who = creator.member_id === member_id ? t.keys.you : creator.email;
+  const { isReader, email } = whoMade(creator, member_id);
+  const who = isReader ? t.keys.you : email;
   return (
     <>
       <time dateTime={created_at}>{format.day(created_at)}</time>

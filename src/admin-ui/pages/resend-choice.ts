@@ -37,7 +37,11 @@ export function firstChoice(
   return {
     endpointId: endpoint ?? (endpoints.length > 1 ? ALL : endpoints[0]?.id),
     times: times.past ? times : { past: '24h' },
-    which: { type, status: FAILED.find((one) => one === status) },
+    // A test is not sent again.
+    which: {
+      type: type === 'ping' ? undefined : type,
+      status: FAILED.find((one) => one === status),
+    },
   };
 }
 

@@ -5,6 +5,7 @@ import { api, client } from '../lib/api.ts';
 import { useSecretMutation } from '../lib/once.ts';
 import { Confirm } from '../ui/confirm.tsx';
 import { EndpointSecret } from './endpoint-secret.tsx';
+import { isSecretUseless } from './endpoint-changes.ts';
 import type { Endpoint } from './endpoint-name.ts';
 import { GraceChoice } from './grace.tsx';
 import { firstGrace, GRACES } from './graces.ts';
@@ -25,10 +26,7 @@ export function RotateSecret({
 }) {
   const t = useTexts();
   const cache = useQueryClient();
-  // Nothing can check with a secret that nobody has stored. But "now" also ends the earlier ones,
-  // with which the server may still check.
-  const isUseless = isUnstored && endpoint.earlier_secrets_until === undefined;
-  const [grace, setGrace] = useState<Offered>(firstGrace(isUseless));
+  const [grace, setGrace] = useState<Offered>(firstGrace(isSecretUseless(endpoint, isUnstored)));
   const rotate = useSecretMutation({
     send: client.v1.webhooks.rotateSecret.mutate,
     onSuccess: () =>

@@ -5,6 +5,7 @@ import { useTexts } from '../i18n/language.ts';
 import { useOfShown } from '../lib/shown.ts';
 import { Button } from './button.tsx';
 import { Field } from './field.tsx';
+import { typedFilter } from './filter-values.ts';
 
 /**
  * The filters of a list, which most pages keep in the address. A button takes all of them back.
@@ -128,9 +129,9 @@ export function TextFilter({
   const listId = useId();
   const [draft, setDraft] = useState<string | null>(null);
   const commit = () => {
-    if (draft === null) return;
     setDraft(null);
-    if (draft.trim() !== value) onChange(draft.trim() || undefined);
+    const typed = typedFilter(draft, value);
+    if (typed) onChange(typed.value);
   };
   return (
     <Field label={label}>

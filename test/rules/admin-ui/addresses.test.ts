@@ -1,7 +1,7 @@
 // What the document says of itself, and where its pages and those of the other mode are.
 import { describe, expect, test } from 'vitest';
 import { basePathOf, headersOf, modeOfPath, placeOf } from '../../../src/admin-ui/lib/addresses.ts';
-import { isHostOrigin, placesFor } from '../../../src/admin-ui/lib/host-places.ts';
+import { isHostOrigin, placesFor, placeToGo } from '../../../src/admin-ui/lib/host-places.ts';
 import { MODE_PATHS, NAVIGATION } from '../../../src/admin-ui/lib/navigation.ts';
 import { readShellFacts } from '../../../src/admin-ui/lib/shell-facts.ts';
 import { de } from '../../../src/admin-ui/i18n/de.ts';
@@ -154,6 +154,14 @@ describe('the host applications', () => {
     expect(places('https://b.test:8443')).toEqual(places(null).slice(1));
     expect(places('https://gone.test')).toEqual(places(null));
     expect(placesFor([], { back, cameFrom: 'https://a.test' })).toEqual([]);
+  });
+
+  test('lead the reader to the only one, unless they come from there', () => {
+    const [one] = places('https://a.test');
+    expect(placeToGo(places('https://a.test'), false)).toEqual(one);
+    expect(placeToGo(places('https://a.test'), true)).toBeNull();
+    expect(placeToGo(places(null), false)).toBeNull();
+    expect(placeToGo([], false)).toBeNull();
   });
 
   test('are known by their origins', () => {

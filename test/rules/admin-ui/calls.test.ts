@@ -10,11 +10,14 @@ import {
   sessionAfter,
 } from '../../../src/admin-ui/lib/retries.ts';
 import {
+  helpsToRetry,
   isExpiring,
   leftMsOf,
   refusalOf,
   renewalAfterMs,
+  standstillOf,
 } from '../../../src/admin-ui/lib/session-rules.ts';
+import type { SessionState } from '../../../src/admin-ui/lib/session.ts';
 import { shownFirst } from '../../../src/admin-ui/lib/shown-first.ts';
 import { PROBLEMS } from '../../../src/core/problem.ts';
 
@@ -92,6 +95,28 @@ describe('the session', () => {
     expect(isExpiring(12_000)).toBe(false);
     expect(isExpiring(11_999)).toBe(true);
     expect(isExpiring(Infinity)).toBe(false);
+  });
+});
+
+describe('instead of the page', () => {
+  const NOBODY = ['loading', 'none', 'closed', 'no_sandbox', 'unreachable', 'no_host', 'host_down'];
+
+  test('stands why nobody is signed in', () => {
+    for (const kind of NOBODY) expect(standstillOf({ kind } as SessionState)).toBe(kind);
+  });
+
+  test.each([
+    ['owner', null],
+    ['admin', null],
+    ['member', 'forbidden'],
+  ])('of a session of a %s stands %s', (role, expected) => {
+    for (const kind of ['open', 'ended'])
+      expect(standstillOf({ kind, session: { role } } as SessionState)).toBe(expected);
+  });
+
+  test('is another try if it may help', () => {
+    const states = [...NOBODY, 'forbidden'] as Parameters<typeof helpsToRetry>[0][];
+    expect(states.filter(helpsToRetry)).toEqual(['unreachable', 'no_host']);
   });
 });
 

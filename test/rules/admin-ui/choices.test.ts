@@ -11,6 +11,7 @@ import {
 } from '../../../src/admin-ui/lib/host-choices.ts';
 import { KEY_RIGHT, mayManageKeys } from '../../../src/admin-ui/lib/key-right.ts';
 import { readPreference, writePreference } from '../../../src/admin-ui/lib/preferences.ts';
+import { typedFilter } from '../../../src/admin-ui/ui/filter-values.ts';
 import { THEMES, themeOf } from '../../../src/admin-ui/lib/themes.ts';
 
 afterEach(() => {
@@ -144,6 +145,19 @@ describe('the search', () => {
     stop();
     expect(isTaken()).toBe(false);
   });
+});
+
+test.each([
+  [null, 'kim', null],
+  ['kim', 'kim', null],
+  [' kim ', 'kim', null],
+  ['', '', null],
+  ['  ', '', null],
+  [' lee ', 'kim', { value: 'lee' }],
+  ['', 'kim', { value: undefined }],
+  [' ', 'kim', { value: undefined }],
+])('typing %j into a filter of %j means %j', (draft, before, typed) => {
+  expect(typedFilter(draft, before)).toEqual(typed);
 });
 
 test('a heading gets the focus once, if it is awaited, and the page does not scroll', () => {

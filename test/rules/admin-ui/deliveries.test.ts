@@ -203,6 +203,10 @@ describe('what is sent again', () => {
     expect(which).toEqual({ type: 'case.created', status: expected });
   });
 
+  test('is no test', () => {
+    expect(firstChoice(ONE, { ...nothing, type: 'ping' }).which.type).toBeUndefined();
+  });
+
   test('is said to the service', () => {
     const which = { type: 'case.created', status: 'gave_up' } as const;
     const times = { since: '2026-01-01T00:00:00.000Z', until: '2026-01-02T00:00:00.000Z' };

@@ -8,6 +8,7 @@ import {
   changesOf,
   enteredValues,
   isSame,
+  isSecretUseless,
   nextStatus,
   valuesOf,
   withStatus,
@@ -57,6 +58,13 @@ describe('the settings of an endpoint', () => {
     expect(changesOf(VALUES, after)).toStrictEqual(sent);
     expect(isSame(VALUES, after)).toBe(Object.keys(sent).length === 0);
   });
+});
+
+test('a secret is useless if nobody has stored it, nor an earlier one', () => {
+  const earlier = { earlier_secrets_until: '2026-01-31T12:00:00.000Z' };
+  expect(isSecretUseless({}, true)).toBe(true);
+  expect(isSecretUseless({}, false)).toBe(false);
+  expect(isSecretUseless(earlier, true)).toBe(false);
 });
 
 describe('the button of an endpoint', () => {

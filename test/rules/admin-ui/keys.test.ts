@@ -11,6 +11,7 @@ import {
   lastUse,
   needsNew,
   toneOfKey,
+  whoMade,
 } from '../../../src/admin-ui/pages/key-list.ts';
 import type { ApiKey } from '../../../src/admin-ui/pages/key-state.ts';
 import {
@@ -57,6 +58,16 @@ describe('a key in the list', () => {
     });
     expect(endOfKey(EXPIRED)).toEqual({ at: SOONER, isOver: true });
     expect(endOfKey(REVOKED)).toEqual({ at: SOONER, isOver: true });
+  });
+
+  test('says who has made it', () => {
+    const made = (email: string | null | undefined) =>
+      whoMade({ member_id: 'mem_1', email } as ApiKey['creator'], 'mem_2');
+    expect(made('kim@x.test')).toEqual({ isReader: false, email: 'kim@x.test' });
+    for (const none of [null, undefined, ''])
+      expect(made(none)).toEqual({ isReader: false, email: null });
+    const creator = { member_id: 'mem_2', email: 'lee@x.test' };
+    expect(whoMade(creator, 'mem_2').isReader).toBe(true);
   });
 
   test('can be replaced once', () => {

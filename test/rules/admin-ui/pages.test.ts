@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import {
   countRows,
   pagesOptions,
+  refreshesMs,
   searchedBackTo,
   wasSearched,
 } from '../../../src/admin-ui/lib/pages.ts';
@@ -145,6 +146,12 @@ describe('what was read', () => {
     expect(again({ state: { data: { pages: [found] } } })).toBe('always');
     expect(again({ state: { data: undefined } })).toBe('always');
     expect(again({ state: { data: { pages: [searched] } } })).toBe(false);
+  });
+
+  test('is read again by itself, unless it was searched', () => {
+    expect(refreshesMs(undefined)).toBe(20_000);
+    expect(refreshesMs({ pages: [found] })).toBe(20_000);
+    expect(refreshesMs({ pages: [searched] })).toBe(false);
   });
 
   test('says how far its last page has looked', () => {
