@@ -52,6 +52,8 @@ export async function openSession(
     isolate: true,
     reporters: [{}],
     silent: true,
+    // It knows a file by its own text, so it would hand out copies with the numbers of another run.
+    fsModuleCache: false,
   };
   const vitest = await createVitest('test', options, { plugins: [plugin] });
   return {
