@@ -174,8 +174,8 @@ function withAccent(base: Palette, accent: Color, scheme: Scheme): Palette | nul
 }
 
 function bestOn(grounds: readonly Color[]): Color {
-  const least = (color: Color) => Math.min(...grounds.map((one) => contrastOf(color, one)));
-  return least(WHITE) >= TEXT_CONTRAST || least(WHITE) >= least(BLACK) ? WHITE : BLACK;
+  // One of the two can be read on any ground.
+  return grounds.every((one) => contrastOf(WHITE, one) >= TEXT_CONTRAST) ? WHITE : BLACK;
 }
 
 /** Mixes a colour with `end` until it has the contrast on all grounds, or is `end`. */

@@ -57,7 +57,7 @@ export function answerBars(tried: readonly Delivery[], t: Texts, format: Format)
   const slowest = Math.max(1, ...tried.map(({ response_ms: ms }) => ms ?? 0));
   return tried.map((delivery): Bar => {
     const { created_at, status, response_ms: ms } = delivery;
-    const moment = format.moment(created_at ?? '');
+    const moment = created_at === null ? '' : format.moment(created_at);
     const took = ms === null ? '' : t.deliveries.ms(format.number(ms));
     const { what } = explanationOf(t, delivery);
     return {

@@ -130,10 +130,16 @@ describe('a change whose response shows a secret', () => {
     expect(nextSent(second, { name: 'a' }).idempotencyKey).not.toBe(first.idempotencyKey);
   });
 
-  test('has a key of full length whichever bytes it is made of', () => {
-    const zeros = vi.spyOn(crypto, 'getRandomValues').mockImplementation((bytes) => bytes);
-    expect(nextSent(null, 1).idempotencyKey).toBe('0'.repeat(32));
-    zeros.mockRestore();
+  test.each([
+    [0, '00'],
+    [10, '0a'],
+    [255, 'ff'],
+  ])('of bytes that are %i has a key of full length', (byte, digits) => {
+    const random = vi
+      .spyOn(crypto, 'getRandomValues')
+      .mockImplementation((bytes) => (bytes as unknown as Uint8Array).fill(byte) as never);
+    expect(nextSent(null, 1).idempotencyKey).toBe(digits.repeat(16));
+    random.mockRestore();
   });
 });
 

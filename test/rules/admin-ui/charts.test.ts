@@ -66,6 +66,11 @@ describe('the height of a chart', () => {
     expect(topOf([bar(0), bar(value), bar(1)])).toBe(top);
   });
 
+  test('is two if nothing is higher', () => {
+    for (const values of [[], [0], [0.5], [1.9], [2]])
+      expect(topOf(values.map((value) => bar(value)))).toBe(2);
+  });
+
   test('is round, can be halved, and is no higher than needed', () => {
     fc.assert(
       fc.property(fc.integer({ min: 2, max: 10_000_000 }), (value) => {
@@ -90,6 +95,8 @@ describe('the bar that is read', () => {
 
   test('is at first the latest with a value, or the last', () => {
     expect(shownBar(bars, firstBar(bars))).toBe(2);
+    expect(firstBar([bar(2), bar(1), bar(0)])).toBe(1);
+    expect(firstBar([bar(2), bar(0, 0.1)])).toBe(1);
     const empty = [bar(0), bar(0)];
     expect(shownBar(empty, firstBar(empty))).toBe(1);
   });
@@ -103,6 +110,7 @@ describe('the bar that is read', () => {
   test.each([
     ['ArrowLeft', 2, 1],
     ['ArrowLeft', 0, 0],
+    ['ArrowRight', 0, 1],
     ['ArrowRight', 2, 3],
     ['ArrowRight', 3, 3],
     ['Home', 2, 0],

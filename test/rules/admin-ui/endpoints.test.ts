@@ -165,6 +165,12 @@ describe('the last deliveries', () => {
     expect(none[0]?.parts).toEqual([{ tone: 'bad', value: 1 }]);
   });
 
+  test('are read out without a time, if they have none', () => {
+    const { explain } = en.deliveries;
+    const [shown] = answerBars([{ ...delivery('ok', 20), created_at: null }], en, format);
+    expect(shown).toMatchObject({ label: '', text: `20 ms: ${explain.ok}` });
+  });
+
   test('are read out with their time, how long they took, and what came of them', () => {
     const moment = format.moment('2026-01-31T12:00:00.000Z');
     const { explain } = en.deliveries;

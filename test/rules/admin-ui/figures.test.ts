@@ -2,7 +2,12 @@
 import { describe, expect, test } from 'vitest';
 import { sumOf, totalOf } from '../../../src/admin-ui/lib/days.ts';
 import { toneOf } from '../../../src/admin-ui/lib/status.ts';
-import { successInTime, successOf, toSpark } from '../../../src/admin-ui/lib/success.ts';
+import {
+  isSecretUnstored,
+  successInTime,
+  successOf,
+  toSpark,
+} from '../../../src/admin-ui/lib/success.ts';
 import { isCrmFine, isTokenMissing } from '../../../src/admin-ui/pages/crm-state.ts';
 import { stateOf } from '../../../src/admin-ui/pages/key-state.ts';
 
@@ -48,6 +53,14 @@ describe('the success of deliveries', () => {
     expect(successInTime(eleven)).toEqual([1, 1, 1, 1, 1, 0]);
     expect(successInTime([])).toEqual([]);
   });
+});
+
+test('a secret is unstored while its endpoint says since when', () => {
+  const health = (secret_unconfirmed_since: string | null) =>
+    ({ secret_unconfirmed_since }) as Parameters<typeof isSecretUnstored>[0];
+  expect(isSecretUnstored(undefined)).toBe(false);
+  expect(isSecretUnstored(health(null))).toBe(false);
+  expect(isSecretUnstored(health('2026-01-31T12:00:00.000Z'))).toBe(true);
 });
 
 describe('a CRM connection', () => {

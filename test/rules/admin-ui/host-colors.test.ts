@@ -57,12 +57,22 @@ describe('a colour', () => {
     expect(readColor(text)).toEqual(color);
   });
 
-  test.each(['', '0a7d4f', '#0a7d4', '#0a7d4f0', '#0a7d4g', '#0a', '#0a7d', 'x#0a7', 7, null, [7]])(
-    'is not read from %j',
-    (value) => {
-      expect(readColor(value)).toBeNull();
-    },
-  );
+  test.each([
+    '',
+    '0a7d4f',
+    '#0a7d4',
+    '#0a7d4f0',
+    '#0a7d4g',
+    '#0a',
+    '#0a7d',
+    'x#0a7',
+    'x#0a7d4f',
+    7,
+    null,
+    [7],
+  ])('is not read from %j', (value) => {
+    expect(readColor(value)).toBeNull();
+  });
 
   test('is written with whole numbers and all digits', () => {
     expect(hexOf([0, 9.4, 254.5])).toBe('#0009ff');
@@ -110,6 +120,22 @@ describe('the palette', () => {
     ],
   ] as const)('%s, with %j, has these colours', (scheme, given, palette) => {
     expect(textOf(fit(scheme, given).palette)).toBe(palette);
+  });
+
+  test('is made as dark as it gets, if nothing else can be read', () => {
+    const gray = (ground: string) => ({ ground, page: ground, text: '#000', accent: '#ffd400' });
+    expect(hexOf(fit('light', gray('#828282')).palette.accent)).toBe('#000000');
+    expect(hexOf(fit('light', gray('#838383')).palette.accent)).toBe('#050400');
+    // Not even black can be read on it.
+    const refused = fit('light', gray('#818181'));
+    expect(textOf(refused.palette)).toBe(textOf(fit('light', { accent: '#ffd400' }).palette));
+  });
+
+  test('stays that of the page, if nothing can be read on it', () => {
+    const own = { ...OWN.light, hover: OWN.light.text };
+    const { palette, changes } = fitColors({ accent: '#0a6b45' }, own, 'light');
+    expect(palette).toEqual(own);
+    expect(changes.map(({ used }) => used)).toEqual([null]);
   });
 
   test('says what was changed or refused, and why', () => {

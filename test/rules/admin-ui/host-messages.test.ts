@@ -20,6 +20,11 @@ test.each([
 
 test.each([
   [{ type: 'other' }, { field: 'type', message: 'must be svc:settings or svc:go' }],
+  [undefined, { field: 'type', message: 'must be svc:settings or svc:go' }],
+  [
+    { type: 'svc:go', path: ['/keys'] },
+    { field: 'path', message: expect.any(String) },
+  ],
   [
     { type: 'svc:go', path: 1 },
     { field: 'path', message: expect.stringMatching(/^must be a path/) },

@@ -84,6 +84,18 @@ describe('a key', () => {
     expect(idsOf(ending)).toEqual(['first', 'last']);
   });
 
+  test('that ends sooner is named before the others, however they are listed', () => {
+    const keys = [3, 1, 4, 2, 5].map((day) =>
+      key(`in_${day}`, { expires_at: after(day * DAY_MS) }),
+    );
+    const sorted = ['in_1', 'in_2', 'in_3', 'in_4', 'in_5'];
+    expect(idsOf(need({ keys }).keys.ending)).toEqual(sorted);
+    expect(idsOf(need({ keys: keys.toReversed() }).keys.ending)).toEqual(sorted);
+    const listed = [5, 4, 3, 2, 1].map((day) => keys.find(({ id }) => id === `in_${day}`));
+    const known = listed.filter((one) => one !== undefined);
+    expect(idsOf(need({ keys: known }).keys.ending)).toEqual(sorted);
+  });
+
   test('is unseen while nobody has stored it and nothing has used it', () => {
     const never = { stored_at: null, last_used_at: null };
     const { unseen, unused } = need({

@@ -87,6 +87,11 @@ describe('a search that finds little', () => {
     expect(pages).toEqual([{ ...full, data: [0, 1, 0, 7], isSearched: true }]);
   });
 
+  test('goes on from the beginning if it is given no place to go on from', async () => {
+    const nowhere = { ...unfinished(1), next_cursor: null };
+    expect((await read([nowhere, last])).cursors).toStrictEqual([undefined, undefined]);
+  });
+
   test('ends with what it has when the service fails', async () => {
     const failing = () => Promise.reject(new Error('busy'));
     const { pages, cursors } = await read([unfinished(2, 'b'), unfinished(1, 'c'), failing]);

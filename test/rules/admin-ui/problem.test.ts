@@ -17,6 +17,8 @@ describe('an error of a call', () => {
     ['whose answer is not ours', refusal(null)],
     ['of something else', new Error('changed meanwhile')],
     ['that is none', 'ChangedMeanwhile'],
+    ['that is nothing', null],
+    ['that has the name of ours', { name: 'ChangedMeanwhile' }],
     ['that has the form of ours', { data: { problem: { code: 'conflict', request_id: '1' } } }],
   ])('%s is one of the network', (_, error) => {
     expect(problemOf(error)).toEqual({ code: 'network', ...NONE });
