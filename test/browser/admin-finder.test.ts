@@ -55,6 +55,18 @@ describe.skipIf(SKIPPED !== '')(`the admin page: search${SKIPPED}`, () => {
     expect(await page.getByRole('rowheader').count()).toBe(1);
   });
 
+  it('marks the first of what is found, whatever was marked before', async () => {
+    await page.keyboard.press('/');
+    const marked = page.getByRole('dialog').getByRole('option', { selected: true });
+    const before = await marked.innerText();
+    for (let down = 0; down < 3; down += 1) await page.keyboard.press('ArrowDown');
+    await expect.poll(() => marked.innerText()).not.toBe(before);
+    await page.keyboard.insertText('polic');
+    await page.getByRole('option', { name: 'Policies and catalog', selected: true }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+  });
+
   it('opens what a pasted id stands for, with the text around it', async () => {
     expect(await find('/', `Something failed (request ${requestId}).`, requestId)).toBe(
       `/requests/${requestId}`,

@@ -21,13 +21,16 @@ describe.skipIf(SKIPPED !== '')(`the admin page: states${SKIPPED}`, () => {
       url: 'https://hooks.example.com/in',
       events: ['member.joined' as const],
     };
-    const names = ['offline', 'rights', 'both', 'undone'];
-    const teams = names.map((name) =>
+    const teamWith = (name: string, webhook_endpoints: (typeof endpoint)[]) =>
       makeTeam(name, {
         members: [makeMember(name, 'second', { role: 'admin' })],
-        webhook_endpoints: [endpoint],
-      }),
-    );
+        webhook_endpoints,
+      });
+    const second = { ...endpoint, id: 'whe_2', description: 'Of the second' };
+    const teams = [
+      ...['offline', 'rights', 'both', 'undone'].map((name) => teamWith(name, [endpoint])),
+      teamWith('quick', [endpoint, second]),
+    ];
     api = await startTestApi({ seed: makeSeed(teams) });
     browser = await launchBrowser();
   });
@@ -153,6 +156,33 @@ describe.skipIf(SKIPPED !== '')(`the admin page: states${SKIPPED}`, () => {
     await notice.getByRole('button', { name: 'Show the current values' }).click();
     expect(await description.inputValue()).toBe('Theirs again');
     await notice.waitFor({ state: 'detached' });
+  });
+
+  it('keeps what was typed for one endpoint from the form of another', async () => {
+    const page = await open('quick', '/webhooks/whe_1');
+    const description = page.getByLabel('Description');
+    await description.fill('Of the first');
+    await page.getByRole('link', { name: 'Webhooks', exact: true }).click();
+    await page.getByRole('link', { name: /Of the second/ }).click();
+    await expect.poll(() => description.inputValue(), WAIT).toBe('Of the second');
+    await description.fill('Not saved');
+    await page.evaluate('history.go(-2)');
+    await page.waitForURL('**/webhooks/whe_1');
+    await expect.poll(() => description.inputValue(), WAIT).toBe('');
+  });
+
+  it('keeps both of two changes of the catalog that come together', async () => {
+    const page = await open('quick', '/catalog');
+    const release = await holdBack(page, 'policy.set');
+    for (const label of ['Allow Tough', 'Allow Calm']) {
+      const box = page.getByLabel(label);
+      await box.click();
+      await expect.poll(() => box.isChecked(), WAIT).toBe(false);
+    }
+    release();
+    const owner = await appAsMember(api, 'quick', 'owner');
+    const blocked = async () => (await owner.admin.team.policy.get.query({})).blocked.toSorted();
+    await expect.poll(blocked, WAIT).toEqual(['per_calm', 'per_tough']);
   });
 
   it('turns a privacy switch as it was asked for, whatever another admin does', async () => {
