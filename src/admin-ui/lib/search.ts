@@ -150,15 +150,19 @@ export interface RequestSearch extends TimeSearch {
 
 /** The filters of the request log. */
 export function readRequestSearch(search: Record<string, unknown>): RequestSearch {
-  // The router reads a status from the address as a number.
-  const status = String(search['status']);
-  const isKnown = REQUEST_STATUSES.some((one) => one === status) || /^[1-5]\d\d$/.test(status);
   return withoutEmpty({
-    status: isKnown ? status : undefined,
+    status: statusOf(search['status']),
     key: textOf(search['key']),
     path: textOf(search['path']),
     code: textOf(search['code']),
     id: textOf(search['id']),
     ...readTimes(search),
   });
+}
+
+/** One of `REQUEST_STATUSES`, or a status, which the router reads from the address as a number. */
+function statusOf(value: unknown): string | undefined {
+  const text = typeof value === 'number' ? String(value) : (textOf(value) ?? '');
+  const isKnown = REQUEST_STATUSES.some((one) => one === text) || /^[1-5]\d\d$/.test(text);
+  return isKnown ? text : undefined;
 }

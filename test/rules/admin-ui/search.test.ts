@@ -147,6 +147,13 @@ describe('the status of a call', () => {
     expect(readRequestSearch({ status })).toEqual({ status: String(status) });
   });
 
+  test.each([{ toString: 1 }, ['404'], true, -404, 404.5])(
+    'is not in %o, which an address can hold',
+    (status) => {
+      expect(readRequestSearch({ status })).toEqual({});
+    },
+  );
+
   test.each(['099', '600', '40', '4044', 40, 4044, '4x4', ' 404', '404 ', 'x404', '404x', '3xx'])(
     '%j is none',
     (status) => {
