@@ -12,6 +12,12 @@ export interface Job {
   readonly requests: readonly string[];
   /** The number of connections; each has one request in flight. */
   readonly concurrency: number;
+  /**
+   * Requests a second, only with `seconds`: each is due at its time, whatever became of the ones
+   * before, and its time counts from then. So a server that stands still is not asked less often.
+   * Without it, a connection sends when it has its last answer.
+   */
+  readonly perSecond?: number;
   /** How long to send, or how often to send each request. */
   readonly until: { readonly seconds: number } | { readonly rounds: number };
 }
@@ -25,34 +31,60 @@ export interface Outcome {
   readonly mediansMs: readonly number[];
   /** The slowest of a hundred. */
   readonly p99Ms: number;
+  readonly maxMs: number;
+  /** With `perSecond`: the number of each request, and when it was answered, in Unix time. */
+  readonly answers: readonly Answer[];
 }
 
-type Message = { readonly outcome: Outcome } | { readonly error: string };
+type Answer = readonly [n: string, atMs: number];
+
+/** What the process is sent. Several jobs may run at once. */
+export interface Order {
+  readonly id: string;
+  readonly job: Job;
+}
+
+/** What it replies, with the id of the order. */
+export type Reply = { readonly id: string } & (
+  | { readonly outcome: Outcome }
+  | { readonly error: string }
+);
 
 const ANSWER_TIMEOUT_MS = 10_000;
+/** A timer may be so late. That is no delay of the server, and does not count. */
+const TIMER_MS = 2;
+/** Nothing is due before all connections are open. */
+const CONNECT_MS = 100;
 let unique = 0;
 
-process.on('message', (job: Job) => {
-  const reply = (message: Message): unknown => process.send?.(message);
+process.on('message', ({ id, job }: Order) => {
+  const reply = (message: Reply): unknown => process.send?.(message);
   run(job).then(
-    (outcome) => reply({ outcome }),
-    (error: unknown) => reply({ error: String(error) }),
+    (outcome) => reply({ id, outcome }),
+    (error: unknown) => reply({ id, error: String(error) }),
   );
 });
 process.on('disconnect', () => process.exit());
 
 async function run(job: Job): Promise<Outcome> {
-  const startedAt = performance.now();
+  const { ports, concurrency, perSecond } = job;
+  const startedAt = performance.now() + (perSecond ? CONNECT_MS : 0);
   const endsAt = 'seconds' in job.until ? startedAt + job.until.seconds * 1000 : Infinity;
   const most = 'rounds' in job.until ? job.until.rounds * job.requests.length : Infinity;
   const times = job.requests.map((): number[] => []);
+  const answers: Answer[] = [];
   // Continue where the last run ended: a short run from the start would only reach a few teams.
   const offset = 'seconds' in job.until ? unique : 0;
   let sent = 0;
-  const take = (): number | null =>
-    performance.now() < endsAt && sent < most ? (offset + sent++) % job.requests.length : null;
-  const record = (place: number, ms: number): unknown => times[place]?.push(ms);
-  const { ports, concurrency } = job;
+  const take = (): Turn | null => {
+    const dueAt = perSecond ? startedAt + (sent * 1000) / perSecond : performance.now();
+    if (dueAt >= endsAt || sent >= most) return null;
+    return { place: (offset + sent++) % job.requests.length, dueAt };
+  };
+  const record = (place: number, ms: number, n: string): void => {
+    times[place]?.push(ms);
+    if (perSecond) answers.push([n, performance.timeOrigin + performance.now()]);
+  };
   await Promise.all(
     Array.from({ length: concurrency }, (_, number) =>
       converse({ job, port: ports[number % ports.length] ?? 0, take, record }),
@@ -66,7 +98,16 @@ async function run(job: Job): Promise<Outcome> {
     medianMs: median(all),
     mediansMs: times.map(median),
     p99Ms: quantile(all, 0.99),
+    maxMs: quantile(all, 1),
+    answers,
   };
+}
+
+/** The place of a request among those of the job, and when to send it. */
+interface Turn {
+  readonly place: number;
+  /** A time of performance.now(). */
+  readonly dueAt: number;
 }
 
 /**
@@ -76,55 +117,87 @@ async function run(job: Job): Promise<Outcome> {
 function converse(conversation: {
   readonly job: Job;
   readonly port: number;
-  readonly take: () => number | null;
-  readonly record: (place: number, ms: number) => void;
+  readonly take: () => Turn | null;
+  readonly record: (place: number, ms: number, n: string) => void;
 }): Promise<void> {
   const { port, take, record } = conversation;
   const { requests } = conversation.job;
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1').setNoDelay().setTimeout(ANSWER_TIMEOUT_MS);
+    const read = readAnswers();
     let place = 0;
-    let sentAt = 0;
-    let head = '';
-    let missingBytes = -1;
-    let isLast = false;
+    let countsFrom = 0;
+    let n = '';
     const send = (): void => {
+      unique += 1;
+      n = String(unique).padStart(12, '0');
+      socket.write((requests[place] ?? '').replaceAll('{n}', n), 'latin1');
+    };
+    const sendNext = (): void => {
       const next = take();
       if (next === null) {
         socket.end(resolve);
         return;
       }
-      place = next;
-      unique += 1;
-      const request = (requests[place] ?? '').replaceAll('{n}', String(unique).padStart(12, '0'));
-      sentAt = performance.now();
-      socket.write(request, 'latin1');
+      const { dueAt } = next;
+      ({ place } = next);
+      countsFrom = dueAt;
+      const earlyMs = dueAt - performance.now();
+      if (earlyMs <= 0) return send();
+      setTimeout(() => {
+        const now = performance.now();
+        if (now - dueAt < TIMER_MS) countsFrom = now;
+        send();
+      }, earlyMs);
     };
-    socket.on('connect', send);
+    socket.on('connect', sendNext);
     socket.on('data', (chunk: Buffer) => {
-      if (missingBytes < 0) {
-        head += chunk.toString('latin1');
-        const end = head.indexOf('\r\n\r\n');
-        if (end < 0) return;
-        if (head.charAt(9) !== '2') {
-          socket.destroy(new Error(`${requests[place]?.split('\r\n', 1)[0]} → ${head.slice(9)}`));
-          return;
-        }
-        missingBytes =
-          Number(/\ncontent-length: *(\d+)/i.exec(head)?.[1] ?? 0) - (head.length - end - 4);
-        isLast = /\nconnection: *close/i.test(head);
-        head = '';
-      } else missingBytes -= chunk.length;
-      if (missingBytes > 0) return;
-      missingBytes = -1;
-      record(place, performance.now() - sentAt);
-      if (!isLast) return send();
+      const head = read(chunk);
+      if (head === null) return;
+      if (head.charAt(9) !== '2') {
+        socket.destroy(new Error(`${requests[place]?.split('\r\n', 1)[0]} → ${head.slice(9)}`));
+        return;
+      }
+      record(place, performance.now() - countsFrom, n);
+      if (!/\nconnection: *close/i.test(head)) return sendNext();
       // A connection carries so many requests, and then another one goes on.
       socket.end();
-      return resolve(converse(conversation));
+      resolve(converse(conversation));
     });
     socket.on('timeout', () => socket.destroy(new Error('no answer')));
     socket.on('error', reject);
     socket.on('close', () => reject(new Error('the server closed the connection')));
   });
+}
+
+const END_OF_CHUNKS = '\r\n0\r\n\r\n';
+
+/**
+ * Returns a function that takes what comes over one connection, and returns the head of an answer
+ * once all of it has come; null before.
+ */
+function readAnswers(): (chunk: Buffer) => string | null {
+  let head = '';
+  let headLength = -1;
+  let missingBytes = 0;
+  /** The last characters of an answer in chunks; null: the answer has a length. */
+  let tail: string | null = null;
+  return (chunk) => {
+    if (headLength < 0) {
+      head += chunk.toString('latin1');
+      headLength = head.indexOf('\r\n\r\n');
+      if (headLength < 0) return null;
+      missingBytes =
+        Number(/\ncontent-length: *(\d+)/i.exec(head)?.[1] ?? 0) - (head.length - headLength - 4);
+      tail = /\ntransfer-encoding: *chunked/i.test(head) ? head.slice(-END_OF_CHUNKS.length) : null;
+    } else {
+      missingBytes -= chunk.length;
+      if (tail !== null) tail = (tail + chunk.toString('latin1')).slice(-END_OF_CHUNKS.length);
+    }
+    if (tail === null ? missingBytes > 0 : tail !== END_OF_CHUNKS) return null;
+    const answered = head;
+    head = '';
+    headLength = -1;
+    return answered;
+  };
 }

@@ -1,7 +1,7 @@
 // The environment of a benchmark: a Postgres in a temporary folder, the API as in production, and
 // the load generator. The servers under test get a processor of their own.
 import { execFileSync, fork, spawn, type ChildProcess } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
@@ -14,7 +14,7 @@ import { migrate } from '../../src/db/operator/migrate.ts';
 import { loadSeed } from '../../src/seed/load.ts';
 import type { SeedFileInput } from '../../src/seed/schema.ts';
 import { findFreePort } from '../../test/support/ports.ts';
-import type { Job, Outcome } from './load.ts';
+import type { Job, Order, Outcome, Reply } from './load.ts';
 
 /** A server on 127.0.0.1, in a process of its own. */
 export interface ServerProcess {
@@ -169,15 +169,17 @@ function environment(databaseUrl: string, port: number): Record<string, string> 
 }
 
 function ask(generator: ChildProcess, job: Job): Promise<Outcome> {
+  const order: Order = { id: randomUUID(), job };
   return new Promise((resolve, reject) => {
     const onExit = (): void => reject(new Error('the load generator ended'));
-    generator.once('exit', onExit);
-    generator.once('message', (message: { outcome: Outcome } | { error: string }) => {
-      generator.off('exit', onExit);
-      if ('error' in message) reject(new Error(message.error));
-      else resolve(message.outcome);
-    });
-    generator.send(job);
+    const onReply = (reply: Reply): void => {
+      if (reply.id !== order.id) return;
+      generator.off('exit', onExit).off('message', onReply);
+      if ('error' in reply) reject(new Error(reply.error));
+      else resolve(reply.outcome);
+    };
+    generator.once('exit', onExit).on('message', onReply);
+    generator.send(order);
   });
 }
 
