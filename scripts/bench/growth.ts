@@ -2,6 +2,7 @@
 // team, more webhook endpoints, more workers. Each curve ends with its last figure beside its first
 // one. The processes share one processor, so it is their work for each request that must not grow.
 import { setTimeout as delay } from 'node:timers/promises';
+import { copyAssignments, copyTeams, keyOfCopy } from './copies.ts';
 import { COMBINATION, httpRequest, seedFile } from './data.ts';
 import {
   measureDeliveries,
@@ -29,6 +30,7 @@ const WORKERS = [1, 2, 4, 8];
 /** Connections to each process. */
 const CONCURRENCY = 16;
 const TEMPLATE = 'team_seed';
+const COPIES = { template: TEMPLATE, prefix: 'growth' };
 const ENDPOINTS_PER_TEAM_MAX = 50;
 const IDLE_MS = 5_000;
 /** Of each number of deliveries. In one of them Postgres may be busy with a vacuum. */
@@ -79,7 +81,7 @@ async function growRows(
   const points: Point[][] = Object.keys(asked).map(() => []);
   let has = 60;
   for (const count of rows) {
-    await addAssignments(world, has, count);
+    await copyAssignments(world, TEMPLATE, { from: has, to: count });
     has = count;
     const job = { ports: [api.port], requests: Object.values(asked), concurrency: 1 };
     await world.load({ ...job, until: { rounds: 30 } });
@@ -91,47 +93,17 @@ async function growRows(
   );
 }
 
-/** Copies the first team's assignments until it has so many. A million at a time. */
-async function addAssignments({ pool }: World, from: number, to: number): Promise<void> {
-  const client = await pool.connect();
-  try {
-    // Copies of good rows: their foreign keys need no checks.
-    await client.query('set session_replication_role = replica');
-    for (let start = from; start < to; start += 1_000_000)
-      await client.query(
-        `insert into assignment
-         select made.*
-         from generate_series($2::int, $3::int) n
-         join (
-           select a, row_number() over () - 1 as place
-           from assignment a
-           where team_id = $1 and id not like 'asg_copy_%'
-           limit 60
-         ) template on place = n % 60
-         cross join lateral jsonb_populate_record(a, jsonb_build_object(
-           'id', 'asg_copy_' || n,
-           'created_at', timestamptz '2020-01-01' + n * interval '10 seconds'
-         )) made`,
-        [TEMPLATE, start, Math.min(to, start + 1_000_000) - 1],
-      );
-    await client.query('vacuum (analyze) assignment');
-  } finally {
-    client.release(true);
-  }
-}
-
 /** More and more teams, each of which is asked for its page in turn. Returns their keys. */
 async function growTeams(
   world: World,
   api: ServerProcess,
   { key, teams, seconds }: { key: string; teams: readonly number[]; seconds: number },
 ): Promise<string[]> {
-  const secret = key.slice(key.lastIndexOf('_') + 1);
   const keys: string[] = [];
   const points: { readonly cpu: Point[]; readonly ms: Point[] } = { cpu: [], ms: [] };
   for (const count of teams) {
-    await addTeams(world, keys.length, count);
-    for (let n = keys.length; n < count; n += 1) keys.push(`svck_live_${prefixOf(n)}_${secret}`);
+    await copyTeams(world, COPIES, { from: keys.length, to: count });
+    for (let n = keys.length; n < count; n += 1) keys.push(keyOfCopy(COPIES, key, n));
     // The first request of a key costs more. It comes once in the life of a process.
     const requests = keys.map((each) => httpRequest('GET', each, PATH));
     const all = { ports: [api.port], requests, concurrency: CONCURRENCY };
@@ -143,34 +115,6 @@ async function growTeams(
   printCurve('list of 50, server CPU, µs/request', 'teams', points.cpu, FLAT);
   printCurve('list of 50, median ms at 16', 'teams', points.ms, FLAT);
   return keys;
-}
-
-const prefixOf = (n: number): string => `growth${String(n).padStart(8, '0')}`;
-
-async function addTeams({ pool }: World, from: number, to: number): Promise<void> {
-  const client = await pool.connect();
-  const copy = (table: string, changes: string): Promise<unknown> =>
-    client.query(
-      `insert into ${table}
-       select made.*
-       from (select r from ${table} r where ${table === 'team' ? 'id' : 'team_id'} = $1
-         ${table === 'assignment' ? `order by id desc limit 50` : ''}) t
-       cross join generate_series($2::int, $3::int) n
-       cross join lateral jsonb_populate_record(r, jsonb_build_object(${changes})) made`,
-      [TEMPLATE, from, to - 1],
-    );
-  const team = `'team_id', 'team_copy_' || n`;
-  try {
-    await client.query('set session_replication_role = replica');
-    await copy('team', `'id', 'team_copy_' || n, 'name', 'Copy ' || n`);
-    for (const table of ['person', 'member', 'catalog_release', 'assignment'])
-      await copy(table, team);
-    for (const table of ['api_key', 'key_directory'])
-      await copy(table, `${team}, 'prefix', 'growth' || lpad(n::text, 8, '0')`);
-    await client.query('vacuum (analyze)');
-  } finally {
-    client.release(true);
-  }
 }
 
 /** The same load on more and more processes. */
@@ -214,12 +158,11 @@ async function growEndpoints(
   const { endpoints, deliveries } = growth;
   const receiver = await startReceiver(stack);
   const workers = [await startWorker(world)];
-  const postgresMs = async (): Promise<number> => cpuMsOf(await world.postgres());
   const deliverOnce = async (to: Subscribers): Promise<{ cpuUs: number; postgresUs: number }> => {
     const begin = await prepareEvents(world, to, deliveries);
-    const before = await postgresMs();
+    const before = await world.postgresMs();
     const { cpuUs } = await measureDeliveries(receiver, workers, { deliveries, begin });
-    return { cpuUs, postgresUs: (1000 * ((await postgresMs()) - before)) / deliveries };
+    return { cpuUs, postgresUs: (1000 * ((await world.postgresMs()) - before)) / deliveries };
   };
   const deliver = async (to: Subscribers): Promise<{ cpuUs: number; postgresUs: number }> => {
     // Compiled code is compared, so each worker warms up as long.

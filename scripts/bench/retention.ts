@@ -14,7 +14,7 @@ import {
   startWorker,
 } from './deliveries.ts';
 import { atMost, printFigures, printHeading } from './report.ts';
-import { cpuMsOf, openWorld, type World } from './world.ts';
+import { openWorld, type World } from './world.ts';
 
 const SUBSCRIBERS = { prefix: 'team_kept_', teams: 20, perTeam: 5 };
 const DELIVERIES = Number(process.argv[2] ?? 40_000);
@@ -79,17 +79,9 @@ async function commitEvents(count: number): Promise<void> {
 
 /** Runs `work`, and returns what Postgres has computed meanwhile. */
 async function cpuOf<T>(work: () => Promise<T>): Promise<{ readonly ms: number; result: T }> {
-  const before = await readPostgresMs();
+  const before = await world.postgresMs();
   const result = await work();
-  return { ms: (await readPostgresMs()) - before, result };
-}
-
-/** A process may end between the list and the look at it. Then its time is that of its parent. */
-async function readPostgresMs(): Promise<number> {
-  for (;;) {
-    const ms = await cpuMsOf(await world.postgres());
-    if (!Number.isNaN(ms)) return ms;
-  }
+  return { ms: (await world.postgresMs()) - before, result };
 }
 
 function databaseUrlOf({ pool }: World): string {
