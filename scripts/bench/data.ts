@@ -37,19 +37,19 @@ export function seedFile(
   };
 }
 
-/** Returns a complete HTTP request for the load generator. */
+/** Returns a complete HTTP request for the load generator. `base`: by default, of the REST API. */
 export function httpRequest(
   method: string,
   key: string,
   path: string,
-  options: { body?: object; headers?: string } = {},
+  options: { body?: object; headers?: string; base?: string } = {},
 ): string {
-  const { body, headers = '' } = options;
+  const { body, headers = '', base = BASE_PATH } = options;
   const text = body === undefined ? '' : JSON.stringify(body);
   // load.ts replaces `{n}` with twelve digits.
   const length = text.replaceAll('{n}', '0'.repeat(12)).length;
   const content =
     body === undefined ? '' : `Content-Type: application/json\r\nContent-Length: ${length}\r\n`;
-  const start = `${method} ${BASE_PATH}${path} HTTP/1.1\r\nHost: bench\r\n`;
+  const start = `${method} ${base}${path} HTTP/1.1\r\nHost: bench\r\n`;
   return `${start}Authorization: Bearer ${key}\r\n${headers}${content}\r\n${text}`;
 }

@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { EventType } from '../../src/core/events.ts';
 import { newId } from '../../src/core/ids.ts';
 import { seedFile } from './data.ts';
 import { cpuMsOf, type ServerProcess, type World } from './world.ts';
@@ -23,8 +24,12 @@ export interface Receiver {
 interface Arrival {
   readonly atMs: number;
   readonly createdAtMs: number;
+  /** Of the endpoint, as it was asked for. */
+  readonly path: string;
   /** Of an event that concerns one. */
   readonly memberId: string | undefined;
+  /** Of an event of an assignment. */
+  readonly title: string | undefined;
 }
 
 /** Teams with webhook endpoints, and how many of both. */
@@ -33,6 +38,10 @@ export interface Subscribers {
   readonly prefix: string;
   readonly teams: number;
   readonly perTeam: number;
+  /** What all endpoints subscribe to. */
+  readonly events?: readonly EventType[];
+  /** What each team has. */
+  readonly generate?: NonNullable<Parameters<typeof seedFile>[0][number]['generate']>;
 }
 
 /** How a number of deliveries went. */
@@ -65,11 +74,16 @@ export async function startReceiver(stack: AsyncDisposableStack): Promise<Receiv
   const server = createServer((request, response) => {
     const atMs = performance.timeOrigin + performance.now();
     void text(request).then((body) => {
-      const event = JSON.parse(body) as { created_at: string; data: { member_id?: string } };
+      const { created_at, data } = JSON.parse(body) as {
+        created_at: string;
+        data: { member_id?: string; title?: string };
+      };
       arrivals.push({
         atMs,
-        createdAtMs: Date.parse(event.created_at),
-        memberId: event.data.member_id,
+        createdAtMs: Date.parse(created_at),
+        path: request.url ?? '',
+        memberId: data.member_id,
+        title: data.title,
       });
       response.end();
     });
@@ -95,11 +109,17 @@ export function startWorker(world: World): Promise<ServerProcess> {
 /** Loads the teams, all of whose endpoints subscribe to the same events. Returns their keys. */
 export async function seedSubscribers(
   world: World,
-  { prefix, teams, perTeam }: Subscribers,
+  {
+    prefix,
+    teams,
+    perTeam,
+    generate,
+    events = ['evaluation.completed', 'member.joined'],
+  }: Subscribers,
   url: string,
 ): Promise<string[]> {
   const file = seedFile(
-    Array.from({ length: teams }, (_, n) => ({ id: `${prefix}${n}`, generate: undefined })),
+    Array.from({ length: teams }, (_, n) => ({ id: `${prefix}${n}`, generate })),
   );
   const keys = await world.seed({
     ...file,
@@ -108,7 +128,7 @@ export async function seedSubscribers(
       webhook_endpoints: Array.from({ length: perTeam }, (_, n) => ({
         id: `whe_${team.id}_${n}`,
         url: `${url}/${n}`,
-        events: ['evaluation.completed', 'member.joined'],
+        events: [...events],
       })),
     })),
   });

@@ -4,81 +4,14 @@
 // JSON.stringify writes the body. A write is a transaction of one statement after the other: the
 // person with what they may practise, the assignment, its audit entry, its event. There are no
 // routes, no validation, no log and no privacy switches. `createFloor` makes its tables. Run as a
-// process, this file serves PORT on DATABASE_URL.
-import { createHash, randomUUID } from 'node:crypto';
+// process, this file serves PORT on DATABASE_URL. For the mixed load, FLOOR_CHANNEL makes it tell
+// its worker of each write, and APP_AUTH_SECRET makes it answer searches (floor-search.ts).
+import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import pg from 'pg';
-import { assignment } from '../../src/features/assignments/schema.ts';
-
-/** SQL: the columns that a page shows, which the API and the floor must answer alike. */
-const FIELDS = Object.keys(assignment.shape).join(', ');
-
-const TABLES = `
-  create schema floor;
-  create table floor.tenant as select id, status, rate_limit_per_min from team;
-  alter table floor.tenant add primary key (id);
-  create table floor.key (
-    hash bytea primary key,
-    id text not null,
-    tenant_id text not null,
-    key_limit int not null,
-    expires_at timestamptz,
-    revoked_at timestamptz
-  );
-  create table floor.page_row as
-    select team_id as tenant_id, ${FIELDS}
-    from (
-      select a.*, m.user_id as member_user_id, m.email as member_email
-      from assignment a
-      join member m on m.team_id = a.team_id and m.id = a.member_id
-    ) shown;
-  alter table floor.page_row add primary key (tenant_id, id);
-  create index on floor.page_row (tenant_id, created_at desc, id desc);
-  create table floor.person as select team_id as tenant_id, id, user_id, email, status from member;
-  alter table floor.person add primary key (tenant_id, id);
-  create table floor.entry as select id from catalog_entry;
-  alter table floor.entry add primary key (id);
-  create table floor.blocked (
-    tenant_id text not null,
-    person_id text not null,
-    entry_id text not null,
-    primary key (tenant_id, person_id, entry_id)
-  );
-  create table floor.audit (
-    id text primary key,
-    tenant_id text not null references floor.tenant,
-    actor_id text not null,
-    action text not null,
-    target_id text not null,
-    request_id text not null,
-    created_at timestamptz not null
-  );
-  create index on floor.audit (tenant_id, created_at desc, id desc);
-  create table floor.event (
-    id text primary key,
-    tenant_id text not null references floor.tenant,
-    type text not null,
-    data json not null,
-    created_at timestamptz not null,
-    fanned_out_at timestamptz
-  );
-  create index on floor.event (created_at) where fanned_out_at is null;
-  create unlogged table floor.bucket (id text primary key, minute int not null, used int not null)
-    with (fillfactor = 50);`;
-
-/** Copies the teams and assignments into the floor's tables, and accepts the same keys. */
-export async function createFloor(pool: pg.Pool, keys: ReadonlyMap<string, string>): Promise<void> {
-  await pool.query(TABLES);
-  for (const [tenantId, key] of keys) {
-    await pool.query('insert into floor.key values ($1, $2, $3, 1000000000)', [
-      digest(key),
-      `key of ${tenantId}`,
-      tenantId,
-    ]);
-  }
-  await pool.query('vacuum analyze floor.page_row');
-}
+import { isSearch, search } from './floor-search.ts';
+import { digest, FIELDS } from './floor-tables.ts';
 
 const ADMIT = `
   with caller as materialized (
@@ -126,6 +59,8 @@ const INSERT = `
   insert into floor.page_row (tenant_id, id, status, title, situation_id, personality_id,
     industry_id, member_user_id, member_email, note, due_date, created_at)
   values ($1, $2, 'open', $3, $4, $5, $6, $7, $8, $9, $10, $11)`;
+
+const CHANNEL = process.env['FLOOR_CHANNEL'];
 
 const AUDIT = 'insert into floor.audit values ($1, $2, $3, $4, $5, $6, $7)';
 const EVENT = 'insert into floor.event values ($1, $2, $3, $4, $5)';
@@ -182,15 +117,16 @@ async function create(
   }
 }
 
-function digest(key: string): Buffer {
-  return createHash('sha256').update(key).digest();
-}
-
 async function serve(
   pool: pg.Pool,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
+  if (isSearch(request)) {
+    const found = await search(pool, request);
+    sendJson(response, found ? 200 : 401, found ?? {});
+    return;
+  }
   const requestId = randomUUID();
   const seconds = Math.floor(Date.now() / 1000);
   const key = request.headers.authorization?.slice('Bearer '.length) ?? '';
@@ -208,20 +144,18 @@ async function serve(
     return;
   }
   const send = (status: number, content: object): void => {
-    const body = JSON.stringify(content);
-    response.writeHead(status, {
-      'Content-Type': 'application/json',
-      'Content-Length': Buffer.byteLength(body),
+    sendJson(response, status, content, {
       'X-Request-Id': requestId,
       'RateLimit-Limit': Math.min(caller.key_limit, caller.tenant_limit),
       'RateLimit-Remaining': left,
       'RateLimit-Reset': 60 - (seconds % 60),
     });
-    response.end(body);
   };
   if (request.method === 'POST') {
     const wanted = JSON.parse(await text(request)) as Assignment;
-    send(201, await create(pool, caller, requestId, wanted));
+    const created = await create(pool, caller, requestId, wanted);
+    if (CHANNEL) void pool.query('select pg_notify($1, $2)', [CHANNEL, '']);
+    send(201, created);
     return;
   }
   const limit = Number(new URLSearchParams(request.url?.split('?')[1]).get('limit') ?? 50);
@@ -237,6 +171,21 @@ async function serve(
     cursor = Buffer.from(`${last.created_at.toISOString()}|${last.id}`).toString('base64url');
   }
   send(200, { data: rows, next_cursor: cursor });
+}
+
+function sendJson(
+  response: ServerResponse,
+  status: number,
+  content: object,
+  headers: Readonly<Record<string, string | number>> = {},
+): void {
+  const body = JSON.stringify(content);
+  response.writeHead(status, {
+    'Content-Type': 'application/json',
+    'Content-Length': Buffer.byteLength(body),
+    ...headers,
+  });
+  response.end(body);
 }
 
 if (import.meta.main) {

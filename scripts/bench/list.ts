@@ -22,7 +22,8 @@ export async function benchList(
   options: { keys: ReadonlyMap<string, string>; runs: number; seconds: number },
 ): Promise<void> {
   const { keys, runs, seconds } = options;
-  await requireSameAnswer([floor, api], [...keys.values()][0] ?? '');
+  const [token = ''] = keys.values();
+  await requireSameAnswer([floor, api], { url: BASE_PATH + PATH, token });
   const requests = [...keys.values()].map((key) => httpRequest('GET', key, PATH));
   printHeading(`List of 50 assignments, ${keys.size} tenants`, ['floor', 'API', 'ratio']);
   let underLoad: readonly Run[] = [];
@@ -45,18 +46,23 @@ export async function benchList(
   });
 }
 
-/** Throws unless both servers return the same rows. Their cursors may differ. */
-async function requireSameAnswer(
-  [floor, api]: readonly [ServerProcess, ServerProcess],
-  key: string,
+/** Throws unless all servers return the same rows. Their cursors may differ. */
+export async function requireSameAnswer(
+  servers: readonly ServerProcess[],
+  { url, token }: { readonly url: string; readonly token: string },
 ): Promise<void> {
   const read = async ({ port }: ServerProcess): Promise<unknown> => {
-    const answer = await fetch(`http://127.0.0.1:${port}${BASE_PATH}${PATH}`, {
-      headers: { authorization: `Bearer ${key}` },
+    const answer = await fetch(`http://127.0.0.1:${port}${url}`, {
+      headers: { authorization: `Bearer ${token}` },
     });
-    const { data } = (await answer.json()) as { data?: unknown[] };
-    return data;
+    const body = (await answer.json()) as Rows | { readonly result: { readonly data: Rows } };
+    return 'result' in body ? body.result.data.data : body.data;
   };
-  const [wanted, given] = [await read(floor), await read(api)];
-  deepStrictEqual(given, wanted, 'the floor and the API answer different rows');
+  const [wanted, ...others] = await Promise.all(servers.map(read));
+  if (wanted === undefined) throw new Error(`no rows from ${url}`);
+  for (const given of others) deepStrictEqual(given, wanted, `different rows from ${url}`);
+}
+
+interface Rows {
+  readonly data?: readonly unknown[];
 }

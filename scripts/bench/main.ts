@@ -4,15 +4,18 @@
 //   --quick                            less data and fewer runs: about a minute
 //   --only list,traces,pages,analytics,writes,webhooks,growth     some of them
 //   --only soak --minutes 60           mixed load: what grows with time? Only when asked for
+//   --only mixed                       everything at once, over much data. Only when asked for: its
+//                                      data takes minutes and 20 GB
 //   --save                             keep the figures in results.json, and the plot beside it
 // At the end, all figures with a target stand beside the last ones that were kept.
 import { availableParallelism, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { benchAnalytics } from './analytics.ts';
 import { seedFile } from './data.ts';
-import { createFloor } from './floor.ts';
+import { createFloor } from './floor-tables.ts';
 import { benchGrowth, type Growth } from './growth.ts';
 import { benchList } from './list.ts';
+import { benchMixed, type Mixed } from './mixed.ts';
 import { benchPages, PAGE_TEAMS } from './pages.ts';
 import { printedCurves, printedFigures } from './report.ts';
 import { reportResults } from './results.ts';
@@ -31,8 +34,11 @@ const PARTS = [
   'webhooks',
   'growth',
   'soak',
+  'mixed',
 ] as const;
 type Part = (typeof PARTS)[number];
+/** They take long, so they run only when they are named. */
+const ON_REQUEST: ReadonlySet<Part> = new Set(['soak', 'mixed']);
 
 interface Scale {
   readonly tenants: number;
@@ -46,6 +52,7 @@ interface Scale {
   readonly rounds: number;
   readonly deliveries: number;
   readonly growth: Growth;
+  readonly mixed: Mixed;
 }
 
 const FULL: Scale = {
@@ -65,6 +72,7 @@ const FULL: Scale = {
     endpoints: [1, 10, 100, 1_000, 10_000, 100_000],
     deliveries: 20_000,
   },
+  mixed: { teams: 100_000, assignments: 1_000_000, deliveries: 10_000_000, seconds: 30, runs: 4 },
 };
 
 const QUICK: Scale = {
@@ -84,6 +92,7 @@ const QUICK: Scale = {
     endpoints: [1, 100, 1_000],
     deliveries: 5_000,
   },
+  mixed: { teams: 1_000, assignments: 50_000, deliveries: 200_000, seconds: 8, runs: 2 },
 };
 
 /** The end of the generated data, which is fixed so that the windows of the analytics are full. */
@@ -122,7 +131,7 @@ function readArguments(): Arguments {
     },
   });
   const named = values.only?.split(',');
-  const only = PARTS.filter((part) => named?.includes(part) ?? part !== 'soak');
+  const only = PARTS.filter((part) => named?.includes(part) ?? !ON_REQUEST.has(part));
   if (named && only.length < named.length)
     throw new Error(`--only takes some of ${PARTS.join(', ')}`);
   const { quick, minutes, save } = values;
@@ -169,6 +178,7 @@ async function bench({ scale, only, minutes, save }: Arguments): Promise<void> {
   if (has('webhooks'))
     await benchWebhooks(world, api, { stack, runs, deliveries: scale.deliveries, rounds });
   if (has('growth')) await benchGrowth(world, api, { stack, growth: scale.growth, seconds });
+  if (has('mixed')) await benchMixed(world, { stack, mixed: scale.mixed });
   if (has('soak')) await benchSoak(world, api, { stack, minutes });
   await reportResults(printedFigures(), printedCurves(), { save });
   console.log(`\nDone in ${elapsed()}.`);

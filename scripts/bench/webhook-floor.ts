@@ -58,7 +58,11 @@ async function deliver(pool: pg.Pool, { url, count, concurrency }: FloorJob): Pr
     const sendInTurn = async (): Promise<void> => {
       for (const row of left) {
         const sentAt = performance.now();
-        const { body, headers } = describeRequest(row.event_id);
+        const { body, headers } = describeRequest({
+          ...EVENT,
+          id: row.event_id,
+          created_at: new Date(),
+        });
         const request = { origin, path: pathname, method: 'POST', headers, body } as const;
         const response = await agent.request(request);
         const excerpt = await response.body.text();
@@ -73,24 +77,36 @@ async function deliver(pool: pg.Pool, { url, count, concurrency }: FloorJob): Pr
   await agent.close();
 }
 
-function describeRequest(eventId: string): { body: string; headers: Record<string, string> } {
-  const body = JSON.stringify({
-    id: eventId,
-    type: 'evaluation.completed',
-    created_at: new Date(),
-    api_version: '2026-11',
-    tenant_id: 'team_0',
-    data: { team_id: 'team_0', training_id: 'trn_0', user_id: 'usr_0', score: 77 },
-  });
+/** What a delivery says, as the worker's does. */
+export interface FloorEvent {
+  readonly id: string;
+  readonly type: string;
+  readonly created_at: Date;
+  readonly tenant_id: string;
+  readonly data: object;
+}
+
+const EVENT = {
+  type: 'evaluation.completed',
+  tenant_id: 'team_0',
+  data: { team_id: 'team_0', training_id: 'trn_0', user_id: 'usr_0', score: 77 },
+};
+
+/** Returns the body of a delivery, and its headers with both signatures. */
+export function describeRequest({ id, type, created_at, tenant_id, data }: FloorEvent): {
+  body: string;
+  headers: Record<string, string>;
+} {
+  const body = JSON.stringify({ id, type, created_at, api_version: '2026-11', tenant_id, data });
   const t = Math.floor(Date.now() / 1000);
   const v1 = createHmac('sha256', SECRET).update(`${t}.${body}`).digest('hex');
   const key = Buffer.from(SECRET.slice('whsec_'.length), 'base64');
-  const standard = createHmac('sha256', key).update(`${eventId}.${t}.${body}`).digest('base64');
+  const standard = createHmac('sha256', key).update(`${id}.${t}.${body}`).digest('base64');
   const headers = {
     'content-type': 'application/json',
     'svc-signature': `t=${t},v1=${v1}`,
-    'svc-event-id': eventId,
-    'webhook-id': eventId,
+    'svc-event-id': id,
+    'webhook-id': id,
     'webhook-timestamp': String(t),
     'webhook-signature': `v1,${standard}`,
   };
