@@ -127,7 +127,7 @@ const FAULTS: readonly Fault[] = [
       await cluster.whole();
       // Whoever has other hosts does not need the route.
       await (way === STALE_HOST ? load.acknowledges(50) : load.isRefused(200));
-      await route.follow();
+      await route.follow(await cluster.primary());
     },
   },
   {

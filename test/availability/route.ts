@@ -17,7 +17,8 @@ export interface Route {
   readonly url: string;
   /** Leaves the route where it is, wherever the primary goes, until `follow`. */
   freeze(): Promise<void>;
-  follow(): Promise<void>;
+  /** Resolves when the route leads to this member alone: connections to others have ended. */
+  follow(primary: Pick<Member, 'name'>): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -46,15 +47,20 @@ export async function startRoute(members: readonly Member[]): Promise<Route> {
       if (answer !== '') throw new Error(`HAProxy: ${name}: ${answer}`);
     }
   };
-  // Until enough checks have failed it believes that every server is a primary ("UP 1/3").
-  await until(async () => {
+  const targets = async (): Promise<string[]> => {
     const lines = (await ask(commands, 'show stat').catch(() => '')).split('\n');
-    return lines.filter((line) => /^postgres,pg\d,.*,UP[ ,]/.test(line)).length === 1;
-  });
+    return lines.flatMap((line) => /^postgres,(pg\d),.*,UP[ ,]/.exec(line)?.[1] ?? []);
+  };
+  // Until enough checks have failed it believes that every server is a primary ("UP 1/3").
+  await until(async () => (await targets()).length === 1);
   return {
     url: `postgres://app@127.0.0.1:${port}/app`,
     freeze: () => order('disable health'),
-    follow: () => order('enable health'),
+    follow: async ({ name }) => {
+      await order('enable health');
+      // For a moment, both the new and the former one are targets.
+      await until(async () => (await targets()).join() === name);
+    },
     stop: async () => {
       haproxy.kill('SIGKILL');
       await once(haproxy, 'exit');
