@@ -74,10 +74,13 @@ function RequestView({ request }: { readonly request: Detail }) {
         <dt>{t.requests.took}</dt>
         <dd>{t.deliveries.ms(format.number(request.duration_ms))}</dd>
         <dt>{t.usage.key}</dt>
-        <dd>
-          <Link to="/requests" search={{ key: key_id }}>
-            {key}
-          </Link>
+        <dd aria-busy={keys.isPending}>
+          {/* While they are loading, an id would only flicker. */}
+          {!keys.isPending && (
+            <Link to="/requests" search={{ key: key_id }}>
+              {key}
+            </Link>
+          )}
         </dd>
         <dt>{t.requests.network}</dt>
         <dd>{network === null ? t.common.unknown : <code>{network}</code>}</dd>
