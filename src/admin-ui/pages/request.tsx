@@ -10,6 +10,7 @@ import { CopyButton } from '../ui/button.tsx';
 import { Empty, Loaded, PageHead } from '../ui/states.tsx';
 import { Table } from '../ui/table.tsx';
 import { nameOfKey } from './key-name.ts';
+import type { ApiKey } from './key-state.ts';
 import { RequestStatus } from './request-status.tsx';
 
 type Detail = RouterOutputs['admin']['requests']['get'];
@@ -27,6 +28,7 @@ export function RequestPage() {
     retry: retriesMissing,
     retryDelay: LOOK_EVERY_MS,
   });
+  const keys = useQuery(api.admin.apiKeys.list.queryOptions({ limit: 200 }));
   const isMissing = request.error !== null && problemOf(request.error).code === 'not_found';
   if (isMissing)
     return (
@@ -37,16 +39,26 @@ export function RequestPage() {
         </Empty>
       </>
     );
-  return <Loaded query={request}>{(data) => <RequestView request={data} />}</Loaded>;
+  return (
+    <Loaded query={request} isWaiting={keys.isPending}>
+      {(data) => (
+        <RequestView request={data} apiKey={keys.data?.data.find(({ id }) => id === data.key_id)} />
+      )}
+    </Loaded>
+  );
 }
 
-function RequestView({ request }: { readonly request: Detail }) {
+/** `apiKey`: the one that it was made with, if it is among those that are known. */
+function RequestView({
+  request,
+  apiKey,
+}: {
+  readonly request: Detail;
+  readonly apiKey: ApiKey | undefined;
+}) {
   const t = useTexts();
   const format = useFormat();
   const { id, method, route: path, status, key_id, created_at: at, network } = request;
-  const keys = useQuery(api.admin.apiKeys.list.queryOptions({ limit: 200 }));
-  const name = keys.data?.data.find((one) => one.id === key_id)?.name;
-  const key = name === undefined ? key_id : nameOfKey(t, name);
   return (
     <>
       <PageHead
@@ -74,13 +86,10 @@ function RequestView({ request }: { readonly request: Detail }) {
         <dt>{t.requests.took}</dt>
         <dd>{t.deliveries.ms(format.number(request.duration_ms))}</dd>
         <dt>{t.usage.key}</dt>
-        <dd aria-busy={keys.isPending}>
-          {/* While they are loading, an id would only flicker. */}
-          {!keys.isPending && (
-            <Link to="/requests" search={{ key: key_id }}>
-              {key}
-            </Link>
-          )}
+        <dd>
+          <Link to="/requests" search={{ key: key_id }}>
+            {apiKey ? nameOfKey(t, apiKey.name) : key_id}
+          </Link>
         </dd>
         <dt>{t.requests.network}</dt>
         <dd>{network === null ? t.common.unknown : <code>{network}</code>}</dd>

@@ -44,7 +44,7 @@ export function RequestsPage() {
         shown={countRows(requests)}
         reached={searchedBackTo(requests.data)}
       />
-      <Loaded query={requests}>
+      <Loaded query={requests} isWaiting={keys.isPending}>
         {() =>
           known.length === 0 && !requests.hasNextPage ? (
             isFiltered ? (
