@@ -1,5 +1,5 @@
 // What the page says of deliveries, when it asks for them again, and what is sent again.
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { de } from '../../../src/admin-ui/i18n/de.ts';
 import { en } from '../../../src/admin-ui/i18n/en.ts';
 import {
@@ -24,14 +24,10 @@ import {
 } from '../../../src/admin-ui/pages/resend-choice.ts';
 import { DELIVERY_ERRORS } from '../../../src/core/delivery-errors.ts';
 import { EVENT_TYPES, SUBSCRIBABLE_EVENTS as SUBSCRIBABLE } from '../../../src/core/events.ts';
+import { useStandingDate } from './standing-date.ts';
 
 const NOW = 100_000;
-beforeEach(() => {
-  vi.useFakeTimers({ now: NOW, toFake: ['Date'] });
-});
-afterEach(() => {
-  vi.useRealTimers();
-});
+useStandingDate(NOW);
 
 const endpoint = (id: string, what: Partial<Endpoint> = {}) =>
   ({

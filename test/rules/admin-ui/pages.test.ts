@@ -1,6 +1,6 @@
 // How lists are read page by page, and how far a search goes on by itself.
 import { QueryClient } from '@tanstack/react-query';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import {
   countRows,
   pagesOptions,
@@ -8,6 +8,7 @@ import {
   searchedBackTo,
   wasSearched,
 } from '../../../src/admin-ui/lib/pages.ts';
+import { useStandingDate } from './standing-date.ts';
 
 interface Page {
   readonly data: readonly number[];
@@ -15,12 +16,7 @@ interface Page {
   readonly searched_back_to?: string | null;
 }
 
-beforeEach(() => {
-  vi.useFakeTimers({ now: 0, toFake: ['Date'] });
-});
-afterEach(() => {
-  vi.useRealTimers();
-});
+useStandingDate(0);
 
 const REACHED = '2026-01-01T00:00:00.000Z';
 /** A page of a search that ended before it was full. */

@@ -1,5 +1,5 @@
 // What can be played in a sandbox, and what is said while it is.
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { de } from '../../../src/admin-ui/i18n/de.ts';
 import { en } from '../../../src/admin-ui/i18n/en.ts';
 import {
@@ -20,14 +20,10 @@ import {
   PLAYS as OF_SERVICE,
   SPEED_MAX,
 } from '../../../src/features/sandbox/play-rules.ts';
+import { useStandingDate } from './standing-date.ts';
 
 const NOW = Date.UTC(2026, 0, 31, 12);
-beforeEach(() => {
-  vi.useFakeTimers({ now: NOW, toFake: ['Date'] });
-});
-afterEach(() => {
-  vi.useRealTimers();
-});
+useStandingDate(NOW);
 const at = (ms: number) => new Date(NOW + ms).toISOString();
 const ALL = Object.keys(PLAYS) as Play[];
 

@@ -1,6 +1,6 @@
 // The filters in the addresses of the page. An address may hold anything.
 import fc from 'fast-check';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { de } from '../../../src/admin-ui/i18n/de.ts';
 import { en } from '../../../src/admin-ui/i18n/en.ts';
 import {
@@ -21,14 +21,10 @@ import {
   USAGE_DAYS,
   withoutEmpty,
 } from '../../../src/admin-ui/lib/search.ts';
+import { useStandingDate } from './standing-date.ts';
 
 const NOW = Date.UTC(2026, 0, 31, 12);
-beforeEach(() => {
-  vi.useFakeTimers({ now: NOW, toFake: ['Date'] });
-});
-afterEach(() => {
-  vi.useRealTimers();
-});
+useStandingDate(NOW);
 
 const READERS = {
   deliveries: readDeliverySearch,

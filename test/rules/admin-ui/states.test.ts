@@ -1,5 +1,5 @@
 // How CRM connections and links are, what is said of fields, and the moments of a filter.
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { de } from '../../../src/admin-ui/i18n/de.ts';
 import { en } from '../../../src/admin-ui/i18n/en.ts';
 import {
@@ -29,14 +29,10 @@ import {
 } from '../../../src/admin-ui/pages/token-rights.ts';
 import type * as Moments from '../../../src/admin-ui/ui/moments.ts';
 import { CRM_PROVIDERS } from '../../../src/core/vocabularies.ts';
+import { useStandingDate } from './standing-date.ts';
 
 const NOW = Date.UTC(2026, 0, 31, 12);
-beforeEach(() => {
-  vi.useFakeTimers({ now: NOW, toFake: ['Date'] });
-});
-afterEach(() => {
-  vi.useRealTimers();
-});
+useStandingDate(NOW);
 const at = (ms: number) => new Date(NOW + ms).toISOString();
 
 describe('a CRM connection', () => {
