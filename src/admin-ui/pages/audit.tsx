@@ -39,7 +39,8 @@ export function AuditPage() {
     enabled: memberIds.length > 0,
     placeholderData: keepPreviousData,
   });
-  const isNaming = memberIds.length > 0 && members.isPending;
+  const isNaming =
+    keys.isPending || endpoints.isPending || (memberIds.length > 0 && members.isPending);
   const names = new Map([
     ...(members.data?.data ?? []).map((member) => [member.id, nameOfMember(member)] as const),
     ...(keys.data?.data ?? []).map(({ id, name }) => [id, nameOfKey(t, name)] as const),
