@@ -27,11 +27,11 @@ interface ImpliedErrors {
   readonly cause?: (id: string) => string;
 }
 
+const STILL_RUNNING = 'A call with the same `Idempotency-Key` is still running';
+
 /** Of a POST that adds rows of which a sandbox has a limited number (`db/sandbox-rows.ts`). */
 export const SANDBOX_MAY_BE_FULL = {
-  conflict:
-    'A call with the same `Idempotency-Key` is still running, or, without `Retry-After`, a ' +
-    'sandbox is full.',
+  conflict: `${STILL_RUNNING}, or, without \`Retry-After\`, a sandbox is full.`,
 } as const;
 
 /** Where two of them tell the cause of one code, the later one holds. */
@@ -60,7 +60,7 @@ export const IMPLIED_ERRORS: readonly ImpliedErrors[] = [
     of: 'POST',
     holds: ({ method }) => method === 'POST',
     codes: ['conflict'],
-    cause: () => 'A call with the same `Idempotency-Key` is still running.',
+    cause: () => `${STILL_RUNNING}.`,
   },
   {
     of: 'PATCH and DELETE',
