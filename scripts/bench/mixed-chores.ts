@@ -30,7 +30,8 @@ export interface DoneChores {
 
 /** After a removal, before the next one. */
 const PAUSE_MS = 500;
-const KEPT_MS = 30 * 86_400_000;
+/** How long deliveries and events are kept. */
+export const KEPT_MS = 30 * 86_400_000;
 /** The floor's statements for what one removal finds. */
 const FLOOR_STEPS = 5;
 const BACKUP_BYTES_PER_S = 20_000_000;

@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { BASE_PATH } from '../../src/http/api/exchange.ts';
 import { startReceiver, startWorker } from './deliveries.ts';
 import { PATH, requireSameAnswer } from './list.ts';
-import type { Chores } from './mixed-chores.ts';
+import { KEPT_MS, type Chores } from './mixed-chores.ts';
 import { BIG_TEAM, DAY_MS, fillMixed, timed, type MixedSize } from './mixed-data.ts';
 import { CHANNEL, createMixedFloor } from './mixed-floor.ts';
 import {
@@ -29,7 +29,6 @@ export interface Mixed extends MixedSize {
   readonly runs: number;
 }
 
-const KEPT_MS = 30 * DAY_MS;
 const NO_LIMIT = '1000000000';
 
 type Sides = Readonly<Record<Chores['side'], MixedSide>>;
