@@ -65,9 +65,11 @@ export function createFormat(language: PageLanguage): Format {
     shortDay: (text) => shortDay.format(new Date(`${text}T00:00:00Z`)),
     ago: (iso, now = Date.now()) => {
       const ms = Date.parse(iso) - now;
-      const size = Math.abs(ms);
-      if (size < HOUR_MS) return relative.format(Math.round(ms / MINUTE_MS), 'minute');
-      if (size < DAY_MS) return relative.format(Math.round(ms / HOUR_MS), 'hour');
+      // As they are shown: 59.5 minutes are an hour, and not 60 minutes.
+      const minutes = Math.round(ms / MINUTE_MS);
+      if (Math.abs(minutes) < 60) return relative.format(minutes, 'minute');
+      const hours = Math.round(ms / HOUR_MS);
+      if (Math.abs(hours) < 24) return relative.format(hours, 'hour');
       return relative.format(Math.round(ms / DAY_MS), 'day');
     },
     list: (texts) => list.format(texts),
