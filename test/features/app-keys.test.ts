@@ -33,11 +33,12 @@ const signedBy = ({
   kid,
   alg,
   privateKey,
-}: Pick<Key, 'kid' | 'alg' | 'privateKey'>): Promise<string> => tokenFor(alg, kid).sign(privateKey);
+}: Pick<Key, 'alg' | 'privateKey'> & { readonly kid: string | undefined }): Promise<string> =>
+  tokenFor(alg, kid).sign(privateKey);
 
-function tokenFor(alg: string, kid: string): SignJWT {
+function tokenFor(alg: string, kid: string | undefined): SignJWT {
   return new SignJWT({ kind: 'user', team_id: 'team_a' })
-    .setProtectedHeader({ alg, kid })
+    .setProtectedHeader({ alg, ...(kid !== undefined && { kid }) })
     .setSubject(userId('a', 'owner'))
     .setIssuer(TOKEN_ISSUER)
     .setAudience(TOKEN_AUDIENCE)
@@ -123,6 +124,18 @@ describe('published keys', () => {
     expect(await call(signedBy({ ...next, kid: 'unknown' }))).toBe('unauthorized');
     expect(await call(signedBy(old))).toBe('unauthorized');
     expect(await call(signedBy(next))).toBe('ok');
+  });
+
+  test('a token that names no key is accepted if only one fits, not among two', async () => {
+    const [key, other] = [await makeKey('one', 'ES256'), await makeKey('two', 'ES256')];
+    const nameless = await signedBy({ ...key, kid: undefined });
+    keys.published = [key];
+    expect(await call(nameless)).toBe('ok');
+    keys.published = [key, other];
+    // So that the API reads the published keys again.
+    expect(await call(signedBy(other))).toBe('ok');
+    expect(await call(nameless)).toBe('unauthorized');
+    expect(api.loggedErrors).toEqual([]);
   });
 
   test('a token that another key signed under a published name is refused', async () => {

@@ -60,9 +60,9 @@ describe('a creation of a key that is repeated with the same Idempotency-Key', (
       one.status === 'rejected' ? [codeOf(Promise.reject(one.reason as Error))] : [],
     );
     expect(new Set(made.map(({ key }) => key)).size).toBe(1);
-    expect(new Set(await Promise.all(refused))).toEqual(
-      new Set(refused.length === 0 ? [] : ['conflict']),
-    );
+    // On a busy machine, those that wait for the first may be told to come again.
+    const codes = await Promise.all(refused);
+    expect(codes.filter((code) => code !== 'conflict' && code !== 'unavailable')).toEqual([]);
     const named = await app.admin.apiKeys.list.query({ limit: 200 });
     expect(named.data.filter(({ name }) => name === input.name)).toHaveLength(1);
   });
@@ -133,6 +133,14 @@ test('so do the operations of the API that show a secret', async () => {
   const again = await app.v1.webhooks.createEndpoint.mutate(input);
   expect(first.secret).toMatch(/^whsec_/);
   expect(again).toEqual(first);
+});
+
+test('a key is bound to the procedure, too, whatever its input', async () => {
+  const app = await as('c', 'holder', 'two procedures');
+  const input = newCreation();
+  await app.admin.apiKeys.create.mutate(input);
+  const rotation = app.admin.apiKeys.rotate.mutate(input as never);
+  expect(await codeOf(rotation)).toBe('idempotency_mismatch');
 });
 
 test('a key that is empty is none, as in the REST API', async () => {

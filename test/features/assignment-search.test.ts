@@ -2,6 +2,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { TestApi } from '../support/api.ts';
 import { idsOf, idsOfAllPages, readPage, startWithTeamA } from '../support/lists.ts';
+import { holdLock, untilWaiting } from '../support/locks.ts';
 import { describeEvaluation, platformOf } from '../support/platform.ts';
 import { makeMember, makeTraining, userId } from '../support/seed.ts';
 
@@ -167,6 +168,38 @@ describe('GET /assignments with updated_since', () => {
       id = (created.body as { id: string }).id;
     });
     expect(changed).toEqual([id]);
+  });
+
+  test.each([
+    [
+      'was created',
+      `select from member where team_id = 'team_a' and id = '${MEMBER}' for update`,
+      'POST',
+      '/assignments',
+      {
+        member_id: MEMBER,
+        title: 'Late',
+        situation_id: 'sit_cold',
+        personality_id: 'per_calm',
+        industry_id: 'ind_saas',
+      },
+    ],
+    [
+      'was changed',
+      `select from assignment where team_id = 'team_a' and id = 'asg_06' for update`,
+      'PATCH',
+      '/assignments/asg_06',
+      { note: 'late' },
+    ],
+  ])('shows one that %s after a wait for a lock', async (_how, lock, method, path, body) => {
+    const release = await holdLock(api, lock);
+    const writing = api.call(key(), method, path, { body });
+    await untilWaiting(api, 1);
+    const changed = await changedBy(async () => {
+      await release();
+      await writing;
+    });
+    expect(changed).toEqual([((await writing).body as { id: string }).id]);
   });
 
   test('shows one that PATCH changes first, and not one whose PATCH is empty', async () => {

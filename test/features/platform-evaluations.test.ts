@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { codeOf } from '../support/app.ts';
-import { lockWhole, untilWaiting } from '../support/locks.ts';
+import { holdLock, lockWhole, untilWaiting } from '../support/locks.ts';
 import {
   api,
   describeEvaluation,
@@ -23,6 +23,7 @@ usePlatform(
     makeTeam('seeded', { trainings: [makeTraining('seeded', 'trn_seeded')] }),
     makeTeam('quiet', { privacy: { member_detail_enabled: false } }),
     makeTeam('race'),
+    makeTeam('waits'),
   ],
   'scoring',
 );
@@ -41,6 +42,22 @@ const readAssignment = async (id: string) =>
   (await api.call(api.key('team_a'), 'GET', `/assignments/${id}`)).body as Record<string, unknown>;
 
 describe('saving an evaluation', () => {
+  test('that waited stores it under a time after its wait, or a poll could miss it', async () => {
+    await end('waits', 'trn_waited');
+    const release = await holdLock(
+      api,
+      `select from training where team_id = 'team_waits' and id = 'trn_waited' for update`,
+    );
+    const saved = save('waits', 'trn_waited', 60);
+    await untilWaiting(api, 1);
+    const { rows } = await api.db.pool.query<{ at: string }>('select clock_timestamp() as at');
+    await release();
+    await saved;
+    const path = `/evaluations?updated_since=${new Date(rows[0]?.at ?? 0).toISOString()}`;
+    const { body } = await api.call(api.key('team_waits'), 'GET', path);
+    expect(body.data).toMatchObject([{ training_id: 'trn_waited' }]);
+  });
+
   test('scores the training, finishes its assignment, updates analytics and events', async () => {
     await end('a', 'trn_1', { assignment_id: 'asg_open' });
     const open = { status: 'open', completed_training_id: null };

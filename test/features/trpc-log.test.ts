@@ -4,17 +4,18 @@ import { startTestApi, type TestApi } from '../support/api.ts';
 import { tokenOf } from '../support/app.ts';
 import { openSandbox } from '../support/sandbox.ts';
 import { until } from '../support/until.ts';
-import { makeSeed, makeTeam, userId } from '../support/seed.ts';
+import { makeSeed, makeTeam, memberId, userId } from '../support/seed.ts';
 
 let api: TestApi;
 const lines: Record<string, unknown>[] = [];
 const observed: [string, number][] = [];
 const modes: string[] = [];
 const SECRET = 'ada@a.test';
+const ASSIGNMENT = { id: 'asg_there', member_id: memberId('a', 'member'), title: 'There' };
 
 beforeAll(async () => {
   api = await startTestApi({
-    seed: makeSeed([makeTeam('a')]),
+    seed: makeSeed([makeTeam('a', { assignments: [ASSIGNMENT] })]),
     onLog: (line) => void lines.push(JSON.parse(line) as Record<string, unknown>),
     app: {
       observeCall: (procedure, status, _seconds, mode) => {
@@ -92,6 +93,23 @@ test('each call of a batch has its own line and result, and the request of all',
   ]);
   expect(made.map((line) => line['request_id'])).toEqual([request_id, request_id, request_id]);
   expect(observed.map(([, status]) => status < 400)).toEqual([true, false, true]);
+});
+
+test('one call of a procedure that fails leaves the line of the other', async () => {
+  const names = 'v1.assignments.get,v1.assignments.get';
+  const input = encodeURIComponent(
+    JSON.stringify({ 0: { assignment_id: 'asg_unknown' }, 1: { assignment_id: 'asg_there' } }),
+  );
+  await ask(`${names}?batch=1&input=${input}`, await owner());
+  const made = await calls(2);
+  // Which of them it was is not said: their names are the same.
+  expect(made.map(({ status, code }) => [status, code])).toEqual(
+    expect.arrayContaining([
+      [200, undefined],
+      [404, 'not_found'],
+    ]),
+  );
+  expect(observed.map(([, status]) => status)).toEqual(expect.arrayContaining([200, 404]));
 });
 
 test('what is refused before its calls is told of each of them', async () => {

@@ -1,6 +1,8 @@
 // Connections to receivers: broken, kept, redirected and encrypted ones.
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
-import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { Client } from 'undici';
+import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { newAnswer, post } from '../../src/delivery/request.ts';
 import { createSender } from '../../src/delivery/sender.ts';
 import * as certificates from '../support/certificates.ts';
 import { findFreePort } from '../support/ports.ts';
@@ -108,6 +110,25 @@ describe('a kept connection', () => {
     expect(repeated?.headers['svc-event-id']).toBe(lost?.headers['svc-event-id']);
   });
 
+  test('that the receiver closes, beside another kept one: on a new one', async () => {
+    const own = await startReceiver();
+    const sender = createSender({ allowPrivateTargets: true, timeoutMs: 5_000 });
+    onTestFinished(() => sender.close());
+    const waiting: (() => void)[] = [];
+    own.on('/', (response, { connection }, socket) => {
+      if (own.requests.length > 2 && connection <= 2) socket.destroy();
+      else if (connection > 2) response.end('ok');
+      else waiting.push(() => response.end('ok'));
+    });
+    const url = `http://127.0.0.1:${own.port}/`;
+    const both = [sender.send(url, {}, ''), sender.send(url, {}, '')];
+    await vi.waitUntil(() => waiting.length === 2);
+    for (const answer of waiting) answer();
+    for (const result of await Promise.all(both)) expect(result).toMatchObject({ ok: true });
+    expect(await sender.send(url, {}, 'once more')).toMatchObject({ ok: true });
+    expect(own.requests.slice(2).map(({ connection }) => connection > 2)).toEqual([false, true]);
+  });
+
   test('that the receiver closes during both requests is a failure', async () => {
     const own = await startReceiver();
     own.on(
@@ -174,6 +195,19 @@ describe('a kept connection', () => {
       response_excerpt: 'true',
     });
   });
+});
+
+test('a request whose time is over before its connection is open is not sent', async () => {
+  const own = await startReceiver();
+  const client = new Client(`http://127.0.0.1:${own.port}`);
+  onTestFinished(() => client.destroy());
+  const deadline = { isOver: false, abort: null };
+  const request = { path: '/', headers: {}, body: '', readMaxBytes: 1, deadline };
+  const posted = post(client, request, newAnswer());
+  // The connection opens in a later turn of the event loop.
+  deadline.isOver = true;
+  await expect(posted).rejects.toThrow('timeout');
+  expect(own.requests).toEqual([]);
 });
 
 describe('a redirect', () => {

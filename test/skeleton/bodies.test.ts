@@ -271,6 +271,28 @@ test('how long a body waited does not count as its own time, once it is let in',
   expect([...refused]).toEqual(['second']);
 });
 
+test('a body that waited several times is blamed for none of the waits', () => {
+  let ms = 0;
+  const refused: string[] = [];
+  const enter = createBodyRoom({ totalMaxBytes: 100, ownerMaxBytes: 12 }, () => ms);
+  const begin = (name: string, bytes: number) => {
+    const place = enter({ owner: 'a', received: () => 0, refuse: () => void refused.push(name) });
+    place.take(bytes, () => undefined);
+    return place;
+  };
+  begin('oldest', 4);
+  const others = [begin('other', 2), begin('another', 2)];
+  const patient = begin('patient', 4);
+  for (const [index, waitMs] of [60_000, 900].entries()) {
+    patient.take(2, () => undefined);
+    ms += waitMs;
+    others[index]?.leave();
+  }
+  begin('late', 1);
+  expect(refused).toContain('oldest');
+  expect(refused).not.toContain('patient');
+});
+
 describe('the room of an owner', () => {
   /** Room for ten bytes of each owner. */
   const openRoom = () => {

@@ -1,7 +1,9 @@
 // The concurrency limit of an address.
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { createConcurrencyLimit } from '../../src/http/concurrency-limit.ts';
 
@@ -182,4 +184,31 @@ test('a recognized caller that goes leaves the places of those who came after it
   await send('b', 'stranger');
   await isIn('stranger');
   expect(names()).not.toContain('late');
+});
+
+test('nothing is kept of an address whose requests are answered, recognized or not', async () => {
+  setFlagsFromString('--expose_gc');
+  const collectGarbage = runInNewContext('gc') as () => void;
+  const heapBytes = (): number => {
+    collectGarbage();
+    return process.memoryUsage().heapUsed;
+  };
+  const limit = createConcurrencyLimit(60_000);
+  const visit = (address: string, isRecognized: boolean): void => {
+    const request = Object.assign(new EventEmitter(), { socket: { destroyed: false } });
+    limit.enter(address, request as never, new EventEmitter() as never, () => undefined);
+    if (isRecognized) limit.recognize(request as never);
+    setImmediate(() => request.emit('close'));
+  };
+  const visitAll = async (count: number, isRecognized: boolean): Promise<void> => {
+    for (let n = 0; n < count; n += 1) visit(`${isRecognized} ${n}`, isRecognized);
+    // The turn in which they leave, and the one in which their places become free.
+    for (let turn = 0; turn < 3; turn += 1) await new Promise((done) => setImmediate(done));
+  };
+  await visitAll(1_000, true);
+  const before = heapBytes();
+  const count = 50_000;
+  await visitAll(count, true);
+  await visitAll(count, false);
+  expect((heapBytes() - before) / count).toBeLessThan(50);
 });

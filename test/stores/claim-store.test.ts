@@ -95,6 +95,17 @@ describe.each(STATUSES)('claimDue of %s deliveries', (status) => {
     expect(keysOf(await claim())).toEqual(['team_a whd_2']);
   });
 
+  test('takes again what the worker had inserted, and its death is noticed', async () => {
+    await set(
+      `status = '${status}', next_try_at = '2026-11-18T12:00:00Z', first_worker = 7`,
+      'team_a whd_2',
+    );
+    expect(keysOf(await claim())).toEqual(['team_a whd_2']);
+    expect(await twins.changes(() => claims.releaseDead(twins.db))).toEqual(
+      released('team_a whd_2'),
+    );
+  });
+
   test('takes none of an endpoint that is not active', async () => {
     // The endpoint of the same id in the other team is active, and so are others in this one.
     await set(`status = '${status}', next_try_at = '2026-11-18T12:00:00Z'`, 'team_a whd_3');
