@@ -2,7 +2,7 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { unsubscribeToken } from '../../src/core/unsubscribe-token.ts';
-import { openAdminPage } from '../support/admin-page.ts';
+import { holdBack, openAdminPage } from '../support/admin-page.ts';
 import { startTestApi, TEST_APP_SECRET, type TestApi } from '../support/api.ts';
 import { appAsMember } from '../support/app.ts';
 import { findFaults, launchBrowser, openPage, photograph, SKIPPED } from '../support/browser.ts';
@@ -45,6 +45,19 @@ describe.skipIf(SKIPPED !== '')(`the admin page: alerts${SKIPPED}`, () => {
     await expect.poll(() => kindsOf('owner')).toEqual(['webhooks']);
     await expect.poll(() => keys.isChecked()).toBe(false);
     expect(complaints).toEqual([]);
+  });
+
+  it('loses none of two changes, although the first one is still on its way', async () => {
+    const { page } = await openAdminPage(browser, api, {
+      path: '/alerts',
+      team: 'told',
+      member: 'admin',
+    });
+    const release = await holdBack(page, 'admin.alerts.set');
+    await page.getByLabel('an API key ends soon').click();
+    await page.getByLabel('many requests fail').click();
+    release();
+    await expect.poll(() => kindsOf('admin')).toHaveLength(2);
   });
 
   it('shows again what was there before if a change is refused', async () => {

@@ -107,6 +107,19 @@ describe('while a sandbox is filled', () => {
     expect(await read('select status from team where id = $1')).toEqual([{ status: 'suspended' }]);
   });
 
+  it('a change of the live team that has not ended when it ends is waited for', async () => {
+    const { creation, release } = await beginCreation();
+    const changing = await api.db.pool.connect();
+    await changing.query('begin');
+    await changing.query(`update team set status = 'suspended' where id = 'team_a'`);
+    await release();
+    await Promise.race([creation, untilWaiting(api, 1, '%from team%for no key update%')]);
+    await changing.query('commit');
+    changing.release();
+    expect(await creation).toBe('ok');
+    expect(await read('select status from team where id = $1')).toEqual([{ status: 'suspended' }]);
+  });
+
   it('the live team may be erased, and then there is no sandbox', async () => {
     const { creation, release } = await beginCreation();
     await update({ status: 'ended' });
