@@ -18,7 +18,7 @@ beforeAll(async () => {
   api = await startTestApi({
     clock,
     seed: makeSeed([
-      ...['a', 'b', 'room', 'audit', 'list'].map((name) =>
+      ...['a', 'b', 'room', 'audit', 'list', 'live'].map((name) =>
         makeTeam(name, { members: [makeMember(name, 'holder', KEY_HOLDER)] }),
       ),
       makeTeam('private', { privacy: { member_detail_enabled: false } }),
@@ -217,6 +217,48 @@ describe('list', () => {
     ]);
   });
 
+  test('shows the live keys alone, those in a grace period among them', async () => {
+    const app = await as('live', 'owner');
+    const { data: seeded } = await app.admin.apiKeys.list.query({});
+    for (const { id } of seeded) await app.admin.apiKeys.revoke.mutate({ key_id: id });
+    const lasting = await createKey(app);
+    const brief = await createKey(app, {
+      expires_at: new Date(clock.now().getTime() + MINUTE_MS).toISOString(),
+    });
+    const revoked = await createKey(app);
+    await app.admin.apiKeys.revoke.mutate({ key_id: revoked.id });
+    const replaced = await createKey(app);
+    const grace = { key_id: replaced.id, grace_s: 2 * 60 };
+    const successor = await app.admin.apiKeys.rotate.mutate(grace);
+    const live = async () =>
+      (await app.admin.apiKeys.list.query({ state: 'active' })).data.map(({ id }) => id).toSorted();
+    const after = [lasting.id, successor.id];
+    expect(await live()).toEqual([...after, replaced.id, brief.id].toSorted());
+    clock.advance(MINUTE_MS);
+    expect(await live()).toEqual([...after, replaced.id].toSorted());
+    clock.advance(MINUTE_MS);
+    expect(await live()).toEqual(after.toSorted());
+    const page = await app.admin.apiKeys.list.query({ state: 'active', limit: 1 });
+    expect(page.data).toHaveLength(1);
+    const cursor = page.next_cursor ?? '';
+    const rest = await app.admin.apiKeys.list.query({ state: 'active', cursor });
+    expect([...page.data, ...rest.data].map(({ id }) => id).toSorted()).toEqual(after.toSorted());
+    expect(rest.next_cursor).toBeNull();
+    // It is a place in the list, whichever keys are asked for.
+    const all = await app.admin.apiKeys.list.query({ cursor });
+    expect(all.data.map(({ id }) => id)).toEqual(expect.arrayContaining([rest.data[0]?.id]));
+    expect(all.data.map(({ id }) => id)).not.toContain(page.data[0]?.id);
+  });
+
+  test.each(['revoked', 'ending'])('refuses the state %s', async (state) => {
+    const app = await as('live', 'owner');
+    const asked = app.admin.apiKeys.list.query({ state: state as 'active' });
+    expect(await problemOf(asked)).toMatchObject({
+      code: 'validation_error',
+      errors: [{ path: 'input.state' }],
+    });
+  });
+
   test('leaves out emails while member details are off', async () => {
     const app = await as('private', 'owner');
     const { data } = await app.admin.apiKeys.list.query({});
@@ -239,6 +281,31 @@ describe('list', () => {
       'Sieht, wer im Team ist, lädt ein und entfernt. Sieht keine Trainings oder Ergebnisse.',
     );
     expect(scopes.map(({ scope }) => scope)).toEqual(SCOPES);
+  });
+});
+
+describe('names', () => {
+  const namesOf = async (team: string, key_ids: string[]) =>
+    (await (await as(team, 'admin')).admin.apiKeys.names.query({ key_ids })).data;
+
+  test('says how the team’s keys are called, in any state, and nothing of others', async () => {
+    const app = await as('a', 'owner');
+    const [live, ended] = [await createKey(app), await createKey(app)];
+    await app.admin.apiKeys.revoke.mutate({ key_id: ended.id });
+    const foreign = await createKey(await as('b', 'owner'));
+    const named = await namesOf('a', [foreign.id, live.id, 'key_unknown', ended.id, live.id]);
+    expect(named.toSorted((a, b) => a.name.localeCompare(b.name))).toEqual(
+      [live, ended].map(({ id, name }) => ({ id, name })),
+    );
+    expect(await namesOf('a', [foreign.id])).toEqual([]);
+  });
+
+  test.each([0, 201])('refuses %d ids', async (count) => {
+    const ids = Array.from({ length: count }, (_, n) => `key_${n}`);
+    expect(await problemOf(namesOf('a', ids))).toMatchObject({
+      code: 'validation_error',
+      errors: [{ path: 'input.key_ids' }],
+    });
   });
 });
 
@@ -269,6 +336,7 @@ describe('who may do what', () => {
   const attempts = (app: App, key_id: string): Record<string, Promise<unknown>> => ({
     list: app.admin.apiKeys.list.query({}),
     get: app.admin.apiKeys.get.query({ key_id }),
+    names: app.admin.apiKeys.names.query({ key_ids: [key_id] }),
     templates: app.admin.apiKeys.templates.query({}),
     create: createKey(app),
     rotate: app.admin.apiKeys.rotate.mutate({ key_id, grace_s: 60 }),
@@ -286,6 +354,7 @@ describe('who may do what', () => {
   const all = (code: string) => ({
     list: code,
     get: code,
+    names: code,
     templates: code,
     create: code,
     rotate: code,

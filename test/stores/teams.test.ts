@@ -555,8 +555,14 @@ describe('the catalog', () => {
 
 describe('API keys', () => {
   const find = (id: string, now: Date | null = AT) => keys.findKey(twins.db, 'team_a', id, now);
-  const list = async (limit = 9, after: { at: string; id: string } | null = null) =>
-    (await keys.listKeys(twins.db, 'team_a', { now: AT, limit, after })).map(({ id }) => id);
+  const list = async (
+    limit = 9,
+    after: { at: string; id: string } | null = null,
+    state?: 'active',
+  ) => {
+    const query = { now: AT, limit, after, state };
+    return (await keys.listKeys(twins.db, 'team_a', query)).map(({ id }) => id);
+  };
 
   /** Creators say whose they are. */
   beforeEach(async () => {
@@ -591,6 +597,13 @@ describe('API keys', () => {
     ]);
   });
 
+  test('are listed while they are live, the newest first', async () => {
+    expect(await list(9, null, 'active')).toEqual(['key_second', 'key_full']);
+    expect(await list(1, null, 'active')).toEqual(['key_second']);
+    const after = { at: '2026-11-01T00:00:00.000Z', id: 'key_second' };
+    expect(await list(9, after, 'active')).toEqual(['key_full']);
+  });
+
   test('have a creator, a last use and a state', async () => {
     expect(await find('key_full')).toMatchObject({
       id: 'key_full',
@@ -618,6 +631,7 @@ describe('API keys', () => {
     const page = { now: AT, limit: 9, after: null };
     const listed = await keys.listKeys(twins.db, 'team_a', page);
     expect(listed.find(({ id }) => id === 'key_full')).toMatchObject({ state });
+    expect((await list(9, null, 'active')).includes('key_full')).toBe(state === 'active');
     const locked = (tx: Tx) => keys.findKeyForUpdate(tx, 'team_a', 'key_full', AT);
     expect(await twins.inTransaction(locked)).toMatchObject({ state });
     const { liveKeys } = await twins.inTransaction((tx) =>
@@ -631,6 +645,15 @@ describe('API keys', () => {
       keys.countLiveAndNames(tx, 'team_a', 'sec', AT),
     );
     expect([liveKeys, names]).toEqual([2, ['second']]);
+  });
+
+  test('are named by their ids, in any state', async () => {
+    await run(`update api_key set name = 'other' where team_id = 'team_b' and id = 'key_full'`);
+    const named = await keys.findKeyNames(twins.db, 'team_a', ['key_full', 'key_ended', 'key_x']);
+    expect(named.toSorted((a, b) => a.id.localeCompare(b.id))).toEqual([
+      { id: 'key_ended', name: 'ended' },
+      { id: 'key_full', name: 'full' },
+    ]);
   });
 
   test('are found for a change and locked, without their creators', async () => {

@@ -35,6 +35,14 @@ export const apiKeys = {
     ),
   ),
 
+  names: appProcedure({
+    access: 'admins',
+    input: schema.namesInput,
+    output: schema.keyNames,
+  }).query(async ({ ctx, input }) => ({
+    data: await service.findKeyNames(ctx.db, ctx.team.id, input.key_ids),
+  })),
+
   templates: appProcedure({
     access: 'admins',
     input: schema.templatesInput,

@@ -12,6 +12,7 @@ const ALLOWED_IPS_MAX = 100;
 const NETWORK_MAX_CHARACTERS = 100;
 /** Duplicates collapse, so there may be more than there are scopes. */
 const SCOPES_MAX = 100;
+const NAMES_MAX = 200;
 
 export const apiKey = z.object({
   id: z.string().meta({ description: 'The value for `key_id`, not the key itself.' }),
@@ -48,6 +49,13 @@ export const apiKey = z.object({
 });
 
 export const apiKeyPage = pageOf(apiKey);
+
+/** How a key is called, for what names it by its id. */
+export const keyNames = z.object({
+  data: z
+    .array(apiKey.pick({ id: true, name: true }))
+    .meta({ description: 'Those of the team, in any state and in any order.' }),
+});
 
 export const createdApiKey = apiKey.extend({
   key: secretField(
@@ -101,7 +109,14 @@ const network = z
 const expiresAt = dateTimeInput.nullable().optional();
 const keyId = { key_id: id.meta({ description: 'Id of a key.' }) };
 
-export const listInput = z.object(pageQuery);
+export const listInput = z.object({
+  ...pageQuery,
+  // A filter for ended keys would have to read all of them.
+  state: z.literal('active').optional().meta({
+    description: 'Only keys that work, those in a grace period among them. Left out: all keys.',
+  }),
+});
+export const namesInput = z.strictObject({ key_ids: z.array(id).min(1).max(NAMES_MAX) });
 export const getInput = z.object(keyId);
 export const templatesInput = z.object({});
 export const createInput = z.strictObject({

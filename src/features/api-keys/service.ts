@@ -15,15 +15,16 @@ import type { CountedKeys, DatabaseTime, KeyRow } from './store.ts';
 const LIST = 'api_keys';
 
 export { requireCreator, templatesOf } from './rules.ts';
+export { findKeyNames } from './store.ts';
 
-/** Lists keys in any state, newest first. Throws `validation_error` for a foreign cursor. */
+/** Lists keys, newest first. Throws `validation_error` for a foreign cursor. */
 export async function listKeys(
   db: Db,
   teamId: string,
-  query: PageQuery & { readonly now: DatabaseTime },
+  query: PageQuery & store.KeyFilters & { readonly now: DatabaseTime },
 ): Promise<Page<KeyRow>> {
-  const { now } = query;
-  return readPage(LIST, query, (slice) => store.listKeys(db, teamId, { ...slice, now }));
+  const { now, state } = query;
+  return readPage(LIST, query, (slice) => store.listKeys(db, teamId, { ...slice, now, state }));
 }
 
 /**

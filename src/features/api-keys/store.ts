@@ -1,7 +1,7 @@
 import type { PagePosition } from '../../core/page.ts';
 import type { Scope } from '../../core/scopes.ts';
 import { statement, type Db, type Tx } from '../../db/client.ts';
-import { keyStateAt, LAST_USED } from '../../db/key-state.ts';
+import { keyStateAt, LAST_USED, liveKeysAt } from '../../db/key-state.ts';
 import { isAfter, newestFirst, positionValues } from '../../db/keyset.ts';
 import { listed, selectionOf, type RowOf } from '../../db/rows.ts';
 import type { KeyState } from './rules.ts';
@@ -34,35 +34,63 @@ export interface KeyRow extends RowOf<'ApiKey', (typeof KEY)[number]> {
  */
 export type DatabaseTime = Date | null;
 
-const SELECT = `select ${listed(KEY, 'k.')}, k.allowed_ips,
+const NOW = `(select coalesce($2::timestamptz, clock_timestamp()) as at)`;
+
+/** SQL: reads keys from `keys`, which is the table or a part of it. */
+const selectFrom = (keys: string): string =>
+  `select ${listed(KEY, 'k.')}, k.allowed_ips,
      k.created_by as creator_id, m.email as creator_email, ${LAST_USED} as last_used_at,
      ${keyStateAt('n.at')} as state
-   from api_key k
-   join member m on m.team_id = $1 and m.id = k.created_by
-   cross join (select coalesce($2::timestamptz, clock_timestamp()) as at) n`;
+   from ${NOW} n
+   cross join ${keys} k
+   join member m on m.team_id = $1 and m.id = k.created_by`;
+
+const LIVE = liveKeysAt('n.at');
 
 const ORDER = ['k.created_at', 'k.id'] as const;
 
-const LIST = statement<KeyRow>(
-  'apiKeys.list',
-  `${SELECT}
+const listText = (keys: string): string =>
+  `${selectFrom(keys)}
    where k.team_id = $1
      and ${isAfter(ORDER, ['$4', '$5'])}
-   ${newestFirst(ORDER, '$3')}`,
-);
+   ${newestFirst(ORDER, '$3')}`;
 
-/** Lists keys in any state, newest first, after `after`. */
+const LIST = statement<KeyRow>('apiKeys.list', listText('api_key'));
+const LIST_LIVE = statement<KeyRow>('apiKeys.listLive', listText(LIVE));
+
+/** Which keys to list. Without a state: all. */
+export interface KeyFilters {
+  readonly state?: 'active' | undefined;
+}
+
+/** Lists keys, newest first, after `after`. */
 export function listKeys(
   db: Db,
   teamId: string,
-  query: {
+  query: KeyFilters & {
     readonly now: DatabaseTime;
     readonly limit: number;
     readonly after: PagePosition | null;
   },
 ): Promise<KeyRow[]> {
-  const { now, limit, after } = query;
-  return db.query(LIST, [teamId, now, limit, ...positionValues(after)]);
+  const { now, limit, after, state } = query;
+  const list = state === undefined ? LIST : LIST_LIVE;
+  return db.query(list, [teamId, now, limit, ...positionValues(after)]);
+}
+
+const NAME = selectionOf('ApiKey', ['id', 'name']);
+
+/** How keys are called, in any state and in any order. */
+export async function findKeyNames(
+  db: Db,
+  teamId: string,
+  keyIds: readonly string[],
+): Promise<ReturnType<typeof NAME.toRow>[]> {
+  const found = await db.prisma.apiKey.findMany({
+    where: { teamId, id: { in: [...keyIds] } },
+    select: NAME.select,
+  });
+  return found.map(NAME.toRow);
 }
 
 const ENDING = selectionOf('ApiKey', ['id', 'name', 'expires_at']);
@@ -87,7 +115,7 @@ export async function listEndingKeys(
 
 const FIND = statement<KeyRow>(
   'apiKeys.find',
-  `${SELECT}
+  `${selectFrom('api_key')}
    where k.team_id = $1 and k.id = $3`,
 );
 
