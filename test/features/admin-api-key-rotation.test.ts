@@ -64,16 +64,28 @@ describe('rotate', () => {
       });
   });
 
-  test('shortens a long name to append the number, and skips a number that is taken', async () => {
+  test('shortens a long name to append the number, and skips numbers that are taken', async () => {
     const app = await as('owner');
     const long = await createKey(app, { name: 'x'.repeat(100) });
     const made = await app.admin.apiKeys.rotate.mutate({ key_id: long.id, grace_s: 0 });
     expect(made.name).toBe(`${'x'.repeat(80)} (2)`);
-    await createKey(app, { name: 'Sync (7)' });
     const sync = await createKey(app, { name: 'Sync' });
-    expect(await app.admin.apiKeys.rotate.mutate({ key_id: sync.id, grace_s: 0 })).toMatchObject({
-      name: 'Sync (8)',
-    });
+    await createKey(app, { name: 'Sync (2)' });
+    const third = await app.admin.apiKeys.rotate.mutate({ key_id: sync.id, grace_s: 0 });
+    expect(third.name).toBe('Sync (3)');
+    // More than are looked for at once.
+    await api.db.pool.query(
+      `insert into api_key (team_id, id, name, prefix, secret_hash, scopes, created_by, created_at)
+       select 'team_a', 'key_sync_' || n, 'Sync (' || n || ')', lpad(n::text, 12, '0'),
+         decode(repeat('00', 32), 'hex'), '{}', $1, '2026-11-01Z'
+       from generate_series(4, 120) n`,
+      [memberId('a', 'owner')],
+    );
+    await api.db.pool.query(
+      `update api_key set revoked_at = created_at where id like 'key_sync_%'`,
+    );
+    const next = await app.admin.apiKeys.rotate.mutate({ key_id: third.id, grace_s: 0 });
+    expect(next.name).toBe('Sync (121)');
   });
 
   test('keeps the expiry unless another is given', async () => {

@@ -2,7 +2,8 @@
 // are rows.
 import type { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { listKeys } from '../../src/features/api-keys/store.ts';
+import type { Db, Tx } from '../../src/db/client.ts';
+import { countLiveAndNames, listKeys } from '../../src/features/api-keys/store.ts';
 import { loadTestSeed } from '../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { explain, rowsOf, type Mode, type PlanNode } from '../support/plans.ts';
@@ -66,6 +67,14 @@ describe.each<Mode>(['generic', 'custom'])('with a %s plan', (mode) => {
       const query = { now, limit: 201, after, state: 'active' } as const;
       const plan = await explain(client, (db) => listKeys(db, TEAM, query), mode);
       expect(keysRead(plan)).toBe(live);
+    }
+  });
+
+  test('the live keys are counted, and names looked up, without reading the others', async () => {
+    const names = Array.from({ length: 100 }, (_, n) => `Import (${n + 1_000})`);
+    for (const now of [NOW, null]) {
+      const count = (db: Db) => countLiveAndNames(db as unknown as Tx, TEAM, names, now);
+      expect(keysRead(await explain(client, count, mode))).toBeLessThanOrEqual(LIVE + names.length);
     }
   });
 });

@@ -3,13 +3,14 @@ import { SCOPES } from '../../src/core/scopes.ts';
 import {
   baseOf,
   inOrder,
+  NAMES_AT_ONCE,
   requireCreatable,
   requireCreator,
   requireFuture,
   requirePlanWithApi,
   requireRoomForSuccessor,
   requireRotatable,
-  successorName,
+  successorNames,
   templatesOf,
 } from '../../src/features/api-keys/rules.ts';
 import { TEAM_LIMITS } from '../../src/core/team-limits.ts';
@@ -140,26 +141,32 @@ describe('a rotation', () => {
 
 describe('the name of a successor', () => {
   test.each([
-    ['Import', [], 'Import (2)'],
-    ['Import', ['Import'], 'Import (2)'],
-    ['Import (2)', ['Import', 'Import (2)'], 'Import (3)'],
-    ['Import', ['Import', 'Import (7)'], 'Import (8)'],
-    ['Import', ['Import', 'Importer (7)'], 'Import (2)'],
-    ['Import', ['Import (0)'], 'Import (2)'],
-    ['Import (1)', ['Import (1)'], 'Import (2)'],
-    ['Import (x)', ['Import (x)'], 'Import (x) (2)'],
-    ['Import (1234567)', [], 'Import (1234567) (2)'],
-    ['Import(2)', [], 'Import(2) (2)'],
-    ['Import (2) old', [], 'Import (2) old (2)'],
-    ['Import', ['Import (999999)', 'Import (1000000)'], 'Import (1000001)'],
-  ])('after %s, with %j taken, is %s', (name, taken, successor) => {
-    expect(successorName(name, taken)).toBe(successor);
+    ['Import', 'Import (2)'],
+    ['Import (2)', 'Import (3)'],
+    ['Import (0)', 'Import (2)'],
+    ['Import (1)', 'Import (2)'],
+    ['Import (x)', 'Import (x) (2)'],
+    ['Import (999999)', 'Import (1000000)'],
+    ['Import (1234567)', 'Import (1234567) (2)'],
+    ['Import(2)', 'Import(2) (2)'],
+    ['Import (2) old', 'Import (2) old (2)'],
+  ])('after %s is %s', (name, successor) => {
+    expect(successorNames(name, 0)[0]).toBe(successor);
+  });
+
+  test('has one of the next numbers, and then one of those that follow', () => {
+    const first = successorNames('Import (7)', 0);
+    expect(first.slice(0, 3)).toEqual(['Import (8)', 'Import (9)', 'Import (10)']);
+    expect(first).toHaveLength(NAMES_AT_ONCE);
+    const next = successorNames('Import (7)', NAMES_AT_ONCE);
+    expect(next[0]).toBe(`Import (${8 + NAMES_AT_ONCE})`);
+    expect(new Set([...first, ...next]).size).toBe(2 * NAMES_AT_ONCE);
   });
 
   test('has no white space before the number where a long name was cut', () => {
     const name = `${'x'.repeat(79)} yz`;
     expect(baseOf(name)).toBe('x'.repeat(79));
-    expect(successorName(name, [name])).toBe(`${'x'.repeat(79)} (2)`);
+    expect(successorNames(name, 0)[0]).toBe(`${'x'.repeat(79)} (2)`);
   });
 
   test('keeps 80 characters of a long name, and no half of an emoji', () => {

@@ -635,16 +635,17 @@ describe('API keys', () => {
     const locked = (tx: Tx) => keys.findKeyForUpdate(tx, 'team_a', 'key_full', AT);
     expect(await twins.inTransaction(locked)).toMatchObject({ state });
     const { liveKeys } = await twins.inTransaction((tx) =>
-      keys.countLiveAndNames(tx, 'team_a', 'sec', AT),
+      keys.countLiveAndNames(tx, 'team_a', ['second'], AT),
     );
     expect(liveKeys).toBe(state === 'active' ? 2 : 1);
   });
 
-  test('are counted in one team, by the prefix of their names', async () => {
-    const { liveKeys, names } = await twins.inTransaction((tx) =>
-      keys.countLiveAndNames(tx, 'team_a', 'sec', AT),
-    );
-    expect([liveKeys, names]).toEqual([2, ['second']]);
+  test('are counted in one team, with those of some names that it has', async () => {
+    await run(`update api_key set name = 'other' where team_id = 'team_b' and id = 'key_full'`);
+    const count = (names: string[]) =>
+      twins.inTransaction((tx) => keys.countLiveAndNames(tx, 'team_a', names, AT));
+    expect(await count(['second', 'other'])).toEqual({ liveKeys: 2, names: ['second'] });
+    expect(await count(['other'])).toEqual({ liveKeys: 2, names: [] });
   });
 
   test('are named by their ids, in any state', async () => {

@@ -24,7 +24,7 @@ export async function createFirstKey(
     const [current, team, counted] = await Promise.all([
       readChangeContext(tx, context),
       findTeamForKey(tx, teamId),
-      countLiveAndNames(tx, teamId, wanted.name, now),
+      countLiveAndNames(tx, teamId, [wanted.name], now),
     ]);
     if (!team) throw unknownId('team_id');
     const creatorId = rules.requireFirst({ ...team, liveKeys: counted.liveKeys });

@@ -253,13 +253,12 @@ export function baseOf(name: string): string {
   return Array.from(name.replace(NUMBERED, '')).slice(0, BASE_MAX).join('').trimEnd();
 }
 
-/** The next free name. `taken` are the team's names with the same base. */
-export function successorName(name: string, taken: readonly string[]): string {
+/** How many names are looked up at once, to find a free one. */
+export const NAMES_AT_ONCE = 100;
+
+/** Names with the numbers after that of `name`, of which the first free one is its successor's. */
+export function successorNames(name: string, skipped: number): string[] {
   const base = baseOf(name);
-  const numbers = taken
-    .filter((other) => baseOf(other) === base)
-    .map((other) => Number(NUMBERED.exec(other)?.[1] ?? 1));
-  let number = Math.max(1, ...numbers) + 1;
-  while (taken.includes(`${base} (${number})`)) number += 1;
-  return `${base} (${number})`;
+  const next = Math.max(1, Number(NUMBERED.exec(name)?.[1] ?? 1)) + 1 + skipped;
+  return Array.from({ length: NAMES_AT_ONCE }, (_, place) => `${base} (${next + place})`);
 }

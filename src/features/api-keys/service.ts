@@ -82,7 +82,7 @@ export async function createKey(db: Db, by: KeyChangeContext, wanted: NewKey): P
   const creatorId = rules.requireCreator(actor);
   return db.transaction(async (tx) => {
     lockTeam(tx, teamId);
-    const counted = await store.countLiveAndNames(tx, teamId, wanted.name, now);
+    const counted = await store.countLiveAndNames(tx, teamId, [wanted.name], now);
     return addKey(tx, { context, now, creatorId, counted }, wanted);
   });
 }
@@ -207,8 +207,7 @@ async function replaceKey(
 ): Promise<IssuedKey> {
   const { context, now } = by;
   const { teamId } = context;
-  const base = rules.baseOf(old.name);
-  const { liveKeys, names } = await store.countLiveAndNames(tx, teamId, base, now);
+  const { liveKeys, name } = await countLiveAndName(tx, teamId, old.name, now);
   rules.requireRoomForSuccessor(teamId, { liveKeys, graceS });
   store.endKey(tx, teamId, old.id, { graceS, now });
   const creatorId = rules.requireCreator(context.actor);
@@ -216,12 +215,27 @@ async function replaceKey(
     tx,
     { context, now, creatorId },
     {
-      name: rules.successorName(old.name, names),
+      name,
       scopes: old.scopes,
       allowedIps: old.allowed_ips,
       expiresAt,
     },
   );
+}
+
+/** Counts the live keys, and finds the next free name. Mostly the first look finds it. */
+async function countLiveAndName(
+  tx: Tx,
+  teamId: string,
+  oldName: string,
+  now: DatabaseTime,
+): Promise<{ readonly liveKeys: number; readonly name: string }> {
+  for (let skipped = 0; ; skipped += rules.NAMES_AT_ONCE) {
+    const names = rules.successorNames(oldName, skipped);
+    const counted = await store.countLiveAndNames(tx, teamId, names, now);
+    const name = names.find((one) => !counted.names.includes(one));
+    if (name !== undefined) return { liveKeys: counted.liveKeys, name };
+  }
 }
 
 async function issueKey(

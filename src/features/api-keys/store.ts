@@ -150,13 +150,14 @@ export function findKeyForUpdate(
 const LIVE_AND_NAMES = statement<{ live_keys: number; names: string[] }>(
   'apiKeys.liveAndNames',
   `select
-     count(*) filter (
-       where coalesce(revoked_at > n.at, true) and coalesce(expires_at > n.at, true)
-     )::int as live_keys,
-     coalesce(array_agg(name) filter (where starts_with(name, $3)), '{}') as names
-   from api_key
-   cross join (select coalesce($2::timestamptz, clock_timestamp()) as at) n
-   where team_id = $1`,
+     count(*)::int as live_keys,
+     array(
+       select name
+       from api_key
+       where team_id = $1 and name = any($3::text[])
+     ) as names
+   from ${NOW} n
+   cross join ${LIVE} k`,
 );
 
 export interface CountedKeys {
@@ -165,16 +166,16 @@ export interface CountedKeys {
 }
 
 /**
- * Counts the team's live keys, and lists its keys' names with that prefix, including ended keys.
+ * Counts the team's live keys, and says which of these names its keys have, including ended keys.
  * Call `lockTeam` first, in the same transaction.
  */
 export async function countLiveAndNames(
   tx: Tx,
   teamId: string,
-  namePrefix: string,
+  wantedNames: readonly string[],
   now: DatabaseTime,
 ): Promise<CountedKeys> {
-  const [row] = await tx.query(LIVE_AND_NAMES, [teamId, now, namePrefix]);
+  const [row] = await tx.query(LIVE_AND_NAMES, [teamId, now, wantedNames]);
   return { liveKeys: row?.live_keys ?? 0, names: row?.names ?? [] };
 }
 
