@@ -70,6 +70,14 @@ describe.each<Mode>(['generic', 'custom'])('with a %s plan', (mode) => {
     }
   });
 
+  test('a page of all keys is read and no others', async () => {
+    for (const after of [null, { at: NOW.toISOString(), id: 'key_x' }]) {
+      const query = { now: null, limit: 51, after };
+      const plan = await explain(client, (db) => listKeys(db, TEAM, query), mode);
+      expect(keysRead(plan)).toBe(query.limit);
+    }
+  });
+
   test('the live keys are counted, and names looked up, without reading the others', async () => {
     const names = Array.from({ length: 100 }, (_, n) => `Import (${n + 1_000})`);
     for (const now of [NOW, null]) {
