@@ -64,7 +64,7 @@ export const SHOWN: Readonly<Record<string, Readonly<Record<string, string>>>> =
     'admin.requests.list data[] route': 'text',
   },
   '/requests/$requestId': {
-    'admin.apiKeys.list data[] id': 'link',
+    'admin.apiKeys.names data[] id': 'link',
     'admin.requests.get created_at': 'time',
     'admin.requests.get errors[] path': 'text',
     'admin.requests.get help remedy en': 'text',

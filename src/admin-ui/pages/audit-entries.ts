@@ -6,13 +6,24 @@ type Entry = RouterOutputs['admin']['auditLog']['list']['data'][number];
 /** As many as the service names at once. */
 const NAMES_MAX = 200;
 
+type Named = Pick<Entry, 'actor' | 'target_id'>;
+
 /** The members that the entries are by or about, as many as can be named at once. */
-export function memberIdsIn(entries: readonly Pick<Entry, 'actor' | 'target_id'>[]): string[] {
-  const ids = entries.flatMap(({ actor, target_id: target }) => [
-    ...(actor.kind === 'user' ? [actor.id] : []),
-    ...(target?.startsWith('mem_') ? [target] : []),
+export function memberIdsIn(entries: readonly Named[]): string[] {
+  return [...new Set(idsIn(entries, 'user', 'mem_'))].slice(0, NAMES_MAX);
+}
+
+/** The keys that the entries are by or about. */
+export function keyIdsIn(entries: readonly Named[]): string[] {
+  return idsIn(entries, 'api_key', 'key_');
+}
+
+/** The actors of a kind, and the targets whose ids begin so. */
+function idsIn(entries: readonly Named[], kind: string, begin: string): string[] {
+  return entries.flatMap(({ actor, target_id: target }) => [
+    ...(actor.kind === kind ? [actor.id] : []),
+    ...(target?.startsWith(begin) ? [target] : []),
   ]);
-  return [...new Set(ids)].slice(0, NAMES_MAX);
 }
 
 /** All that an entry says, its own details first. */

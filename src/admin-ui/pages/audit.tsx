@@ -10,8 +10,9 @@ import { Filter, FilterBar } from '../ui/filter.tsx';
 import { Empty, Loaded, PageHead, Summary } from '../ui/states.tsx';
 import { More, Table, type Column } from '../ui/table.tsx';
 import { TimeFilter, useTimes } from '../ui/time-filter.tsx';
-import { factsOf, isInRequestLog, memberIdsIn, placeOfTarget } from './audit-entries.ts';
+import { factsOf, isInRequestLog, keyIdsIn, memberIdsIn, placeOfTarget } from './audit-entries.ts';
 import { nameOfKey } from './key-name.ts';
+import { useKeys, type NamedKey } from './key-queries.ts';
 import { HiddenAddresses } from './hidden.tsx';
 import { nameOf as nameOfMember } from './member-name.ts';
 import { nameOfEndpoint } from './endpoint-name.ts';
@@ -26,14 +27,15 @@ export function AuditPage() {
   const { action, kind, actor, target } = search;
   const times = useTimes(search);
   const filters = { action, actor_kind: kind, actor_id: actor, target_id: target, ...times };
-  const keys = useQuery(api.admin.apiKeys.list.queryOptions({ limit: 200 }));
   const endpoints = useQuery(api.v1.webhooks.listEndpoints.queryOptions({}));
   const entries = useInfiniteQuery(
     pagesOptions(api.admin.auditLog.list.queryKey(filters), (cursor) =>
       client.admin.auditLog.list.query({ ...filters, cursor, limit: 50 }),
     ),
   );
-  const memberIds = memberIdsIn(entries.data?.pages.flatMap(({ data }) => data) ?? []);
+  const known = entries.data?.pages.flatMap(({ data }) => data) ?? [];
+  const keys = useKeys(keyIdsIn(known));
+  const memberIds = memberIdsIn(known);
   const members = useQuery({
     ...api.admin.members.names.queryOptions({ member_ids: memberIds }),
     enabled: memberIds.length > 0,
@@ -43,7 +45,7 @@ export function AuditPage() {
     keys.isPending || endpoints.isPending || (memberIds.length > 0 && members.isPending);
   const names = new Map([
     ...(members.data?.data ?? []).map((member) => [member.id, nameOfMember(member)] as const),
-    ...(keys.data?.data ?? []).map(({ id, name }) => [id, nameOfKey(t, name)] as const),
+    ...keys.named.map(({ id, name }) => [id, nameOfKey(t, name)] as const),
     ...(endpoints.data?.data ?? []).map((one) => [one.id, nameOfEndpoint(one)] as const),
   ]);
   const nameOf = (id: string) => names.get(id);
@@ -52,7 +54,7 @@ export function AuditPage() {
     <>
       <PageHead title={t.audit.title} intro={t.audit.intro} />
       <Filters
-        keys={keys.data?.data ?? []}
+        keys={keys.named}
         nameOf={nameOf}
         shown={countRows(entries)}
         reached={searchedBackTo(entries.data)}
@@ -86,7 +88,7 @@ function Filters({
   shown,
   reached,
 }: {
-  readonly keys: readonly { readonly id: string; readonly name: string }[];
+  readonly keys: readonly NamedKey[];
   readonly nameOf: (id: string) => string | undefined;
   readonly shown: number | undefined;
   readonly reached: string | null;

@@ -18,6 +18,7 @@ import {
   targetsIn,
 } from './finder-matches.ts';
 import { nameOfKey } from './key-name.ts';
+import { useKeys } from './key-queries.ts';
 import { nameOf } from './member-name.ts';
 
 interface Found {
@@ -99,7 +100,7 @@ function useFound(wanted: string): readonly Found[] {
   const t = useTexts();
   const go = useNavigate();
   const isSearched = searchesMembers(wanted);
-  const keys = useQuery(api.admin.apiKeys.list.queryOptions({ limit: 200 }));
+  const { known } = useKeys();
   const hooks = useQuery(api.v1.webhooks.listEndpoints.queryOptions({}));
   const people = useQuery({
     ...api.admin.members.search.queryOptions({ text: wanted, limit: SHOWN }),
@@ -116,7 +117,7 @@ function useFound(wanted: string): readonly Found[] {
   return [
     ...targetsOf(wanted, t, go),
     ...pages,
-    ...keysFor(wanted, keys.data?.data ?? []).map(({ id, name }) => ({
+    ...keysFor(wanted, known).map(({ id, name }) => ({
       id,
       kind: t.finder.key,
       text: nameOfKey(t, name),

@@ -4,13 +4,16 @@ import { stateOf, type ApiKey } from './key-state.ts';
 
 const TONES = { active: 'good', ending: 'warn', expired: 'plain', revoked: 'plain' } as const;
 
-/** The keys to show; `hasEnded`: there are others, too, that do not work any more. */
+/**
+ * The keys to show: the live ones, or the newest of any state. `hasEnded`: there are some that do
+ * not work any more.
+ */
 export function keysToShow(
-  all: readonly ApiKey[],
+  { live, newest }: { readonly live: readonly ApiKey[]; readonly newest: readonly ApiKey[] },
   withEnded: boolean,
 ): { readonly shown: readonly ApiKey[]; readonly hasEnded: boolean } {
-  const live = all.filter(({ state }) => state === 'active');
-  return { shown: withEnded ? all : live, hasEnded: all.length > live.length };
+  const hasEnded = newest.some(({ state }) => state !== 'active');
+  return { shown: withEnded ? newest : live, hasEnded };
 }
 
 /** How the state of a key is coloured. */

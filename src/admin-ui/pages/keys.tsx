@@ -1,4 +1,4 @@
-import { useInfiniteQuery } from '@tanstack/react-query';
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useFormat } from '../i18n/format.ts';
@@ -6,6 +6,7 @@ import { useTexts } from '../i18n/language.ts';
 import { api, client } from '../lib/api.ts';
 import { beginOfKey } from '../lib/ids.ts';
 import { pagesOptions } from '../lib/pages.ts';
+import { alongWith } from '../lib/queries.ts';
 import { useWhyNotKeys } from '../lib/rights.ts';
 import { useSession } from '../lib/session.ts';
 import { Actions, Button } from '../ui/button.tsx';
@@ -19,6 +20,7 @@ import { HiddenAddresses } from './hidden.tsx';
 import { canRotate, endOfKey, keysToShow, toneOfKey, whoMade } from './key-list.ts';
 import { KeyLinks } from './links.tsx';
 import { nameOfKey } from './key-name.ts';
+import { liveKeys } from './key-queries.ts';
 import { stateOf, wasNeverSeen, type ApiKey } from './key-state.ts';
 import { RotateKey } from './rotate-key.tsx';
 
@@ -34,6 +36,7 @@ export function KeysPage() {
   const { ended = false } = search;
   const navigate = route.useNavigate();
   const [task, setTask] = useState<Task | null>(null);
+  const live = useQuery(liveKeys());
   const keys = useInfiniteQuery(
     pagesOptions(api.admin.apiKeys.list.queryKey({}), (cursor) =>
       client.admin.apiKeys.list.query({ cursor, limit: 100 }),
@@ -55,10 +58,11 @@ export function KeysPage() {
       </PageHead>
       <SandboxNote>{t.sandbox.keysNote}</SandboxNote>
       {why !== null && <p className="notice">{why}</p>}
-      <Loaded query={keys}>
+      <Loaded query={alongWith(keys, live)}>
         {({ pages }) => {
-          const all = pages.flatMap(({ data }) => data);
-          const { shown, hasEnded } = keysToShow(all, ended);
+          const newest = pages.flatMap(({ data }) => data);
+          const known = { live: live.data?.data ?? [], newest };
+          const { shown, hasEnded } = keysToShow(known, ended);
           return (
             <>
               <HiddenAddresses people={shown.map(({ creator }) => creator)} />
@@ -79,7 +83,7 @@ export function KeysPage() {
               ) : (
                 <KeyTable keys={shown} onTask={setTask} />
               )}
-              {keys.hasNextPage && <More query={keys} shown={shown.length} />}
+              {ended && keys.hasNextPage && <More query={keys} shown={shown.length} />}
               <KeyLinks />
             </>
           );

@@ -3,6 +3,7 @@ import { api, type RouterOutputs } from '../lib/api.ts';
 import { fillDays, firstDayOf } from '../lib/days.ts';
 import type { Health } from '../lib/success.ts';
 import type { QueryLike } from '../lib/queries.ts';
+import { liveKeys } from './key-queries.ts';
 
 /** How many days are drawn. */
 const DAYS = 30;
@@ -13,7 +14,7 @@ type Days = RouterOutputs['admin']['usage']['daily']['data'];
 
 /** What the overview is made of. */
 export interface Facts {
-  /** The active keys. */
+  /** The live keys. */
   readonly keys: RouterOutputs['admin']['apiKeys']['list']['data'];
   /** The last 30 days, today included. */
   readonly days: Days;
@@ -24,7 +25,7 @@ export interface Facts {
 /** Reads everything that the overview is made of. */
 export function useFacts(): QueryLike<Facts> {
   const since = firstDayOf(DAYS);
-  const keys = useQuery({ ...api.admin.apiKeys.list.queryOptions({ limit: 200 }), ...ANEW });
+  const keys = useQuery({ ...liveKeys(), ...ANEW });
   const usage = useQuery({ ...api.admin.usage.daily.queryOptions({ since }), ...ANEW });
   const hooks = useQuery({ ...api.admin.deliveries.health.queryOptions({}), ...ANEW });
   const crms = useQuery({ ...api.admin.crm.list.queryOptions({}), ...ANEW });
@@ -35,7 +36,7 @@ export function useFacts(): QueryLike<Facts> {
     return { data: undefined, error, isPlaceholderData: false, refetch };
   return {
     data: {
-      keys: keys.data.data.filter(({ state }) => state === 'active'),
+      keys: keys.data.data,
       days: fillDays(usage.data.data, since),
       hooks: hooks.data.data,
       crms: crms.data.data,

@@ -7,6 +7,7 @@ import { CodeBlock } from '../ui/code.tsx';
 import { Confirm } from '../ui/confirm.tsx';
 import { announce } from '../ui/notice.tsx';
 import { Badge, Loaded, PageHead } from '../ui/states.tsx';
+import { liveKeys } from './key-queries.ts';
 import {
   idleOf,
   keysConcerned,
@@ -128,7 +129,7 @@ function useTitles(): Readonly<Record<SwitchName, string>> {
 /** What changes on this page, and for how many keys. */
 function Affected({ wanted: { name, to } }: { readonly wanted: Wanted }) {
   const t = useTexts();
-  const keys = useQuery(api.admin.apiKeys.list.queryOptions({ limit: 200 }));
+  const keys = useQuery(liveKeys());
   const { detailOn, detailOff, leaderboardOn, leaderboardOff } = t.privacy.here;
   const texts = {
     member_detail_enabled: to ? detailOn : detailOff,

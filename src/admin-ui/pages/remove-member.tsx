@@ -8,6 +8,7 @@ import { alongWith, type QueryLike } from '../lib/queries.ts';
 import { Confirm } from '../ui/confirm.tsx';
 import { Loaded } from '../ui/states.tsx';
 import { nameOfKey } from './key-name.ts';
+import { liveKeys } from './key-queries.ts';
 import { keysOf, nameOf, type Member, type MemberTask } from './member-name.ts';
 
 /** Removes somebody who leaves, and shows what they have: rights, open assignments, keys. */
@@ -45,7 +46,7 @@ function Holdings({
 }) {
   const t = useTexts();
   const format = useFormat();
-  const keys = useQuery(api.admin.apiKeys.list.queryOptions({ limit: 200 }));
+  const keys = useQuery(liveKeys());
   const own = keysOf(id, keys.data?.data ?? []);
   return (
     <Loaded query={alongWith(leaver, keys)} rows={1}>

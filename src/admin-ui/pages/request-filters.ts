@@ -34,3 +34,12 @@ export function idTyped(text: string | undefined): string | undefined {
 export function routesOf(calls: readonly { readonly route: string }[]): string[] {
   return [...new Set(calls.map(({ route }) => route))].toSorted();
 }
+
+/** The keys that the page names: those of the calls, and the one that is chosen. */
+export function keyIdsFor(
+  { key }: Pick<RequestSearch, 'key'>,
+  calls: readonly { readonly key_id: string }[],
+): string[] {
+  const ids = calls.map(({ key_id: id }) => id);
+  return key === undefined ? ids : [key, ...ids];
+}

@@ -10,7 +10,7 @@ import { CopyButton } from '../ui/button.tsx';
 import { Empty, Loaded, PageHead } from '../ui/states.tsx';
 import { Table } from '../ui/table.tsx';
 import { nameOfKey } from './key-name.ts';
-import type { ApiKey } from './key-state.ts';
+import type { NamedKey } from './key-queries.ts';
 import { RequestStatus } from './request-status.tsx';
 
 type Detail = RouterOutputs['admin']['requests']['get'];
@@ -28,7 +28,10 @@ export function RequestPage() {
     retry: retriesMissing,
     retryDelay: LOOK_EVERY_MS,
   });
-  const keys = useQuery(api.admin.apiKeys.list.queryOptions({ limit: 200 }));
+  const keys = useQuery({
+    ...api.admin.apiKeys.names.queryOptions({ key_ids: [request.data?.key_id ?? ''] }),
+    enabled: request.data !== undefined,
+  });
   const isMissing = request.error !== null && problemOf(request.error).code === 'not_found';
   if (isMissing)
     return (
@@ -41,20 +44,18 @@ export function RequestPage() {
     );
   return (
     <Loaded query={request} isWaiting={keys.isPending}>
-      {(data) => (
-        <RequestView request={data} apiKey={keys.data?.data.find(({ id }) => id === data.key_id)} />
-      )}
+      {(data) => <RequestView request={data} apiKey={keys.data?.data[0]} />}
     </Loaded>
   );
 }
 
-/** `apiKey`: the one that it was made with, if it is among those that are known. */
+/** `apiKey`: the one that it was made with, if it is known. */
 function RequestView({
   request,
   apiKey,
 }: {
   readonly request: Detail;
-  readonly apiKey: ApiKey | undefined;
+  readonly apiKey: NamedKey | undefined;
 }) {
   const t = useTexts();
   const format = useFormat();

@@ -1,4 +1,4 @@
-import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { useInfiniteQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { useFormat } from '../i18n/format.ts';
 import { useTexts } from '../i18n/language.ts';
@@ -10,11 +10,11 @@ import { Empty, Loaded, PageHead } from '../ui/states.tsx';
 import { More, Table, type Column } from '../ui/table.tsx';
 import { TimeFilter, useTimes } from '../ui/time-filter.tsx';
 import { nameOfKey } from './key-name.ts';
-import { filtersOf, idTyped, routesOf, statusesFor } from './request-filters.ts';
+import { useKeys, type NamedKey } from './key-queries.ts';
+import { filtersOf, idTyped, keyIdsFor, routesOf, statusesFor } from './request-filters.ts';
 import { RequestStatus } from './request-status.tsx';
 
 type LoggedRequest = RouterOutputs['admin']['requests']['list']['data'][number];
-type Key = RouterOutputs['admin']['apiKeys']['list']['data'][number];
 
 const route = getRouteApi('/requests');
 
@@ -23,7 +23,6 @@ export function RequestsPage() {
   const t = useTexts();
   const search = route.useSearch();
   const filters = filtersOf(search, useTimes(search));
-  const keys = useQuery(api.admin.apiKeys.list.queryOptions({ limit: 200 }));
   const requests = useInfiniteQuery(
     pagesOptions(api.admin.requests.list.queryKey(filters), (cursor) =>
       client.admin.requests.list.query({ ...filters, cursor, limit: 50 }),
@@ -31,6 +30,7 @@ export function RequestsPage() {
   );
   const isFiltered = Object.keys(search).length > 0;
   const known = requests.data?.pages.flatMap(({ data }) => data) ?? [];
+  const keys = useKeys(keyIdsFor(search, known));
   return (
     <>
       <PageHead title={t.requests.title} intro={t.requests.intro}>
@@ -39,7 +39,7 @@ export function RequestsPage() {
         </Button>
       </PageHead>
       <Filters
-        keys={keys.data?.data ?? []}
+        keys={keys.named}
         routes={routesOf(known)}
         shown={countRows(requests)}
         reached={searchedBackTo(requests.data)}
@@ -54,7 +54,7 @@ export function RequestsPage() {
             )
           ) : (
             <>
-              {known.length > 0 && <RequestTable requests={known} keys={keys.data?.data ?? []} />}
+              {known.length > 0 && <RequestTable requests={known} keys={keys.named} />}
               <More query={requests} shown={known.length} />
             </>
           )
@@ -70,7 +70,7 @@ function Filters({
   shown,
   reached,
 }: {
-  readonly keys: readonly Key[];
+  readonly keys: readonly NamedKey[];
   readonly routes: string[];
   readonly shown: number | undefined;
   readonly reached: string | null;
@@ -125,7 +125,7 @@ function RequestTable({
   keys,
 }: {
   readonly requests: readonly LoggedRequest[];
-  readonly keys: readonly Key[];
+  readonly keys: readonly NamedKey[];
 }) {
   const t = useTexts();
   const format = useFormat();

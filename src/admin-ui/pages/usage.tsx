@@ -11,6 +11,7 @@ import { Filter, FilterBar } from '../ui/filter.tsx';
 import { Empty, Loaded, PageHead } from '../ui/states.tsx';
 import { Table, type Column } from '../ui/table.tsx';
 import { nameOfKey } from './key-name.ts';
+import { useKeys } from './key-queries.ts';
 import {
   daysChosen,
   FULL,
@@ -35,7 +36,7 @@ export function UsagePage() {
   const { days = 30, key } = search;
   const since = firstDayOf(days);
   const usage = useQuery(api.admin.usage.daily.queryOptions({ since, key_id: key }));
-  const keys = useQuery(api.admin.apiKeys.list.queryOptions({ limit: 200 }));
+  const keys = useKeys(key === undefined ? [] : [key]);
   const used = usage.data && usedDays(fillDays(usage.data.data, since));
   return (
     <>
@@ -46,7 +47,7 @@ export function UsagePage() {
             <Filter
               label={t.usage.key}
               value={key}
-              options={(keys.data?.data ?? []).map(({ id, name }) => [id, nameOfKey(t, name)])}
+              options={keys.named.map(({ id, name }) => [id, nameOfKey(t, name)])}
               onChange={(next) => set({ key: next })}
             />
             <Filter

@@ -14,6 +14,7 @@ import {
   whoMade,
 } from '../../../src/admin-ui/pages/key-list.ts';
 import type { ApiKey } from '../../../src/admin-ui/pages/key-state.ts';
+import { eachOnce, idsToName } from '../../../src/admin-ui/pages/known-keys.ts';
 import {
   addressesIn,
   CUSTOM,
@@ -37,11 +38,14 @@ const REVOKED = key({ state: 'revoked', revoked_at: SOONER, expires_at: LATER })
 
 describe('a key in the list', () => {
   test('is shown while it works, the others if they are wanted', () => {
-    const all = [ACTIVE, REVOKED, ENDING, EXPIRED];
-    expect(keysToShow(all, false)).toEqual({ shown: [ACTIVE, ENDING], hasEnded: true });
-    expect(keysToShow(all, true)).toEqual({ shown: all, hasEnded: true });
-    expect(keysToShow([ACTIVE], true)).toEqual({ shown: [ACTIVE], hasEnded: false });
-    expect(keysToShow([], false)).toEqual({ shown: [], hasEnded: false });
+    // A live key can be older than all those that were read.
+    const known = { live: [ACTIVE, ENDING], newest: [REVOKED, ENDING, EXPIRED] };
+    expect(keysToShow(known, false)).toEqual({ shown: known.live, hasEnded: true });
+    expect(keysToShow(known, true)).toEqual({ shown: known.newest, hasEnded: true });
+    const lasting = { live: [ACTIVE], newest: [ACTIVE, ENDING] };
+    expect(keysToShow(lasting, true)).toEqual({ shown: lasting.newest, hasEnded: false });
+    const none = { live: [], newest: [] };
+    expect(keysToShow(none, false)).toEqual({ shown: [], hasEnded: false });
   });
 
   test('is coloured by its state', () => {
@@ -162,5 +166,26 @@ describe('what is replaced', () => {
   test('works for another day at first, unless nobody can use it', () => {
     expect(firstGrace(false)).toBe('day');
     expect(firstGrace(true)).toBe('now');
+  });
+});
+
+describe('the keys that a page knows', () => {
+  const key = (id: string) => ({ id });
+
+  test('are those of several lists, each once, the first list first', () => {
+    const lists = [[key('key_2')], [key('key_3'), key('key_2'), key('key_1')]];
+    expect(eachOnce(...lists)).toEqual(['key_2', 'key_3', 'key_1'].map(key));
+    expect(eachOnce()).toEqual([]);
+  });
+
+  test('are not asked for by their ids; the others are, each once', () => {
+    const known = [key('key_2')];
+    expect(idsToName(['key_1', 'key_2', 'key_3', 'key_1'], known)).toEqual(['key_1', 'key_3']);
+    expect(idsToName(['key_2'], known)).toEqual([]);
+  });
+
+  test('are asked for as far as the service names them at once', () => {
+    const ids = Array.from({ length: 202 }, (_, n) => `key_${n}`);
+    expect(idsToName(ids, [key('key_0')])).toEqual(ids.slice(1, 201));
   });
 });

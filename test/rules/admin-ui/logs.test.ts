@@ -4,12 +4,14 @@ import { REQUEST_STATUSES } from '../../../src/admin-ui/lib/search.ts';
 import {
   factsOf,
   isInRequestLog,
+  keyIdsIn,
   memberIdsIn,
   placeOfTarget,
 } from '../../../src/admin-ui/pages/audit-entries.ts';
 import {
   filtersOf,
   idTyped,
+  keyIdsFor,
   routesOf,
   statusesFor,
 } from '../../../src/admin-ui/pages/request-filters.ts';
@@ -70,6 +72,17 @@ describe('the filters of the request log', () => {
   });
 });
 
+describe('the keys that the request log names', () => {
+  const calls = ['key_1', 'key_2'].map((key_id) => ({ key_id }));
+
+  test.each([
+    [{}, ['key_1', 'key_2']],
+    [{ key: 'key_3' }, ['key_3', 'key_1', 'key_2']],
+  ])('for %j are %j', (search, ids) => {
+    expect(keyIdsFor(search, calls)).toEqual(ids);
+  });
+});
+
 describe('an entry of the audit log', () => {
   const by = (kind: string, id: string, target_id: string | null = null) => ({
     actor: { kind, id },
@@ -85,6 +98,16 @@ describe('an entry of the audit log', () => {
       by('system', 'system', null),
     ];
     expect(memberIdsIn(entries)).toEqual(['mem_1', 'mem_2']);
+  });
+
+  test('names the keys that it is by and about', () => {
+    const entries = [
+      by('user', 'mem_1', 'key_1'),
+      by('api_key', 'key_2', 'mem_2'),
+      by('platform', 'key_4', 'keys_5'),
+      by('system', 'system', null),
+    ];
+    expect(keyIdsIn(entries)).toEqual(['key_1', 'key_2']);
   });
 
   test('are named as far as the service names them at once', () => {
