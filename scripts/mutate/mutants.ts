@@ -22,7 +22,7 @@ const CODE = [
   'src/admin-ui/lib/{retries,sealing,search,session-rules,shell-facts,shown-first,status}.ts',
   'src/admin-ui/lib/{success,themes,toggled}.ts',
   'src/admin-ui/ui/*.ts',
-  'src/admin-ui/pages/!(overview-facts|key-name).ts',
+  'src/admin-ui/pages/!(key-name|key-queries|overview-facts).ts',
 ];
 
 export interface Mutant {

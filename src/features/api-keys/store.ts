@@ -49,14 +49,21 @@ const LIVE = liveKeysAt('n.at');
 
 const ORDER = ['k.created_at', 'k.id'] as const;
 
-const listText = (keys: string): string =>
+const AFTER = isAfter(ORDER, ['$4', '$5']);
+const listText = (keys: string, condition: string): string =>
   `${selectFrom(keys)}
-   where k.team_id = $1
-     and ${isAfter(ORDER, ['$4', '$5'])}
+   where ${condition}
    ${newestFirst(ORDER, '$3')}`;
 
-const LIST = statement<KeyRow>('apiKeys.list', listText('api_key'));
-const LIST_LIVE = statement<KeyRow>('apiKeys.listLive', listText(LIVE));
+const LIST = statement<KeyRow>(
+  'apiKeys.list',
+  listText(
+    'api_key',
+    `k.team_id = $1
+     and ${AFTER}`,
+  ),
+);
+const LIST_LIVE = statement<KeyRow>('apiKeys.listLive', listText(LIVE, AFTER));
 
 /** Which keys to list. Without a state: all. */
 export interface KeyFilters {
