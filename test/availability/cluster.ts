@@ -3,11 +3,11 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { run, whyNot } from '../support/debian.ts';
+import { makeFolder } from '../support/folder.ts';
 import { findFreePort } from '../support/ports.ts';
 import { send } from '../support/processes.ts';
 import { until } from '../support/until.ts';
@@ -57,7 +57,7 @@ export interface Cluster {
 
 /** Starts the cluster with an empty database `app`. Resolves when it is whole. */
 export async function startCluster(): Promise<Cluster> {
-  const folder = await mkdtemp(join(tmpdir(), 'cluster-'));
+  const folder = await makeFolder('cluster');
   await chmod(folder, 0o777);
   const watcher = killAfterOurEnd(folder);
   const etcd = await startEtcd(folder);
@@ -91,7 +91,6 @@ export async function startCluster(): Promise<Cluster> {
       for (const member of members) await member.signal('SIGKILL', ['patroni', 'postgres']);
       etcd.process.kill('SIGKILL');
       watcher.kill('SIGKILL');
-      await rm(folder, { recursive: true, force: true, maxRetries: 10 });
     },
   };
   try {

@@ -179,7 +179,6 @@ describe.skipIf(reason !== null)(`a cluster${because(reason)}`, { timeout: 300_0
     await receiver?.stop();
     await route?.stop();
     await cluster?.stop();
-    if ('command' in pgbouncer) await pgbouncer.remove();
   });
 
   for (const way of WAYS) {

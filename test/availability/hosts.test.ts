@@ -1,6 +1,5 @@
 // DATABASE_URL with several hosts: everything goes to the primary, and follows it.
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
@@ -12,6 +11,7 @@ import {
   TEST_APP_SECRET,
 } from '../support/api.ts';
 import { because } from '../support/debian.ts';
+import { makeFolder } from '../support/folder.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { makeSeed, makeTeam, memberId } from '../support/seed.ts';
 import { until } from '../support/until.ts';
@@ -28,7 +28,7 @@ describe.skipIf(whyNoPostgres !== null)(
     let folder: string;
 
     beforeEach(async () => {
-      folder = await mkdtemp(join(tmpdir(), 'hosts-'));
+      folder = await makeFolder('hosts');
       receiver = await startReceiver();
       servers = await startServers();
       standby = await servers.addStandby();
@@ -37,10 +37,7 @@ describe.skipIf(whyNoPostgres !== null)(
       const list = ['127.0.0.1:1', ...hosts].join(',');
       url = `postgres://postgres@${list}/app?target_session_attrs=read-write`;
     }, 300_000);
-    afterEach(async () => {
-      await servers?.stop();
-      await rm(folder, { recursive: true, force: true });
-    });
+    afterEach(async () => await servers?.stop());
 
     /** Runs a command to its end, and resolves with what it wrote. */
     async function command(args: string[], env: Record<string, string> = {}): Promise<string> {

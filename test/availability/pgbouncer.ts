@@ -3,11 +3,11 @@
 // folder, and runs there with its own libraries.
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { isInstalled, run } from '../support/debian.ts';
+import { makeFolder } from '../support/folder.ts';
 import { findFreePort } from '../support/ports.ts';
 import { until } from '../support/until.ts';
 
@@ -17,24 +17,20 @@ const CONFIG = new URL('../../scripts/deploy/pgbouncer.ini', import.meta.url);
 export interface Program {
   /** The command that runs it. */
   readonly command: readonly string[];
-  remove(): Promise<void>;
 }
 
 /** Resolves with this machine's own one, or with that of Debian 13, or says why there is none. */
 export async function findPgBouncer(): Promise<Program | { readonly reason: string }> {
-  if (canFollowStatements(['pgbouncer']))
-    return { command: ['pgbouncer'], remove: () => Promise.resolve() };
+  if (canFollowStatements(['pgbouncer'])) return { command: ['pgbouncer'] };
   if (!isInstalled('mmdebstrap'))
     return { reason: 'PgBouncer is older than 1.21, and mmdebstrap is missing on this machine' };
-  const folder = await mkdtemp(join(tmpdir(), 'pgbouncer-'));
-  const remove = (): Promise<void> => rm(folder, { recursive: true, force: true });
+  const folder = await makeFolder('pgbouncer');
   try {
     await unpack(folder);
     const command = await commandOf(folder);
     if (!canFollowStatements(command)) throw new Error(`${command.join(' ')} does not run`);
-    return { command, remove };
+    return { command };
   } catch (error) {
-    await remove();
     return { reason: `the package of Debian 13 is not to be had: ${String(error)}` };
   }
 }
@@ -71,7 +67,7 @@ export interface Pooler {
 
 /** Starts it before the port of a database `app`. Resolves when it leads there. */
 export async function startPooler({ command }: Program, toPort: number): Promise<Pooler> {
-  const folder = await mkdtemp(join(tmpdir(), 'pooler-'));
+  const folder = await makeFolder('pooler');
   await chmod(folder, 0o755);
   const port = await findFreePort();
   const config = (await readFile(CONFIG, 'utf8'))
@@ -93,7 +89,6 @@ export async function startPooler({ command }: Program, toPort: number): Promise
       const ended = once(pgbouncer, 'exit');
       pgbouncer.kill('SIGKILL');
       await ended;
-      await rm(folder, { recursive: true });
     },
   };
 }

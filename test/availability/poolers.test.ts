@@ -1,8 +1,7 @@
 // PgBouncer from Debian's packages, which does not follow prepared statements before 1.21.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
@@ -11,6 +10,7 @@ import { migrate } from '../../src/db/operator/migrate.ts';
 import { PrimaryClient } from '../../src/db/wire/primary-client.ts';
 import { createCall, loadTestSeed, runEntry, runScript } from '../support/api.ts';
 import { because, whyNot } from '../support/debian.ts';
+import { makeFolder } from '../support/folder.ts';
 import { findFreePort } from '../support/ports.ts';
 import { startPostgresProxy } from '../support/postgres-proxy.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
@@ -26,7 +26,7 @@ describe.skipIf(reason !== null)(`a pooler${because(reason)}`, { timeout: 300_00
   let key: string;
 
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'poolers-'));
+    folder = await makeFolder('poolers');
     await chmod(folder, 0o777);
     servers = await startServers();
     const { url } = servers.primary;
@@ -34,10 +34,7 @@ describe.skipIf(reason !== null)(`a pooler${because(reason)}`, { timeout: 300_00
     const { teams } = await loadTestSeed({ url }, makeSeed([makeTeam('a')]));
     key = teams['team_a']?.api_keys['full'] ?? '';
   }, 300_000);
-  afterAll(async () => {
-    await servers?.stop();
-    if (folder) await rm(folder, { recursive: true, force: true });
-  });
+  afterAll(async () => await servers?.stop());
 
   /** Starts a PgBouncer before this port, and resolves with the URL through it. */
   async function startPgBouncer(mode: 'transaction' | 'session', toPort: number): Promise<string> {

@@ -1,9 +1,9 @@
 // Postgres 15 from Debian's packages: a primary, and standbys of it.
 import { existsSync } from 'node:fs';
-import { appendFile, chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { appendFile, chmod, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { run, whyNot } from '../support/debian.ts';
+import { makeFolder } from '../support/folder.ts';
 import { findFreePort } from '../support/ports.ts';
 import { send } from '../support/processes.ts';
 
@@ -40,7 +40,7 @@ export interface Servers {
 
 /** Resolves with a new primary with an empty database `app`. */
 export async function startServers(): Promise<Servers> {
-  const folder = await mkdtemp(join(tmpdir(), 'standby-'));
+  const folder = await makeFolder('standby');
   await chmod(folder, 0o777);
   const nodes: Node[] = [];
   const add = async (name: string): Promise<Node> => {
@@ -60,10 +60,7 @@ export async function startServers(): Promise<Servers> {
       await asPostgres('pg_basebackup', '-D', join(folder, name), ...from);
       return add(name);
     },
-    stop: async () => {
-      await Promise.all(nodes.map((node) => node.kill()));
-      await rm(folder, { recursive: true, force: true });
-    },
+    stop: async () => void (await Promise.all(nodes.map((node) => node.kill()))),
   };
 }
 

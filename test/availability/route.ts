@@ -1,10 +1,10 @@
 // HAProxy between everything and the cluster, as the runbook has it.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { makeFolder } from '../support/folder.ts';
 import { findFreePort } from '../support/ports.ts';
 import { until } from '../support/until.ts';
 import type { Member } from './cluster.ts';
@@ -24,7 +24,7 @@ export interface Route {
 
 /** Starts HAProxy in front of the members. The tests ask the APIs themselves, not through it. */
 export async function startRoute(members: readonly Member[]): Promise<Route> {
-  const folder = await mkdtemp(join(tmpdir(), 'route-'));
+  const folder = await makeFolder('route');
   const [port, publicPort] = [await findFreePort(), await findFreePort()];
   const commands = join(folder, 'commands');
   let config = (await readFile(CONFIG, 'utf8'))
@@ -64,7 +64,6 @@ export async function startRoute(members: readonly Member[]): Promise<Route> {
     stop: async () => {
       haproxy.kill('SIGKILL');
       await once(haproxy, 'exit');
-      await rm(folder, { recursive: true });
     },
   };
 }

@@ -1,6 +1,5 @@
 // A node in recovery is no database for the service: whatever it reaches one with refuses it.
 import { writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
@@ -16,6 +15,7 @@ import {
   startWorkerProcess,
 } from '../support/api.ts';
 import { because } from '../support/debian.ts';
+import { makeFolder } from '../support/folder.ts';
 import { findFreePort } from '../support/ports.ts';
 import { startPostgresProxy, type PostgresProxy } from '../support/postgres-proxy.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
@@ -115,7 +115,7 @@ describe.skipIf(whyNoPostgres !== null)(
     });
 
     test('is refused by every command and by a worker that starts', async () => {
-      const seed = join(tmpdir(), `seed-${process.pid}.json`);
+      const seed = join(await makeFolder('seed'), 'seed.json');
       await writeFile(seed, JSON.stringify(makeSeed([makeTeam('b')])));
       const dates = ['--deprecation', '2030-01-01', '--sunset', '2031-01-01'];
       const refused = [

@@ -2,13 +2,13 @@
 // sends a request a second time.
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, onTestFinished, type TestContext } from 'vitest';
+import { makeFolder } from '../support/folder.ts';
 import { findFreePort } from '../support/ports.ts';
 import { until } from '../support/until.ts';
 
@@ -57,7 +57,7 @@ export async function startHaproxy(
     .replace('bind :8405', `bind 127.0.0.1:${metricsPort ?? (await findFreePort())}`)
     .replaceAll(/10\.0\.0\.\d+:3000/g, () => `127.0.0.1:${ports[number++]}`);
   expect(number).toBe(ports.length);
-  const file = join(await makeFolder(ending), 'haproxy.cfg');
+  const file = join(await makeFolder('balancer'), 'haproxy.cfg');
   await writeFile(file, config);
   const haproxy = run('haproxy', ['-db', '-f', file], ending);
   await untilListening(port);
@@ -67,7 +67,7 @@ export async function startHaproxy(
 /** Starts nginx with the configuration of the runbook, in front of these ports. */
 export async function startDeployedNginx(ports: readonly number[]): Promise<Balancer> {
   const port = await findFreePort();
-  const folder = await makeFolder();
+  const folder = await makeFolder('balancer');
   const config = (await readFile(NGINX_CONFIG, 'utf8'))
     .replace('listen 8080', `listen 127.0.0.1:${port}`)
     .replaceAll('/tmp/', `${folder}/`);
@@ -85,7 +85,7 @@ export async function startDeployedNginx(ports: readonly number[]): Promise<Bala
  */
 export async function startNginx(ports: readonly number[]): Promise<Balancer> {
   const port = await findFreePort();
-  const folder = await makeFolder();
+  const folder = await makeFolder('balancer');
   const file = join(folder, 'nginx.conf');
   let known = '';
   /** Whether the servers have changed. Without a ready one, nginx keeps what it has. */
@@ -180,10 +180,4 @@ async function untilListening(port: number): Promise<void> {
     socket.destroy();
     return isListening;
   });
-}
-
-async function makeFolder(ending: Ending = THIS_TEST): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'balancer-'));
-  ending.onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  return folder;
 }

@@ -1,8 +1,8 @@
 // The next release of the project: a copy of this one with more migrations.
-import { cp, mkdir, mkdtemp, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { makeFolder } from '../support/folder.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 /** Those that a request, a delivery and a job read and write. */
@@ -10,7 +10,7 @@ const TABLES = ['team', 'member', 'assignment', 'event', 'webhook_endpoint', 'we
 
 /** Resolves with its folder. */
 export async function makeNextRelease(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'next-release-'));
+  const folder = await makeFolder('next-release');
   for (const part of ['src', 'scripts', 'prisma', 'package.json'])
     await cp(join(root, part), join(folder, part), { recursive: true });
   await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));

@@ -1,9 +1,8 @@
 // Two API processes behind a load balancer that repeats nothing, and two workers, are replaced by
 // the next release, one after the other, after its migrations. No client and no receiver notices.
-import { rm } from 'node:fs/promises';
 import { Client as Postgres } from 'pg';
 import { Client } from 'undici';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import {
   loadTestSeed,
   runEntry,
@@ -31,7 +30,6 @@ beforeAll(async () => {
   nextRelease = await makeNextRelease();
   receiver = await startReceiver();
 });
-afterAll(() => rm(nextRelease, { recursive: true }));
 
 type Api = Awaited<ReturnType<typeof startApiProcess>>;
 

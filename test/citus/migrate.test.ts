@@ -1,6 +1,5 @@
 // `npm run migrate` on Citus: what it refuses, and that the rows come along.
-import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { migrate } from '../../src/db/operator/migrate.ts';
@@ -10,6 +9,7 @@ import { fullFile } from '../seed/full-file.ts';
 import { startApiProcess, startWorkerProcess } from '../support/api.ts';
 import { runSql, startCitus, urlOf, whyNoCitus, type CitusCluster } from '../support/citus.ts';
 import { because } from '../support/debian.ts';
+import { makeFolder } from '../support/folder.ts';
 
 const skipped = whyNoCitus();
 if (skipped !== null) console.warn(`Citus is not tested: ${skipped}`);
@@ -211,7 +211,7 @@ describe.skipIf(skipped !== null)(`npm run migrate on Citus${because(skipped)}`,
   });
 
   test('applies later migrations', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'later-'));
+    const folder = await makeFolder('later');
     await cp(PRISMA, folder, { recursive: true });
     const url = await cluster.createDatabase('later');
     await cluster.join('later');
@@ -232,7 +232,6 @@ describe.skipIf(skipped !== null)(`npm run migrate on Citus${because(skipped)}`,
     );
     expect(await migrate(url, { folder })).toEqual(['20991231000000_add']);
     expect(await placesOf(url)).toMatchObject({ later: 'h team_id' });
-    await rm(folder, { recursive: true });
   });
 
   test('writes the deliveries of a distributed database anew', async () => {

@@ -2,13 +2,12 @@
 // runtime that npm can install.
 import { execFile } from 'node:child_process';
 import { readdirSync } from 'node:fs';
-import { cp, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { build } from 'vite';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { deliveryHeaders, signingKeyOf } from '../../src/delivery/envelope.ts';
 import { BASE_PATH } from '../../src/http/api/exchange.ts';
 import { compileRoutes } from '../../src/http/api/routes.ts';
@@ -18,6 +17,7 @@ import { DEMO_SANDBOX_ID, DEMO_TEAM_ID } from '../../src/seed/demo-team.ts';
 import { demoSeedFile } from '../../src/seed/demo.ts';
 import { startTestApi } from '../support/api.ts';
 import { launchBrowser, SKIPPED } from '../support/browser.ts';
+import { makeFolder } from '../support/folder.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const run = promisify(execFile);
@@ -26,7 +26,7 @@ const MINUTES = 60_000;
 let project: string;
 let tarball: string;
 beforeAll(async () => {
-  project = await mkdtemp(join(tmpdir(), 'client-'));
+  project = await makeFolder('client');
   await run(process.execPath, [join(root, 'scripts/build-client.ts')], { cwd: root });
   const names = await readdir(join(root, 'build/client'));
   tarball = join(root, 'build/client', names.find((name) => name.endsWith('.tgz')) ?? '');
@@ -35,7 +35,6 @@ beforeAll(async () => {
   await run('npm', [...install, tarball, 'deno@2.9.6', 'bun@1.4.5'], { cwd: project });
   await cp(join(root, 'test/clients/every-operation.ts'), join(project, 'program.ts'));
 }, 10 * MINUTES);
-afterAll(() => rm(project, { recursive: true, force: true }));
 
 const bin = (name: string): string => join(project, 'node_modules/.bin', name);
 const RUNTIMES: readonly (readonly [string, () => readonly string[]])[] = [

@@ -1,16 +1,16 @@
 // What other people's tools make of the document that a running service serves: linters find
 // nothing, and generators make clients that compile and that call the service.
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { build } from 'vite';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { DEMO_TEAM_ID } from '../../src/seed/demo-team.ts';
 import { demoSeedFile } from '../../src/seed/demo.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
+import { makeFolder } from '../support/folder.ts';
 import { GENERATORS } from './programs.ts';
 import { IBM_RULES_OFF } from './ibm-rules.ts';
 
@@ -22,11 +22,10 @@ let api: TestApi;
 let folder: string;
 beforeAll(async () => {
   api = await startTestApi({ seed: demoSeedFile() });
-  folder = await mkdtemp(join(tmpdir(), 'generators-'));
+  folder = await makeFolder('generators');
   const document = await fetch(`${api.base}/openapi.v1.json`);
   await writeFile(join(folder, 'openapi.v1.json'), await document.text());
 }, 2 * MINUTES);
-afterAll(() => rm(folder, { recursive: true, force: true }));
 
 /** Installs packages into a folder of its own, beside the document. */
 async function install(name: string, packages: readonly string[]): Promise<string> {

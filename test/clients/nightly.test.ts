@@ -1,6 +1,6 @@
 // The job of the guide `/docs/nightly`, in both languages, on the demo team: what it copies, what
 // that costs, and what the client packages do by themselves when something fails.
-import { readFile, rm } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -164,7 +164,6 @@ describe.skipIf(SKIPPED !== '')(`the nightly job${SKIPPED}`, { timeout: 5 * MINU
       await running.kill('SIGTERM');
     } finally {
       await postgres.stop();
-      await rm(dataDir, { recursive: true, force: true });
     }
   });
 });

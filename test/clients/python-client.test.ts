@@ -2,10 +2,9 @@
 // own, against the running service and against servers that fail.
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, readFile, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -23,6 +22,7 @@ import { ENDPOINTS } from '../../src/routers/endpoints.ts';
 import { DEMO_SANDBOX_ID, DEMO_TEAM_ID } from '../../src/seed/demo-team.ts';
 import { demoSeedFile } from '../../src/seed/demo.ts';
 import { startTestApi } from '../support/api.ts';
+import { makeFolder } from '../support/folder.ts';
 import { LOSSES, startLossyProxy } from '../support/lossy-proxy.ts';
 import { findFreePort } from '../support/ports.ts';
 import { installPythonClient, SKIPPED, type PythonClient } from '../support/python.ts';
@@ -60,15 +60,13 @@ describe.skipIf(SKIPPED !== '')(`the Python client${SKIPPED}`, { timeout: 5 * MI
     });
 
     it('is the same, byte for byte, if it is built again', async () => {
-      const folder = await mkdtemp(join(tmpdir(), 'again-'));
-      onTestFinished(() => rm(folder, { recursive: true, force: true }));
+      const folder = await makeFolder('again');
       const again = await readFile(await buildPythonClient(folder));
       expect(again.equals(await readFile(client.wheel))).toBe(true);
     });
 
     it('is right for a type checker, and so are the programs that use it', async () => {
-      const folder = await mkdtemp(join(tmpdir(), 'pyright-'));
-      onTestFinished(() => rm(folder, { recursive: true, force: true }));
+      const folder = await makeFolder('pyright');
       await writeFile(join(folder, 'package.json'), '{ "private": true }');
       const install = ['install', '--no-audit', '--no-fund', '--ignore-scripts'];
       await run('npm', [...install, 'pyright@1.1.400'], { cwd: folder });
@@ -113,8 +111,7 @@ describe.skipIf(SKIPPED !== '')(`the Python client${SKIPPED}`, { timeout: 5 * MI
     it('runs the samples of its guide', async () => {
       const api = await startTestApi({ seed: demoSeedFile() });
       const text = (await samples()).join('\n').replaceAll('{{api_url}}', api.base);
-      const folder = await mkdtemp(join(tmpdir(), 'guide-'));
-      onTestFinished(() => rm(folder, { recursive: true, force: true }));
+      const folder = await makeFolder('guide');
       await writeFile(join(folder, 'guide.py'), `${text}\nclient.close()\n`);
       const env = { API_KEY: api.key(DEMO_TEAM_ID, 'demo') };
       const printed = await client.run(join(folder, 'guide.py'), { env });
@@ -358,8 +355,7 @@ describe.skipIf(SKIPPED !== '')(`the Python client${SKIPPED}`, { timeout: 5 * MI
     it('answers deliveries of our sender by the sample of its guide', async () => {
       const port = await findFreePort();
       const sample = (await samples()).find((one) => one.includes('BaseHTTPRequestHandler')) ?? '';
-      const folder = await mkdtemp(join(tmpdir(), 'receiver-'));
-      onTestFinished(() => rm(folder, { recursive: true, force: true }));
+      const folder = await makeFolder('receiver');
       const serve = `from http.server import HTTPServer
 import os
 ${sample}

@@ -1,12 +1,11 @@
 // The programs of the guides under "Recipes", each as a reader runs it: on the demo team, with real
 // deliveries. The nightly job has a file of its own.
 import { execFile } from 'node:child_process';
-import { readFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/core/clock.ts';
 import { deliveryHeaders, signingKeyOf } from '../../src/delivery/envelope.ts';
 import { BASE_PATH } from '../../src/http/api/exchange.ts';
@@ -14,6 +13,7 @@ import { DEMO_TEAM_ID } from '../../src/seed/demo-team.ts';
 import { demoSeedFile } from '../../src/seed/demo.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { startDeliveries } from '../support/deliveries.ts';
+import { makeFolder } from '../support/folder.ts';
 import { startLossyProxy } from '../support/lossy-proxy.ts';
 import { describeEvaluation, platformOf, type Platform } from '../support/platform.ts';
 import { findFreePort } from '../support/ports.ts';
@@ -365,8 +365,7 @@ async function parsePowerQuery(text: string): Promise<string> {
 }
 
 async function installParser(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'power-query-'));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const folder = await makeFolder('power-query');
   await writeFile(join(folder, 'package.json'), '{ "private": true }');
   await writeFile(join(folder, 'parse.cjs'), PARSE);
   const install = ['install', '--no-audit', '--no-fund', '--ignore-scripts'];

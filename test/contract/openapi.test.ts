@@ -1,8 +1,7 @@
 // The published document says what the declarations say, its examples are valid, and tools can use
 // it.
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -10,7 +9,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import type { oas31 } from 'zod-openapi';
 import openapiTS, { astToString } from 'openapi-typescript';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { EVENT_TYPES } from '../../src/core/events.ts';
 import {
   committedDocument,
@@ -20,6 +19,7 @@ import {
 import { clientOperations } from '../../scripts/client-operations.ts';
 import { TEST_SCOPES } from '../../src/core/scopes.ts';
 import { ENDPOINTS, type Endpoint } from '../../src/routers/endpoints.ts';
+import { makeFolder } from '../support/folder.ts';
 
 interface Media {
   readonly schema: object;
@@ -69,10 +69,7 @@ const run = promisify(execFile);
 
 let folder: string;
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'openapi-test-'));
-});
-afterAll(async () => {
-  await rm(folder, { recursive: true, force: true });
+  folder = await makeFolder('openapi-test');
 });
 
 const operationOf = (of: Document, endpoint: Endpoint): Operation => {

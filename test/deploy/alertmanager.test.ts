@@ -1,13 +1,13 @@
 // The routes of alertmanager.yml, with a real Prometheus, a real Alertmanager and real receivers.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { because, run, whyNot } from '../support/debian.ts';
+import { makeFolder } from '../support/folder.ts';
 import { findFreePort } from '../support/ports.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { until } from '../support/until.ts';
@@ -34,7 +34,7 @@ async function startAlertmanager(
     .replaceAll(/https:\/\/[\w.]+\//g, `${receiver.url}/`)
     .replace('group_wait: 30s', 'group_wait: 1s')
     .replaceAll(/: (\d+)m$/gm, ': $1s');
-  const folder = await mkdtemp(join(tmpdir(), 'alertmanager-'));
+  const folder = await makeFolder('alertmanager');
   await writeFile(join(folder, 'alertmanager.yml'), text);
   const port = await findFreePort();
   const child = spawn(
@@ -50,7 +50,6 @@ async function startAlertmanager(
   onTestFinished(async () => {
     child.kill('SIGKILL');
     if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
-    await rm(folder, { recursive: true, force: true });
   });
   const url = `http://127.0.0.1:${port}`;
   await until(async () => (await fetch(`${url}/-/ready`).catch(() => null))?.ok);

@@ -1,14 +1,14 @@
 // The backups of the runbook, made and restored with Postgres's own programs, as it says. The API
 // then runs on what was restored.
 import { existsSync } from 'node:fs';
-import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { migrate } from '../../src/db/operator/migrate.ts';
 import { createCall, loadTestSeed, startApiProcess } from '../support/api.ts';
 import { because, run, whyNot } from '../support/debian.ts';
+import { makeFolder } from '../support/folder.ts';
 import { findFreePort } from '../support/ports.ts';
 import { makeFullTeam, makeSeed } from '../support/seed.ts';
 import { until } from '../support/until.ts';
@@ -63,7 +63,7 @@ describe.skipIf(reason !== null)(`a backup${because(reason)}`, { timeout: 600_00
   }
 
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'backup-'));
+    folder = await makeFolder('backup');
     await chmod(folder, 0o777);
     const data = join(folder, 'primary');
     await asPostgres('initdb', '-D', data, '-U', 'postgres', '--auth=trust', '--no-sync');
@@ -81,7 +81,6 @@ describe.skipIf(reason !== null)(`a backup${because(reason)}`, { timeout: 600_00
 
   afterAll(async () => {
     for (const data of running) await asPostgres('pg_ctl', 'stop', '-m', 'immediate', '-D', data);
-    if (folder) await rm(folder, { recursive: true, force: true });
   });
 
   /** Resolves when everything that was committed is in the archive. */

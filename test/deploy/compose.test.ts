@@ -1,8 +1,7 @@
 // compose.yaml as it is, with images of Debian's packages in place of those of a registry, and
 // without Grafana, which Debian has not. podman-compose knows no fixed addresses and does not wait
 // for conditions; the processes do not need them to.
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -17,6 +16,7 @@ import {
   standInImages,
 } from '../support/containers.ts';
 import { because, run, whyNot } from '../support/debian.ts';
+import { makeFolder } from '../support/folder.ts';
 import { findFreePort } from '../support/ports.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
 import { until } from '../support/until.ts';
@@ -47,7 +47,7 @@ describe.skipIf(reason !== null)(`compose.yaml${because(reason)}`, { timeout: 60
   beforeAll(async () => {
     const { postgres, pgbouncer, nginx, prometheus } = await standInImages();
     image = await buildImage();
-    folder = await mkdtemp(join(tmpdir(), 'compose-'));
+    folder = await makeFolder('compose');
     await cp(source, folder, { recursive: true });
     const file = join(folder, 'compose.yaml');
     const text = await readFile(file, 'utf8');
@@ -83,7 +83,6 @@ describe.skipIf(reason !== null)(`compose.yaml${because(reason)}`, { timeout: 60
     await podman('volume', 'rm', '--force', ...volumes);
     await podman('network', 'rm', '--force', `${project}_inside`);
     await removeImage(image);
-    await rm(folder, { recursive: true });
   });
 
   const addressOf = (service: string): Promise<string> =>

@@ -1,14 +1,14 @@
 // TLS to a real Postgres, with an authority that the runbook's own commands have made.
-import { appendFile, chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { appendFile, chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { asPostgres, whyNoPostgres } from '../availability/postgres.ts';
 import { runEntry, runScript, startWorkerProcess } from '../support/api.ts';
 import { because, isInstalled } from '../support/debian.ts';
+import { makeFolder } from '../support/folder.ts';
 import { findFreePort } from '../support/ports.ts';
 import { until } from '../support/until.ts';
 import { readBlocks, runBlock } from './runbook.ts';
@@ -41,7 +41,7 @@ describe.skipIf(whyNoPostgres !== null)(
     }
 
     beforeAll(async () => {
-      folder = await mkdtemp(join(tmpdir(), 'database-tls-'));
+      folder = await makeFolder('database-tls');
       await chmod(folder, 0o777);
       port = await findFreePort();
       const own = await certify('own');
@@ -82,7 +82,6 @@ describe.skipIf(whyNoPostgres !== null)(
     afterAll(async () => {
       if (!folder) return;
       await asPostgres('pg_ctl', 'stop', '-m', 'immediate', '-D', join(folder, 'data'));
-      await rm(folder, { recursive: true, force: true });
     });
 
     /** Starts an API process, and resolves with the reason when `/readyz` tells it. */

@@ -1,7 +1,6 @@
 // The disaster recovery of the runbook: the primary's disk is lost while customers write, and
 // another machine takes over from the base backup and the archive, by the runbook's own commands.
-import { appendFile, chmod, mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { appendFile, chmod, mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
@@ -10,6 +9,7 @@ import { migrate } from '../../src/db/operator/migrate.ts';
 import { asPostgres, whyNoPostgres } from '../availability/postgres.ts';
 import { createCall, loadTestSeed, startApiProcess } from '../support/api.ts';
 import { because } from '../support/debian.ts';
+import { makeFolder } from '../support/folder.ts';
 import { findFreePort } from '../support/ports.ts';
 import { send } from '../support/processes.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
@@ -45,7 +45,7 @@ test.skipIf(whyNoPostgres !== null)(
   `what was archived survives the loss of the primary's disk${because(whyNoPostgres)}`,
   { timeout: 600_000 },
   async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'disaster-'));
+    const folder = await makeFolder('disaster');
     await chmod(folder, 0o777);
     const [archive, backups] = [join(folder, 'archive'), join(folder, 'backups')];
     const [data, restoredData] = [join(folder, 'primary'), join(folder, 'restored')];
@@ -69,7 +69,6 @@ test.skipIf(whyNoPostgres !== null)(
     onTestFinished(async () => {
       for (const one of [data, restoredData])
         await asPostgres('pg_ctl', 'stop', '-m', 'immediate', '-D', one).catch(() => undefined);
-      await rm(folder, { recursive: true, force: true });
     });
 
     // Before.

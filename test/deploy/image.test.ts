@@ -1,7 +1,6 @@
 // The image as an orchestrator runs it: built by scripts/deploy/Dockerfile, unprivileged, without
 // any right, on a root that cannot be written, one command per process.
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Ajv } from 'ajv';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
@@ -9,6 +8,7 @@ import { createCall, TEST_APP_SECRET, type Call } from '../support/api.ts';
 import { buildImage, CONTAINER_TOOLS, podman, removeImage } from '../support/containers.ts';
 import { createEmptyDatabase, type TestDatabase } from '../support/database.ts';
 import { because, whyNot } from '../support/debian.ts';
+import { makeFolder } from '../support/folder.ts';
 import { findFreePort } from '../support/ports.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { makeSeed, makeTeam, memberId } from '../support/seed.ts';
@@ -173,7 +173,6 @@ describe.skipIf(reason !== null)(`the image${because(reason)}`, { timeout: 600_0
 
     test('keeps to the schema of CycloneDX', async () => {
       const folder = await installPackage('@cyclonedx/cyclonedx-library@10.3.0');
-      onTestFinished(() => rm(folder, { recursive: true }));
       const read = async (name: string): Promise<object> => {
         const file = `node_modules/@cyclonedx/cyclonedx-library/res/schema/${name}.schema.json`;
         const schema = JSON.parse(await readFile(join(folder, file), 'utf8')) as object;
@@ -215,22 +214,18 @@ describe.skipIf(reason !== null)(`the image${because(reason)}`, { timeout: 600_0
 
     /** Loads a team with the image's own command. */
     async function seedTeam(): Promise<string> {
-      const folder = await mkdtemp(join(tmpdir(), 'image-seed-'));
-      try {
-        const url = `${receiver.url}/hook`;
-        const team = makeTeam('a', {
-          webhook_endpoints: [{ id: 'whe_a', url, events: ['assignment.created'] }],
-        });
-        const file = join(folder, 'seed.json');
-        await writeFile(file, JSON.stringify(makeSeed([team])), { mode: 0o644 });
-        const shown = await runOnce(['seed', '/seed.json'], ['--volume', `${file}:/seed.json:ro`]);
-        const { teams } = JSON.parse(shown) as {
-          teams: Record<string, { api_keys: Record<string, string> }>;
-        };
-        return teams['team_a']?.api_keys['full'] ?? '';
-      } finally {
-        await rm(folder, { recursive: true });
-      }
+      const folder = await makeFolder('image-seed');
+      const url = `${receiver.url}/hook`;
+      const team = makeTeam('a', {
+        webhook_endpoints: [{ id: 'whe_a', url, events: ['assignment.created'] }],
+      });
+      const file = join(folder, 'seed.json');
+      await writeFile(file, JSON.stringify(makeSeed([team])), { mode: 0o644 });
+      const shown = await runOnce(['seed', '/seed.json'], ['--volume', `${file}:/seed.json:ro`]);
+      const { teams } = JSON.parse(shown) as {
+        teams: Record<string, { api_keys: Record<string, string> }>;
+      };
+      return teams['team_a']?.api_keys['full'] ?? '';
     }
 
     test('serves requests, and a worker delivers their events', async () => {

@@ -1,8 +1,7 @@
 // The manifests of scripts/deploy/kubernetes: judged by the types of Kubernetes' API, and their
 // pods run by podman, on a real Postgres. No cluster is needed. What only a cluster does is not run
 // here: the autoscalers, the network policies and the spread over nodes.
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
@@ -17,6 +16,7 @@ import {
 } from '../support/containers.ts';
 import { createEmptyDatabase, type TestDatabase } from '../support/database.ts';
 import { because, isInstalled, run, whyNot } from '../support/debian.ts';
+import { makeFolder } from '../support/folder.ts';
 import { startMailServer } from '../support/mail-server.ts';
 import { findFreePort } from '../support/ports.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
@@ -88,7 +88,6 @@ const workloads = manifests.filter(({ spec }) => spec?.template !== undefined);
 describe('the manifests', () => {
   test("are what Kubernetes' API takes, to the last field", async () => {
     const types = await installPackage('kubernetes-models@5.1.0');
-    onTestFinished(() => rm(types, { recursive: true }));
     expect(await findFaults(types, manifests)).toBe('');
     const misspelt = JSON.parse(
       JSON.stringify(manifests).replace('readinessProbe', 'readinesProbe'),
@@ -151,8 +150,7 @@ describe('the manifests', () => {
     // Debian's Prometheus does not know Kubernetes; the rest of the file is judged.
     const { kubernetes_sd_configs, ...rest } = scrape_configs[0];
     expect(kubernetes_sd_configs).toMatchObject([{ role: 'pod' }]);
-    const work = await mkdtemp(join(tmpdir(), 'promtool-'));
-    onTestFinished(() => rm(work, { recursive: true }));
+    const work = await makeFolder('promtool');
     const file = join(work, 'prometheus.yml');
     await writeFile(file, JSON.stringify({ scrape_configs: [rest] }));
     expect(await run('promtool', ['check', 'config', file])).toContain('SUCCESS');
@@ -190,7 +188,7 @@ describe.skipIf(reason !== null)(`the pods${because(reason)}`, { timeout: 600_00
   let work: string;
 
   beforeAll(async () => {
-    work = await mkdtemp(join(tmpdir(), 'kubernetes-'));
+    work = await makeFolder('kubernetes');
     image = await buildImage();
     database = await createEmptyDatabase();
     mail = await startMailServer();
@@ -199,7 +197,6 @@ describe.skipIf(reason !== null)(`the pods${because(reason)}`, { timeout: 600_00
   afterAll(async () => {
     await database?.drop();
     if (image) await removeImage(image);
-    await rm(work, { recursive: true });
   });
 
   test('keep the order by themselves when all of them start at once', async () => {

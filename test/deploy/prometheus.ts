@@ -2,12 +2,12 @@
 // of a rule takes two seconds here, so that a test need not wait for half an hour.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { TestContext } from 'vitest';
+import { makeFolder } from '../support/folder.ts';
 import { findFreePort } from '../support/ports.ts';
 import { until } from '../support/until.ts';
 
@@ -42,7 +42,7 @@ export async function startPrometheus(
   jobs: Readonly<Record<string, readonly number[]>>,
   { rules = ['alerts.yml'], alertmanager }: PrometheusOptions = {},
 ): Promise<Prometheus> {
-  const folder = await mkdtemp(join(tmpdir(), 'prometheus-'));
+  const folder = await makeFolder('prometheus');
   for (const file of rules)
     await writeFile(join(folder, file), faster(await readFile(join(RULES, file), 'utf8')));
   const settings = {
@@ -68,7 +68,6 @@ export async function startPrometheus(
   onTestFinished(async () => {
     child.kill('SIGKILL');
     if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
-    await rm(folder, { recursive: true, force: true });
   });
   const ask = async (path: string): Promise<unknown> => {
     const response = await fetch(`http://127.0.0.1:${port}/${path}`);

@@ -1,10 +1,10 @@
 // The systemd units, as systemd itself reads them.
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { because, run, whyNot } from '../support/debian.ts';
+import { makeFolder } from '../support/folder.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const INSTALLED = '/opt/team-customer-api/current';
@@ -17,7 +17,7 @@ describe.skipIf(reason !== null)(`the systemd units${because(reason)}`, () => {
   let units: string[];
 
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'units-'));
+    folder = await makeFolder('units');
     await cp(join(root, 'scripts/deploy/systemd'), folder, { recursive: true });
     units = (await readdir(folder)).map((name) => join(folder, name));
     // systemd checks that the program exists.
@@ -26,8 +26,6 @@ describe.skipIf(reason !== null)(`the systemd units${because(reason)}`, () => {
       await writeFile(unit, text.replaceAll(`${INSTALLED}/`, root));
     }
   });
-
-  afterAll(() => rm(folder, { recursive: true }));
 
   test('have no fault', async () => {
     expect(units).toHaveLength(3);

@@ -1,9 +1,6 @@
 // Every documented event, from the call that raises it to the receiver that verifies it:
 // the REST API, the app, the host application, a CRM that refuses, a worker process, real HTTP.
 // A new type in core/events.ts fails here until it is raised here.
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { EVENT_TYPES, SUBSCRIBABLE_EVENTS, type EventType } from '../../src/core/events.ts';
@@ -12,6 +9,7 @@ import { verifyWebhook, type WebhookEvent } from '../../src/client/webhook-verif
 import { startTestApi, startWorkerProcess, type TestApi } from '../support/api.ts';
 import { appAsMember } from '../support/app.ts';
 import { startCrm } from '../support/crm/fake.ts';
+import { makeFolder } from '../support/folder.ts';
 import { describeEvaluation, describeTraining, eventsOf, platformOf } from '../support/platform.ts';
 import { startReceiver, status, type Received, type Receiver } from '../support/receiver.ts';
 import { makeMember, makeSeed, makeTeam, memberId, userId } from '../support/seed.ts';
@@ -38,13 +36,12 @@ beforeAll(async () => {
     makeTeam(name, { members: [makeMember(name, 'leaver')] }),
   );
   api = await startTestApi({ seed: makeSeed(teams), allowPrivateTargets: true });
-  const mailDir = await mkdtemp(join(tmpdir(), 'all-events-'));
+  const mailDir = await makeFolder('all-events');
   await startWorkerProcess(api.databaseUrl, {
     WEBHOOK_ALLOW_PRIVATE_TARGETS: '1',
     WEBHOOK_RETRY_DELAYS_S: Array.from({ length: RETRIES }, () => RETRY_DELAY_S).join(','),
     MAIL_DIR: mailDir,
   });
-  return () => rm(mailDir, { recursive: true, force: true });
 });
 
 interface Endpoint {

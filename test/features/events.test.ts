@@ -1,8 +1,7 @@
 // The list of a team's events, and the command for development that follows it, as its own process.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
@@ -13,6 +12,7 @@ import { verifyWebhook } from '../../src/client/webhook-verification.ts';
 import { verifyDelivery } from '../../src/http/docs/examples/verify-standardwebhooks.js';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { startDeliveries } from '../support/deliveries.ts';
+import { makeFolder } from '../support/folder.ts';
 import { findFreePort } from '../support/ports.ts';
 import { startReceiver, status, type Receiver } from '../support/receiver.ts';
 import { makeFullTeam, makeSeed } from '../support/seed.ts';
@@ -27,14 +27,13 @@ let receiver: Receiver;
 /** Where the command keeps its secret. */
 let config: string;
 beforeAll(async () => {
-  config = await mkdtemp(join(tmpdir(), 'config-'));
+  config = await makeFolder('config');
   receiver = await startReceiver();
   api = await startTestApi({
     seed: makeSeed(TEAMS.map((name) => makeFullTeam(name, { webhook_endpoints: [] }))),
   });
   // It gives events their places in the order that the client reads.
   await startDeliveries(api, { clock: systemClock });
-  return () => rm(config, { recursive: true, force: true });
 });
 
 const agoIso = (ms: number): string => new Date(Date.now() - ms).toISOString();
@@ -348,8 +347,7 @@ describe('team-customer-api trigger', () => {
   });
 
   test('signs with the same secret at every start, which only its user can read', async () => {
-    const home = await mkdtemp(join(tmpdir(), 'home-'));
-    onTestFinished(() => rm(home, { recursive: true, force: true }));
+    const home = await makeFolder('home');
     const url = `${receiver.url}/kept`;
     const secretOf = async (env: Record<string, string>) => {
       const { exited, output } = start(['trigger', 'ping', '--forward-to', url], env);

@@ -1,12 +1,11 @@
 // Traces, from the call that raises an event to the receiver of its delivery: real processes, a
 // real receiver of OTLP. Processes send their last spans when they end, so each part of the file
 // makes its calls first, ends the processes, and then looks at what has come.
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import pino from 'pino';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createTracing } from '../../src/runtime/open-telemetry.ts';
 import type { Sampling } from '../../src/runtime/tracing-settings.ts';
 import {
@@ -18,6 +17,7 @@ import {
 } from '../support/api.ts';
 import { appWith, tokenOf } from '../support/app.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { makeFolder } from '../support/folder.ts';
 import { describeTraining } from '../support/platform.ts';
 import { findFreePort } from '../support/ports.ts';
 import { hang, startReceiver, status, type Received, type Receiver } from '../support/receiver.ts';
@@ -334,7 +334,7 @@ describe('traces of strangers', () => {
 
 describe.concurrent('a process', () => {
   test('without an address loads, stores and sends nothing of it', async () => {
-    const coverage = await mkdtemp(join(tmpdir(), 'coverage-'));
+    const coverage = await makeFolder('coverage');
     // At its end, Node writes down which files it has loaded.
     const env = { ...ALLOWED, NODE_V8_COVERAGE: coverage };
     const api = await startApiProcess(database.url, env);
@@ -342,7 +342,6 @@ describe.concurrent('a process', () => {
     await api.kill('SIGTERM');
     const [report = ''] = await readdir(coverage);
     const loaded = await readFile(join(coverage, report), 'utf8');
-    await rm(coverage, { recursive: true });
     expect(loaded).toContain('src/runtime/tracing.ts');
     expect(loaded).not.toContain('open-telemetry.ts');
     expect(loaded).not.toContain('@opentelemetry/sdk-trace');
@@ -356,8 +355,7 @@ describe.concurrent('a process', () => {
   });
 
   test('with a token in a file sends it to the receiver of traces', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'traces-'));
-    onTestFinished(() => rm(folder, { recursive: true }));
+    const folder = await makeFolder('traces');
     const file = join(folder, 'headers');
     await writeFile(file, 'authorization=Bearer%20of-the-collector,x-tenant=a\n');
     const traces = await startTraceReceiver();

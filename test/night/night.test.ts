@@ -1,11 +1,10 @@
 // Each fault of a night can be seen by who has only the runbook: an alert fires, a command or a
 // statement names it, or a line of a log does.
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { untilFiring } from '../deploy/prometheus.ts';
 import { because, whyNot } from '../support/debian.ts';
+import { makeFolder } from '../support/folder.ts';
 import { until } from '../support/until.ts';
 import { chooseFault, FAULTS } from './faults.ts';
 import { startSite } from './site.ts';
@@ -41,8 +40,7 @@ describe('a night', () => {
 describe.skipIf(reason !== null)(`the faults${because(reason)}`, { timeout: 300_000 }, () => {
   // One after the other: each site is ten processes.
   test.for(Object.entries(FAULTS))('%s shows', async ([, fault], context) => {
-    const folder = await mkdtemp(join(tmpdir(), 'night-test-'));
-    context.onTestFinished(() => rm(folder, { recursive: true, force: true }));
+    const folder = await makeFolder('night-test');
     const site = await startSite(context, folder);
     const { alert, doctor, trace, sql, log, key } = fault.signs;
     expect(await site.prometheus.firing()).not.toContain(alert);

@@ -1,11 +1,11 @@
 // oxlint-disable vitest/valid-expect -- the second argument names the failing case of a loop
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { loadTestSeed, runScript, type Exit } from '../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { makeFolder } from '../support/folder.ts';
 import { startMailServer, type MailServer } from '../support/mail-server.ts';
 import { makeMember, makeSeed, makeTeam, memberId, type TeamSeed } from '../support/seed.ts';
 import { until } from '../support/until.ts';
@@ -27,10 +27,9 @@ let folder: string;
 let deprecations: string;
 let laterDeprecations: string;
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'deprecations-'));
+  folder = await makeFolder('deprecations');
   deprecations = await writeDates('2028-01-01');
   laterDeprecations = await writeDates('2028-02-01');
-  return () => rm(folder, { recursive: true });
 });
 
 async function writeDates(sunset: string): Promise<string> {
@@ -156,7 +155,7 @@ describe('who is mailed', () => {
 
   test('--dry-run prints the number of mails by team, no address, and sends nothing', async () => {
     await seed();
-    const folder = await mkdtemp(join(tmpdir(), 'mail-'));
+    const folder = await makeFolder('mail');
     const dry = await run([...ARGUMENTS, '--dry-run'], { MAIL_DIR: folder });
     expect(dry.code).toBe(0);
     for (const line of [
@@ -175,7 +174,6 @@ describe('who is mailed', () => {
     expect((await run([...ARGUMENTS, '--dry-run'])).output).toContain(
       '0 mails to 0 teams would be sent; 6 were sent before.',
     );
-    await rm(folder, { recursive: true });
   });
 });
 

@@ -2,9 +2,8 @@
 // database that stops and starts again.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { connect, createServer, type AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Client as PgClient } from 'pg';
@@ -26,6 +25,7 @@ import {
 } from '../support/api.ts';
 import { tokenOf } from '../support/app.ts';
 import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { makeFolder } from '../support/folder.ts';
 import { holdLock, untilWaiting } from '../support/locks.ts';
 import { findFreePort, makeDataDir } from '../support/ports.ts';
 import { makeMember, makeSeed, makeTeam, userId } from '../support/seed.ts';
@@ -571,8 +571,7 @@ describe('a worker process', () => {
     const refused = runEntry('worker', env);
     expect(await refused.exitCode).toBe(1);
     expect(refused.output()).toContain('SMTP_URL is required when NODE_ENV is production');
-    const folder = await mkdtemp(join(tmpdir(), 'mail-'));
-    onTestFinished(() => rm(folder, { recursive: true }));
+    const folder = await makeFolder('mail');
     const worker = await startWorkerProcess(database.url, { ...env, MAIL_DIR: folder });
     expect((await worker.kill('SIGTERM')).code).toBe(0);
   });
@@ -738,10 +737,7 @@ describe('a worker process whose Postgres is restarted', () => {
     postgres = await startEmbedded({ dataDir, settings: { fsync: 'off' } });
     await migrate(postgres.databaseUrl);
     await loadTestSeed({ url: postgres.databaseUrl }, SEED);
-    return async () => {
-      await postgres.stop();
-      await rm(dataDir, { recursive: true, force: true });
-    };
+    return () => postgres.stop();
   });
 
   const startAgain = async (): Promise<void> => {

@@ -1,12 +1,12 @@
 // A production install starts the same programs as npm's scripts, with the same options of Node.
 import { execFile } from 'node:child_process';
-import { chmod, copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, copyFile, mkdir, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import packageJson from '../../package.json' with { type: 'json' };
+import { makeFolder } from '../support/folder.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 /** It refuses an old Node, which a production install does not have. */
@@ -14,8 +14,7 @@ const CHECK = ['--import', './src/runtime/node-version.js'];
 
 /** What `run` hands to Node: an install whose Node prints its arguments. */
 async function argumentsOfRun(...args: readonly string[]): Promise<string[]> {
-  const install = await mkdtemp(join(tmpdir(), 'install-'));
-  onTestFinished(() => rm(install, { recursive: true, force: true }));
+  const install = await makeFolder('install');
   const node = join(install, 'node_modules/.bin/node');
   const run = join(install, 'scripts/deploy/run');
   await mkdir(join(node, '..'), { recursive: true });

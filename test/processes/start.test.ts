@@ -3,9 +3,8 @@
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
-import { copyFile, mkdtemp, readFile, rm, symlink } from 'node:fs/promises';
+import { copyFile, readFile, rm, symlink } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -15,6 +14,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { findServer, isRunning } from '../../src/embedded-postgres/process.ts';
 import { loadTestSeed } from '../support/api.ts';
 import { createTestDatabase } from '../support/database.ts';
+import { makeFolder } from '../support/folder.ts';
 import { findFreePort } from '../support/ports.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
 import { until } from '../support/until.ts';
@@ -27,7 +27,7 @@ let folder: string;
 let children: ChildProcess[];
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'start-'));
+  folder = await makeFolder('start');
   children = [];
   await copyFile(join(root, 'package.json'), join(folder, 'package.json'));
   for (const name of ['src', 'prisma', 'node_modules'])

@@ -3,13 +3,12 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, constants, openSync, readSync, writeSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { createCall, loadTestSeed, TEST_APP_AUTH_SECRET, TEST_APP_SECRET } from '../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { makeFolder } from '../support/folder.ts';
 import { findFreePort } from '../support/ports.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
 import { until } from '../support/until.ts';
@@ -38,15 +37,14 @@ interface FullPipe {
 
 /** Makes a pipe that is full. */
 async function makeFullPipe(): Promise<FullPipe> {
-  const folder = await mkdtemp(join(tmpdir(), 'unread-log-'));
+  const folder = await makeFolder('unread-log');
   const path = join(folder, 'pipe');
   execFileSync('mkfifo', [path]);
   const readEnd = openSync(path, constants.O_RDWR | constants.O_NONBLOCK);
   const writeEnd = openSync(path, constants.O_WRONLY);
-  onTestFinished(async () => {
+  onTestFinished(() => {
     closeSync(readEnd);
     closeSync(writeEnd);
-    await rm(folder, { recursive: true });
   });
   const untilRefused = (step: () => void): void => {
     try {

@@ -1,6 +1,5 @@
 // Postgres stops under load and starts again. The test has its own cluster, so that it does not
 // affect other tests.
-import { rm } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { migrate } from '../../src/db/operator/migrate.ts';
@@ -103,7 +102,6 @@ test(
       await api.kill('SIGTERM');
     } finally {
       await postgres.stop();
-      await rm(dataDir, { recursive: true, force: true });
     }
   },
 );

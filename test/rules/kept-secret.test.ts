@@ -1,13 +1,12 @@
 // The secret of the command, of which several may start at once.
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { keepSecret } from '../../src/client/kept-secret.ts';
+import { makeFolder } from '../support/folder.ts';
 
 test('all that start at once for the first time sign with the one that is kept', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'kept-secret-'));
-  onTestFinished(() => rm(folder, { recursive: true }));
+  const folder = await makeFolder('kept-secret');
   const file = join(folder, 'of', 'the', 'user');
   const secrets = await Promise.all(Array.from({ length: 8 }, () => keepSecret(file)));
   const kept = (await readFile(file, 'utf8')).trim();

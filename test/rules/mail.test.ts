@@ -1,16 +1,15 @@
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pino from 'pino';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createInput, updateInput } from '../../src/features/team-lifecycle/schema.ts';
 import { createMailer } from '../../src/runtime/mail.ts';
+import { makeFolder } from '../support/folder.ts';
 import { startMailServer } from '../support/mail-server.ts';
 
 /** The subject of a mail as it is sent, in one line. */
 async function sentSubject(subject: string): Promise<string> {
-  const mailDir = await mkdtemp(join(tmpdir(), 'mail-'));
-  onTestFinished(() => rm(mailDir, { recursive: true }));
+  const mailDir = await makeFolder('mail');
   const mailer = createMailer(
     { smtpUrl: undefined, mailFrom: undefined, mailDir },
     pino({ level: 'silent' }),

@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { makeFolder } from '../support/folder.ts';
 import { APP_SECRET, countRows, fullFile, openClient, tinyTeam } from './full-file.ts';
 
 const script = fileURLToPath(new URL('../../scripts/seed.ts', import.meta.url));
@@ -13,14 +13,10 @@ let folder: string;
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  // Below the project, because Postgres must not run as root and its user must reach the folder.
-  folder = await mkdtemp(join(tmpdir(), 'seed-'));
+  folder = await makeFolder('seed');
 });
 
-afterAll(async () => {
-  await database.drop();
-  await rm(folder, { recursive: true, force: true });
-});
+afterAll(() => database.drop());
 
 interface Outcome {
   code: number;

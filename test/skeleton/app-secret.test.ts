@@ -1,7 +1,6 @@
 // A wrong APP_SECRET: no process starts that would fail every delivery and write values that no
 // other process can read.
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pino from 'pino';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
@@ -14,6 +13,7 @@ import { startReadiness } from '../../src/runtime/readiness.ts';
 import { loadTestSeed, runEntry, runScript, TEST_APP_SECRET as RIGHT } from '../support/api.ts';
 import { changesOf } from '../support/changed-rows.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { makeFolder } from '../support/folder.ts';
 import { findFreePort } from '../support/ports.ts';
 import { startPostgresProxy } from '../support/postgres-proxy.ts';
 import { makeFullTeam, makeSeed, makeTeam } from '../support/seed.ts';
@@ -39,8 +39,7 @@ const faultWith = (current: string, previous: string | null = null) =>
   findAppSecretFault(db, { current, previous });
 
 async function writeSeedFile(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'app-secret-'));
-  onTestFinished(() => rm(folder, { recursive: true }));
+  const folder = await makeFolder('app-secret');
   const file = join(folder, 'seed.json');
   await writeFile(file, JSON.stringify(makeSeed([makeTeam('b')])));
   return file;

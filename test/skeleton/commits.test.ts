@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { checkCommits } from '../../scripts/check-commits.ts';
+import { makeFolder } from '../support/folder.ts';
 
 const CHECK = 'check.ts';
 const LONG = 'x'.repeat(73);
@@ -11,10 +11,9 @@ let folder: string;
 
 describe('the check of commits', () => {
   beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'commits-'));
+    folder = await makeFolder('commits');
     git('init', '--quiet', '--initial-branch=main');
   });
-  afterEach(() => rm(folder, { recursive: true }));
 
   it('reads only the commits after the one that added it', async () => {
     commit(LONG);

@@ -1,10 +1,10 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { requireOperations } from '../../src/core/deprecation.ts';
 import { parseDatabaseUrl } from '../../src/db/database-url.ts';
 import { findMisspelt, parseConfig, withSecretFiles } from '../../src/runtime/config.ts';
+import { makeFolder } from '../support/folder.ts';
 
 const valid = { DATABASE_URL: 'postgres://u:p@db/x', APP_SECRET: 's'.repeat(32) };
 
@@ -329,25 +329,24 @@ describe('the environment', () => {
   });
 });
 
+/** Writes a file and resolves with its path. */
+async function write(contents: string): Promise<string> {
+  const file = join(await makeFolder('config'), 'file');
+  await writeFile(file, contents);
+  return file;
+}
+
 describe('the file of deprecations', () => {
-  /** Writes the file and returns its path. */
-  function write(contents: string): string {
-    const folder = mkdtempSync(join(tmpdir(), 'deprecations-'));
-    onTestFinished(() => rmSync(folder, { recursive: true }));
-    const file = join(folder, 'deprecations.json');
-    writeFileSync(file, contents);
-    return file;
-  }
   const dates = { since: '2027-01-01', sunset: '2028-01-01' };
 
-  it('says what ends, and when', () => {
+  it('says what ends, and when', async () => {
     const own = { ...dates, link: 'https://a.test/users' };
-    const file = write(JSON.stringify({ version: dates, operations: { 'GET /users': own } }));
+    const file = await write(JSON.stringify({ version: dates, operations: { 'GET /users': own } }));
     expect(parseConfig({ ...valid, DEPRECATIONS_FILE: file }).deprecations).toEqual({
       version: dates,
       operations: { 'GET /users': own },
     });
-    expect(parseConfig({ ...valid, DEPRECATIONS_FILE: write('{}') }).deprecations).toEqual({
+    expect(parseConfig({ ...valid, DEPRECATIONS_FILE: await write('{}') }).deprecations).toEqual({
       version: null,
       operations: {},
     });
@@ -376,8 +375,8 @@ describe('the file of deprecations', () => {
     ],
     ['it at the top', '{"__proto__":{}}', '__proto__'],
     ['it in a deprecation', '{"operations":{"GET /me":{"__proto__":{}}}}', '__proto__'],
-  ])('is refused with %s', (_what, contents, says) => {
-    const file = write(typeof contents === 'string' ? contents : JSON.stringify(contents));
+  ])('is refused with %s', async (_what, contents, says) => {
+    const file = await write(typeof contents === 'string' ? contents : JSON.stringify(contents));
     expect(faultsOf({ DEPRECATIONS_FILE: file })).toEqual([
       expect.stringMatching(new RegExp(`^DEPRECATIONS_FILE .*${says}`)),
     ]);
@@ -385,8 +384,8 @@ describe('the file of deprecations', () => {
 
   it.each(['constructor', 'toString', 'hasOwnProperty', 'GET /users ', '', '0'])(
     'is refused with the operation %j, which does not exist',
-    (name) => {
-      const file = write(`{"operations":{${JSON.stringify(name)}:${JSON.stringify(dates)}}}`);
+    async (name) => {
+      const file = await write(`{"operations":{${JSON.stringify(name)}:${JSON.stringify(dates)}}}`);
       const { deprecations } = parseConfig({ ...valid, DEPRECATIONS_FILE: file });
       const existing = [{ method: 'GET', path: '/users' }];
       expect(() => requireOperations(deprecations, existing)).toThrow(/no operation of v1/);
@@ -395,14 +394,6 @@ describe('the file of deprecations', () => {
 });
 
 describe('secrets in files', () => {
-  /** Writes a file and returns its path. */
-  function write(contents: string): string {
-    const folder = mkdtempSync(join(tmpdir(), 'secrets-'));
-    onTestFinished(() => rmSync(folder, { recursive: true }));
-    const file = join(folder, 'secret');
-    writeFileSync(file, contents);
-    return file;
-  }
   const [secret, other, third] = ['a', 'b', 'c'].map((letter) => letter.repeat(40));
   const url = 'postgres://u:p@host/app';
   const without = (env: Record<string, string>): string[] => {
@@ -414,14 +405,14 @@ describe('secrets in files', () => {
     return [];
   };
 
-  it('are read for each setting that holds one, without the newline at the end', () => {
+  it('are read for each setting that holds one, without the newline at the end', async () => {
     const config = parseConfig({
-      DATABASE_URL_FILE: write(`${url}\n`),
-      APP_SECRET_FILE: write(`${secret}\r\n`),
-      APP_SECRET_PREVIOUS_FILE: write(`${other}`),
-      APP_AUTH_SECRET_FILE: write(`${third} \n\n`),
-      SMTP_URL_FILE: write('smtps://user:password@mail'),
-      OTEL_EXPORTER_OTLP_HEADERS_FILE: write('authorization=Bearer%20token\n'),
+      DATABASE_URL_FILE: await write(`${url}\n`),
+      APP_SECRET_FILE: await write(`${secret}\r\n`),
+      APP_SECRET_PREVIOUS_FILE: await write(`${other}`),
+      APP_AUTH_SECRET_FILE: await write(`${third} \n\n`),
+      SMTP_URL_FILE: await write('smtps://user:password@mail'),
+      OTEL_EXPORTER_OTLP_HEADERS_FILE: await write('authorization=Bearer%20token\n'),
       OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318',
       APP_SECRET: '',
     });
@@ -435,42 +426,46 @@ describe('secrets in files', () => {
     });
   });
 
-  it('stand in for the setting where production requires it', () => {
-    const env = { ...valid, NODE_ENV: 'production', SMTP_URL_FILE: write('smtp://mail') };
+  it('stand in for the setting where production requires it', async () => {
+    const env = { ...valid, NODE_ENV: 'production', SMTP_URL_FILE: await write('smtp://mail') };
     expect(parseConfig(env, { mail: true }).smtpUrl).toBe('smtp://mail');
   });
 
-  it('are no second value of the setting', () => {
-    const faults = faultsOf({ APP_SECRET_FILE: write(String(secret)) });
+  it('are no second value of the setting', async () => {
+    const faults = faultsOf({ APP_SECRET_FILE: await write(String(secret)) });
     expect(faults).toEqual(['APP_SECRET must not be set together with APP_SECRET_FILE']);
   });
 
   it.each([
     ['no file', () => '/nowhere/hunter2', 'cannot be read (ENOENT)'],
-    ['a folder', () => tmpdir(), 'cannot be read (EISDIR)'],
+    ['a folder', () => import.meta.dirname, 'cannot be read (EISDIR)'],
     ['an empty file', () => write(''), 'is empty'],
     ['a blank file', () => write(' \n'), 'is empty'],
-  ])('are refused with %s, by name and only once', (_what, path, says) => {
-    expect(without({ DATABASE_URL: url, APP_SECRET_FILE: path() })).toEqual([
+  ])('are refused with %s, by name and only once', async (_what, find, says) => {
+    const path = await find();
+    expect(without({ DATABASE_URL: url, APP_SECRET_FILE: path })).toEqual([
       `APP_SECRET_FILE names a file that ${says}`,
     ]);
-    const mail = { ...valid, NODE_ENV: 'production', SMTP_URL_FILE: path() };
+    const mail = { ...valid, NODE_ENV: 'production', SMTP_URL_FILE: path };
     expect(() => parseConfig(mail, { mail: true })).toThrow(/SMTP_URL_FILE names a file/);
     expect(() => parseConfig(mail, { mail: true })).not.toThrow(/SMTP_URL is required|hunter2/);
-    const migrating = { DATABASE_URL_FILE: path() };
+    const migrating = { DATABASE_URL_FILE: path };
     expect(() => withSecretFiles(migrating)).toThrow(`DATABASE_URL_FILE names a file that ${says}`);
   });
 
-  it('are held to the rules of the setting, and not shown', () => {
-    const env = { DATABASE_URL_FILE: write('mysql://hunter2'), APP_SECRET_FILE: write('hunter2') };
+  it('are held to the rules of the setting, and not shown', async () => {
+    const env = {
+      DATABASE_URL_FILE: await write('mysql://hunter2'),
+      APP_SECRET_FILE: await write('hunter2'),
+    };
     expect(without(env)).toEqual([
       expect.stringMatching(/^DATABASE_URL, from DATABASE_URL_FILE, is required/),
       'APP_SECRET, from APP_SECRET_FILE, must have at least 32 characters',
     ]);
   });
 
-  it('are read only as far as an entry needs them', () => {
-    const env = { DATABASE_URL_FILE: write(url), APP_SECRET_FILE: '/nowhere' };
+  it('are read only as far as an entry needs them', async () => {
+    const env = { DATABASE_URL_FILE: await write(url), APP_SECRET_FILE: '/nowhere' };
     expect(withSecretFiles(env, ['DATABASE_URL'])['DATABASE_URL']).toBe(url);
   });
 });

@@ -2,11 +2,10 @@
 // unwell in its way. The server is one of this file's own, because it is harmed.
 import { execFile, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, chownSync, readFileSync, rmdirSync, statSync, writeFileSync } from 'node:fs';
-import { mkdir, mkdtemp, rm, utimes, writeFile } from 'node:fs/promises';
+import { chmodSync, chownSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { mkdir, rm, utimes, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:https';
 import { createServer as createTcpServer, type AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
@@ -31,6 +30,7 @@ import {
   type EmbeddedPostgres,
 } from '../../src/embedded-postgres/embedded-postgres.ts';
 import { EXPIRED, GOOD, KEY } from '../support/certificates.ts';
+import { makeFolder } from '../support/folder.ts';
 import { findFreePort } from '../support/ports.ts';
 import { fillDisk, mountSmallDisk } from '../support/small-disk.ts';
 import { until } from '../support/until.ts';
@@ -47,7 +47,7 @@ let admin: Client;
 let url: string;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'doctor-'));
+  folder = await makeFolder('doctor');
   chmodSync(folder, 0o755);
   server = await startEmbedded({
     dataDir: folder,
@@ -75,7 +75,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await admin.end();
   await server.stop();
-  await rm(folder, { recursive: true });
 });
 
 const superUrl = (): string => server.databaseUrl.replace(/[^/]+$/, 'app');
@@ -116,8 +115,7 @@ async function set(settings: Readonly<Record<string, string>>): Promise<void> {
 }
 
 test('finds a database whose URL is in a file, also while other settings are wrong', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'doctor-url-'));
-  onTestFinished(() => rm(folder, { recursive: true }));
+  const folder = await makeFolder('doctor-url');
   const file = join(folder, 'url');
   await writeFile(file, `${url}\n`);
   const env = { DATABASE_URL: '', DATABASE_URL_FILE: file, APP_SECRET: 'short' };
@@ -477,7 +475,7 @@ describe('the role fails', () => {
 async function startOldPooler(): Promise<string> {
   const port = await findFreePort();
   const { hostname, port: serverPort } = new URL(url);
-  const own = await mkdtemp(join(tmpdir(), 'doctor-pooler-'));
+  const own = await makeFolder('doctor-pooler');
   chmodSync(own, 0o755);
   const file = join(own, 'pgbouncer.ini');
   await writeFile(join(own, 'users'), `"app" "${PASSWORD}"\n`);
@@ -504,10 +502,7 @@ pool_mode = transaction
     file,
   ];
   const pgbouncer = spawn('setpriv', command, { stdio: 'ignore' });
-  onTestFinished(async () => {
-    pgbouncer.kill('SIGKILL');
-    await rm(own, { recursive: true });
-  });
+  onTestFinished(() => void pgbouncer.kill('SIGKILL'));
   const pooled = `postgres://app:${PASSWORD}@127.0.0.1:${port}/app`;
   await until(() =>
     connect(pooled).then(
@@ -765,14 +760,10 @@ test('tables say what becomes of them', async () => {
 });
 
 test('the disk fails when it is full', async (context) => {
-  const small = mountSmallDisk(160);
+  const small = await mountSmallDisk(160);
   if (small === null) return context.skip('only root may mount a small disk to fill');
   const full = await startEmbedded({ dataDir: small, settings: { fsync: 'off' } });
-  onTestFinished(async () => {
-    await full.stop();
-    execFileSync('umount', ['--lazy', small]);
-    rmdirSync(small);
-  });
+  onTestFinished(() => full.stop());
   expect(await findingsOf('disk', { DATABASE_URL: full.databaseUrl })).toEqual([
     fine(/the database has/),
     expect.objectContaining({ text: expect.stringMatching(/ of 168 MB are free/) }),

@@ -4,7 +4,6 @@ import {
   chmod,
   cp,
   mkdir,
-  mkdtemp,
   readFile,
   realpath,
   rm,
@@ -13,7 +12,6 @@ import {
   writeFile,
 } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Client } from 'pg';
@@ -23,13 +21,14 @@ import {
   type EmbeddedPostgres,
 } from '../../src/embedded-postgres/embedded-postgres.ts';
 import { isRunning } from '../../src/embedded-postgres/process.ts';
+import { makeFolder } from '../support/folder.ts';
 
 let dataDir: string;
 let running: EmbeddedPostgres[];
 
 beforeEach(async () => {
-  // mkdtemp gives no other user access, which is also the case for a checkout below /root.
-  dataDir = await mkdtemp(join(tmpdir(), 'embedded-'));
+  // makeFolder gives no other user access, which is also the case for a checkout below /root.
+  dataDir = await makeFolder('embedded');
   running = [];
 });
 

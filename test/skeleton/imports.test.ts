@@ -1,16 +1,14 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { checkImports } from '../checks/imports.ts';
+import { makeFolder } from '../support/folder.ts';
 
 let root: string;
 
 beforeEach(async () => {
-  root = await mkdtemp(join(tmpdir(), 'imports-'));
+  root = await makeFolder('imports');
 });
-
-afterEach(() => rm(root, { recursive: true }));
 
 /** Writes the files, and an empty one for every import that they make. */
 async function check(files: Record<string, string>): Promise<string[]> {

@@ -1,5 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -17,6 +16,7 @@ import {
   openEmptyDatabase,
   type OpenDatabase,
 } from '../support/database.ts';
+import { makeFolder } from '../support/folder.ts';
 import { applyWithPrisma } from '../support/prisma-engine.ts';
 
 const first = 'CREATE TABLE a (id int);';
@@ -24,17 +24,14 @@ let folder: string;
 let database: OpenDatabase;
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'migrations-'));
+  folder = await makeFolder('migrations');
   await mkdir(join(folder, 'functions'));
   await fold({});
   await addMigration('20260101000000_create_a', first);
   database = await openEmptyDatabase();
 });
 
-afterEach(async () => {
-  await database.drop();
-  await rm(folder, { recursive: true });
-});
+afterEach(() => database.drop());
 
 async function addMigration(name: string, sql: string): Promise<void> {
   await mkdir(join(folder, 'migrations', name), { recursive: true });

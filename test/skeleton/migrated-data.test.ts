@@ -1,11 +1,11 @@
 // What migrations do to the rows of the version before, and what its processes may still write
 // while they run on.
-import { cp, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { migrate } from '../../src/db/operator/migrate.ts';
 import { openEmptyDatabase, type OpenDatabase } from '../support/database.ts';
+import { makeFolder } from '../support/folder.ts';
 
 const PRISMA = join(import.meta.dirname, '../../prisma');
 
@@ -21,19 +21,15 @@ afterEach(async () => {
 
 /** Applies the migrations of 1.0.0, and the two that came right after it. */
 async function migrateTo100(): Promise<void> {
-  const folder = await mkdtemp(join(tmpdir(), 'migrations-'));
-  try {
-    for (const each of await readdir(join(PRISMA, 'migrations')))
-      if (each < '20261120000800')
-        await cp(join(PRISMA, 'migrations', each), join(folder, 'migrations', each), {
-          recursive: true,
-        });
-    await mkdir(join(folder, 'functions'));
-    await writeFile(join(folder, 'folded.json'), '{}');
-    await migrate(database.url, { folder });
-  } finally {
-    await rm(folder, { recursive: true });
-  }
+  const folder = await makeFolder('migrations');
+  for (const each of await readdir(join(PRISMA, 'migrations')))
+    if (each < '20261120000800')
+      await cp(join(PRISMA, 'migrations', each), join(folder, 'migrations', each), {
+        recursive: true,
+      });
+  await mkdir(join(folder, 'functions'));
+  await writeFile(join(folder, 'folded.json'), '{}');
+  await migrate(database.url, { folder });
 }
 
 /** Adds a team with an event and these webhook endpoints, as 1.0.0 has them. */

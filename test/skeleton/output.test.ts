@@ -1,14 +1,14 @@
 // In production, each line of a process is JSON, also of one that cannot start or that breaks: what
 // ships the logs parses them all. Elsewhere a person reads the faults.
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { runEntry, TEST_APP_SECRET } from '../support/api.ts';
 import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { makeFolder } from '../support/folder.ts';
 import { findFreePort } from '../support/ports.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
 import { until } from '../support/until.ts';
@@ -29,7 +29,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-const PRODUCTION = { NODE_ENV: 'production', MAIL_DIR: tmpdir(), LOG_LEVEL: 'info' };
+const PRODUCTION = { NODE_ENV: 'production', MAIL_DIR: '/nowhere', LOG_LEVEL: 'info' };
 
 /** Every line, or an error with the one that is no JSON. */
 function parse(output: string): Line[] {
@@ -63,8 +63,7 @@ async function run(
 async function prepare(
   code: string,
 ): Promise<{ env: Record<string, string>; begin: () => Promise<void> }> {
-  const folder = await mkdtemp(join(tmpdir(), 'preload-'));
-  onTestFinished(() => rm(folder, { recursive: true }));
+  const folder = await makeFolder('preload');
   const [file, flag] = [join(folder, 'preload.cjs'), join(folder, 'begin')];
   const preload = `
     const { existsSync } = require('node:fs');
@@ -190,9 +189,8 @@ describe('a process of production writes JSON only', () => {
     expect(migrated).toMatchObject({ code: 0, lines: [{ msg: 'The database is up to date.' }] });
     const refused = await run('scripts/migrate.ts', { DATABASE_URL: '' });
     expect(refused.lines[0]?.msg).toContain('DATABASE_URL is required');
-    const file = join(tmpdir(), `seed-${process.pid}.json`);
+    const file = join(await makeFolder('seed'), 'seed.json');
     await writeFile(file, JSON.stringify(makeSeed([makeTeam('a')])));
-    onTestFinished(() => rm(file));
     const seeded = await run('scripts/seed.ts', env, [file]);
     expect(seeded.code).toBe(0);
     const rotated = await run('scripts/rotate-secret.ts', {
@@ -207,8 +205,7 @@ describe('a process of production writes JSON only', () => {
 });
 
 test('a secret may come from a file, and a fault of it is told', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'secret-files-'));
-  onTestFinished(() => rm(folder, { recursive: true }));
+  const folder = await makeFolder('secret-files');
   const [url, secret] = [join(folder, 'url'), join(folder, 'secret')];
   await writeFile(url, `${database.url}\n`);
   await writeFile(secret, `${TEST_APP_SECRET}\n`);

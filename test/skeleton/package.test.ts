@@ -3,15 +3,14 @@
 // against deliveries that our own sender makes.
 import { execFile, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { build } from 'vite';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { EVENT_TYPES } from '../../src/core/events.ts';
 import type { AttemptResult } from '../../src/delivery/attempt-result.ts';
 import { createSender } from '../../src/delivery/sender.ts';
@@ -19,6 +18,7 @@ import { deliveryHeaders, signingKeyOf } from '../../src/delivery/envelope.ts';
 import { eventExample } from '../../src/http/openapi/webhooks.ts';
 import { COMMAND, PACKAGE_NAME, tarballOf } from '../../src/client/package-name.ts';
 import type { WebhookEvent } from '../../src/client/webhook-verification.ts';
+import { makeFolder } from '../support/folder.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const samples = join(root, 'src/http/docs/examples');
@@ -52,7 +52,7 @@ let client: string;
 let receiveWebhook: Receive;
 
 beforeAll(async () => {
-  project = await mkdtemp(join(tmpdir(), 'receiver-'));
+  project = await makeFolder('receiver');
   // Not by plain `npm pack`: its `prepare` would regenerate Prisma's client while other tests use
   // it.
   await npm('run', 'prepack');
@@ -72,8 +72,6 @@ beforeAll(async () => {
   };
   receiveWebhook = sample.receiveWebhook;
 }, 120_000);
-
-afterAll(() => rm(project, { recursive: true, force: true }));
 
 /** The package of customers, which the samples import. */
 async function unpackClient(): Promise<void> {

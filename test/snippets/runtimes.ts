@@ -1,10 +1,10 @@
 // The languages of the documentation's samples, and how this machine runs a program in them.
 import { spawn, type ChildProcess } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { onTestFinished } from 'vitest';
 import { isInstalled, run } from '../support/debian.ts';
+import { makeFolder } from '../support/folder.ts';
 
 interface Runtime {
   readonly programs: readonly string[];
@@ -89,8 +89,7 @@ const ENVIRONMENT = { GOFLAGS: '-mod=mod', GOCACHE: join(tmpdir(), 'go-cache') }
 async function prepare(language: string, code: string, name?: string) {
   const runtime = RUNTIMES[language];
   if (!runtime) throw new Error(`no runtime for ${language}`);
-  const folder = await mkdtemp(join(tmpdir(), `snippet-${language}-`));
-  onTestFinished(() => rm(folder, { recursive: true }));
+  const folder = await makeFolder(`snippet-${language}`);
   const file = name ?? runtime.file;
   await writeFile(join(folder, file), code);
   if (language === 'csharp') await writeFile(join(folder, 'Entry.cs'), ENTRY);

@@ -1,12 +1,13 @@
 // Builds the image of scripts/deploy/Dockerfile and runs it, with buildah, podman and runc of
 // Debian's packages. No registry of images is needed: `mmdebstrap` makes the base from Debian's
 // packages, as Debian's own image is made, and the build's base adds this Node and npm to it.
-import { copyFile, cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { copyFile, cp, writeFile } from 'node:fs/promises';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { run } from './debian.ts';
+import { makeFolder } from './folder.ts';
 
 /** What {@link buildImage} and {@link podman} need. */
 export const CONTAINER_TOOLS = ['buildah', 'podman', 'runc', 'mmdebstrap', 'iptables'] as const;
@@ -97,35 +98,27 @@ async function exists(image: string): Promise<boolean> {
 async function makeBase(release: string, packages: readonly string[]): Promise<string> {
   const name = `${REPOSITORY}/debian:${[release, ...packages].join('-').replaceAll('+', 'p')}`;
   if (await exists(name)) return name;
-  const folder = await mkdtemp(join(tmpdir(), 'debian-base-'));
-  try {
-    const archive = join(folder, 'base.tar');
-    const include = ['--variant=essential', `--include=${packages.join(',')}`];
-    const plain = ['--aptopt=APT::Install-Recommends "false"', ...LEFT_OUT];
-    await run('mmdebstrap', [...include, ...plain, release, archive]);
-    await podman('import', '--quiet', archive, name);
-    return name;
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+  const folder = await makeFolder('debian-base');
+  const archive = join(folder, 'base.tar');
+  const include = ['--variant=essential', `--include=${packages.join(',')}`];
+  const plain = ['--aptopt=APT::Install-Recommends "false"', ...LEFT_OUT];
+  await run('mmdebstrap', [...include, ...plain, release, archive]);
+  await podman('import', '--quiet', archive, name);
+  return name;
 }
 
 /** The base with this machine's npm, and with the certificates that it trusts. */
 async function buildBaseImage(base: string): Promise<string> {
   const name = `${REPOSITORY}/node:${process.versions.node}`;
   if (await exists(name)) return name;
-  const folder = await mkdtemp(join(tmpdir(), 'node-base-'));
-  try {
-    const npm = join(await run('npm', ['root', '--global']), 'npm');
-    await copyFile(process.execPath, join(folder, 'node'));
-    await cp(npm, join(folder, 'npm'), { recursive: true });
-    await copyFile(CERTIFICATES, join(folder, 'certificates.crt'));
-    await writeFile(join(folder, 'Dockerfile'), await buildBaseFile(base));
-    await runAlone('buildah', ['build', '--isolation=chroot', '--tag', name, folder]);
-    return name;
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+  const folder = await makeFolder('node-base');
+  const npm = join(await run('npm', ['root', '--global']), 'npm');
+  await copyFile(process.execPath, join(folder, 'node'));
+  await cp(npm, join(folder, 'npm'), { recursive: true });
+  await copyFile(CERTIFICATES, join(folder, 'certificates.crt'));
+  await writeFile(join(folder, 'Dockerfile'), await buildBaseFile(base));
+  await runAlone('buildah', ['build', '--isolation=chroot', '--tag', name, folder]);
+  return name;
 }
 
 async function buildBaseFile(base: string): Promise<string> {
@@ -176,22 +169,18 @@ export async function standInImages(): Promise<Record<keyof typeof STAND_INS, st
     'nginx-light',
     'prometheus',
   ]);
-  const folder = await mkdtemp(join(tmpdir(), 'stand-ins-'));
-  try {
-    await writeFile(join(folder, 'postgres-entry'), POSTGRES_ENTRY, { mode: 0o755 });
-    const name = (service: string): string => `${REPOSITORY}/${service}:trixie`;
-    for (const [service, lines] of Object.entries(STAND_INS)) {
-      await writeFile(join(folder, 'Dockerfile'), [`FROM ${base}`, ...lines, ''].join('\n'));
-      const build = ['build', '--layers', '--isolation=chroot', '--tag', name(service), folder];
-      await runAlone('buildah', build);
-    }
-    return {
-      postgres: name('postgres'),
-      pgbouncer: name('pgbouncer'),
-      nginx: name('nginx'),
-      prometheus: name('prometheus'),
-    };
-  } finally {
-    await rm(folder, { recursive: true, force: true });
+  const folder = await makeFolder('stand-ins');
+  await writeFile(join(folder, 'postgres-entry'), POSTGRES_ENTRY, { mode: 0o755 });
+  const name = (service: string): string => `${REPOSITORY}/${service}:trixie`;
+  for (const [service, lines] of Object.entries(STAND_INS)) {
+    await writeFile(join(folder, 'Dockerfile'), [`FROM ${base}`, ...lines, ''].join('\n'));
+    const build = ['build', '--layers', '--isolation=chroot', '--tag', name(service), folder];
+    await runAlone('buildah', build);
   }
+  return {
+    postgres: name('postgres'),
+    pgbouncer: name('pgbouncer'),
+    nginx: name('nginx'),
+    prometheus: name('prometheus'),
+  };
 }

@@ -1,7 +1,7 @@
-import { mkdtemp, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { makeFolder } from './folder.ts';
 
 /**
  * Below the ports that the system gives to outgoing connections and to servers that ask for any
@@ -27,7 +27,7 @@ export async function findFreePort(): Promise<number> {
 
 /** Makes a data folder for an embedded Postgres that stops and comes back on the same port. */
 export async function makeDataDir(name: string): Promise<string> {
-  const dataDir = await mkdtemp(join(tmpdir(), `${name}-`));
+  const dataDir = await makeFolder(name);
   const connection = { port: await findFreePort(), password: name };
   await writeFile(join(dataDir, 'postgres.json'), JSON.stringify(connection));
   return dataDir;

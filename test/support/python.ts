@@ -1,11 +1,9 @@
 // A Python for tests of the Python client, with the client installed as customers install it.
 import { execFile, execFileSync } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll } from 'vitest';
 import { buildPythonClient } from '../../scripts/python-client/build.ts';
+import { makeFolder } from './folder.ts';
 
 const run = promisify(execFile);
 
@@ -44,8 +42,7 @@ export interface PythonClient {
 
 /** Builds the client and installs its wheel into an environment of its own. */
 export async function installPythonClient(): Promise<PythonClient> {
-  const folder = await mkdtemp(join(tmpdir(), 'python-client-'));
-  afterAll(() => rm(folder, { recursive: true, force: true }));
+  const folder = await makeFolder('python-client');
   const unpacked = join(folder, 'built');
   const wheel = await buildPythonClient(unpacked);
   const venv = join(folder, 'venv');

@@ -1,13 +1,13 @@
 // The programs of the guides, run as a reader runs them: the files of `examples/`, in a folder of
 // their own, with the client packages installed.
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
-import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { afterAll, onTestFinished } from 'vitest';
+import { onTestFinished } from 'vitest';
 import { PACKAGE_NAME, tarballOf } from '../../src/client/package-name.ts';
+import { makeFolder } from './folder.ts';
 import { installPythonClient } from './python.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -46,8 +46,7 @@ export const readRecipe = (file: string): Promise<string> => readFile(join(EXAMP
 
 /** Builds and installs both packages. */
 export async function installRecipes(): Promise<Recipes> {
-  const home = await mkdtemp(join(tmpdir(), 'recipes-'));
-  afterAll(() => rm(home, { recursive: true, force: true }));
+  const home = await makeFolder('recipes');
   const built = join(home, 'built');
   await run(process.execPath, [join(root, 'scripts/build-client.ts'), built], { cwd: root });
   const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
@@ -58,7 +57,7 @@ export async function installRecipes(): Promise<Recipes> {
   const python = await installPythonClient();
   return {
     python: python.python,
-    makeFolder: () => mkdtemp(join(home, 'run-')),
+    makeFolder: () => makeFolder('run', home),
     start: async (folder, file, env, { port, args = [] } = {}) => {
       const path = join(folder, file);
       if (port === undefined) await cp(join(EXAMPLES, file), path);

@@ -1,22 +1,23 @@
 // A file system that a test can fill.
 import { execFileSync } from 'node:child_process';
-import { closeSync, mkdtempSync, openSync, rmdirSync, rmSync, writeSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import { atEnd } from './at-end.ts';
+import { makeFolder } from './folder.ts';
 
 const BLOCK = Buffer.alloc(64 * 1024);
 
-/** Mounts a file system of this size. Returns null if this process may not. */
-export function mountSmallDisk(megabytes: number): string | null {
-  const folder = mkdtempSync(join(tmpdir(), 'small-disk-'));
+/** Mounts a file system of this size until the test file ends. null: this process may not. */
+export async function mountSmallDisk(megabytes: number): Promise<string | null> {
+  const folder = await makeFolder('small-disk');
   try {
     const options = `size=${megabytes}m,mode=755`;
     execFileSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', folder], { stdio: 'ignore' });
-    return folder;
   } catch {
-    rmdirSync(folder);
     return null;
   }
+  atEnd(() => execFileSync('umount', ['--lazy', folder]));
+  return folder;
 }
 
 /**

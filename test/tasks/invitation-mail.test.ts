@@ -1,8 +1,8 @@
-import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { startTestApi, startWorkerProcess, type TestApi } from '../support/api.ts';
+import { makeFolder } from '../support/folder.ts';
 import { startMailServer } from '../support/mail-server.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
 import { until } from '../support/until.ts';
@@ -67,7 +67,7 @@ describe('the invitation mail', () => {
   });
 
   test('is a file in MAIL_DIR if there is no mail server', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'mail-'));
+    const folder = await makeFolder('mail');
     const api = await startTestApi({ seed: makeSeed([makeTeam('a')]) });
     const mailDir = join(folder, 'mails');
     const worker = await startWorkerProcess(api.databaseUrl, { MAIL_DIR: mailDir });
@@ -81,6 +81,5 @@ describe('the invitation mail', () => {
     expect((await stat(join(mailDir, file))).mode & 0o777).toBe(0o600);
     expect((await stat(mailDir)).mode & 0o777).toBe(0o700);
     expect((await worker.kill('SIGTERM')).code).toBe(0);
-    await rm(folder, { recursive: true });
   });
 });

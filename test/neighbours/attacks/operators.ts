@@ -1,8 +1,8 @@
 // What the operator does to one team, or for all: the others go on with their work.
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { makeFolder } from '../../support/folder.ts';
 import { CATALOG, makeSeed, makeTeam, memberId, type TeamSeed } from '../../support/seed.ts';
 import { runScript } from '../../support/api.ts';
 import { appAsPlatform } from '../../support/app.ts';
@@ -32,16 +32,12 @@ const largeTeam = (members: number): TeamSeed =>
 
 /** Runs `npm run seed -- FILE --replace` with these teams. */
 async function replace({ databaseUrl }: World, teams: TeamSeed[]): Promise<void> {
-  const folder = await mkdtemp(join(tmpdir(), 'replace-'));
-  try {
-    const file = join(folder, 'seed.json');
-    await writeFile(file, JSON.stringify(makeSeed(teams)));
-    const seeding = runScript(databaseUrl, ['seed', file, '--replace']);
-    const { code } = await seeding.exited;
-    if (code !== 0) throw new Error(seeding.output());
-  } finally {
-    await rm(folder, { recursive: true });
-  }
+  const folder = await makeFolder('replace');
+  const file = join(folder, 'seed.json');
+  await writeFile(file, JSON.stringify(makeSeed(teams)));
+  const seeding = runScript(databaseUrl, ['seed', file, '--replace']);
+  const { code } = await seeding.exited;
+  if (code !== 0) throw new Error(seeding.output());
 }
 
 /** Works on as the team until `isOver`: requests, changes and their webhooks. */

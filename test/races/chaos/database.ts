@@ -1,5 +1,4 @@
 // The database under chaos: one Postgres, or in a run on Citus a cluster of three.
-import { rm } from 'node:fs/promises';
 import { inject } from 'vitest';
 import { migrate } from '../../../src/db/operator/migrate.ts';
 import { startEmbedded } from '../../../src/embedded-postgres/embedded-postgres.ts';
@@ -25,23 +24,17 @@ export interface ChaosDatabase {
   readonly nodes: readonly ChaosServer[];
   /** A folder for whatever else the run writes. */
   readonly folder: string;
-  /** Stops all servers and removes the data. */
+  /** Stops all servers. */
   stop(): Promise<void>;
 }
 
 /** Starts the database of this run. */
 export async function startChaosDatabase(): Promise<ChaosDatabase> {
   const folder = await makeDataDir('chaos');
-  const removeFolder = (): Promise<void> =>
-    rm(folder, { recursive: true, force: true, maxRetries: 5 });
   const isOnCitus = inject('testWorkerUrls').length > 0;
   const database = await (isOnCitus ? startCluster() : startPostgres(folder));
   await migrate(database.url, { distribute: isOnCitus });
-  const stop = async (): Promise<void> => {
-    await database.stop();
-    await removeFolder();
-  };
-  return { ...database, folder, stop };
+  return { ...database, folder };
 }
 
 async function startPostgres(dataDir: string): Promise<Omit<ChaosDatabase, 'folder'>> {

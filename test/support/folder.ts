@@ -1,0 +1,15 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { atEnd } from './at-end.ts';
+
+/**
+ * Makes an empty folder that only our user may open. It is removed when the test file ends, after
+ * all that the file starts later.
+ */
+export async function makeFolder(name: string, parent = tmpdir()): Promise<string> {
+  const folder = await mkdtemp(join(parent, `${name}-`));
+  // Killed processes may still be writing into it.
+  atEnd(() => rm(folder, { recursive: true, force: true, maxRetries: 10 }));
+  return folder;
+}
