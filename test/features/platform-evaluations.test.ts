@@ -55,7 +55,7 @@ describe('saving an evaluation', () => {
     await saved;
     const path = `/evaluations?updated_since=${new Date(rows[0]?.at ?? 0).toISOString()}`;
     const { body } = await api.call(api.key('team_waits'), 'GET', path);
-    expect(body.data).toMatchObject([{ training_id: 'trn_waited' }]);
+    expect(body.data).toMatchObject([{ id: 'trn_waited' }]);
   });
 
   test('scores the training, finishes its assignment, updates analytics and events', async () => {
