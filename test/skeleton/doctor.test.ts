@@ -799,14 +799,18 @@ describe('the backup fails', () => {
     }
   });
 
-  test('when the archive refuses the log', async () => {
+  test('when the archive refuses the log, also if it has never taken any', async () => {
     const refuse = `ALTER SYSTEM SET archive_command = 'false'`;
     await onServer(refuse, 'SELECT pg_reload_conf()');
-    const found = await until(async () => {
-      // A segment without anything new is not left.
-      await admin.query(`select pg_logical_emit_message(false, 'a', 'b'), pg_switch_wal()`);
-      return (await findingsOf('backup')).find(({ level }) => level === 'fail');
-    });
-    expect(found).toEqual(failing(/archiving the WAL fails, \d+ times/, /Read the log/));
+    const findFailure = () =>
+      until(async () => {
+        // A segment without anything new is not left.
+        await admin.query(`select pg_logical_emit_message(false, 'a', 'b'), pg_switch_wal()`);
+        return (await findingsOf('backup')).find(({ level }) => level === 'fail');
+      });
+    const wanted = failing(/archiving the WAL fails, \d+ times/, /Read the log/);
+    expect(await findFailure()).toEqual(wanted);
+    await admin.query(`select pg_stat_reset_shared('archiver')`);
+    expect(await findFailure()).toEqual(wanted);
   });
 });
