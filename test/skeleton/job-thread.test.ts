@@ -1,4 +1,5 @@
 // The thread that runs a worker's jobs, with modules of the test instead of `src/jobs.ts`.
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, expect, onTestFinished, test } from 'vitest';
 import type { Part } from '../../src/runtime/process.ts';
 import { startJobThread } from '../../src/runtime/job-thread.ts';
@@ -67,6 +68,28 @@ test('is replaced when it ends by itself', async () => {
   await until(async () => failures.length === 1);
   await part.stop();
   expect(threads[0]).toBe(2);
+});
+
+test('stops, too, if it is stopped while another thread starts', async () => {
+  const part = await start(`
+    ${STOPS}
+    const when = (value, then) => {
+      const waiting = setInterval(() => {
+        if (Atomics.load(shared, 1) < value) return;
+        clearInterval(waiting);
+        then();
+      }, 1);
+    };
+    if (threads === 1) {
+      say({ kind: 'running' });
+      when(1, () => { throw new Error('a fault of a job'); });
+    } else when(2, () => say({ kind: 'running' }));
+  `);
+  Atomics.store(threads, 1, 1);
+  await until(async () => threads[0] === 2);
+  const stopped = Promise.resolve(part.stop()).then(() => 'stopped');
+  Atomics.store(threads, 1, 2);
+  expect(await Promise.race([stopped, delay(10_000, 'runs')])).toBe('stopped');
 });
 
 test('cannot be started: says why', async () => {
