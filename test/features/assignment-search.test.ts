@@ -1,11 +1,12 @@
 // GET /assignments with filters.
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, inject, test } from 'vitest';
 import type { TestApi } from '../support/api.ts';
 import { idsOf, idsOfAllPages, readPage, startWithTeamA } from '../support/lists.ts';
 import { holdLock, untilWaiting } from '../support/locks.ts';
 import { describeEvaluation, platformOf } from '../support/platform.ts';
 import { makeMember, makeTraining, userId } from '../support/seed.ts';
 
+const isOnCitus = inject('testWorkerUrls').length > 0;
 const STATUSES = ['open', 'done', 'revoked'] as const;
 const OWNER = 'mem_a_owner';
 const MEMBER = 'mem_a_member';
@@ -237,14 +238,18 @@ describe('GET /assignments with updated_since', () => {
     expect(changed.toSorted()).toEqual(['asg_07', 'asg_10']);
   });
 
-  test('shows one that a process of the previous version has changed', async () => {
-    const changed = await changedBy(() =>
-      api.db.pool.query(
-        `update assignment set status = 'done' where team_id = 'team_a' and id = 'asg_01'`,
-      ),
-    );
-    expect(changed).toEqual(['asg_01']);
-  });
+  // A trigger does it, and those go with --distribute.
+  test.skipIf(isOnCitus)(
+    'shows one that a process of the previous version has changed',
+    async () => {
+      const changed = await changedBy(() =>
+        api.db.pool.query(
+          `update assignment set status = 'done' where team_id = 'team_a' and id = 'asg_01'`,
+        ),
+      );
+      expect(changed).toEqual(['asg_01']);
+    },
+  );
 
   test('neither repeats nor skips what stays as it is while others change', async () => {
     const since = 'updated_since=2026-10-01T00:00:00Z';

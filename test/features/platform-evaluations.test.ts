@@ -166,11 +166,12 @@ describe('saving an evaluation', () => {
 
   test('is not_found for a training that begins meanwhile: it is not locked', async () => {
     const beginning = await api.db.pool.connect();
-    await beginning.query(`
-      begin;
-      ${lockWhole('assignment')};
-      insert into training (team_id, id, user_id, status, created_at)
-      values ('team_race', 'trn_begins', '${userId('race', 'member')}', 'started', now())`);
+    await beginning.query('begin');
+    await beginning.query(lockWhole('assignment'));
+    await beginning.query(
+      `insert into training (team_id, id, user_id, status, created_at)
+       values ('team_race', 'trn_begins', '${userId('race', 'member')}', 'started', now())`,
+    );
     const saved = codeOf(save('race', 'trn_begins', 5));
     await untilWaiting(api, 1);
     await beginning.query('commit');

@@ -113,7 +113,7 @@ describe('while a sandbox is filled', () => {
     await changing.query('begin');
     await changing.query(`update team set status = 'suspended' where id = 'team_a'`);
     await release();
-    await Promise.race([creation, untilWaiting(api, 1, '%from team%for no key update%')]);
+    await Promise.race([creation, untilWaiting(api, 1, '%team%for no key update%')]);
     await changing.query('commit');
     changing.release();
     expect(await creation).toBe('ok');
