@@ -141,7 +141,9 @@ async function inputOf(procedure: string, name: string): Promise<unknown> {
     'admin.crm.syncNow': { connection_id },
     'v1.webhooks.retryDelivery': { delivery_id: 'whd_1' },
     'v1.members.create': { email: 'kim@refused.test', role: 'admin', lang: 'en' },
-    'admin.apiKeys.confirmStored': { key_id: await idOf('api_key', `name = 'To store'`) },
+    'admin.apiKeys.confirmStored': {
+      key_id: await idOf('api_key', `name like 'catalog:read%' and revoked_at is null`),
+    },
     'admin.webhooks.confirmStored': {
       endpoint_id: 'whe_2',
       secret: expect.stringMatching(/^whsec_\w{44}$/) as unknown,

@@ -13,7 +13,7 @@ export const TEAM = 'refused';
 export const REHEARSED = 'rehearsed';
 
 /** What a change needs. */
-interface Place {
+export interface Place {
   readonly page: Page;
   /** Presses the button of this name, and of nothing else. */
   readonly press: (name: string, within?: Locator) => Promise<void>;
@@ -237,10 +237,13 @@ export const CHANGES: Readonly<Record<string, Change>> = {
     send: ({ press, dialog }) => press('Done', dialog),
   },
   'pages/key-secret.tsx admin.apiKeys.confirmStored': {
-    path: '/keys/new',
-    open: async ({ page, press, dialog, prepare }) => {
-      await prepare(() => showKey(page, press, 'To store'));
-      await dialog.getByLabel('I have stored the key').check();
+    path: '/keys',
+    open: async ({ press, dialog, prepare }) => {
+      await press('Replace: catalog:read');
+      await prepare(async () => {
+        await press('Replace the key', dialog);
+        await dialog.getByLabel('I have stored the key').check();
+      });
     },
     send: ({ press, dialog }) => press('Done', dialog),
   },

@@ -18,6 +18,12 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   return createDatabase('TEMPLATE template_migrated STRATEGY FILE_COPY', workers);
 }
 
+/** Clones a database that nobody is connected to, as fast as {@link createTestDatabase} does. */
+export async function cloneDatabase({ url }: Pick<TestDatabase, 'url'>): Promise<TestDatabase> {
+  const name = new URL(url).pathname.slice(1);
+  return createDatabase(`TEMPLATE ${name} STRATEGY FILE_COPY`, inject('testWorkerUrls'));
+}
+
 const OBJECT_IN_USE = '55006';
 
 /** Creates an empty database, for tests of the migrations themselves. */
