@@ -45,6 +45,8 @@ const SPECIAL: Readonly<Record<string, Special>> = {
     // What the page shows before the answer is right otherwise.
     elsewhere: ({ admin }) => admin.alerts.set.mutate({ kinds: ['webhooks'] }),
   },
+  // Each change is an entry of the audit log.
+  'pages/catalog.tsx admin.team.policy.set': { also: ['/audit'] },
   'pages/catalog.tsx admin.team.memberPolicy.set': { chooses: true },
   'pages/create-sandbox.tsx admin.sandbox.create': {
     leaves: true,
@@ -55,6 +57,7 @@ const SPECIAL: Readonly<Record<string, Special>> = {
     // What came of it, and the form.
     once: /^(Done\. Events|See the deliveries|INPUT Score|A \/admin\/sandbox\/deliveries)/,
   },
+  'pages/webhook.tsx v1.webhooks.removeEndpoint': { also: ['/deliveries'] },
   'pages/webhook-test.tsx v1.webhooks.testEndpoint': {
     // What came of it.
     once: /^(The test did not arrive|Details|A \/admin\/deliveries\/)/,

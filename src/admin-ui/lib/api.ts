@@ -28,7 +28,12 @@ const noticeFailure = (error: unknown): void => {
 
 export const queryClient = new QueryClient({
   queryCache: new QueryCache({ onError: noticeChangesOfSession }),
-  mutationCache: new MutationCache({ onError: noticeFailure }),
+  mutationCache: new MutationCache({
+    onError: noticeFailure,
+    // It is in the audit log, which is read again when the reader goes there.
+    onSuccess: () =>
+      queryClient.invalidateQueries({ ...api.admin.auditLog.pathFilter(), refetchType: 'none' }),
+  }),
   defaultOptions: {
     queries: {
       staleTime: FRESH_MS,

@@ -236,7 +236,11 @@ function RemoveEndpoint({
       onSuccess: async () => {
         announce(t.webhooks.removed);
         await navigate({ to: '/webhooks' });
-        await cache.invalidateQueries(api.v1.webhooks.pathFilter());
+        await Promise.all([
+          cache.invalidateQueries(api.v1.webhooks.pathFilter()),
+          // Its deliveries went with it.
+          cache.invalidateQueries(api.admin.deliveries.pathFilter()),
+        ]);
       },
     }),
   );
