@@ -202,7 +202,10 @@ describe('the rotation', () => {
     await addEndpoints(3);
     const writer = new pg.Client({ connectionString: database.url });
     await writer.connect();
-    await writer.query(`begin; select from webhook_endpoint where id = 'whe_00001' for update`);
+    await writer.query('begin');
+    await writer.query(
+      `select from webhook_endpoint where team_id = 'team_a' and id = 'whe_00001' for update`,
+    );
     const rotating = rotate();
     // It has read all that there is.
     await untilWaiting({ db }, 1);

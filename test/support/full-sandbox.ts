@@ -75,7 +75,10 @@ export async function fillTables(
   const client = new Client({ connectionString: databaseUrl });
   await client.connect();
   try {
-    await client.query('set session_replication_role = replica');
+    // On Citus, what is set for a transaction is set at the nodes, too.
+    await client.query(`set citus.propagate_set_commands = 'local'`);
+    await client.query('begin');
+    await client.query('set local session_replication_role = replica');
     for (const table of tables) {
       const { rows } = await client.query<{ count: number }>(
         `select count(*)::int as count from ${table} where team_id = $1`,
@@ -88,6 +91,7 @@ export async function fillTables(
         added,
       ]);
     }
+    await client.query('commit');
     // So many rows take hours in life, and Postgres counts them anew within a minute.
     await client.query('analyze');
   } finally {
