@@ -9,10 +9,10 @@
  *    (rotation: without a grace period the old key makes room for the new one).
  *  * A rotation creates a new key with the scopes, addresses and expiry of the old one, or with a
  *    new expiry. It cannot extend the scopes or addresses. The new name is the old one with the
- *    next free number, `Import` → `Import (2)`. The creator is the actor of the rotation. The old
- *    key ends after the grace period, at its expiry, or when it is revoked, whichever is first.
- *    Only a live key can be rotated, and only once. Anything else is a validation error of
- *    `key_id`.
+ *    first free number after its own, `Import` → `Import (2)`. The creator is the actor of the
+ *    rotation. The old key ends after the grace period, at its expiry, or when it is revoked,
+ *    whichever is first. Only a live key can be rotated, and only once. Anything else is a
+ *    validation error of `key_id`.
  *  * A revocation can be repeated. Only the first one is a change.
  *  * A creation or rotation can be repeated for a day with the same `Idempotency-Key`. It acts
  *    once, and the member who made it is shown the same key again: a lost response would lose the
