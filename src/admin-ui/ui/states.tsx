@@ -1,4 +1,4 @@
-import type { ReactNode } from 'react';
+import { useState, type ReactNode } from 'react';
 import { useTexts } from '../i18n/language.ts';
 import { problemOf } from '../lib/problem.ts';
 import type { QueryLike } from '../lib/queries.ts';
@@ -90,13 +90,17 @@ export function Loaded<T>({
   children,
 }: {
   readonly query: QueryLike<T>;
-  /** Something else that is shown with it is still to come, and would move it. */
+  /** Something else that is to be shown first is still to come, and would move what is shown. */
   readonly isWaiting?: boolean;
   readonly rows?: number;
   readonly children: (data: T) => ReactNode;
 }) {
   const { data, error, refetch } = query;
-  if (data === undefined || isWaiting)
+  const [isBegun, setBegun] = useState(false);
+  // What is shown stays: the place of the reader and their focus would go with it.
+  const isHidden = data === undefined || (isWaiting && !isBegun);
+  if (!isHidden && !isBegun) setBegun(true);
+  if (isHidden)
     return error ? (
       <ProblemBox error={error} onRetry={() => void refetch()} />
     ) : (
