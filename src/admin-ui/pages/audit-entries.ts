@@ -1,16 +1,14 @@
 /** What an entry of the audit log holds, and where it leads: see `audit.tsx`. */
 import type { RouterOutputs } from '../lib/api.ts';
+import { idsToName } from './ids-to-name.ts';
 
 type Entry = RouterOutputs['admin']['auditLog']['list']['data'][number];
-
-/** As many as the service names at once. */
-const NAMES_MAX = 200;
 
 type Named = Pick<Entry, 'actor' | 'target_id'>;
 
 /** The members that the entries are by or about, as many as can be named at once. */
 export function memberIdsIn(entries: readonly Named[]): string[] {
-  return [...new Set(idsIn(entries, 'user', 'mem_'))].slice(0, NAMES_MAX);
+  return idsToName(idsIn(entries, 'user', 'mem_'));
 }
 
 /** The keys that the entries are by or about. */

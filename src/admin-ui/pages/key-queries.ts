@@ -2,7 +2,7 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { api } from '../lib/api.ts';
 import type { ApiKey } from './key-state.ts';
-import { eachOnce, idsToName } from './known-keys.ts';
+import { eachOnce, idsToName } from './ids-to-name.ts';
 
 /** A key as it is chosen, or named in a row. */
 export type NamedKey = Pick<ApiKey, 'id' | 'name'>;

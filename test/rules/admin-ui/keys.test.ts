@@ -14,7 +14,7 @@ import {
   whoMade,
 } from '../../../src/admin-ui/pages/key-list.ts';
 import type { ApiKey } from '../../../src/admin-ui/pages/key-state.ts';
-import { eachOnce, idsToName } from '../../../src/admin-ui/pages/known-keys.ts';
+import { eachOnce, idsToName } from '../../../src/admin-ui/pages/ids-to-name.ts';
 import {
   addressesIn,
   CUSTOM,
