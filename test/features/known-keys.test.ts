@@ -1,7 +1,5 @@
 // A read of a known key begins before its authentication has ended. Nobody may be able to tell,
 // except by a watch.
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
 import { SCOPES } from '../../src/core/scopes.ts';
@@ -10,6 +8,7 @@ import { createFastAuthenticator } from '../../src/http/api/authentication/fast-
 import type { KeyRow } from '../../src/http/api/authentication/key-store.ts';
 import { createKnownKeys } from '../../src/http/api/authentication/known-keys.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
+import { heapBytes } from '../support/heap.ts';
 import { makeFullTeam, makeSeed, makeTeam } from '../support/seed.ts';
 
 /** How many requests were recognized by the key that they have. */
@@ -175,12 +174,6 @@ describe('the known keys', () => {
   });
 
   test('keep nothing of the rows that they were read from', () => {
-    setFlagsFromString('--expose_gc');
-    const collectGarbage = runInNewContext('gc') as () => void;
-    const heapBytes = (): number => {
-      collectGarbage();
-      return process.memoryUsage().heapUsed;
-    };
     const count = 20_000;
     const known = createKnownKeys(2 * count);
     const before = heapBytes();

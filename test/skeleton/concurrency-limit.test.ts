@@ -2,10 +2,9 @@
 import { EventEmitter, once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { createConcurrencyLimit } from '../../src/http/concurrency-limit.ts';
+import { heapBytes } from '../support/heap.ts';
 
 const PLACES = 16;
 const PLACES_OF_RECOGNIZED = 64;
@@ -187,12 +186,6 @@ test('a recognized caller that goes leaves the places of those who came after it
 });
 
 test('nothing is kept of an address whose requests are answered, recognized or not', async () => {
-  setFlagsFromString('--expose_gc');
-  const collectGarbage = runInNewContext('gc') as () => void;
-  const heapBytes = (): number => {
-    collectGarbage();
-    return process.memoryUsage().heapUsed;
-  };
   const limit = createConcurrencyLimit(60_000);
   const visit = (address: string, isRecognized: boolean): void => {
     const request = Object.assign(new EventEmitter(), { socket: { destroyed: false } });
