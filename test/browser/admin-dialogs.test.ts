@@ -12,7 +12,7 @@ import { findDialogs } from '../support/admin-ui.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { launchBrowser, SKIPPED } from '../support/browser.ts';
 import { openSandbox } from '../support/sandbox.ts';
-import { makeMember, makeSeed, makeTeam } from '../support/seed.ts';
+import { makeFailed, makeMember, makeSeed, makeTeam } from '../support/seed.ts';
 
 const LANGUAGES = { de: { locale: 'de-DE', t: de }, en: { locale: 'en-GB', t: en } } as const;
 const REHEARSED = 'rehearsed';
@@ -437,19 +437,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: dialogs${SKIPPED}`, () => {
         url: 'https://hooks.example.com/in',
         events: ['member.joined' as const],
       })),
-      webhook_deliveries: [
-        {
-          id: 'whd_1',
-          endpoint_id: 'whe_1',
-          event_type: 'member.joined',
-          status: 'gave_up',
-          attempt: 8,
-          created_at: new Date(Date.now() - 3 * 3_600_000).toISOString(),
-          response_code: 503,
-          response_excerpt: 'Maintenance',
-          response_ms: 12,
-        },
-      ],
+      webhook_deliveries: [makeFailed('whd_1', 'whe_1')],
     });
     api = await startTestApi({
       allowPrivateTargets: true,

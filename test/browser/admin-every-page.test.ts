@@ -10,7 +10,7 @@ import { appAsMember } from '../support/app.ts';
 import { findFaults, launchBrowser, photograph, SKIPPED } from '../support/browser.ts';
 import { openSturdyPool } from '../support/pool.ts';
 import { logCall } from '../support/request-log.ts';
-import { makeFullTeam, makeSeed } from '../support/seed.ts';
+import { makeFailed, makeFullTeam, makeSeed } from '../support/seed.ts';
 
 const ROUTES = readFileSync(new URL('../../src/admin-ui/routes.tsx', import.meta.url), 'utf8');
 const PATHS = [...ROUTES.matchAll(/^ {2}path: '([^']+)'/gm)].map(([, path = '']) => path);
@@ -110,20 +110,11 @@ describe.skipIf(SKIPPED !== '')(`the admin page: every page${SKIPPED}`, () => {
 
   beforeAll(async () => {
     const hoursAgo = new Date(Date.now() - 3_600_000).toISOString();
-    const delivery = (id: string) => ({
-      id,
-      endpoint_id: 'whe_full',
-      event_type: 'training.completed' as const,
-      status: 'gave_up' as const,
-      attempt: 8,
-      created_at: hoursAgo,
-      response_code: 503,
-      response_excerpt: 'Maintenance',
-      response_ms: 12,
-    });
-    const later = { ...delivery('whd_2'), created_at: new Date().toISOString() };
+    const delivery = (id: string, created_at: string) =>
+      makeFailed(id, 'whe_full', { event_type: 'training.completed', created_at });
+    const deliveries = [delivery('whd_1', hoursAgo), delivery('whd_2', new Date().toISOString())];
     api = await startTestApi({
-      seed: makeSeed([makeFullTeam('full', { webhook_deliveries: [delivery('whd_1'), later] })]),
+      seed: makeSeed([makeFullTeam('full', { webhook_deliveries: deliveries })]),
     });
     await api.db.pool.query(
       `insert into api_key_usage (team_id, day, key_id, count_2xx, count_5xx)

@@ -8,7 +8,7 @@ import { startTestApi, type TestApi } from '../support/api.ts';
 import { launchBrowser, SKIPPED } from '../support/browser.ts';
 import { logCall } from '../support/request-log.ts';
 import { openSandbox } from '../support/sandbox.ts';
-import { makeFullTeam, makeMember, makeSeed } from '../support/seed.ts';
+import { makeFailed, makeFullTeam, makeMember, makeSeed } from '../support/seed.ts';
 import { SHOWN } from './shown.ts';
 
 const ROUTES = readFileSync(new URL('../../src/admin-ui/routes.tsx', import.meta.url), 'utf8');
@@ -33,17 +33,12 @@ describe.skipIf(SKIPPED !== '')(`the admin page: what it shows${SKIPPED}`, () =>
 
   beforeAll(async () => {
     const ago = (minutes: number) => new Date(Date.now() - minutes * MINUTE_MS).toISOString();
-    const delivery = (id: string, minutes: number) => ({
-      id,
-      endpoint_id: `whe_${TEAM}`,
-      event_type: 'training.completed' as const,
-      status: 'gave_up' as const,
-      attempt: 3,
-      created_at: ago(minutes),
-      response_code: 503,
-      response_excerpt: 'Maintenance',
-      response_ms: 12,
-    });
+    const delivery = (id: string, minutes: number) =>
+      makeFailed(id, `whe_${TEAM}`, {
+        event_type: 'training.completed',
+        attempt: 3,
+        created_at: ago(minutes),
+      });
     const team = makeFullTeam(TEAM, {
       members: [
         makeMember(TEAM, 'other', { role: 'admin' }),

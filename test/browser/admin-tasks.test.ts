@@ -15,6 +15,7 @@ import { WAY_NAMES, WAYS, type Hands, type Way } from '../support/hands.ts';
 import { logCall } from '../support/request-log.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import {
+  makeFailed,
   makeMember,
   makeSeed,
   makeTeam,
@@ -466,17 +467,6 @@ function makeTaskTeam(way: Way): TeamSeed {
     description,
     events: ['member.joined' as const],
   });
-  const failed = (id: string, endpointId: string) => ({
-    id: `whd_${id}`,
-    endpoint_id: `whe_${endpointId}`,
-    event_type: 'member.joined' as const,
-    status: 'gave_up' as const,
-    attempt: 8,
-    created_at: new Date(Date.now() - 3 * 3_600_000).toISOString(),
-    response_code: 503,
-    response_excerpt: 'Maintenance',
-    response_ms: 12,
-  });
   return makeTeam(way, {
     members: [makeMember(way, 'leaver')],
     trainings: [makeTraining(way, `trn_${way}`)],
@@ -487,8 +477,8 @@ function makeTaskTeam(way: Way): TeamSeed {
       endpoint('dead', 'Dead'),
     ],
     webhook_deliveries: [
-      failed('back', 'back'),
-      ...['1', '2', '3'].map((id) => failed(`dead_${id}`, 'dead')),
+      makeFailed('whd_back', 'whe_back'),
+      ...['1', '2', '3'].map((id) => makeFailed(`whd_dead_${id}`, 'whe_dead')),
     ],
   });
 }

@@ -10,9 +10,7 @@ import { appAsMember } from '../support/app.ts';
 import { findFaults, launchBrowser, photograph, SKIPPED } from '../support/browser.ts';
 import { startDeliveries } from '../support/deliveries.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
-import { makeSeed, makeTeam } from '../support/seed.ts';
-
-const HOURS_AGO = new Date(Date.now() - 3 * 3_600_000).toISOString();
+import { makeFailed, makeSeed, makeTeam } from '../support/seed.ts';
 
 describe.skipIf(SKIPPED !== '')(`the admin page: webhooks${SKIPPED}`, () => {
   let api: TestApi;
@@ -26,17 +24,6 @@ describe.skipIf(SKIPPED !== '')(`the admin page: webhooks${SKIPPED}`, () => {
       url: `${receiver.url}/${id}`,
       events: ['member.joined' as const],
     });
-    const failed = (id: string) => ({
-      id,
-      endpoint_id: 'whe_old',
-      event_type: 'member.joined' as const,
-      status: 'gave_up' as const,
-      attempt: 8,
-      created_at: HOURS_AGO,
-      response_code: 503,
-      response_excerpt: 'Maintenance',
-      response_ms: 12,
-    });
     api = await startTestApi({
       allowPrivateTargets: true,
       seed: makeSeed([
@@ -45,7 +32,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: webhooks${SKIPPED}`, () => {
         makeTeam('lost-en'),
         makeTeam('old', {
           webhook_endpoints: ['whe_old', 'whe_quiet', 'whe_example'].map(endpoint),
-          webhook_deliveries: [failed('whd_1'), failed('whd_2')],
+          webhook_deliveries: [makeFailed('whd_1', 'whe_old'), makeFailed('whd_2', 'whe_old')],
         }),
       ]),
     });

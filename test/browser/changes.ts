@@ -6,7 +6,7 @@ import { appAsMember } from '../support/app.ts';
 import type { FakeCrm } from '../support/crm/fake.ts';
 import type { TestDatabase } from '../support/database.ts';
 import { appInSandbox, openSandbox } from '../support/sandbox.ts';
-import { makeMember, makeSeed, makeTeam } from '../support/seed.ts';
+import { makeFailed, makeMember, makeSeed, makeTeam } from '../support/seed.ts';
 
 export const TEAM = 'refused';
 /** Has a sandbox. */
@@ -344,17 +344,6 @@ export async function startService(crm: FakeCrm, database?: TestDatabase): Promi
     url: 'https://hooks.example.com/in',
     events: ['member.joined' as const],
   });
-  const failed = (id: string, endpointId: string) => ({
-    id,
-    endpoint_id: endpointId,
-    event_type: 'member.joined' as const,
-    status: 'gave_up' as const,
-    attempt: 8,
-    created_at: new Date(Date.now() - 3 * 3_600_000).toISOString(),
-    response_code: 503,
-    response_excerpt: 'Maintenance',
-    response_ms: 12,
-  });
   const guests = Array.from({ length: 8 }, (_, n) =>
     makeMember(TEAM, `guest_${n}`, { status: 'invited' }),
   );
@@ -365,7 +354,7 @@ export async function startService(crm: FakeCrm, database?: TestDatabase): Promi
       makeMember(TEAM, 'last', { status: 'invited', created_at: '2026-02-01T08:00:00Z' }),
     ],
     webhook_endpoints: [endpoint('whe_1'), endpoint('whe_2')],
-    webhook_deliveries: [failed('whd_1', 'whe_1'), failed('whd_2', 'whe_2')],
+    webhook_deliveries: [makeFailed('whd_1', 'whe_1'), makeFailed('whd_2', 'whe_2')],
   });
   const api = await startTestApi({
     ...(database && { database }),

@@ -6,6 +6,7 @@ import type { SeedFileInput } from '../../src/seed/schema.ts';
 export type TeamSeed = NonNullable<SeedFileInput['teams']>[number];
 type MemberSeed = NonNullable<TeamSeed['members']>[number];
 type TrainingSeed = NonNullable<TeamSeed['trainings']>[number];
+type DeliverySeed = NonNullable<TeamSeed['webhook_deliveries']>[number];
 
 /**
  * Global catalog entries, with the ids that the examples of the endpoints use. Unless a test says
@@ -90,6 +91,26 @@ export const userId = (team: string, name: string): string =>
 /** The keys of a sandbox are its owner's. */
 const creator = (team: string, name: string): string =>
   memberId(team, isSandbox(team) ? 'owner' : name);
+
+/** Makes a delivery that gave up hours ago: its receiver answered 503 to each attempt. */
+export function makeFailed(
+  id: string,
+  endpointId: string,
+  fields: Partial<DeliverySeed> = {},
+): DeliverySeed {
+  return {
+    id,
+    endpoint_id: endpointId,
+    event_type: 'member.joined',
+    status: 'gave_up',
+    attempt: 8,
+    created_at: new Date(Date.now() - 3 * 3_600_000).toISOString(),
+    response_code: 503,
+    response_excerpt: 'Maintenance',
+    response_ms: 12,
+    ...fields,
+  };
+}
 
 /** Makes a scored training of the team's member. */
 export function makeTraining(
