@@ -10,6 +10,11 @@ const isOnCitus = inject('testWorkerUrls').length > 0;
 const STATUSES = ['open', 'done', 'revoked'] as const;
 const OWNER = 'mem_a_owner';
 const MEMBER = 'mem_a_member';
+const COMBINATION = {
+  situation_id: 'sit_cold',
+  personality_id: 'per_calm',
+  industry_id: 'ind_saas',
+};
 
 /** Twelve assignments, one a day; the last four have no due date and no id elsewhere. */
 const TWELVE = Array.from({ length: 12 }, (_, index) => ({
@@ -159,9 +164,7 @@ describe('GET /assignments with updated_since', () => {
     const body = {
       member_id: MEMBER,
       title: 'New',
-      situation_id: 'sit_cold',
-      personality_id: 'per_calm',
-      industry_id: 'ind_saas',
+      ...COMBINATION,
     };
     let id = '';
     const changed = await changedBy(async () => {
@@ -180,9 +183,7 @@ describe('GET /assignments with updated_since', () => {
       {
         member_id: MEMBER,
         title: 'Late',
-        situation_id: 'sit_cold',
-        personality_id: 'per_calm',
-        industry_id: 'ind_saas',
+        ...COMBINATION,
       },
     ],
     [
@@ -268,9 +269,7 @@ test('an external id finds the assignment after the Idempotency-Key is forgotten
   const body = {
     member_id: MEMBER,
     title: 'From the LMS',
-    situation_id: 'sit_cold',
-    personality_id: 'per_calm',
-    industry_id: 'ind_saas',
+    ...COMBINATION,
     external_ref: { id: 'lms-4711' },
   };
   const created = await api.call(api.key('team_a'), 'POST', '/assignments', { body });
