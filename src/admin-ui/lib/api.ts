@@ -30,7 +30,7 @@ export const queryClient = new QueryClient({
   queryCache: new QueryCache({ onError: noticeChangesOfSession }),
   mutationCache: new MutationCache({
     onError: noticeFailure,
-    // It is in the audit log, which is read again when the reader goes there.
+    // A change is an entry of the audit log, which is read again when the reader goes there.
     onSuccess: () =>
       queryClient.invalidateQueries({ ...api.admin.auditLog.pathFilter(), refetchType: 'none' }),
   }),

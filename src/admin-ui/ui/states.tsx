@@ -90,17 +90,17 @@ export function Loaded<T>({
   children,
 }: {
   readonly query: QueryLike<T>;
-  /** Something else that is to be shown first is still to come, and would move what is shown. */
+  /** What is shown with it, such as names, is still to come. It does not hide what was shown. */
   readonly isWaiting?: boolean;
   readonly rows?: number;
   readonly children: (data: T) => ReactNode;
 }) {
   const { data, error, refetch } = query;
-  const [isBegun, setBegun] = useState(false);
-  // What is shown stays: the place of the reader and their focus would go with it.
-  const isHidden = data === undefined || (isWaiting && !isBegun);
-  if (!isHidden && !isBegun) setBegun(true);
-  if (isHidden)
+  const [wasShown, setWasShown] = useState(false);
+  // What was shown stays, or the reader would lose their place and their focus.
+  const isShown = data !== undefined && (wasShown || !isWaiting);
+  if (isShown !== wasShown) setWasShown(isShown);
+  if (!isShown)
     return error ? (
       <ProblemBox error={error} onRetry={() => void refetch()} />
     ) : (
