@@ -15,6 +15,9 @@ interface Runtime {
   readonly start: (file: string) => readonly [program: string, args: readonly string[]];
 }
 
+/** A program that ends at once earns neither the second compiler nor a collector with threads. */
+const SHORT_LIVED_JAVA = ['-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC'];
+
 /** By the id of the language. */
 export const RUNTIMES: Readonly<Record<string, Runtime>> = {
   curl: {
@@ -29,7 +32,11 @@ export const RUNTIMES: Readonly<Record<string, Runtime>> = {
   },
   python: { programs: ['python3'], file: 'example.py', start: (file) => ['python3', [file]] },
   php: { programs: ['php'], file: 'example.php', start: (file) => ['php', [file]] },
-  java: { programs: ['java', 'javac'], file: 'Example.java', start: (file) => ['java', [file]] },
+  java: {
+    programs: ['java', 'javac'],
+    file: 'Example.java',
+    start: (file) => ['java', [...SHORT_LIVED_JAVA, file]],
+  },
   // Debian has no .NET. Mono is the same language and library, as far as the samples go, but its
   // compiler does not know an asynchronous `Main`.
   csharp: {
