@@ -41,8 +41,8 @@ interface Webhook {
   readonly data: { readonly assignment_id: string };
 }
 
-const ASK_EVERY_MS = 100;
-const CHANGE_EVERY_MS = 500;
+const ASK_EVERY_MS = 40;
+const CHANGE_EVERY_MS = 200;
 const PATIENCE_MS = 30_000;
 
 const kept = new Agent({ keepAlive: true });

@@ -51,8 +51,8 @@ export interface Noticed extends Seen {
   readonly memoryMb: number;
 }
 
-const QUIET_MS = 1_000;
-const ATTACK_MS = 6_000;
+const QUIET_MS = 500;
+const ATTACK_MS = 3_000;
 
 /** Runs an attack and resolves with what the victim saw from its start to its end. */
 export async function attackOnce(attack: Attack): Promise<Noticed> {
