@@ -60,13 +60,14 @@ const excluded: Readonly<Record<string, string[]>> = {
 /**
  * The first suites, in the order in which they begin. What must never happen comes first, because
  * the time may be over before the last ones. Then the longest: Vitest would begin with the largest
- * files, so some of these would end alone. `compose` and `kubernetes` use the layers that `image`
- * builds.
+ * files, so some of these would end alone. `night`, `nightly`, `quickstart` and `alertmanager`
+ * mostly wait, so they stand between others that compute. `compose` and `kubernetes` use the layers
+ * that `image` builds.
  */
 const FIRST_SUITES = [
   'failover standby hosts poolers lifecycle start webhook-workers rotate-secret',
-  'snippets image compose kubernetes admin-every-page docs alerts operator trace generators',
-  'admin-tasks admin-refusals',
+  'night snippets image nightly compose kubernetes admin-every-page docs alerts quickstart',
+  'operator trace alertmanager generators admin-tasks admin-refusals admin-fresh',
   'twins-a twins-b crm-interrupted worst-bodies twins-sandbox silence',
 ].flatMap((names) => names.split(' '));
 
