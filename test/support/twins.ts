@@ -340,10 +340,12 @@ export async function addTwinRows(
        select min(t.id) from training t where t.team_id = a.team_id and t.assignment_id = a.id)
      where status = 'done'`,
   );
+  // Citus adds a day to no time with a zone: how long it is depends on the session's.
   await db.pool.query(
     `update assignment
-     set updated_at = created_at + case team_id when 'team_a' then interval '1 day'
-       else interval '2 days' end`,
+     set updated_at = (created_at at time zone 'UTC' +
+         case team_id when 'team_a' then interval '1 day' else interval '2 days' end)
+       at time zone 'UTC'`,
   );
   for (const side of sides) {
     for (const [table, rows] of Object.entries(twinRows(side))) {
