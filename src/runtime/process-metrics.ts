@@ -8,10 +8,16 @@ export interface ProcessMetrics {
   readonly observeWait: ObserveWait;
 }
 
+/**
+ * How often the event loop is looked at. Each 10 ms, as is usual, that is a third of what a process
+ * without work computes (`scripts/bench/NOTEBOOK.md`).
+ */
+const LOOP_CHECK_MS = 50;
+
 /** Creates a registry with the metrics that every process has. `readPool` returns its own. */
 export function createProcessMetrics(readPool: () => Database['pool']): ProcessMetrics {
   const registry = new Registry();
-  collectDefaultMetrics({ register: registry });
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LOOP_CHECK_MS });
   const dropped: Counter = new Counter({
     name: 'log_lines_dropped_total',
     help: 'Lines of the log that were dropped because nobody reads standard output.',
