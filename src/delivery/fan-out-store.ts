@@ -47,10 +47,9 @@ const fromEnd = (order: 'asc' | 'desc'): string => `
 const LOOKED_AT = 2_000;
 const OF_EACH_TEAM = 2;
 
+/** SQL: the ids of at most $1 events, of each team its first ones. */
 // Among the newest, and not the oldest: there a team that has flooded stands alone for long.
-const OF_EACH = `
-      select own.*
-      from (
+export const PICKED_OF_EACH = `
         select team_id, id
         from (
           select team_id, id, created_at,
@@ -65,7 +64,11 @@ const OF_EACH = `
         ) ranked
         where turn <= ${OF_EACH_TEAM}
         order by turn, created_at
-        limit $1
+        limit $1`;
+
+const OF_EACH = `
+      select own.*
+      from (${PICKED_OF_EACH}
       ) picked
       cross join lateral (
         select *

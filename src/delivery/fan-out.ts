@@ -72,7 +72,7 @@ const FAIR_EVERY = 8;
  * `limit` events; those in `free` did not have to wait.
  */
 function noteTaken(
-  { options, state }: Loop,
+  { state }: Loop,
   taken: { limit: number; rows: readonly FanOutRow[]; free: readonly FanOutRow[] },
 ): void {
   const { limit, rows, free } = taken;
@@ -87,8 +87,7 @@ function noteTaken(
   }
   const isAll = events < limit;
   state.fanOutsFromEnds = isAll ? 0 : state.fanOutsFromEnds + 1;
-  // A shard has few teams, and its loop another way to find them.
-  const isFair = !options.isOneOfMany && state.fanOutsFromEnds + 1 >= FAIR_EVERY;
+  const isFair = state.fanOutsFromEnds + 1 >= FAIR_EVERY;
   state.fanOutNext = isFair ? 'fair' : isAll || which === 'newest' ? 'oldest' : 'newest';
   // If all of them were busy, the next tick takes others.
   if (!isAll && free.length > 0) state.wanted.events = true;

@@ -365,8 +365,8 @@ describe('the delivery loop', () => {
     const turns: typeof taken = [];
     const left = { first: 1, last: 1000 };
     for (let size = 5; left.first <= left.last;) {
-      // Each eighth takes two of each team, of which there is one here. A shard's loop has none.
-      const place = loop.isShard ? turns.length % 2 : turns.length % 8;
+      // Each eighth takes two of each team, of which there is one here.
+      const place = turns.length % 8;
       const isFair = place === 7;
       const count = Math.min(isFair ? 2 : size, left.last - left.first + 1);
       const isNewest = !isFair && place % 2 === 1;

@@ -1,7 +1,7 @@
 /** What a shard's loop asks before a statement of the delivery loop. */
 import { statement, type Statement } from '../../db/client.ts';
 import { CLAIMS, FORGET_EVENTS, IS_FORGOTTEN, RELEASE_CLAIMS } from '../claim-store.ts';
-import { TAKE_EVENTS } from '../fan-out-store.ts';
+import { PICKED_OF_EACH, TAKE_EVENTS } from '../fan-out-store.ts';
 import { IS_UNPLACED, TAKE_UNPLACED } from '../places-store.ts';
 
 export interface TeamRow {
@@ -47,6 +47,15 @@ export const HINTS: ReadonlyMap<Statement<unknown>, Statement<TeamRow>> = new Ma
   [
     TAKE_EVENTS.newest,
     statement<TeamRow>('webhooks.findTeamsOfNewestEvents', findWaitingTeamsText('desc')),
+  ],
+  [
+    TAKE_EVENTS.fair,
+    statement<TeamRow>(
+      'webhooks.findTeamsOfFairEvents',
+      `select distinct team_id
+       from (${PICKED_OF_EACH}
+       ) picked`,
+    ),
   ],
   [
     TAKE_UNPLACED,
