@@ -23,6 +23,8 @@ const NOT_ON_CITUS = [
   'test/features/batched-authentication.test.ts',
   // The nodes make their own plans for the statements of a function, at each call.
   'test/features/counter-plans.test.ts',
+  // It counts the rows that one server reads.
+  'test/features/trace-plans.test.ts',
 ];
 /** They take ten minutes and count what changes rarely, so only `npm run test:citus` has them. */
 const ONLY_ON_CITUS = ['test/citus/{counting,growing,requests}.test.ts'];

@@ -355,8 +355,8 @@ async function load(tenant: Tenant): Promise<string> {
   ]);
   await api.db.pool.query(
     `insert into handover (team_id, id, key_id, endpoint_id, created_by, created_at, expires_at)
-     select k.team_id, repeat(link.kind, 43), case link.kind when 'k' then k.id end,
-       case link.kind when 'e' then w.id end, k.created_by, now(), now()
+     select k.team_id, repeat(link.kind, 43), case when link.kind = 'k' then k.id end,
+       case when link.kind = 'e' then w.id end, k.created_by, now(), now()
      from api_key k
      join webhook_endpoint w on w.team_id = k.team_id
      cross join (values ('k'), ('e')) link (kind)

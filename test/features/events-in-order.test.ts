@@ -2,7 +2,6 @@
 // commits. Transactions are real ones, on connections of their own.
 import type pg from 'pg';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { openDatabase } from '../../src/db/connections/database.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import type { Db } from '../../src/db/client.ts';
 import { listEvents } from '../../src/features/events/service.ts';
@@ -11,6 +10,7 @@ import { placeBatch } from '../../src/delivery/places.ts';
 import { PLACES_LOCK_CLASS } from '../../src/delivery/places-store.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { startDeliveries } from '../support/deliveries.ts';
+import { openLoopDatabase } from '../support/loop-database.ts';
 import { explain, rowsRead, type Mode } from '../support/plans.ts';
 import { makeFullTeam, makeSeed } from '../support/seed.ts';
 import { openWhereTeamIs } from '../support/shards.ts';
@@ -31,14 +31,19 @@ const TEAMS = [
 const HOUR_MS = 3_600_000;
 
 let api: TestApi;
-let db: Db;
+/** What the loop of each team asks. */
+let loops: Readonly<Record<string, Db>>;
 beforeAll(async () => {
   api = await startTestApi({
     seed: makeSeed(TEAMS.map((name) => makeFullTeam(name, { webhook_endpoints: [] }))),
   });
-  const own = openDatabase({ url: api.databaseUrl, poolMax: 4, onError: () => undefined });
-  db = own;
-  return () => own.close();
+  const opened = await Promise.all(
+    TEAMS.map((name) => openLoopDatabase(api.databaseUrl, `team_${name}`)),
+  );
+  loops = Object.fromEntries(opened.map(({ db }, place) => [TEAMS[place], db]));
+  return async () => {
+    await Promise.all(opened.map((one) => one.close()));
+  };
 });
 
 const agoIso = (ms: number): string => new Date(Date.now() - ms).toISOString();
@@ -53,13 +58,13 @@ const store = (
   { type = 'training.completed', at = agoIso(0), by = api.db.pool as pg.Pool | pg.Client } = {},
 ) => by.query(INSERT, [team, id, type, at, at]);
 
-/** Gives places as a worker does, until none wait. */
+/** Gives places as workers do, until none wait. */
 const placeAll = async (limit = 100): Promise<void> => {
-  while (await placeBatch(db, limit));
+  for (const db of Object.values(loops)) while (await placeBatch(db, limit));
 };
 
-const connect = async (): Promise<pg.Client> => {
-  const client = await openWhereTeamIs(api.databaseUrl, 'team_late');
+const connect = async (team: string): Promise<pg.Client> => {
+  const client = await openWhereTeamIs(api.databaseUrl, team);
   onTestFinished(() => client.end());
   return client;
 };
@@ -113,7 +118,7 @@ describe('GET /events?order=asc', () => {
   });
 
   test('200: an event that was inserted early and commits late comes all the same', async () => {
-    const early = await connect();
+    const early = await connect('team_late');
     await early.query('begin');
     await store('team_late', 'evt_early', { at: agoIso(HOUR_MS), by: early });
     await store('team_late', 'evt_quick', { at: agoIso(0) });
@@ -132,7 +137,7 @@ describe('GET /events?order=asc', () => {
     await store('team_late', 'evt_slow_1');
     await store('team_late', 'evt_slow_2', { at: agoIso(-HOUR_MS) });
     const { after } = await readOn('team_late', null);
-    const slow = await connect();
+    const slow = await connect('team_late');
     await slow.query('begin');
     await slow.query(
       `select pg_try_advisory_xact_lock(${PLACES_LOCK_CLASS}, hashtext('team_late'))`,
@@ -154,7 +159,9 @@ describe('GET /events?order=asc', () => {
 
   test('200: many writers and workers at once, and a reader who misses nothing', async () => {
     const EVENTS = 60;
-    const writers = await Promise.all(Array.from({ length: 3 }, connect));
+    const { burst } = loops;
+    if (!burst) throw new Error('no such team');
+    const writers = await Promise.all([1, 2, 3].map(() => connect('team_burst')));
     let open = writers.length;
     const written = writers.map(async (client, writer) => {
       for (let number = 0; number < EVENTS; number += 1) {
@@ -166,7 +173,7 @@ describe('GET /events?order=asc', () => {
       open -= 1;
     });
     const placed = [1, 2].map(async () => {
-      while (open > 0) await placeBatch(db, 7);
+      while (open > 0) await placeBatch(burst, 7);
     });
     const seen: string[] = [];
     let after: string | null = null;
@@ -299,7 +306,7 @@ describe('reads a bounded part', () => {
        from generate_series(1, $1::int) n`,
       [MANY],
     );
-    await client.query('vacuum analyze event');
+    await api.db.pool.query('vacuum analyze event');
     return () => client.end();
   });
 
@@ -324,7 +331,7 @@ describe('reads a bounded part', () => {
     let query: { after?: string; cursor?: string } = {};
     const found: string[] = [];
     for (let page = 1; page <= 3; page += 1) {
-      const { rows, nextCursor, nextAfter } = await listEvents(db, 'team_many', {
+      const { rows, nextCursor, nextAfter } = await listEvents(api.db, 'team_many', {
         ...query,
         order: 'asc',
         type: 'ping',
@@ -336,7 +343,7 @@ describe('reads a bounded part', () => {
       query = page === 1 ? { cursor: nextCursor ?? '' } : { after: nextAfter ?? '' };
     }
     expect(found).toEqual(['evt_29000']);
-    const end = await listEvents(db, 'team_many', {
+    const end = await listEvents(api.db, 'team_many', {
       ...query,
       order: 'asc',
       type: 'ping',

@@ -7,6 +7,8 @@ import { createKey } from '../support/api-keys.ts';
 import { loadTestSeed, startApiProcess } from '../support/api.ts';
 import { appAsMember } from '../support/app.ts';
 import { createTestDatabase } from '../support/database.ts';
+import { untilWaiting } from '../support/locks.ts';
+import { openSturdyPool } from '../support/pool.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
 
 type Process = Awaited<ReturnType<typeof startApiProcess>>;
@@ -81,13 +83,9 @@ test('a process that is killed before it has opened a link uses nothing up', asy
     () => 'answered',
     () => 'lost',
   );
-  const watcher = new Client({ connectionString: url });
-  await watcher.connect();
-  const waits = `select
-    from pg_stat_activity
-    where datname = current_database() and wait_event_type = 'Lock' and query ilike '%handover%'`;
-  while ((await watcher.query(waits)).rowCount === 0) await delay(5);
-  await watcher.end();
+  const pool = openSturdyPool(url, 1);
+  await untilWaiting({ db: { pool } }, 1, '%handover%');
+  await pool.end();
   await killed.kill('SIGKILL');
   expect(await lost).toBe('lost');
   await client.query('rollback');

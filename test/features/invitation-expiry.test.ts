@@ -9,6 +9,7 @@ import { auditOf } from '../support/audit.ts';
 import { holdLock } from '../support/locks.ts';
 import { eventsOf } from '../support/platform.ts';
 import { makeMember, makeSeed, makeTeam, userId } from '../support/seed.ts';
+import { changeTriggers } from '../support/shards.ts';
 
 const DAY_MS = 86_400_000;
 const START = new Date('2026-11-02T09:00:00.000Z');
@@ -120,11 +121,10 @@ test('those of a team that somebody has locked, or that cannot end, keep no othe
     await invite('c', 'broken'),
     await invite('d', 'after'),
   ];
-  await pool.query(
+  await changeTriggers(
+    api,
     `create function refuse() returns trigger language plpgsql
      as $$ begin raise exception 'refused'; end $$`,
-  );
-  await pool.query(
     `create trigger refuse before update on member
      for each row when (old.id = '${broken}') execute function refuse()`,
   );
@@ -139,6 +139,6 @@ test('those of a team that somebody has locked, or that cannot end, keep no othe
     'ended',
   ]);
   await unlock();
-  await pool.query('drop trigger refuse on member');
+  await changeTriggers(api, 'drop trigger refuse on member');
   expect(await endExpiredInvitations(api.db, clock)).toBe(2);
 });

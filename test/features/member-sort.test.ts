@@ -33,9 +33,11 @@ beforeAll(async () => {
     `update member
      set joined_at = case
        when status = 'active'
-       then timestamptz '2026-03-01Z' + (ascii(right(id, 1)) * 7 % 9) * interval '1 day'
+       then (timestamp '2026-03-01' + (ascii(right(id, 1)) * 7 % 9) * interval '1 day')
+         at time zone 'UTC'
      end,
-     created_at = timestamptz '2026-02-01Z' + (ascii(right(id, 1)) % 4) * interval '1 hour'`,
+     created_at = (timestamp '2026-02-01' + (ascii(right(id, 1)) % 4) * interval '1 hour')
+       at time zone 'UTC'`,
   );
 });
 

@@ -119,13 +119,13 @@ describe('a test key', () => {
          limit 1`,
         [of, prefix],
       );
-    const refused = { constraint: 'api_key_mode_check' };
-    await expect(write('team_a', 't123456789')).rejects.toMatchObject(refused);
-    await expect(write('team_a:sandbox', '0123456789')).rejects.toMatchObject(refused);
+    // Citus tells the name in the text only.
+    await expect(write('team_a', 't123456789')).rejects.toThrow('api_key_mode_check');
+    await expect(write('team_a:sandbox', '0123456789')).rejects.toThrow('api_key_mode_check');
     const move = `update key_directory set team_id = $1 where team_id = $2`;
-    await expect(api.db.pool.query(move, ['team_a', 'team_a:sandbox'])).rejects.toMatchObject({
-      constraint: 'key_directory_mode_check',
-    });
+    await expect(api.db.pool.query(move, ['team_a', 'team_a:sandbox'])).rejects.toThrow(
+      'key_directory_mode_check',
+    );
   });
 
   it.each([

@@ -191,7 +191,10 @@ describe('the removal', () => {
     await writeDeliveries({ prefix: 'g', count: 2000 });
     await rows(`update event set kept_for_deliveries = true where id = 'evt_g00700'`);
     await remove();
-    const release = await holdLock(api, `select from event where id = 'evt_g00700' for update`);
+    const release = await holdLock(
+      api,
+      `select from event where team_id = 'team_a' and id = 'evt_g00700' for update`,
+    );
     const victim = await startWorker();
     // It has deleted a batch, and does not commit that.
     await untilWaiting(api, 1, '%kept_for_deliveries%');

@@ -102,11 +102,16 @@ test('a worker that stops writes what somebody has locked until then', async () 
   await receiver.arrived('/a', 2);
   // The lock ends as soon as the worker has written the other result, and so has put this one off.
   const holder = await api.db.pool.connect();
-  await holder.query(`begin; select from webhook_delivery where endpoint_id = 'whe_2' for update`);
+  await holder.query(
+    `begin;
+     select from webhook_delivery where team_id = 'team_a' and endpoint_id = 'whe_2' for update`,
+  );
   const locked = holder.query(
     `do $$ begin
        while exists (
-         select from webhook_delivery where endpoint_id = 'whe_1' and status <> 'ok'
+         select
+         from webhook_delivery
+         where team_id = 'team_a' and endpoint_id = 'whe_1' and status <> 'ok'
        ) loop perform pg_sleep(0.01); end loop;
      end $$; commit`,
   );

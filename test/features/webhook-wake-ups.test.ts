@@ -162,7 +162,10 @@ test('an endpoint that is locked for many ticks and then paused gets each event 
   await startDeliveries(api, { clock });
   await writeDue({ prefix: 'a', count: 5, status: 'retrying' });
   await receiver.arrived('/whe_1', 1);
-  const release = await holdLock(api, `select from webhook_endpoint where id = 'whe_1' for update`);
+  const release = await holdLock(
+    api,
+    `select from webhook_endpoint where team_id = 'team_a' and id = 'whe_1' for update`,
+  );
   gate.open();
   await pass(12);
   await until(() => arrived('/whe_1').length === 5);

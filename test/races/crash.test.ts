@@ -5,6 +5,7 @@ import { Client } from 'pg';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createTestDatabase } from '../support/database.ts';
 import { createCall, loadTestSeed, startApiProcess } from '../support/api.ts';
+import { lockWhole } from '../support/locks.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
 
 let client: Client;
@@ -239,7 +240,7 @@ describe('a process killed in the middle of a batch', () => {
   };
 
   test('before its rows leaves nothing; the repeated call creates all', async () => {
-    const lock = `select from member where id = 'mem_a_member' for update`;
+    const lock = `select from member where team_id = 'team_a' and id = 'mem_a_member' for update`;
     await killed('early', lock, '%for share%');
     expect(await writtenOf('early')).toEqual(NOTHING);
     expect(await repeat('early')).toBeUndefined();
@@ -247,7 +248,7 @@ describe('a process killed in the middle of a batch', () => {
 
   test('between its rows leaves all or none; the repeated call creates no other', async () => {
     // The first event waits here. Postgres may have COMMIT already.
-    await killed('between', 'lock table event in share mode', '%insert into event%');
+    await killed('between', lockWhole('event'), '%insert into event%');
     const written = await writtenOf('between');
     expect([NOTHING, ALL]).toContainEqual(written);
     expect(await repeat('between')).toBe(written?.['assignments'] === 40 ? 'true' : undefined);

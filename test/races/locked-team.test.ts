@@ -101,7 +101,7 @@ describe('while all rows of a team are locked', () => {
   });
 
   test.each([
-    ['the endpoint, as a PATCH does', `webhook_endpoint where id = 'whe_a'`],
+    ['the endpoint, as a PATCH does', `webhook_endpoint where team_id = 'team_a' and id = 'whe_a'`],
     ['the delivery, as its retry does', `webhook_delivery where team_id = 'team_a'`],
   ])('results of others are written, if only %s', async (_case, rows) => {
     const answer = held(status(200));
@@ -125,7 +125,9 @@ describe('while all rows of a team are locked', () => {
     await startDeliveries(api, { clock: systemClock });
     const unlock = await holdLock(
       api,
-      `select from webhook_endpoint where id = 'whe_a' for no key update`,
+      `select from webhook_endpoint
+       where team_id = 'team_a' and id = 'whe_a'
+       for no key update`,
     );
     await query(
       `insert into event (team_id, id, type, data, created_at)

@@ -27,6 +27,9 @@ export function lockWhole(table: string): string {
   return `alter table ${table} alter column team_id set not null`;
 }
 
+/** Where the waiting are looked for. */
+type Watched = Pick<TestApi['db'], 'pool'>;
+
 const WAITING = `from pg_stat_activity
   where datname = current_database() and wait_event_type = 'Lock'`;
 
@@ -35,7 +38,7 @@ const WAITING = `from pg_stat_activity
  * statements whose text matches that pattern count.
  */
 export async function untilWaiting(
-  { db }: Pick<TestApi, 'db'>,
+  { db }: { readonly db: Watched },
   count: number,
   like = '%',
 ): Promise<void> {
@@ -48,7 +51,7 @@ export async function untilNoneWaits({ db }: Pick<TestApi, 'db'>, like: string):
 }
 
 /** Asks on a connection of its own: on a shared one it would wait behind the waiting statement. */
-async function isCluster(db: TestApi['db']): Promise<boolean> {
+async function isCluster(db: Watched): Promise<boolean> {
   const { rows } = await db.pool.query<{ is_cluster: boolean }>(
     `select to_regclass('citus_stat_activity') is not null as is_cluster`,
   );
@@ -56,7 +59,7 @@ async function isCluster(db: TestApi['db']): Promise<boolean> {
 }
 
 /** Returns how many statements of this database wait for a lock. */
-export async function countWaiting(db: TestApi['db'], like = '%'): Promise<number> {
+export async function countWaiting(db: Watched, like = '%'): Promise<number> {
   // On Citus statements wait at the nodes, and this view shows those of all.
   const view = (await isCluster(db)) ? 'citus_stat_activity' : 'pg_stat_activity';
   const waiting = WAITING.replace('pg_stat_activity', view);
