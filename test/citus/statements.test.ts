@@ -67,12 +67,7 @@ const ENCRYPTED = [
 ];
 
 /** What Citus refuses: the texts for plain Postgres where other statements do the same by shard. */
-const REFUSED = [
-  'jobs.move',
-  'retention.counters',
-  'webhooks.pause',
-  'webhooks.takeEventsOfEachTeam',
-];
+const REFUSED = ['jobs.move', 'retention.counters', 'webhooks.pause'];
 
 /** Reads of all teams, in the background or for the operator. */
 const ALL_SHARDS = [

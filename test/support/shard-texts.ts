@@ -11,11 +11,9 @@ const TOLD_TEAMS: ReadonlySet<string> = new Set([
   'webhooks.forgetEvents',
   'webhooks.takeOldestEvents',
   'webhooks.takeNewestEvents',
+  'webhooks.takeEventsOfEachTeam',
   'places.take',
 ]);
-
-/** Shards are asked others instead. */
-const ONLY_ON_PLAIN: ReadonlySet<string> = new Set(['webhooks.takeEventsOfEachTeam']);
 
 /** What reads a shard's own tables. */
 export const READS_SHARD: ReadonlySet<string> = new Set([
@@ -30,6 +28,7 @@ export const READS_SHARD: ReadonlySet<string> = new Set([
   'webhooks.findRetrying',
   'webhooks.findTeamsOfClaims',
   'webhooks.findTeamsOfEvents',
+  'webhooks.findTeamsOfFairEvents',
   'webhooks.findTeamsOfNewestEvents',
   'webhooks.findTeamsOfOldestEvents',
   'webhooks.findWork',
@@ -42,7 +41,6 @@ export function shardTextOf({
   name,
   text,
 }: Pick<Statement<unknown>, 'name' | 'text'>): ShardText | null {
-  if (ONLY_ON_PLAIN.has(name)) return null;
   const isGivenRows = /\bunnest\(\s*\$/.test(text);
   const shardText = isGivenRows || TOLD_TEAMS.has(name) ? toShardText(text) : null;
   return shardText?.columns || TOLD_TEAMS.has(name) ? shardText : null;
