@@ -4,11 +4,16 @@ import { Client } from 'pg';
 import { onTestFinished } from 'vitest';
 import type { TestApi } from './api.ts';
 
+/** On Citus a row is locked in its shard, which the team tells. `catalog_entry` is everywhere. */
+const TELLS_SHARD = /\bteam_id = |\bfrom (team|catalog_entry) /;
+
 /** Holds the locks of `statement` until the returned function is called or the test ends. */
 export async function holdLock(
   { databaseUrl }: Pick<TestApi, 'databaseUrl'>,
   statement: string,
 ): Promise<() => Promise<void>> {
+  if (/\bfor .*(update|share)\b/.test(statement) && !TELLS_SHARD.test(statement))
+    throw new Error(`Citus needs the team of a lock: ${statement}`);
   const holder = new Client({ connectionString: databaseUrl });
   await holder.connect();
   let ended: Promise<void> | null = null;
