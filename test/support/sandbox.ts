@@ -1,5 +1,5 @@
 import type { TRPCClient } from '@trpc/client';
-import type { Pool } from 'pg';
+import { escapeLiteral, type Pool } from 'pg';
 import { ENCRYPTED_COLUMNS } from '../../src/core/encrypted-columns.ts';
 import { decrypt, encrypt } from '../../src/core/encryption.ts';
 import type { Scenario } from '../../src/features/sandbox/rules.ts';
@@ -7,6 +7,8 @@ import type { AppRouter } from '../../src/routers/routers.ts';
 import { TEST_APP_SECRET, type TestApi } from './api.ts';
 import { appAs, appWith, tokenOf } from './app.ts';
 import { userId } from './seed.ts';
+import { writeInAnyOrder } from './shards.ts';
+import { readWrittenColumns } from './written-columns.ts';
 
 /** Returns a client of the tRPC API that acts in the sandbox of `team_<team>`, valid from `now`. */
 export async function appInSandbox(
@@ -52,27 +54,37 @@ export async function makeSandbox(
   at = new Date(),
 ): Promise<void> {
   const client = await pool.connect();
+  const moves: string[] = [];
   try {
-    await client.query('begin');
-    // The rows of all tables move together.
-    await client.query('set local session_replication_role = replica');
-    const { rows } = await client.query<{ name: string }>(
-      `select c.table_name as name
-       from information_schema.columns c
-       join information_schema.tables t using (table_schema, table_name)
-       where table_schema = 'public' and column_name = 'team_id' and table_type = 'BASE TABLE'`,
-    );
-    const values = [teamId, sandboxId];
-    await client.query('update team set id = $2 where id = $1', values);
-    for (const { name } of rows) {
-      const prefix = ['api_key', 'key_directory'].includes(name) ? `, prefix = 't' || prefix` : '';
-      await client.query(`update ${name} set team_id = $2${prefix} where team_id = $1`, values);
+    for (const [table, columns] of await readWrittenColumns(pool)) {
+      const owner = table === 'team' ? 'id' : 'team_id';
+      if (!columns.split(', ').includes(owner)) continue;
+      const changes = ['api_key', 'key_directory'].includes(table)
+        ? `jsonb_build_object('prefix', 't' || t.prefix)`
+        : `'{}'`;
+      const { rows } = await client.query<{ moved: string }>(
+        `select coalesce(jsonb_agg(
+             to_jsonb(t) || jsonb_build_object('${owner}', $2::text) || ${changes}), '[]')::text
+           as moved
+         from ${table} t
+         where ${owner} = $1`,
+        [teamId, sandboxId],
+      );
+      // Citus keeps a row in the shard of its team, so it is made anew.
+      moves.push(
+        `delete from ${table} where ${owner} = ${escapeLiteral(teamId)}`,
+        `insert into ${table} (${columns})
+         select ${columns}
+         from jsonb_populate_recordset(null::${table}, ${escapeLiteral(rows[0]?.moved ?? '[]')})`,
+      );
     }
+    await writeInAnyOrder(pool, moves);
+    await client.query('begin');
     await client.query(
       `update graphile_worker._private_jobs
        set payload = (payload::jsonb || jsonb_build_object('teamId', $2::text))::json
        where payload ->> 'teamId' = $1`,
-      values,
+      [teamId, sandboxId],
     );
     await client.query(
       `insert into sandbox (team_id, scenario, created_at, reset_at, used_at, check_at)
