@@ -53,60 +53,57 @@ export async function makeSandbox(
   sandboxId: string,
   at = new Date(),
 ): Promise<void> {
-  const client = await pool.connect();
-  const moves: string[] = [];
-  try {
-    for (const [table, columns] of await readWrittenColumns(pool)) {
-      const owner = table === 'team' ? 'id' : 'team_id';
-      if (!columns.split(', ').includes(owner)) continue;
-      const changes = ['api_key', 'key_directory'].includes(table)
-        ? `jsonb_build_object('prefix', 't' || t.prefix)`
-        : `'{}'`;
-      const { rows } = await client.query<{ moved: string }>(
-        `select coalesce(jsonb_agg(
-             to_jsonb(t) || jsonb_build_object('${owner}', $2::text) || ${changes}), '[]')::text
-           as moved
-         from ${table} t
-         where ${owner} = $1`,
-        [teamId, sandboxId],
-      );
-      // Citus keeps a row in the shard of its team, so it is made anew.
-      moves.push(
-        `delete from ${table} where ${owner} = ${escapeLiteral(teamId)}`,
-        `insert into ${table} (${columns})
-         select ${columns}
-         from jsonb_populate_recordset(null::${table}, ${escapeLiteral(rows[0]?.moved ?? '[]')})`,
-      );
-    }
-    await writeInAnyOrder(pool, moves);
-    await client.query('begin');
-    await client.query(
-      `update graphile_worker._private_jobs
-       set payload = (payload::jsonb || jsonb_build_object('teamId', $2::text))::json
-       where payload ->> 'teamId' = $1`,
+  await giveRows(pool, teamId, sandboxId);
+  await pool.query(
+    `update graphile_worker._private_jobs
+     set payload = (payload::jsonb || jsonb_build_object('teamId', $2::text))::json
+     where payload ->> 'teamId' = $1`,
+    [teamId, sandboxId],
+  );
+  await pool.query(
+    `insert into sandbox (team_id, scenario, created_at, reset_at, used_at, check_at)
+     values ($1, 'typical', $2, $2, $2, $2)`,
+    [sandboxId, at],
+  );
+  const { rows: secrets } = await pool.query<{ id: string; sealed: Buffer }>(
+    'select id, secret_encrypted as sealed from webhook_endpoint where team_id = $1',
+    [sandboxId],
+  );
+  const { context } = ENCRYPTED_COLUMNS.webhookSecret;
+  for (const { id, sealed } of secrets) {
+    const secret = decrypt(sealed, SECRETS, context(teamId, id));
+    await pool.query(
+      'update webhook_endpoint set secret_encrypted = $3 where team_id = $1 and id = $2',
+      [sandboxId, id, encrypt(secret, SECRETS.current, context(sandboxId, id))],
+    );
+  }
+}
+
+/** Makes all rows of a team anew as those of a sandbox. Citus moves no row to another team. */
+async function giveRows(pool: Pool, teamId: string, sandboxId: string): Promise<void> {
+  const statements: string[] = [];
+  for (const [table, columns] of await readWrittenColumns(pool)) {
+    const owner = table === 'team' ? 'id' : 'team_id';
+    if (!columns.split(', ').includes(owner)) continue;
+    const prefix = ['api_key', 'key_directory'].includes(table)
+      ? `jsonb_build_object('prefix', 't' || t.prefix)`
+      : `'{}'`;
+    const { rows } = await pool.query<{ given: string }>(
+      `select coalesce(jsonb_agg(
+           to_jsonb(t) || jsonb_build_object('${owner}', $2::text) || ${prefix}), '[]')::text
+         as given
+       from ${table} t
+       where ${owner} = $1`,
       [teamId, sandboxId],
     );
-    await client.query(
-      `insert into sandbox (team_id, scenario, created_at, reset_at, used_at, check_at)
-       values ($1, 'typical', $2, $2, $2, $2)`,
-      [sandboxId, at],
+    statements.push(
+      `delete from ${table} where ${owner} = ${escapeLiteral(teamId)}`,
+      `insert into ${table} (${columns})
+       select ${columns}
+       from jsonb_populate_recordset(null::${table}, ${escapeLiteral(rows[0]?.given ?? '[]')})`,
     );
-    const { rows: secrets } = await client.query<{ id: string; sealed: Buffer }>(
-      'select id, secret_encrypted as sealed from webhook_endpoint where team_id = $1',
-      [sandboxId],
-    );
-    const { context } = ENCRYPTED_COLUMNS.webhookSecret;
-    for (const { id, sealed } of secrets) {
-      const secret = decrypt(sealed, SECRETS, context(teamId, id));
-      await client.query(
-        'update webhook_endpoint set secret_encrypted = $3 where team_id = $1 and id = $2',
-        [sandboxId, id, encrypt(secret, SECRETS.current, context(sandboxId, id))],
-      );
-    }
-    await client.query('commit');
-  } finally {
-    client.release();
   }
+  await writeInAnyOrder(pool, statements);
 }
 
 /** The key of a team that has become a sandbox. */
