@@ -1,12 +1,10 @@
-import { beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createTeamNodes } from '../../src/db/citus/team-nodes.ts';
 import type { Queries } from '../../src/db/client.ts';
 import { openDatabase, type Database } from '../../src/db/connections/database.ts';
-import { createTestDatabase } from '../support/database.ts';
+import { createTestDatabase, isOnCitus } from '../support/database.ts';
 import { until } from '../support/until.ts';
 import { TEST_WIRE } from '../support/wire.ts';
-
-const isOnCitus = inject('testWorkerUrls').length > 0;
 
 let db: Database;
 /** The names of the statements that were asked. */
@@ -28,7 +26,7 @@ beforeEach(() => {
   asked.length = 0;
 });
 
-test.skipIf(isOnCitus)('plain Postgres is asked once whether it has nodes', async () => {
+test.skipIf(isOnCitus())('plain Postgres is asked once whether it has nodes', async () => {
   const nodes = createTeamNodes({ query: ask });
   expect(nodes.isPlain()).toBe(false);
   expect([nodes.of('team_a'), nodes.of('team_b')]).toEqual([null, null]);
@@ -50,12 +48,12 @@ test("a fault of the database is not the caller's, and the next call asks again"
   };
   const nodes = createTeamNodes({ query });
   await until(() => {
-    expect(nodes.of('team_a')).toSatisfy((node) => isOnCitus || node === null);
+    expect(nodes.of('team_a')).toSatisfy((node) => isOnCitus() || node === null);
     return asked.length > 0;
   });
 });
 
-describe.runIf(isOnCitus)('on a distributed database', () => {
+describe.runIf(isOnCitus())('on a distributed database', () => {
   test('a team has a name of its node soon, asked for together with others', async () => {
     const nodes = createTeamNodes({ query: ask });
     const teams = Array.from({ length: 50 }, (_, number) => `team_${number}`);

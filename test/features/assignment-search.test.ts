@@ -1,12 +1,12 @@
 // GET /assignments with filters.
-import { beforeAll, describe, expect, inject, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import type { TestApi } from '../support/api.ts';
+import { isOnCitus } from '../support/database.ts';
 import { idsOf, idsOfAllPages, readPage, startWithTeamA } from '../support/lists.ts';
 import { holdLock, untilWaiting } from '../support/locks.ts';
 import { describeEvaluation, platformOf } from '../support/platform.ts';
 import { makeMember, makeTraining, userId } from '../support/seed.ts';
 
-const isOnCitus = inject('testWorkerUrls').length > 0;
 const STATUSES = ['open', 'done', 'revoked'] as const;
 const OWNER = 'mem_a_owner';
 const MEMBER = 'mem_a_member';
@@ -240,7 +240,7 @@ describe('GET /assignments with updated_since', () => {
   });
 
   // A trigger does it, and those go with --distribute.
-  test.skipIf(isOnCitus)(
+  test.skipIf(isOnCitus())(
     'shows one that a process of the previous version has changed',
     async () => {
       const changed = await changedBy(() =>

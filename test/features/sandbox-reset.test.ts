@@ -1,9 +1,10 @@
 // A reset while another one runs: of the same process, of another one, by a key and by an admin.
 import { setTimeout as delay } from 'node:timers/promises';
-import { beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { BASE_PATH } from '../../src/http/api/exchange.ts';
 import { startApiProcess, startTestApi, type TestApi } from '../support/api.ts';
 import { codeOf } from '../support/app.ts';
+import { isOnCitus } from '../support/database.ts';
 import { holdLock, lockWhole, untilWaiting } from '../support/locks.ts';
 import { appInSandbox, openSandbox } from '../support/sandbox.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
@@ -120,7 +121,7 @@ describe('resets of 10,000 trainings at once', () => {
 
   it('in one sandbox the second is 409 while the first is still writing', async ({ skip }) => {
     // The nodes do not know how long the transaction would wait for a lock.
-    skip(inject('testWorkerUrls').length > 0, 'On Citus it waits as long as a statement may.');
+    skip(isOnCitus(), 'On Citus it waits as long as a statement may.');
     const slow = await startTestApi({
       statementTimeoutMs: 60_000,
       seed: makeSeed([makeTeam('e')]),

@@ -2,7 +2,7 @@
 // last attempt, and why something waits. API, workers and receivers are real; each state is made
 // as it comes to be.
 import { Client } from 'pg';
-import { afterEach, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/core/clock.ts';
 import { newRequestId } from '../../src/core/ids.ts';
 import { openDatabase, type Database } from '../../src/db/connections/database.ts';
@@ -20,7 +20,7 @@ import {
   type RunningProcess,
 } from '../support/api.ts';
 import { appAsMember, appAsPlatform } from '../support/app.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { createTestDatabase, isOnCitus, type TestDatabase } from '../support/database.ts';
 import { hang, raw, startReceiver, status, type Receiver } from '../support/receiver.ts';
 import { openSandbox } from '../support/sandbox.ts';
 import { makeFullTeam, makeSeed, makeTeam, memberId } from '../support/seed.ts';
@@ -29,7 +29,6 @@ import { until } from '../support/until.ts';
 
 /** Processes start slowly on a busy machine. */
 const LIMIT = { timeout: 120_000 };
-const isOnCitus = inject('testWorkerUrls').length > 0;
 const NO_LOCKERS = 'Who holds a lock on a row is not looked up on Citus.';
 const SECRET_TITLE = 'Nobody else may read this title';
 
@@ -282,7 +281,7 @@ describe('a delivery waits', () => {
   });
 
   test('because somebody has locked its row, and nobody waits', LIMIT, async ({ skip }) => {
-    skip(isOnCitus, NO_LOCKERS);
+    skip(isOnCitus(), NO_LOCKERS);
     receiver.on('/locked', status(500));
     await createEndpoint('/locked');
     // The row is locked before it is due, also by a busy machine.
@@ -342,7 +341,7 @@ describe('an event waits', () => {
   });
 
   test('because somebody has locked the endpoint', LIMIT, async ({ skip }) => {
-    skip(isOnCitus, NO_LOCKERS);
+    skip(isOnCitus(), NO_LOCKERS);
     const endpointId = await createEndpoint('/held');
     await startWorker();
     await client.query('begin');

@@ -1,10 +1,10 @@
 // Several workers on one database, as real processes, and what happens when one of them ends.
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
-import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { listWorkers } from '../../src/delivery/due-store.ts';
 import { loadTestSeed, startWorkerProcess, type RunningProcess } from '../support/api.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { createTestDatabase, isOnCitus, type TestDatabase } from '../support/database.ts';
 import { openLoopDatabase } from '../support/loop-database.ts';
 import { hang, held, inTurn, startReceiver, status, type Receiver } from '../support/receiver.ts';
 import { until } from '../support/until.ts';
@@ -176,7 +176,7 @@ describe('a burst of events', LIMIT, () => {
 
   // Sessions keep the plans that were made for a few rows. The tests' Postgres analyzes nothing.
   test('that fills a small table has it analyzed', async ({ skip }) => {
-    skip(inject('testWorkerUrls').length > 0, 'A loop of many leaves the shards to autovacuum.');
+    skip(isOnCitus(), 'A loop of many leaves the shards to autovacuum.');
     await seedEndpoints(20);
     await startWorker();
     await writeDeliveries(1);

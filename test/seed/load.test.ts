@@ -1,12 +1,12 @@
 import type pg from 'pg';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseApiKey, hashSecret } from '../../src/core/api-key.ts';
 import { decrypt } from '../../src/core/encryption.ts';
 import { SCOPES } from '../../src/core/scopes.ts';
 import { demoSeedFile } from '../../src/seed/demo.ts';
 import { loadSeed, type SeedResult } from '../../src/seed/load.ts';
 import { webhookSecretContext } from '../../src/features/webhook-endpoints/rules.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { createTestDatabase, isOnCitus, type TestDatabase } from '../support/database.ts';
 import { makeSeed, makeTeam, userId } from '../support/seed.ts';
 import {
   APP_SECRET,
@@ -351,7 +351,7 @@ describe('the demo tenant', () => {
 });
 
 // On Citus each shard has its own.
-const hasOneTable = inject('testWorkerUrls').length === 0;
+const hasOneTable = !isOnCitus();
 
 it.runIf(hasOneTable)('leaves statistics of all teams: none is taken for the table', async () => {
   const names = Array.from({ length: 16 }, (_, index) => `many${index}`);

@@ -9,6 +9,9 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
+/** Whether the tests run on a Citus cluster (`npm run test:citus`). */
+export const isOnCitus = (): boolean => inject('testWorkerUrls').length > 0;
+
 /**
  * Clones the migrated template in about 20 ms. Copying files is faster than Postgres's default
  * here, because the test server does not sync writes to disk.

@@ -1,8 +1,8 @@
 // The database under chaos: one Postgres, or in a run on Citus a cluster of three.
-import { inject } from 'vitest';
 import { migrate } from '../../../src/db/operator/migrate.ts';
 import { startEmbedded } from '../../../src/embedded-postgres/embedded-postgres.ts';
 import { startCitus } from '../../support/citus.ts';
+import { isOnCitus } from '../../support/database.ts';
 import { makeDataDir } from '../../support/ports.ts';
 
 /** A server with a part of the data, or all of it. */
@@ -31,9 +31,8 @@ export interface ChaosDatabase {
 /** Starts the database of this run. */
 export async function startChaosDatabase(): Promise<ChaosDatabase> {
   const folder = await makeDataDir('chaos');
-  const isOnCitus = inject('testWorkerUrls').length > 0;
-  const database = await (isOnCitus ? startCluster() : startPostgres(folder));
-  await migrate(database.url, { distribute: isOnCitus });
+  const database = await (isOnCitus() ? startCluster() : startPostgres(folder));
+  await migrate(database.url, { distribute: isOnCitus() });
   return { ...database, folder };
 }
 
