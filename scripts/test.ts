@@ -19,7 +19,8 @@ const root = join(import.meta.dirname, '..');
 const COMPILED = join(root, 'node_modules/.cache/compiled');
 const bin = (name: string) => join(root, 'node_modules', '.bin', name);
 const NONE: Counts = { passed: 0, failed: 0, skipped: 0 };
-const running = new Set<ChildProcess>();
+/** Each with what ends it at a signal. */
+const running = new Map<ChildProcess, (signal: NodeJS.Signals) => void>();
 const failures: string[] = [];
 /** Files that ended before all of their tests had begun, because the time was over. */
 const unfinished: string[] = [];
@@ -49,7 +50,7 @@ let isStopped = false;
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => {
     isStopped = true;
-    for (const child of running) child.kill(signal);
+    for (const stop of running.values()) stop(signal);
   });
 }
 
@@ -157,7 +158,8 @@ async function run(
     },
     stdio: output === 'show' ? 'inherit' : ['ignore', 'pipe', 'pipe'],
   });
-  running.add(child);
+  // A check has nothing to put away, and the compiler would end its work before it obeys.
+  running.set(child, (signal) => child.kill(output === 'collect' ? 'SIGKILL' : signal));
   const chunks: string[] = [];
   child.stdout?.on('data', (chunk: Buffer) => chunks.push(chunk.toString()));
   child.stderr?.on('data', (chunk: Buffer) => chunks.push(chunk.toString()));

@@ -1,9 +1,8 @@
 // `npm test FILE` runs the file, or says which command does.
-import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
-import { until } from '../support/until.ts';
 
 const run = (...args: string[]) =>
   spawnSync(process.execPath, ['scripts/test.ts', ...args], { encoding: 'utf8' });
@@ -51,14 +50,15 @@ test('fails when the end of the time is no number', () => {
   expect(status).toBe(1);
 });
 
-test('starts nothing more after a signal', async () => {
+test('starts nothing more after a signal, and ends what runs', async () => {
   const child = spawn(process.execPath, ['scripts/test.ts'], {
     stdio: ['ignore', 'pipe', 'ignore'],
   });
   const output = text(child.stdout);
-  const parents = () => execFileSync('ps', ['-eo', 'ppid='], { encoding: 'utf8' }).split(/\s+/);
-  await until(() => parents().includes(String(child.pid)));
+  // When a quick check has ended, the compiler runs, which would only end its work at this signal.
+  await once(child.stdout, 'data');
   child.kill('SIGTERM');
   expect(await once(child, 'close')).toEqual([1, null]);
-  expect((await output).trim()).toMatch(/\n0 passed, 8 failed, 0 skipped$/);
+  expect(await output).toContain('✗ types of the admin page (');
+  expect((await output).trim()).toMatch(/\n0 passed, \d failed, 0 skipped$/);
 });
