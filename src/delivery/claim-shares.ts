@@ -20,7 +20,7 @@ export function capacity(state: QueuesState): number {
   const { inHandMax, queued, slots } = state;
   const active = countActive(state);
   const left = Math.max(0, inHandMax - active - queued);
-  return slots.taken < slots.count || left >= inHandMax / 4 ? left : 0;
+  return slots.taken < slots.count || left >= inHandMax / 2 ? left : 0;
 }
 
 /** Whether `takeShares` has shares to return. */

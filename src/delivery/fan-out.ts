@@ -3,8 +3,14 @@ import { newId } from '../core/ids.ts';
 import { teamKey, type TeamKey } from '../core/team-key.ts';
 import type { ClaimedDelivery } from './claim-store.ts';
 import type { EndpointQueue } from './endpoint-queue.ts';
-import { insertDeliveries, takeEvents, type FanOutRow, type NewDelivery } from './fan-out-store.ts';
-import type { Loop } from './loop.ts';
+import {
+  insertDeliveries,
+  takeEvents,
+  type FanOutRow,
+  type NewDelivery,
+  type Which,
+} from './fan-out-store.ts';
+import type { Loop, TakenEvents } from './loop.ts';
 
 /**
  * A new event waits for the whole fan-out of others, so each makes about so many deliveries, which
@@ -31,15 +37,20 @@ export function mayFanOut({ queues, state }: Loop): boolean {
  * How many events to take: as many as there is room for their deliveries. What is left over waits
  * unclaimed, and then the endpoint's new ones are left over, too. One of many loops has little
  * room, and many round trips for each fan-out, so it takes more. Each event may have 50
- * subscribers, so the first of many events are few. Of each team there are few anyway.
+ * subscribers, so the first of many events are few.
  */
 function eventsToTake({ options, queues, state }: Loop): number {
   const { first, most } = EVENTS_PER_FAN_OUT;
-  if (state.fanOutNext === 'fair') return most;
+  const last = lastOf(state);
   const room = (!options.isOneOfMany && queues.capacity()) || DELIVERIES_PER_FAN_OUT;
   const deliveries = Math.min(room, DELIVERIES_PER_FAN_OUT);
-  const byRoom = Math.max(1, Math.floor(deliveries / state.deliveriesPerEvent));
-  return Math.min(most, Math.max(first, 2 * state.eventsTaken), byRoom);
+  const byRoom = Math.max(1, Math.floor(deliveries / last.deliveriesPerEvent));
+  return Math.min(most, Math.max(first, 2 * last.events), byRoom);
+}
+
+/** The events of all teams in turn are not like the others, most of which may be of one team. */
+function lastOf({ lastTaken: { ends, fair }, fanOutNext }: Loop['state']): TakenEvents {
+  return fanOutNext === 'fair' && fair ? fair : ends;
 }
 
 /**
@@ -64,38 +75,38 @@ export async function fanOut(loop: Loop): Promise<ClaimedDelivery[]> {
   return claimed;
 }
 
-/** While more events wait than a fan-out takes, each of so many takes some of each team. */
-const FAIR_EVERY = 8;
+/** While more events wait than a fan-out takes: what follows what. */
+const NEXT: Readonly<Record<Which, Which>> = { oldest: 'newest', newest: 'fair', fair: 'oldest' };
 
-/**
- * Notes what the next fan-out takes, and whether it is wanted at once. `rows` were taken, at most
- * `limit` events; those in `free` did not have to wait.
- */
-function noteTaken(
-  { state }: Loop,
-  taken: { limit: number; rows: readonly FanOutRow[]; free: readonly FanOutRow[] },
-): void {
+/** `rows` were taken, at most `limit` events; those in `free` did not have to wait. */
+interface Taken {
+  readonly limit: number;
+  readonly rows: readonly FanOutRow[];
+  readonly free: readonly FanOutRow[];
+}
+
+/** Notes what the next fan-out takes, and whether it is wanted at once. */
+function noteTaken({ state }: Loop, taken: Taken): void {
   const { limit, rows, free } = taken;
   const which = state.fanOutNext;
   const events = eventsOf(rows).length;
-  if (which === 'fair') {
-    // More wait than it has looked at, and it tells nothing about how many deliveries they make.
-    state.fanOutNext = 'oldest';
-    state.fanOutsFromEnds = 0;
-    state.wanted.events = true;
-    return;
-  }
-  const isAll = events < limit;
-  state.fanOutsFromEnds = isAll ? 0 : state.fanOutsFromEnds + 1;
-  const isFair = state.fanOutsFromEnds + 1 >= FAIR_EVERY;
-  state.fanOutNext = isFair ? 'fair' : isAll || which === 'newest' ? 'oldest' : 'newest';
+  const last = { events, deliveriesPerEvent: deliveriesPerEvent(taken, lastOf(state)) };
+  // A fair one has not looked at all that wait.
+  const isFair = which === 'fair';
+  const isAll = !isFair && events < limit;
+  state.fanOutNext = isAll ? 'oldest' : NEXT[which];
+  // The next burst may be of another kind.
+  if (isFair) state.lastTaken.fair = last;
+  else state.lastTaken = { ends: last, fair: isAll ? null : state.lastTaken.fair };
   // If all of them were busy, the next tick takes others.
-  if (!isAll && free.length > 0) state.wanted.events = true;
-  state.eventsTaken = events;
-  // If some were busy, the next fan-out takes more, to get past them.
-  if (free.length < rows.length) state.deliveriesPerEvent = 1;
-  else if (events > 0)
-    state.deliveriesPerEvent = Math.max(rows.length / events, state.deliveriesPerEvent / 2);
+  if (isFair || (!isAll && free.length > 0)) state.wanted.events = true;
+}
+
+/** If some were busy, the next fan-out takes more, to get past them. */
+function deliveriesPerEvent({ rows, free }: Taken, last: TakenEvents): number {
+  if (free.length < rows.length) return 1;
+  if (rows.length === 0) return last.deliveriesPerEvent;
+  return Math.max(rows.length / eventsOf(rows).length, last.deliveriesPerEvent / 2);
 }
 
 /** Leaves out the events with a busy subscriber. They are taken again later. */

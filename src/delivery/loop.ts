@@ -81,6 +81,14 @@ export interface Loop {
  */
 export type LoopMode = 'running' | 'draining' | 'stopped';
 
+/** What a fan-out has learned for the next one. */
+export interface TakenEvents {
+  /** How many events it took. */
+  readonly events: number;
+  /** How many deliveries an event makes; 1 if some events had to wait. */
+  readonly deliveriesPerEvent: number;
+}
+
 /** "Written by" names the only files that may write a field. All times are of performance.now(). */
 export interface LoopState {
   /** See LoopMode. Written by `enter`, which dispatcher.ts calls; read by all parts. */
@@ -141,20 +149,16 @@ export interface LoopState {
   /** When new deliveries were last looked for. Written and read by fan-out.ts. */
   fannedOutAtMs: number;
   /**
-   * Which events the next fan-out takes. While very many wait, old and new ones take turns, and now
-   * and then some of each team, so that a new event need not wait for all the old ones, nor for
-   * those of a team that has a thousand more each second. Written and read by fan-out.ts.
+   * Which events the next fan-out takes. While very many wait, old ones, new ones and those of all
+   * teams in turn follow each other, so that a new event need not wait for all the old ones, nor
+   * for those of a team that has a thousand more each second. Written and read by fan-out.ts.
    */
   fanOutNext: Which;
-  /** How many fan-outs have taken old or new ones since some of each team, or all, were taken. */
-  fanOutsFromEnds: number;
   /**
-   * How many deliveries an event makes, by the last fan-outs; 1 if some events of the last one had
-   * to wait. Written and read by fan-out.ts.
+   * What the last fan-outs took: of the old and new events, and of those of all teams in turn; null
+   * before the first one of a burst. Written and read by fan-out.ts.
    */
-  deliveriesPerEvent: number;
-  /** How many events the last fan-out took. Written and read by fan-out.ts. */
-  eventsTaken: number;
+  lastTaken: { readonly ends: TakenEvents; fair: TakenEvents | null };
   /** Signing secrets of the endpoints in memory. Written and read by attempts.ts. */
   readonly secrets: WeakMap<EndpointQueue, OpenedSecrets>;
   /**
@@ -209,9 +213,7 @@ export function newLoop(options: DispatcherOptions, startRounds: (loop: Loop) =>
       hasMoreUnplaced: false,
       fannedOutAtMs: -Infinity,
       fanOutNext: 'oldest',
-      fanOutsFromEnds: 0,
-      deliveriesPerEvent: 1,
-      eventsTaken: 0,
+      lastTaken: { ends: { events: 0, deliveriesPerEvent: 1 }, fair: null },
       secrets: new WeakMap(),
       unwritten: new Set(),
       results: [],

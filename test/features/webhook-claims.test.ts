@@ -353,7 +353,7 @@ describe('the delivery loop', () => {
 
   test('while very many events wait, it takes old, new and fair ones in turns', async () => {
     await client.query(`update webhook_endpoint set status = 'disabled'`);
-    await writeEvents(1, 1000, false);
+    await writeEvents(1, 600, false);
     await startLoop(countingClock());
     const waiting = 'select from event where fanned_out_at is null';
     await until(async () => (await read(waiting)).length === 0);
@@ -363,19 +363,44 @@ describe('the delivery loop', () => {
        from event group by fanned_out_at order by fanned_out_at`,
     );
     const turns: typeof taken = [];
-    const left = { first: 1, last: 1000 };
-    for (let size = 5; left.first <= left.last;) {
-      // Each eighth takes two of each team, of which there is one here.
-      const place = turns.length % 8;
-      const isFair = place === 7;
-      const count = Math.min(isFair ? 2 : size, left.last - left.first + 1);
-      const isNewest = !isFair && place % 2 === 1;
+    const left = { first: 1, last: 600 };
+    const sizes = { ends: 5, fair: 0 };
+    while (left.first <= left.last) {
+      // Of all teams in turn: there is one here, so these are the oldest.
+      const place = turns.length % 3;
+      const kind = place === 2 ? 'fair' : 'ends';
+      sizes[kind] ||= sizes.ends;
+      const count = Math.min(sizes[kind], left.last - left.first + 1);
+      const isNewest = place === 1;
       const first = isNewest ? left.last - count + 1 : left.first;
       turns.push({ first, last: first + count - 1, count });
       if (isNewest) left.last -= count;
       else left.first += count;
-      if (!isFair) size = Math.min(2 * size, 50);
+      sizes[kind] = Math.min(2 * sizes[kind], 50);
     }
     expect(taken).toEqual(turns);
+  });
+
+  test('while very many events wait, no fan-out makes more deliveries than fit', async () => {
+    const webhook_endpoints = Array.from({ length: 20 }, (_, n) => ({
+      id: `whe_${n}`,
+      url: `${receiver.url}/${n}`,
+      events: ['member.joined' as const],
+    }));
+    await loadTestSeed(database, makeSeed([makeTeam('y', { webhook_endpoints })]));
+    await writeEvents(1, 200, true);
+    await client.query(
+      `insert into event (team_id, id, type, data, created_at)
+       select 'team_y', id, type, data, created_at
+       from event`,
+    );
+    await startLoop(countingClock());
+    const waiting = 'select from event where fanned_out_at is null';
+    await until(async () => (await read(waiting)).length === 0);
+    const taken = await read<{ count: number }>(
+      `select count(*)::int as count from event where team_id = 'team_y' group by fanned_out_at`,
+    );
+    // Of twenty deliveries each.
+    expect(Math.max(...taken.map(({ count }) => count))).toBe(10);
   });
 });

@@ -22,9 +22,9 @@ describe('the number of deliveries to claim', () => {
     [0, 0, 40],
     [0, 39, 1],
     [9, 30, 1],
-    // While all slots are busy, nothing less than a quarter of what may be in hand.
-    [10, 20, 10],
-    [10, 21, 0],
+    // While all slots are busy, nothing less than half of what may be in hand.
+    [10, 10, 20],
+    [10, 11, 0],
     // Never more than may be in hand.
     [0, 40, 0],
     [0, 50, 0],

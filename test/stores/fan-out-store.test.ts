@@ -100,11 +100,26 @@ describe('the fan-out', () => {
     });
   });
 
-  test('takeEvents takes two of each team at most, before the second of any', async () => {
+  test('takeEvents takes the first of each team before the second of any', async () => {
     await waitForFanOut('team_a evt_1', 'team_a evt_2', 'team_a evt_3', 'team_b evt_1');
     expect(eventsOf(await take('fair', 2))).toEqual(['team_a evt_1', 'team_b evt_1']);
-    const all = ['team_a evt_1', 'team_a evt_2', 'team_b evt_1'];
-    expect(eventsOf(await take('fair'))).toEqual(all);
+    expect(eventsOf(await take('fair', 3))).toEqual([
+      'team_a evt_1',
+      'team_a evt_2',
+      'team_b evt_1',
+    ]);
+  });
+
+  test('takeEvents takes those of teams with few before those of teams with many', async () => {
+    await waitForFanOut('team_a evt_1', 'team_a evt_2', 'team_a evt_3', 'team_b evt_1');
+    expect(eventsOf(await take('fair', 1))).toEqual(['team_b evt_1']);
+  });
+
+  test('takeEvents passes over what another worker has taken of a team', async () => {
+    await waitForFanOut('team_a evt_1', 'team_a evt_2', 'team_b evt_1');
+    const held = `event where team_id = 'team_b' and id = 'evt_1'`;
+    const taken = await twins.whileLocked(held, () => take('fair', 2));
+    expect(eventsOf(taken)).toEqual(['team_a evt_1', 'team_a evt_2']);
   });
 
   test('insertDeliveries adds the missing ones and marks the events', async () => {

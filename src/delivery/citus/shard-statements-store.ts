@@ -1,7 +1,7 @@
 /** What a shard's loop asks before a statement of the delivery loop. */
 import { statement, type Statement } from '../../db/client.ts';
 import { CLAIMS, FORGET_EVENTS, IS_FORGOTTEN, RELEASE_CLAIMS } from '../claim-store.ts';
-import { PICKED_OF_EACH, TAKE_EVENTS } from '../fan-out-store.ts';
+import { IN_TURNS, TAKE_EVENTS } from '../fan-out-store.ts';
 import { IS_UNPLACED, TAKE_UNPLACED } from '../places-store.ts';
 
 export interface TeamRow {
@@ -53,7 +53,8 @@ export const HINTS: ReadonlyMap<Statement<unknown>, Statement<TeamRow>> = new Ma
     statement<TeamRow>(
       'webhooks.findTeamsOfFairEvents',
       `select distinct team_id
-       from (${PICKED_OF_EACH}
+       from (${IN_TURNS}
+        limit $1
        ) picked`,
     ),
   ],
