@@ -219,3 +219,36 @@ export function withholdEventData<T extends object>(type: string, data: T): Part
     Object.entries(data).filter(([name]) => !withheld.includes(name)),
   ) as Partial<T>;
 }
+
+/** Stands for a personal value in a text. */
+const WITHHELD_VALUE = '…';
+
+/** A text that may quote an event, for instance a receiver's answer. */
+interface Quote {
+  readonly text: string;
+  /** Whether its end is missing. */
+  readonly isCut: boolean;
+}
+
+/**
+ * Returns the text without the values of the event's personal fields. One that the end of the text
+ * cuts off goes, too.
+ */
+export function withholdEventValues(type: string, data: object, { text, isCut }: Quote): string {
+  const shown = withholdEventData(type, data);
+  const personal = Object.entries(data).filter(([name]) => !Object.hasOwn(shown, name));
+  return personal.reduce((left, [, value]: [string, unknown]) => {
+    // A score may be a part of any other number.
+    if (typeof value === 'number')
+      return left.replaceAll(new RegExp(`(?<![0-9])${value}(?![0-9])`, 'g'), WITHHELD_VALUE);
+    if (typeof value !== 'string' || value === '') return left;
+    const whole = left.replaceAll(value, WITHHELD_VALUE);
+    return isCut ? withoutStartOf(value, whole) : whole;
+  }, text);
+}
+
+function withoutStartOf(value: string, text: string): string {
+  for (let length = value.length - 1; length > 0; length -= 1)
+    if (text.endsWith(value.slice(0, length))) return text.slice(0, -length) + WITHHELD_VALUE;
+  return text;
+}

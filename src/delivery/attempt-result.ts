@@ -27,7 +27,7 @@ export const NO_ANSWER = {
   retryAfterS: null,
 } as const;
 
-const EXCERPT_MAX_CHARACTERS = 1000;
+export const EXCERPT_MAX_CHARACTERS = 1000;
 /** A character takes at most four bytes of UTF-8, and a byte order mark before them takes three. */
 export const EXCERPT_MAX_BYTES = EXCERPT_MAX_CHARACTERS * 4 + 3;
 

@@ -1,12 +1,13 @@
 /** Launches the attempts of one worker as slots allow. Each attempt ends in a result. */
 import { ENCRYPTED_COLUMNS, type EncryptedColumn } from '../core/encrypted-columns.ts';
 import { decrypt } from '../core/encryption.ts';
+import { withholdEventValues } from '../core/events.ts';
 import { isSandbox } from '../core/sandbox.ts';
 import { readEarlierSecrets, stillValid } from '../core/signing-secrets.ts';
 import { modeOf } from '../core/sandbox.ts';
 import { teamKey } from '../core/team-key.ts';
 import type { AttemptTrace } from '../core/trace.ts';
-import { NO_ANSWER, type AttemptResult } from './attempt-result.ts';
+import { EXCERPT_MAX_CHARACTERS, NO_ANSWER, type AttemptResult } from './attempt-result.ts';
 import type { ClaimedDelivery } from './claim-store.ts';
 import type { Flight, Pace } from './endpoint-queue.ts';
 import { deliveryHeaders, envelopeText, signingKeyOf, type SigningKey } from './envelope.ts';
@@ -172,10 +173,16 @@ export function recordOf(
     wasResent: row.resent,
     at,
     responseCode,
-    responseExcerpt,
+    responseExcerpt: responseExcerpt && quoteOf(row, responseExcerpt),
     responseMs,
     error,
   };
+}
+
+/** What is kept of an answer: it may quote the event, and be shown when that no longer may be. */
+function quoteOf({ event_type, event_data }: ClaimedDelivery, text: string): string {
+  const isCut = text.length >= EXCERPT_MAX_CHARACTERS;
+  return withholdEventValues(event_type, JSON.parse(event_data) as object, { text, isCut });
 }
 
 /** The first attempt of a test (`ping`) is its scheduled one. */

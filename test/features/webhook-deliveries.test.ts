@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { EVENTS, SUBSCRIBABLE_EVENTS } from '../../src/core/events.ts';
-import { held, inTurn, status } from '../support/receiver.ts';
+import { held, inTurn, status, type Behaviour } from '../support/receiver.ts';
 import { until } from '../support/until.ts';
 import {
   api,
@@ -269,6 +269,23 @@ describe('GET /webhook-endpoints/{endpoint_id}/deliveries', () => {
       response_ms: expect.any(Number),
       error: null,
     });
+  });
+
+  test("200: an answer that quotes the event comes without the person's values", async () => {
+    const echo: Behaviour = (response, { body }) => response.writeHead(422).end(body);
+    const endpoint = await createEndpoint(echo, { events: ['evaluation.completed'] });
+    const data = { team_id: team, training_id: 'trn_echo', user_id: 'usr_echo', score: 4737 };
+    await query(
+      `insert into event (team_id, id, type, data, created_at)
+       values ($1, 'evt_echo', 'evaluation.completed', $2, $3)`,
+      [team, JSON.stringify(data), clock.now()],
+    );
+    const { response_excerpt: excerpt } = await attempted(endpoint);
+    const body = String(receiver.requestsTo(endpoint.path)[0]?.body);
+    const sent = `"training_id":"trn_echo","user_id":"usr_echo","score":4737}`;
+    expect(body).toContain(sent);
+    const kept = sent.replace('usr_echo', '…').replace('4737', '…');
+    expect(excerpt).toBe(body.replace(sent, kept));
   });
 
   test('200: lists the newest first, up to the limit, without a cursor', async () => {

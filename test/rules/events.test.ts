@@ -1,5 +1,10 @@
 import { describe, expect, it, test } from 'vitest';
-import { EVENT_TYPES, EVENTS, SUBSCRIBABLE_EVENTS } from '../../src/core/events.ts';
+import {
+  EVENT_TYPES,
+  EVENTS,
+  SUBSCRIBABLE_EVENTS,
+  withholdEventValues,
+} from '../../src/core/events.ts';
 import { privacyOf, redactEventData } from '../../src/core/privacy.ts';
 
 const ON = privacyOf({ memberDetailEnabled: true, leaderboardEnabled: true });
@@ -38,4 +43,41 @@ describe('the data of an event type that this version does not know', () => {
 
 test('a webhook endpoint can subscribe to every event type but ping', () => {
   expect(SUBSCRIBABLE_EVENTS).toEqual(EVENT_TYPES.filter((type) => type !== 'ping'));
+});
+
+describe('a text that quotes an event', () => {
+  const data = { team_id: 'team_01', training_id: 'trn_71', user_id: 'usr_7', score: 71 };
+
+  test.each([
+    [JSON.stringify(data), '{"team_id":"team_01","training_id":"trn_…","user_id":"…","score":…}'],
+    ['no such user usr_7, usr_7', 'no such user …, …'],
+    ['171 is not 71, 710 is not 71.', '171 is not …, 710 is not ….'],
+    ['Invalid status', 'Invalid status'],
+  ])('%s loses the personal values', (text, expected) => {
+    const quote = { text, isCut: false };
+    expect(withholdEventValues('evaluation.completed', data, quote)).toBe(expected);
+  });
+
+  test.each([
+    ['unknown usr_', 'unknown …'],
+    ['unknown u', 'unknown …'],
+    ['unknown usr_7', 'unknown …'],
+    ['unknown', 'unknown'],
+  ])('%s, whose end is missing, loses the start of one', (text, expected) => {
+    const quote = { text, isCut: true };
+    expect(withholdEventValues('evaluation.completed', data, quote)).toBe(expected);
+  });
+
+  test('keeps everything of an event without personal fields, null and empty ones', () => {
+    const quote = { text: 'no null, team_01', isCut: true };
+    expect(withholdEventValues('crm.sync.failed', { team_id: 'team_01' }, quote)).toBe(quote.text);
+    const empty = { user_id: '', score: null };
+    expect(withholdEventValues('evaluation.completed', empty, quote)).toBe(quote.text);
+  });
+
+  test('loses every value of a type that this version does not know', () => {
+    const quote = { text: 'Jo of team_01 has 3', isCut: false };
+    const stored = { team_id: 'team_01', nickname: 'Jo', count: 3 };
+    expect(withholdEventValues('training.watched', stored, quote)).toBe('… of … has …');
+  });
 });

@@ -10,6 +10,10 @@
  *    With one of them it is the list of the app, by pages, with the event of each delivery.
  *  * A bulk resend of one status looks at the failed deliveries as they are when their batch comes.
  *    Its `total` is counted among the first 10,000 failed ones, so that no count is unbounded.
+ *  * Of a receiver's answer the values of the event's personal fields are not kept. It may quote
+ *    them, and is shown for 30 days, also when `member_detail_enabled` is off again or the person
+ *    is deleted. Rejected: null while the switch is off. The answer of a team that never had the
+ *    switch on holds nothing of the kind, and is what its developers need.
  *  * What a program may ask of deliveries is what an admin may in the app, by the same services.
  */
 import { DELIVERY_STATUSES, type DeliveryStatus } from '../../core/delivery-status.ts';
