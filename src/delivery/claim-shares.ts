@@ -23,32 +23,46 @@ export function capacity(state: QueuesState): number {
   return slots.taken < slots.count || left >= inHandMax / 2 ? left : 0;
 }
 
-/** Whether `takeShares` has shares to return. */
+/** Whether there is something to claim, and room for it. */
 export function canClaim(state: QueuesState): boolean {
-  return hasClaimable(state, WAITING_STATUSES) && capacity(state) > 0;
+  const hasClaimable = WAITING_STATUSES.some((status) => state.claimable[status].size > 0);
+  return hasClaimable && capacity(state) > 0;
 }
 
-function hasClaimable({ claimable }: QueuesState, statuses: readonly WaitingStatus[]): boolean {
-  return statuses.some((status) => claimable[status].size > 0);
+/** How many deliveries of each status to claim. */
+export type Rooms = Readonly<Record<WaitingStatus, number>>;
+
+/** The parts of the statuses while all of them wait, so that none waits for another's end. */
+const PARTS: Rooms = { requested: 3, pending: 3, retrying: 1 };
+
+/**
+ * Divides what a round has room for among the statuses that wait. `hasNew`: there will be new
+ * deliveries, which are `pending`.
+ */
+export function divide({ claimable }: QueuesState, room: number, hasNew: boolean): Rooms {
+  const waits = (status: WaitingStatus): boolean =>
+    claimable[status].size > 0 || (status === 'pending' && hasNew);
+  const parts = WAITING_STATUSES.filter(waits).reduce((sum, status) => sum + PARTS[status], 0);
+  const of = (status: WaitingStatus): number =>
+    waits(status) ? Math.ceil((room * PARTS[status]) / parts) : 0;
+  return { requested: of('requested'), pending: of('pending'), retrying: of('retrying') };
 }
 
 /**
- * Divides the capacity among the claimable queues. From then on, a queue with a share counts as
- * having no more in the database. Call `setMore` if a claim fills the whole share, because there
- * may be more then.
+ * Divides the room of a status among its claimable queues. From then on, a queue with a share
+ * counts as having no more in the database. Call `setMore` if a claim fills the whole share,
+ * because there may be more then.
  */
-export function takeShares(state: QueuesState, status: WaitingStatus): Share[] {
+export function takeShares(state: QueuesState, status: WaitingStatus, room: number): Share[] {
   const { claimable, limits } = state;
-  // Many requested attempts leave half of the room to all others.
-  const isShared = status === 'requested' && hasClaimable(state, ['pending', 'retrying']);
-  let left = Math.ceil(capacity(state) / (isShared ? 2 : 1));
+  let left = room;
   const each = Math.max(1, Math.floor(left / Math.max(1, claimable[status].size)));
   const shares: Share[] = [];
   for (const queue of claimable[status]) {
-    if (left === 0) break;
-    const room = Math.min(roomOf(queue, limits.maxPerEndpoint), each, left);
-    left -= room;
-    shares.push({ queue, room });
+    if (left <= 0) break;
+    const share = Math.min(roomOf(queue, limits.maxPerEndpoint), each, left);
+    left -= share;
+    shares.push({ queue, room: share });
   }
   for (const { queue } of shares) {
     queue.more[status] = false;

@@ -5,11 +5,14 @@ import type { EndpointQueue } from './endpoint-queue.ts';
 import type { Loop } from './loop.ts';
 import type { WaitingStatus } from './waiting-store.ts';
 
-/** Claims a share for each queue that has more in the database, and launches what it can. */
-export async function claim(loop: Loop, status: WaitingStatus): Promise<void> {
+/**
+ * Claims at most `room` deliveries, a share for each queue that has more in the database, and
+ * launches what it can.
+ */
+export async function claim(loop: Loop, status: WaitingStatus, room: number): Promise<void> {
   const { options, queues } = loop;
   const { db, lock, clock } = options;
-  const shares = queues.takeShares(status);
+  const shares = queues.takeShares(status, room);
   if (shares.length === 0) return;
   const rows = await claimDue(db, status, { worker: lock.number, shares, now: clock.now() });
   const claimed = new Map<EndpointQueue, number>();
@@ -19,6 +22,6 @@ export async function claim(loop: Loop, status: WaitingStatus): Promise<void> {
   }
   accept(loop, rows);
   // If the claim filled a whole share, there may be more.
-  for (const { queue, room } of shares)
-    if (claimed.get(queue) === room) queues.setMore(queue, status);
+  for (const { queue, room: share } of shares)
+    if (claimed.get(queue) === share) queues.setMore(queue, status);
 }

@@ -10,7 +10,7 @@
  *
  * Rules:
  *  * Queues take turns, so a long queue does not hold up a short one. Queues with a first attempt
- *    go before queues that only have retries. Slow queues go last.
+ *    go before queues that only have retries, but for each fourth turn. Slow queues go last.
  *  * A queue has at most `cap` attempts in flight. The cap begins at one, doubles with each success
  *    up to the limit and halves with each failure. A timeout brings it back to one, so an endpoint
  *    that never answers holds one slot and not all of its limit.
@@ -22,7 +22,7 @@
  */
 import { teamKey, type TeamKey } from '../core/team-key.ts';
 import type { ClaimedDelivery } from './claim-store.ts';
-import { canClaim, capacity, takeShares, type Share } from './claim-shares.ts';
+import { canClaim, capacity, divide, takeShares, type Rooms, type Share } from './claim-shares.ts';
 import {
   capAfter,
   insertWaiting,
@@ -73,13 +73,15 @@ export interface EndpointQueues {
   capacity(): number;
   /** How many more deliveries of this endpoint to claim at most. */
   roomOf(queue: EndpointQueue): number;
-  /** Whether `takeShares` has shares to return, for any status. */
+  /** Whether there is something to claim, and room for it. */
   canClaim(): boolean;
+  /** Divides the room of a round. `hasNew`: there will be new deliveries, which are `pending`. */
+  divide(room: number, hasNew: boolean): Rooms;
   /**
-   * Returns the shares to claim. From then on, each of these queues counts as having no more in the
-   * database, until `setMore`.
+   * Returns the shares to claim, in total no more than `room`. From then on, each of these queues
+   * counts as having no more in the database, until `setMore`.
    */
-  takeShares(status: WaitingStatus): Share[];
+  takeShares(status: WaitingStatus, room: number): Share[];
   /** Keys of the deliveries that wait in the queues. */
   queuedKeys(): TeamKey[];
   /** Drops queues with nothing in hand when there are very many. */
@@ -88,6 +90,8 @@ export interface EndpointQueues {
 }
 
 const PARKED_PER_SLOT = 20;
+/** While first attempts never end, so many are launched for each retry. */
+const FIRSTS_PER_RETRY = 3;
 const QUEUES_REMEMBERED = 10_000;
 
 /** No queues yet. Other loops may have the same slots. */
@@ -114,7 +118,8 @@ export function createEndpointQueues(limits: Limits, slots?: Slots): EndpointQue
     capacity: () => capacity(state),
     roomOf: (queue) => roomOf(queue, limits.maxPerEndpoint),
     canClaim: () => canClaim(state),
-    takeShares: (status) => takeShares(state, status),
+    divide: (room, hasNew) => divide(state, room, hasNew),
+    takeShares: (status, room) => takeShares(state, status, room),
     queuedKeys: () =>
       [...queues.values()].flatMap(({ waiting }) =>
         waiting.map(({ row }) => teamKey(row.team_id, row.id)),
@@ -141,6 +146,7 @@ function next(state: QueuesState, nowMs: number): Flight | null {
   if (!delivery) throw new Error('A queue is ready and nothing waits in it.');
   state.queued -= 1;
   state.launched += 1;
+  if (mode !== 'slow') state.firstsInTurn = mode === 'first' ? state.firstsInTurn + 1 : 0;
   queue.inFlight += 1;
   if (queue.inFlight >= queue.cap) queue.atLimitMs = nowMs;
   const isParked = mode === 'slow';
@@ -164,10 +170,11 @@ function next(state: QueuesState, nowMs: number): Flight | null {
 }
 
 /** The mode of the queues that have their turn; null if none can launch. */
-function nextMode({ ready, slots }: QueuesState): ReadyMode | null {
+function nextMode({ ready, slots, firstsInTurn }: QueuesState): ReadyMode | null {
   if (slots.taken < slots.count) {
+    const isTurnOfRetry = ready.first.size === 0 || firstsInTurn >= FIRSTS_PER_RETRY;
+    if (ready.retry.size > 0 && isTurnOfRetry) return 'retry';
     if (ready.first.size > 0) return 'first';
-    if (ready.retry.size > 0) return 'retry';
   }
   return ready.slow.size > 0 && slots.parked < parkedMax(slots) ? 'slow' : null;
 }

@@ -16,6 +16,8 @@ interface TakenEvent {
   readonly event_traceparent: string | null;
   /** Somebody has locked the endpoint. The event must wait, and others must not. */
   readonly is_busy: boolean;
+  /** How far back a fair fan-out has looked for events; null of the others. */
+  readonly reached: string | null;
 }
 
 type SubscriberColumn = 'url' | 'api_version' | 'secret_encrypted' | 'earlier_secrets_encrypted';
@@ -36,37 +38,50 @@ export type Which = 'oldest' | 'newest' | 'fair';
 
 /** SQL: locks the next $1 events that wait, from one end. */
 const fromEnd = (order: 'asc' | 'desc'): string => `
-      select *
+      select *, null::timestamptz as reached
       from event
       where fanned_out_at is null
       order by created_at ${order}
       limit $1
       for update skip locked`;
 
-/** How many of the newest events that wait are looked at for those of each team. Takes 1 ms. */
+/** How many events that wait are looked at for those of each team. Takes 1 ms. */
 const LOOKED_AT = 700;
 
-/** SQL: the ids of events, the first of each team before the second of any; small teams first. */
-// Among the newest, and not the oldest: there a team that has flooded stands alone for long.
+/** SQL: the newest of the events that wait, or of some of them. */
+const newest = (condition: string): string => `
+              select team_id, id, created_at
+              from event
+              where fanned_out_at is null${condition}
+              order by created_at desc
+              limit ${LOOKED_AT / 2}`;
+
+/**
+ * SQL: events, the first of each team before the second of any; small teams first. `reached` is how
+ * far back they were looked for.
+ */
+// Among the newest, because among the oldest a team that has flooded stands alone for long. And
+// among those before $2, where the last look has ended, so that all have their turn.
 export const IN_TURNS = `
-        select team_id, id
+        select team_id, id, reached
         from (
           select team_id, id, created_at,
             row_number() over (partition by team_id order by created_at, id) as turn,
-            count(*) over (partition by team_id) as waiting
+            count(*) over (partition by team_id) as waiting,
+            min(created_at) over () as reached
           from (
-            select team_id, id, created_at
-            from event
-            where fanned_out_at is null
-            order by created_at desc
-            limit ${LOOKED_AT}
+            (${newest('')}
+            )
+            union
+            (${newest(' and created_at < $2::timestamptz')}
+            )
           ) near
         ) ranked
         order by turn, waiting, created_at, team_id`;
 
 // The limit is outside, so that those of another worker are passed over.
 const OF_EACH = `
-      select own.*
+      select own.*, picked.reached
       from (${IN_TURNS}
       ) picked
       cross join lateral (
@@ -86,7 +101,7 @@ const takeEventsText = (events: string): string =>
   `select e.team_id, e.id as event_id, e.type as event_type, e.data::text as event_data,
       e.created_at as event_created_at, e.traceparent as event_traceparent,
       w.id as endpoint_id, w.url, w.api_version, w.secret_encrypted, w.earlier_secrets_encrypted,
-      w.id is not null and own.is_held is null as is_busy
+      w.id is not null and own.is_held is null as is_busy, e.reached
     from (${events}
     ) e
     left join lateral (
@@ -106,10 +121,14 @@ export const TAKE_EVENTS = {
 
 /**
  * Takes events that wait for their fan-out, one row for each active subscriber. They stay locked
- * until the transaction ends; other workers skip them.
+ * until the transaction ends; other workers skip them. `before`: where a fair look goes on.
  */
-export function takeEvents(tx: Tx, which: Which, limit: number): Promise<FanOutRow[]> {
-  return tx.query(TAKE_EVENTS[which], [limit]);
+export function takeEvents(
+  tx: Tx,
+  which: Which,
+  { limit, before }: { readonly limit: number; readonly before: string | null },
+): Promise<FanOutRow[]> {
+  return tx.query(TAKE_EVENTS[which], which === 'fair' ? [limit, before] : [limit]);
 }
 
 /** A delivery to insert, with status `pending` and due at once. */

@@ -39,11 +39,13 @@ export function mayFanOut({ queues, state }: Loop): boolean {
  * room, and many round trips for each fan-out, so it takes more. Each event may have 50
  * subscribers, so the first of many events are few.
  */
-function eventsToTake({ options, queues, state }: Loop): number {
+function eventsToTake({ options, state }: Loop, room: number): number {
   const { first, most } = EVENTS_PER_FAN_OUT;
   const last = lastOf(state);
-  const room = (!options.isOneOfMany && queues.capacity()) || DELIVERIES_PER_FAN_OUT;
-  const deliveries = Math.min(room, DELIVERIES_PER_FAN_OUT);
+  const deliveries = Math.min(
+    (!options.isOneOfMany && room) || DELIVERIES_PER_FAN_OUT,
+    DELIVERIES_PER_FAN_OUT,
+  );
   const byRoom = Math.max(1, Math.floor(deliveries / last.deliveriesPerEvent));
   return Math.min(most, Math.max(first, 2 * last.events), byRoom);
 }
@@ -54,18 +56,19 @@ function lastOf({ lastTaken: { ends, fair }, fanOutNext }: Loop['state']): Taken
 }
 
 /**
- * Fans out the next events. Returns the deliveries that this worker claimed when it inserted them.
+ * Fans out the next events. Returns the deliveries that this worker claimed when it inserted them,
+ * at most `room`.
  */
-export async function fanOut(loop: Loop): Promise<ClaimedDelivery[]> {
+export async function fanOut(loop: Loop, room: number): Promise<ClaimedDelivery[]> {
   const { options, state } = loop;
   state.wanted.events = false;
   state.fannedOutAtMs = performance.now();
   const at = options.clock.now();
-  const limit = eventsToTake(loop);
+  const limit = eventsToTake(loop, room);
   const { rows, free, claimed } = await options.db.transaction(async (tx) => {
-    const rows = await takeEvents(tx, state.fanOutNext, limit);
+    const rows = await takeEvents(tx, state.fanOutNext, { limit, before: state.fairBefore });
     const free = withoutBusy(rows);
-    const { deliveries, claimed } = planDeliveries(loop, free, at);
+    const { deliveries, claimed } = planDeliveries(loop, { rows: free, room, at });
     const worker = options.lock.number;
     if (free.length > 0) insertDeliveries(tx, { at, worker, events: eventsOf(free), deliveries });
     return { rows, free, claimed };
@@ -95,9 +98,12 @@ function noteTaken({ state }: Loop, taken: Taken): void {
   const isFair = which === 'fair';
   const isAll = !isFair && events < limit;
   state.fanOutNext = isAll ? 'oldest' : NEXT[which];
+  if (isFair) {
+    state.lastTaken.fair = last;
+    state.fairBefore = rows[0]?.reached ?? null;
+  } else state.lastTaken.ends = last;
   // The next burst may be of another kind.
-  if (isFair) state.lastTaken.fair = last;
-  else state.lastTaken = { ends: last, fair: isAll ? null : state.lastTaken.fair };
+  if (isAll) state.lastTaken.fair = state.fairBefore = null;
   // If all of them were busy, the next tick takes others.
   if (isFair || (!isAll && free.length > 0)) state.wanted.events = true;
 }
@@ -132,11 +138,18 @@ interface Plan {
 }
 
 /**
- * Plans a delivery for each subscriber. This worker claims as many as it has room for, but none
+ * Plans a delivery for each subscriber. This worker claims as many as there is room for, but none
  * while older ones of the same endpoint wait in the database.
  */
-function planDeliveries({ queues }: Loop, rows: readonly FanOutRow[], at: Date): Plan {
-  let capacity = queues.capacity();
+function planDeliveries(
+  { queues }: Loop,
+  {
+    rows,
+    room,
+    at,
+  }: { readonly rows: readonly FanOutRow[]; readonly room: number; readonly at: Date },
+): Plan {
+  let left = room;
   const claimedOf = new Map<EndpointQueue, number>();
   const plan: Plan = { deliveries: [], claimed: [] };
   for (const row of rows) {
@@ -145,14 +158,14 @@ function planDeliveries({ queues }: Loop, rows: readonly FanOutRow[], at: Date):
     const { endpoint_id: endpointId } = row;
     const queue = queues.queueOf(teamId, endpointId);
     const already = claimedOf.get(queue) ?? 0;
-    const claimed = capacity > 0 && !queue.more.pending && already < queues.roomOf(queue);
+    const claimed = left > 0 && !queue.more.pending && already < queues.roomOf(queue);
     const id = newId('webhookDelivery');
     plan.deliveries.push({ teamId, id, endpointId, eventId, eventType, claimed });
     if (!claimed) {
       queues.setMore(queue, 'pending');
       continue;
     }
-    capacity -= 1;
+    left -= 1;
     claimedOf.set(queue, already + 1);
     plan.claimed.push({ ...row, ...firstAttempt(at), id });
   }

@@ -158,7 +158,12 @@ export interface LoopState {
    * What the last fan-outs took: of the old and new events, and of those of all teams in turn; null
    * before the first one of a burst. Written and read by fan-out.ts.
    */
-  lastTaken: { readonly ends: TakenEvents; fair: TakenEvents | null };
+  readonly lastTaken: { ends: TakenEvents; fair: TakenEvents | null };
+  /**
+   * How far back the last fair fan-out has looked. The next one goes on before, beside the newest,
+   * so that it comes to every event; null: from the newest. Written and read by fan-out.ts.
+   */
+  fairBefore: string | null;
   /** Signing secrets of the endpoints in memory. Written and read by attempts.ts. */
   readonly secrets: WeakMap<EndpointQueue, OpenedSecrets>;
   /**
@@ -214,6 +219,7 @@ export function newLoop(options: DispatcherOptions, startRounds: (loop: Loop) =>
       fannedOutAtMs: -Infinity,
       fanOutNext: 'oldest',
       lastTaken: { ends: { events: 0, deliveriesPerEvent: 1 }, fair: null },
+      fairBefore: null,
       secrets: new WeakMap(),
       unwritten: new Set(),
       results: [],

@@ -55,6 +55,8 @@ export interface QueuesState {
    * Launches in about the last tenth of a second: `next` adds to it, `park` halves it every 50 ms.
    */
   launched: number;
+  /** Launches of first attempts since the last one of a retry. Written and read by next. */
+  firstsInTurn: number;
   /**
    * How many deliveries to have in hand, parked ones not counted. These are as many as were
    * launched in the last tenth of a second, within bounds for each slot, so that the next claim is
@@ -78,6 +80,7 @@ export function newQueuesState(
     queued: 0,
     parked: 0,
     launched: 0,
+    firstsInTurn: 0,
     inHandMax: partOf(slots, limits.concurrency * IN_HAND_PER_SLOT.least),
   };
 }

@@ -81,9 +81,14 @@ async function round(loop: Loop, isTick: boolean, release: boolean): Promise<voi
     if (loop.state.unwritten.size > 0) analyze(loop);
   }
   if (isTick || release) await releaseUnused(loop, performance.now() - CLAIM_STALE_MS);
-  if (mayFanOut(loop)) accept(loop, await fanOut(loop));
+  // What is claimed in between must not shrink the parts of the others.
+  const room = loop.queues.capacity();
+  const fresh = mayFanOut(loop) ? await fanOut(loop, loop.queues.divide(room, true).pending) : [];
+  accept(loop, fresh);
   await search(loop, isTick);
-  for (const status of WAITING_STATUSES) await claim(loop, status);
+  const rooms = loop.queues.divide(room, fresh.length > 0);
+  for (const status of WAITING_STATUSES)
+    await claim(loop, status, rooms[status] - (status === 'pending' ? fresh.length : 0));
   if (isTick || loop.state.hasMoreUnplaced) await placeEvents(loop);
 }
 

@@ -353,7 +353,7 @@ describe('the delivery loop', () => {
 
   test('while very many events wait, it takes old, new and fair ones in turns', async () => {
     await client.query(`update webhook_endpoint set status = 'disabled'`);
-    await writeEvents(1, 600, false);
+    await writeEvents(1, 340, false);
     await startLoop(countingClock());
     const waiting = 'select from event where fanned_out_at is null';
     await until(async () => (await read(waiting)).length === 0);
@@ -363,7 +363,7 @@ describe('the delivery loop', () => {
        from event group by fanned_out_at order by fanned_out_at`,
     );
     const turns: typeof taken = [];
-    const left = { first: 1, last: 600 };
+    const left = { first: 1, last: 340 };
     const sizes = { ends: 5, fair: 0 };
     while (left.first <= left.last) {
       // Of all teams in turn: there is one here, so these are the oldest.
@@ -379,6 +379,31 @@ describe('the delivery loop', () => {
       sizes[kind] = Math.min(2 * sizes[kind], 50);
     }
     expect(taken).toEqual(turns);
+  });
+
+  test('an event among thousands of another team is found long before most of them', async () => {
+    await client.query(`update webhook_endpoint set status = 'disabled'`);
+    await loadTestSeed(database, makeSeed([makeTeam('y')]));
+    await writeEvents(1, 3000, false);
+    await client.query(
+      `insert into event (team_id, id, type, data, created_at)
+       select 'team_y', id, type, data, created_at
+       from event
+       where id = 'evt_001500'`,
+    );
+    await startLoop(countingClock());
+    const [y] = await until(async () => {
+      const found = await read<{ at: Date }>(
+        `select fanned_out_at as at
+         from event
+         where team_id = 'team_y' and fanned_out_at is not null`,
+      );
+      return found.length > 0 ? found : null;
+    });
+    const before = await read(
+      `select from event where team_id = 'team_x' and fanned_out_at < '${y?.at.toISOString()}'`,
+    );
+    expect(before.length).toBeLessThan(1000);
   });
 
   test('while very many events wait, no fan-out makes more deliveries than fit', async () => {

@@ -116,9 +116,9 @@ async function settledLoop(): Promise<Loop> {
 
 /** The endpoints whose retries would be claimed next. Requested and first attempts come before. */
 function found({ queues }: Loop): string[] {
-  queues.takeShares('requested');
-  queues.takeShares('pending');
-  return queues.takeShares('retrying').map(({ queue }) => queue.endpointId);
+  queues.takeShares('requested', queues.capacity());
+  queues.takeShares('pending', queues.capacity());
+  return queues.takeShares('retrying', queues.capacity()).map(({ queue }) => queue.endpointId);
 }
 
 test('a retry is found at the first tick after it has become due', async () => {
@@ -184,8 +184,9 @@ test('of two teams with the same ids, each activation is found', async ({ skip }
       [team, LAST, NOW],
     );
     await search(loop, true);
-    for (const waits of ['requested', 'pending'] as const) loop.queues.takeShares(waits);
-    const shares = loop.queues.takeShares('retrying');
+    for (const waits of ['requested', 'pending'] as const)
+      loop.queues.takeShares(waits, loop.queues.capacity());
+    const shares = loop.queues.takeShares('retrying', loop.queues.capacity());
     expect(shares.map(({ queue }) => [queue.teamId, queue.endpointId])).toEqual([[team, LAST]]);
   }
 });
@@ -236,7 +237,7 @@ test('all endpoints are looked at when a worker has gone, because it knew more',
 
 test('what a worker has just left waiting is left to it for two seconds', async () => {
   const pendingOf = ({ queues }: Loop): string[] =>
-    queues.takeShares('pending').map(({ queue }) => queue.endpointId);
+    queues.takeShares('pending', queues.capacity()).map(({ queue }) => queue.endpointId);
   const loop = await settledLoop();
   await set('whe_0001', `status = 'pending', attempt = 0, next_try_at = '${NOW.toISOString()}'`);
   for (const [ms, endpoints] of [

@@ -66,28 +66,39 @@ describe('the number of deliveries to claim', () => {
   });
 });
 
+describe('the room of a round', () => {
+  test.each([
+    [['requested'], false, [40, 0, 0]],
+    [['pending'], false, [0, 40, 0]],
+    [['retrying'], false, [0, 0, 40]],
+    [[], true, [0, 40, 0]],
+    [['requested', 'pending'], false, [20, 20, 0]],
+    [['pending', 'retrying'], false, [0, 30, 10]],
+    [['retrying'], true, [0, 30, 10]],
+    [['requested', 'retrying'], false, [30, 0, 10]],
+    [['requested', 'pending', 'retrying'], true, [18, 18, 6]],
+    [[], false, [0, 0, 0]],
+  ] as const)('with %j waiting, and new ones: %s, is %j', (waiting, hasNew, expected) => {
+    const queues = createEndpointQueues(TEN_SLOTS);
+    for (const status of waiting) queues.setMore(queues.queueOf('team_a', status), status);
+    const { requested, pending, retrying } = queues.divide(40, hasNew);
+    expect([requested, pending, retrying]).toEqual(expected);
+  });
+});
+
 describe('the share of an endpoint', () => {
   test('is all that it has room for, if no other endpoint has more', () => {
     const queues = createEndpointQueues(TEN_SLOTS);
     queues.setMore(warm(queues, 'a'), 'pending');
-    expect(queues.takeShares('pending').map(({ room }) => room)).toEqual([32]);
+    expect(queues.takeShares('pending', queues.capacity()).map(({ room }) => room)).toEqual([32]);
   });
 
   test('is one, if there are more endpoints than deliveries to claim', () => {
     const queues = createEndpointQueues({ concurrency: 1, maxPerEndpoint: 8 });
     for (let n = 0; n < 6; n += 1) queues.setMore(warm(queues, `e${n}`), 'pending');
-    expect(queues.takeShares('pending').map(({ room }) => room)).toEqual([1, 1, 1, 1]);
-  });
-
-  test.each([
-    ['nothing else', 40],
-    ['pending', 20],
-    ['retrying', 20],
-  ] as const)('of many requested attempts, while %s waits, is one of %i', (other, expected) => {
-    const queues = createEndpointQueues(TEN_SLOTS);
-    for (let n = 0; n < 60; n += 1) queues.setMore(queues.queueOf('team_a', `e${n}`), 'requested');
-    if (other !== 'nothing else') queues.setMore(queues.queueOf('team_a', 'other'), other);
-    expect(queues.takeShares('requested')).toHaveLength(expected);
+    expect(queues.takeShares('pending', queues.capacity()).map(({ room }) => room)).toEqual([
+      1, 1, 1, 1,
+    ]);
   });
 
   test('counts what is in flight and what waits', () => {

@@ -249,22 +249,38 @@ describe('parking', () => {
   });
 });
 
+describe('first attempts and retries', () => {
+  test('while first attempts never end, each fourth turn is of a retry', () => {
+    const queues = createEndpointQueues({ concurrency: 1, maxPerEndpoint: 8 });
+    const turns: string[] = [];
+    for (let n = 0; n < 8; n += 1) {
+      fill(queues, [row(`first${n}`), row(`other${n}`), retry(`retry${n}`)]);
+      for (const flight of launch(queues)) {
+        turns.push(flight.row.status);
+        queues.land(flight, 'good', 0);
+      }
+    }
+    const four = ['pending', 'pending', 'pending', 'retrying'];
+    expect(turns).toEqual([...four, ...four]);
+  });
+});
+
 describe('what to claim', () => {
   test('every endpoint gets a share, and all together no more than the capacity', () => {
     const queues = createEndpointQueues({ concurrency: 10, maxPerEndpoint: 8 });
     const names = Array.from({ length: 6 }, (_, n) => `e${n}`);
     for (const name of names) queues.setMore(warm(queues, name), 'pending');
-    const shares = queues.takeShares('pending');
+    const shares = queues.takeShares('pending', queues.capacity());
     expect(shares.map(({ room }) => room)).toEqual(names.map(() => 6));
-    expect(queues.takeShares('pending')).toEqual([]);
+    expect(queues.takeShares('pending', queues.capacity())).toEqual([]);
   });
 
   test('endpoints that got no share come first the next time', () => {
     const queues = createEndpointQueues({ concurrency: 1, maxPerEndpoint: 8 });
     for (let n = 0; n < 20; n += 1) queues.setMore(queues.queueOf('team_a', `e${n}`), 'pending');
-    const first = queues.takeShares('pending').map(({ queue }) => queue);
+    const first = queues.takeShares('pending', queues.capacity()).map(({ queue }) => queue);
     for (const queue of first) queues.setMore(queue, 'pending');
-    const second = queues.takeShares('pending').map(({ queue }) => queue);
+    const second = queues.takeShares('pending', queues.capacity()).map(({ queue }) => queue);
     expect(first).toHaveLength(4);
     expect(second).toHaveLength(4);
     expect(second.filter((queue) => first.includes(queue))).toEqual([]);
@@ -289,7 +305,7 @@ describe('what to claim', () => {
     const queues = createEndpointQueues({ concurrency: 10, maxPerEndpoint: 8 });
     queues.setMore(queues.queueOf('team_a', 'a'), 'retrying');
     expect(queues.canClaim()).toBe(true);
-    queues.takeShares('retrying');
+    queues.takeShares('retrying', queues.capacity());
     expect(queues.canClaim()).toBe(false);
   });
 
@@ -436,7 +452,7 @@ function launchAndCheck(model: Model, now: number): void {
 function askAndCheck(model: Model, asked: 'pending' | 'retrying'): void {
   const { queues } = model;
   const capacity = queues.capacity();
-  const shares = queues.takeShares(asked);
+  const shares = queues.takeShares(asked, capacity);
   const total = shares.reduce((sum, { room }) => sum + room, 0);
   check(model, total <= capacity, 'asked for more than there is room for');
   const fit = shares.every(

@@ -21,7 +21,7 @@ describe('the fan-out', () => {
       [keys],
     );
   const take = (which: fanOut.Which, limit = 9) =>
-    twins.inTransaction((tx) => fanOut.takeEvents(tx, which, limit));
+    twins.inTransaction((tx) => fanOut.takeEvents(tx, which, { limit, before: null }));
   const linesOf = (rows: readonly fanOut.FanOutRow[]): string[] =>
     rows.map((row) => [row.team_id, row.event_id, row.endpoint_id, row.url].join(' '));
   const eventsOf = (rows: readonly fanOut.FanOutRow[]): string[] => [
@@ -76,7 +76,7 @@ describe('the fan-out', () => {
 
     test('holds the events and their subscribers', async () => {
       await waitForFanOut('team_a evt_3');
-      const takeIn = (tx: Tx) => fanOut.takeEvents(tx, which, 9);
+      const takeIn = (tx: Tx) => fanOut.takeEvents(tx, which, { limit: 9, before: null });
       expect(await twins.lockedBy('event', takeIn)).toEqual(['team_a evt_3']);
       expect(await twins.lockedBy('webhook_endpoint', takeIn)).toEqual([
         'team_a whe_1',

@@ -1,0 +1,112 @@
+// While one team keeps all slots of the worker busy, what waits for other teams has its turns.
+import { setTimeout as delay } from 'node:timers/promises';
+import { Client } from 'pg';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { fixedClock } from '../../src/core/clock.ts';
+import { loadTestSeed } from '../support/api.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { startDeliveries, type Deliveries } from '../support/deliveries.ts';
+import { startReceiver, type Behaviour, type Receiver } from '../support/receiver.ts';
+import { makeSeed, makeTeam } from '../support/seed.ts';
+
+/** More than the worker has slots. Each of them has as many deliveries. */
+const BUSY_ENDPOINTS = 40;
+const BUSY_DELIVERIES = 60;
+const LATENCY_MS = 100;
+/** How the deliveries of the other team wait, each for an endpoint of its own. */
+const OTHERS = ['first', 'retry', 'requested'] as const;
+
+let database: TestDatabase;
+let client: Client;
+let receiver: Receiver;
+let deliveries: Deliveries;
+
+beforeEach(async () => {
+  receiver = await startReceiver();
+  database = await createTestDatabase();
+  client = new Client({ connectionString: database.url });
+  await client.connect();
+  const endpoint = (name: string, path: string, type: 'member.joined' | 'member.removed') => ({
+    id: `whe_${name}`,
+    url: `${receiver.url}/${path}`,
+    events: [type],
+  });
+  const busy = Array.from({ length: BUSY_ENDPOINTS }, (_, n) =>
+    endpoint(`busy${n}`, 'busy', 'member.joined'),
+  );
+  const others = OTHERS.map((name) => endpoint(name, name, 'member.removed'));
+  await loadTestSeed(
+    database,
+    makeSeed([
+      makeTeam('x', { webhook_endpoints: busy }),
+      makeTeam('y', { webhook_endpoints: others }),
+    ]),
+  );
+  const slow: Behaviour = async (response) => {
+    await delay(LATENCY_MS);
+    response.writeHead(200).end();
+  };
+  for (const path of ['busy', ...OTHERS]) receiver.on(`/${path}`, slow);
+});
+
+afterEach(async () => {
+  await receiver.stop();
+  await deliveries.stop();
+  await client.end();
+  await database.drop();
+});
+
+const writeEvents = (team: string, count: number, fannedOutAt: string | null): Promise<unknown> =>
+  client.query(
+    `insert into event (team_id, id, type, data, created_at, fanned_out_at)
+     select $1, 'evt_' || i, 'member.joined', '{}',
+       now() - interval '1 minute' + i * interval '1 ms', $3
+     from generate_series(1, $2::int) i`,
+    [team, count, fannedOutAt],
+  );
+
+/** Writes deliveries of the busy team that wait already. */
+async function writeDeliveries(status: string, urgent: boolean): Promise<void> {
+  await writeEvents('team_x', BUSY_DELIVERIES, new Date().toISOString());
+  await client.query(
+    `insert into webhook_delivery
+       (team_id, id, endpoint_id, event_id, event_type, status, urgent, created_at, next_try_at)
+     select 'team_x', 'whd_' || e.id || '_' || i, e.id, 'evt_' || i, 'member.joined', $2, $3, now(),
+       case when $3 then null else now() - interval '1 minute' end
+     from generate_series(1, $1::int) i, webhook_endpoint e
+     where e.team_id = 'team_x'`,
+    [BUSY_DELIVERIES, status, urgent],
+  );
+}
+
+/** Writes one delivery of each kind for the other team, due for longer than one is left alone. */
+async function writeOthers(): Promise<void> {
+  await writeEvents('team_y', 1, new Date().toISOString());
+  await client.query(
+    `insert into webhook_delivery
+       (team_id, id, endpoint_id, event_id, event_type, status, attempt, scheduled_attempts,
+        urgent, created_at, next_try_at)
+     select 'team_y', 'whd_' || name, 'whe_' || name, 'evt_1', 'member.joined', status, attempt,
+       attempt, urgent, now(), case when urgent then null else now() - interval '10 seconds' end
+     from (values ('first', 'pending', 0, false), ('retry', 'retrying', 1, false),
+       ('requested', 'gave_up', 8, true)) n (name, status, attempt, urgent)`,
+  );
+}
+
+test.each([
+  ['events', () => writeEvents('team_x', BUSY_DELIVERIES, null)],
+  ['first attempts', () => writeDeliveries('pending', false)],
+  ['requested attempts', () => writeDeliveries('gave_up', true)],
+])('while many %s of one team wait, those of another one are made', async (_what, write) => {
+  await write();
+  await client.query('analyze');
+  deliveries = await startDeliveries(
+    { databaseUrl: database.url },
+    { clock: fixedClock(new Date()) },
+  );
+  await receiver.arrived('/busy', 300);
+  await writeOthers();
+  for (const name of OTHERS) await receiver.arrived(`/${name}`);
+  const all = BUSY_ENDPOINTS * BUSY_DELIVERIES;
+  expect(receiver.requestsTo('/busy').length).toBeLessThan(0.7 * all);
+});
