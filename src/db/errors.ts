@@ -12,18 +12,21 @@ import { ProblemError } from '../core/problem.ts';
  *   caller this is the same as our own limit on the time of an answer.
  * - 58: the server's own system failed, for instance a disk.
  * - 25006: the server is read-only after a failover.
- * - 25P03: the server has ended a transaction that waited for this process for too long.
+ * - 25P03, 25P04: the server has ended a transaction that waited for this process for too long, or
+ *   that took longer than an operator's `transaction_timeout`.
  * - 26000, 42P05: a pooler does not follow prepared statements (`poolers.ts`).
  * - 40001, 40P01: a serialization failure, a deadlock.
+ * - 55P03: a lock was not free in time, for instance because of an operator's `lock_timeout`. Where
+ *   the code itself sets one, it catches this first (`isLockTimeout`).
  */
 const UNAVAILABLE_STATE =
-  /^(?:(?:08|28|3D|53|57|58)[0-9A-Z]{3}|25006|25P03|26000|40001|40P01|42P05)$/;
+  /^(?:(?:08|28|3D|53|57|58)[0-9A-Z]{3}|25006|25P03|25P04|26000|40001|40P01|42P05|55P03)$/;
 /**
- * Those after which the connection is of no use: it failed, the server has ended it (57P, 25P03),
- * it leads to a server that cannot write, or its prepared statements are lost. After all others it
- * can go on.
+ * Those after which the connection is of no use: it failed, the server has ended it (57P, 25P03,
+ * 25P04), it leads to a server that cannot write, or its prepared statements are lost. After all
+ * others it can go on.
  */
-const BROKEN_STATE = /^(?:08[0-9A-Z]{3}|57P[0-9A-Z]{2}|25006|25P03|26000|42P05)$/;
+const BROKEN_STATE = /^(?:08[0-9A-Z]{3}|57P[0-9A-Z]{2}|25006|25P03|25P04|26000|42P05)$/;
 /** Our own code for a connection that leads to a node in recovery. */
 const STANDBY = 'ERR_DATABASE_STANDBY';
 /**
@@ -197,10 +200,13 @@ export function isDeadlock(error: unknown): boolean {
   return error instanceof Error && codeOf(error) === '40P01';
 }
 
-/** Whether the server has ended the statement, usually because of the limit on its time. */
+/**
+ * Whether the server has ended the statement (57014) or its transaction (25P04), usually because of
+ * the limit on its time. What takes too long once may do so again.
+ */
 export function isCancelled(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
-  return codeOf(error) === '57014' || isCancelled(error.cause);
+  return ['57014', '25P04'].includes(codeOf(error)) || isCancelled(error.cause);
 }
 
 /** Whether the transaction's `lock_timeout` was over before it got a lock. */

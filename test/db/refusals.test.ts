@@ -5,7 +5,9 @@ import { openDatabase, type Database } from '../../src/db/connections/database.t
 import { isUnavailable } from '../../src/db/errors.ts';
 import { retryAfterOf, toProblem } from '../../src/http/api/problem-response.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
-import { makeSeed, makeTeam } from '../support/seed.ts';
+import { createTestDatabase, isOnCitus } from '../support/database.ts';
+import { holdLock } from '../support/locks.ts';
+import { makeMember, makeSeed, makeTeam, memberId } from '../support/seed.ts';
 import { changeTriggers } from '../support/shards.ts';
 import { TEST_WIRE } from '../support/wire.ts';
 import { wholePrisma } from '../support/whole-prisma.ts';
@@ -49,8 +51,10 @@ describe('a statement refused because', () => {
     ['it was cancelled, also by a timeout', '57014', true],
     ['the disk fails', '58030', true],
     ['of a deadlock', '40P01', true],
+    ['a lock was not free in time', '55P03', true],
     ['the server shuts down', '57P01', false],
     ['its transaction waited for its process for too long', '25P03', false],
+    ['its transaction took too long', '25P04', false],
     ['the connection failed', '08006', false],
   ])('%s (%s) is unavailable; its connection is kept: %s', async (_why, state, isKept) => {
     const pid = async () => (await db.query(PID, []))[0]?.pid;
@@ -92,6 +96,31 @@ describe('a statement refused because', () => {
 });
 
 describe('a request', () => {
+  // The Postgres of the Citus tests does not know the second one.
+  test.skipIf(isOnCitus()).each(['lock_timeout', 'transaction_timeout'])(
+    "that an operator's %s ends gets 503",
+    async (setting) => {
+      const database = await createTestDatabase();
+      const teams = [makeTeam('a', { members: [makeMember('a', 'second')] })];
+      const limited = `${database.url}?options=-c%20${setting}%3D400`;
+      const ended = await startTestApi({
+        database: { ...database, url: limited },
+        seed: makeSeed(teams),
+      });
+      const release = await holdLock(
+        { databaseUrl: database.url },
+        `select from team where id = 'team_a' for no key update`,
+      );
+      const path = `/users/${memberId('a', 'second')}`;
+      const send = () =>
+        ended.call(ended.key('team_a'), 'PATCH', path, { body: { role: 'admin' } });
+      const refused = await send();
+      expect([refused.status, refused.body?.code]).toEqual([503, 'unavailable']);
+      await release();
+      expect((await send()).status).toBe(200);
+    },
+  );
+
   test('to a full disk gets 503, without a word of Postgres, and may be repeated', async () => {
     const { pool } = api.db;
     await changeTriggers(

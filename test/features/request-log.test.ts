@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { newRequestId } from '../../src/core/ids.ts';
 import type { Db } from '../../src/db/client.ts';
 import type { AnsweredCall } from '../../src/core/answered-call.ts';
+import { isLockTimeout } from '../../src/db/errors.ts';
 import { startRequestLog } from '../../src/features/requests/log.ts';
 import {
   expiredSlots,
@@ -356,7 +357,7 @@ test('a day that somebody reads is emptied later, and nobody else waits for that
   const read = api.db.pool.query(`select id from request_log where slot = $1`, [slotOf(at)]);
   expect((await read).rowCount).toBe(1);
   // It has given up by its own limit, which is short, not by that of every statement.
-  expect(await emptying).toMatchObject({ code: '55P03' });
+  expect(isLockTimeout(await emptying)).toBe(true);
   await release();
   await removeOldRequests(api.db, days(8));
   const { rows } = await api.db.pool.query(`select id, route from request_log where key_id = $1`, [

@@ -455,6 +455,18 @@ describe('the role fails', () => {
     expect(await findingsOf('role')).toEqual([failing(/isolation = serializable/, /Reset it/)]);
   });
 
+  test('whose transactions or waits for locks an operator has limited', async () => {
+    onTestFinished(() => onServer('ALTER ROLE app RESET ALL'));
+    await onServer(`ALTER ROLE app SET lock_timeout = '0'`);
+    expect(await findingsOf('role')).toEqual([fine()]);
+    await onServer(`ALTER ROLE app SET lock_timeout = '2s'`);
+    await onServer(`ALTER ROLE app SET transaction_timeout = '10s'`);
+    expect(await findingsOf('role')).toEqual([
+      warning(/lock_timeout = 2s/),
+      warning(/transaction_timeout = 10s/),
+    ]);
+  });
+
   test('whose statement_timeout is set, behind a pooler', async () => {
     onTestFinished(() => onServer('ALTER ROLE app RESET statement_timeout'));
     await onServer(`ALTER ROLE app SET statement_timeout = '10s'`);
