@@ -22,6 +22,7 @@ beforeAll(async () => {
   api = await startTestApi({
     seed: makeSeed([
       ...['a', 'other', 'many'].map((name) => makeTeam(name, { members: guests(name) })),
+      ...['few', 'more'].map((name) => makeTeam(name)),
       makeTeam('hidden', {
         members: guests('hidden'),
         privacy: { member_detail_enabled: false },
@@ -198,11 +199,34 @@ describe('in a team of many', () => {
   });
 });
 
-async function readPages(input: Input) {
+describe('a search by role in a team of many admins', () => {
+  test.each([
+    ['fewer than a search reads', 'few', 3_000],
+    ['more than a search reads', 'more', 11_000],
+  ])('finds each member once, %s', async (_, team, admins) => {
+    // Some wanted ones of each role, at both ends and behind what the first page reads.
+    const wanted = [1, 2_500, 3_100, 4_000, 10_500, 10_999, 11_900, 12_000];
+    await api.db.pool.query(
+      `insert into member (team_id, id, email, role, status, created_at)
+       select 'team_' || $1, 'mem_' || n,
+         case when n = any ($4) then 'needle' else 'hay' end || n || '@x.test',
+         case when n <= $3 then 'admin' else 'member' end, 'invited',
+         timestamptz '2026-01-01Z' + n * interval '1 second'
+       from generate_series(1, $2::int) n`,
+      [team, MANY, admins, wanted],
+    );
+    const pages = await readPages({ text: 'needle', sort: 'role' }, team);
+    const newest = (isAdmin: boolean) => wanted.filter((n) => n <= admins === isAdmin).toReversed();
+    const expected = [...newest(true), ...newest(false)].map((n) => `mem_${n}`);
+    expect(pages.flat().map(({ id }) => id)).toEqual(expected);
+  });
+});
+
+async function readPages(input: Input, team = 'many') {
   const pages: Row[][] = [];
   let cursor: string | undefined;
   do {
-    const { data, next_cursor } = await page({ ...input, cursor }, 'many');
+    const { data, next_cursor } = await page({ ...input, cursor }, team);
     pages.push(data);
     cursor = next_cursor ?? undefined;
   } while (cursor !== undefined);
