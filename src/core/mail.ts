@@ -35,3 +35,8 @@ export class MailNotTaken extends Error {
 
 /** Sends a mail. Rejects with a {@link MailNotTaken}, so that the job is retried. */
 export type Mailer = (mail: Mail) => Promise<void>;
+
+/** Customers choose names. A line break in one must not look like a line of our text. */
+export function oneLine(text: string): string {
+  return text.replaceAll(/\s+/g, ' ');
+}

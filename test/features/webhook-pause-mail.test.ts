@@ -70,6 +70,33 @@ describe('the mail about a pause', () => {
     }
   });
 
+  // The path of a URL is often the secret of whoever takes the events in.
+  test.each([
+    ['host', null, '127.0.0.1'],
+    ['description', 'Our\nCRM', 'Our CRM'],
+  ])('names the %s of the endpoint and links to it, without its URL', async (_, given, name) => {
+    const path = `/hooks/s3cr3t-path-${teamName}?code=s3cr3t-query`;
+    receiver.on(path, status(500));
+    const { body } = await call('POST', '/webhook-endpoints', {
+      url: receiver.url + path,
+      events: ['member.joined'],
+      ...(given !== null && { description: given }),
+    });
+    await deliver({ id: body.id, path });
+    await query('update webhook_endpoint set failing_since = $2 where team_id = $1', [
+      `team_${teamName}`,
+      new Date(clock.now().getTime() - THREE_DAYS_MS),
+    ]);
+    await pause();
+    const texts = (await runJobs()).map(({ text }) => text);
+    expect(texts).toHaveLength(3);
+    for (const text of texts) {
+      expect(text).toContain(`Webhook: ${name}`);
+      expect(text).toContain(`https://api.test/admin/webhooks/${body.id}`);
+      expect(text).not.toContain('s3cr3t');
+    }
+  });
+
   test('names the failure of the last attempt of all deliveries', async () => {
     const endpoint = await failing(inTurn(status(500), status(502), status(503)));
     clock.advance(1000);

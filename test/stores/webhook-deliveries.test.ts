@@ -658,7 +658,8 @@ describe('findPauseMailRow', () => {
     await twins.pool.query(`update member set email = team_id || '.' || id || '@of.test'`);
     await twins.pool.query(
       `update webhook_endpoint
-       set status = 'disabled_failures', url = 'https://of.test/' || team_id || '/' || id`,
+       set status = 'disabled_failures', url = 'https://of.test/' || team_id || '/' || id,
+         description = team_id || ' ' || id`,
     );
     await twins.pool.query(
       `update webhook_delivery
@@ -674,6 +675,7 @@ describe('findPauseMailRow', () => {
       language: 'de',
       team_name: 'Twin a',
       url: 'https://of.test/team_a/whe_1',
+      description: 'team_a whe_1',
       error: 'team_a whd_3',
     });
     await twins.pool.query(
@@ -684,6 +686,7 @@ describe('findPauseMailRow', () => {
       language: 'en',
       team_name: 'Twin b',
       url: 'https://of.test/team_b/whe_1',
+      description: 'team_b whe_1',
       error: 'team_b whd_3',
     });
   });

@@ -1,6 +1,6 @@
 /** The mail that tells one admin what is new, in the admin's language. */
 import type { Language } from '../../core/language.ts';
-import type { Mail } from '../../core/mail.ts';
+import { oneLine, type Mail } from '../../core/mail.ts';
 import { UNSUBSCRIBE_PATH, unsubscribeToken } from '../../core/unsubscribe-token.ts';
 import type { Alert } from './rules.ts';
 import type { RecipientRow, SubscriptionKey } from './store.ts';
@@ -42,11 +42,6 @@ export function writeDigest(
       'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
     },
   };
-}
-
-/** Customers choose names. A line break in one must not look like a line of our text. */
-function oneLine(text: string): string {
-  return text.replaceAll(/\s+/g, ' ');
 }
 
 /** The place in the admin page. */

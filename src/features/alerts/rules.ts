@@ -21,6 +21,7 @@
  *  * The mail names keys, and the hosts or descriptions of webhook endpoints; never a person.
  */
 import { ATTENTION } from '../../core/attention.ts';
+import { endpointName } from '../../core/endpoint-name.ts';
 
 /** What alerts there are, in the order of a mail. */
 export const KINDS = ['webhooks', 'errors', 'keys'] as const;
@@ -86,7 +87,7 @@ export function keyAlert(key: { id: string; name: string; expires_at: string | n
   return { kind: 'keys', id: `key:${id}:${endsAt}`, name, endsAt: endsAt ?? '' };
 }
 
-/** The alert about a webhook endpoint that fails. Its URL may hold a secret, its host does not. */
+/** The alert about a webhook endpoint that fails. */
 export function webhookAlert(endpoint: {
   id: string;
   url: string;
@@ -99,7 +100,7 @@ export function webhookAlert(endpoint: {
     kind: 'webhooks',
     id: `webhook:${id}:${since}`,
     endpointId: id,
-    name: description ?? new URL(url).host,
+    name: endpointName({ url, description }),
     since: since ?? '',
     isPaused: status === 'disabled_failures',
   };

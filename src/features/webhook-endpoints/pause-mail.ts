@@ -1,6 +1,8 @@
 /** The mail to an admin whose endpoint was paused (pause.ts), in the admin's language. */
+import { endpointName } from '../../core/endpoint-name.ts';
 import type { Language } from '../../core/language.ts';
-import type { Mail } from '../../core/mail.ts';
+import { oneLine, type Mail } from '../../core/mail.ts';
+import { isSandbox } from '../../core/sandbox.ts';
 import type { Db } from '../../db/client.ts';
 import { findPauseMailRow, type PauseMailRow } from './pause-store.ts';
 
@@ -14,10 +16,40 @@ export async function findPauseMail(
   publicUrl: string,
 ): Promise<Mail | null> {
   const row = await findPauseMailRow(db, ids);
-  return row ? { to: row.email, ...TEXTS[row.language](row, ids.endpointId, publicUrl) } : null;
+  if (!row) return null;
+  return { to: row.email, ...TEXTS[row.language](partsOf(row, ids, publicUrl)) };
 }
 
-function lastFailure({ response_code, error }: PauseMailRow): string {
+/** What the mail says, in every language. */
+interface Parts {
+  readonly endpointId: string;
+  readonly name: string;
+  readonly team: string;
+  readonly since: string;
+  readonly lastFailure: string;
+  /** The endpoint's page in the admin page. */
+  readonly pageUrl: string;
+  readonly docsUrl: string;
+}
+
+function partsOf(
+  row: PauseMailRow,
+  { teamId, endpointId }: { readonly teamId: string; readonly endpointId: string },
+  publicUrl: string,
+): Parts {
+  const admin = `${publicUrl}/admin${isSandbox(teamId) ? '/sandbox' : ''}`;
+  return {
+    endpointId,
+    name: oneLine(endpointName(row)),
+    team: oneLine(row.team_name),
+    since: minuteOf(row.failing_since),
+    lastFailure: failureOf(row),
+    pageUrl: `${admin}/webhooks/${encodeURIComponent(endpointId)}`,
+    docsUrl: `${publicUrl}/docs/webhooks`,
+  };
+}
+
+function failureOf({ response_code, error }: PauseMailRow): string {
   return response_code === null ? (error ?? '–') : `HTTP ${response_code}`;
 }
 
@@ -26,42 +58,44 @@ function minuteOf(iso: string | null): string {
   return iso?.slice(0, 16).replace('T', ' ') ?? '–';
 }
 
-type Text = (row: PauseMailRow, endpointId: string, publicUrl: string) => Omit<Mail, 'to'>;
+type Text = (parts: Parts) => Omit<Mail, 'to'>;
 
 const TEXTS: Record<Language, Text> = {
-  de: (row, endpointId, publicUrl) => ({
+  de: ({ endpointId, name, team, since, lastFailure, pageUrl, docsUrl }) => ({
     subject: 'Webhook pausiert: seit drei Tagen keine erfolgreiche Zustellung',
     text: `Guten Tag,
 
-an den Webhook-Endpunkt ${endpointId} des Teams „${row.team_name}“ war seit
-${minuteOf(row.failing_since)} (UTC) keine Zustellung erfolgreich. Er ist jetzt pausiert.
+an den Webhook-Endpunkt ${endpointId} des Teams „${team}“ war seit
+${since} (UTC) keine Zustellung erfolgreich. Er ist jetzt pausiert.
 
-Adresse: ${row.url}
-Zuletzt fehlgeschlagen mit: ${lastFailure(row)}
+Webhook: ${name}
+${pageUrl}
+Zuletzt fehlgeschlagen mit: ${lastFailure}
 
 Neue Ereignisse werden ihm nicht mehr zugestellt, wartende werden aufbewahrt.
 Prüfen Sie den Empfänger mit einem Test
 (POST /webhook-endpoints/${endpointId}/test), und schalten Sie ihn danach wieder ein:
 PATCH /webhook-endpoints/${endpointId} mit {"status": "active"}.
 
-Dokumentation: ${publicUrl}/docs/webhooks
+Dokumentation: ${docsUrl}
 `,
   }),
-  en: (row, endpointId, publicUrl) => ({
+  en: ({ endpointId, name, team, since, lastFailure, pageUrl, docsUrl }) => ({
     subject: 'Webhook paused: no successful delivery for three days',
     text: `Hello,
 
-no delivery to the webhook endpoint ${endpointId} of the team "${row.team_name}" has succeeded
-since ${minuteOf(row.failing_since)} (UTC). It is paused now.
+no delivery to the webhook endpoint ${endpointId} of the team "${team}" has succeeded
+since ${since} (UTC). It is paused now.
 
-Address: ${row.url}
-Last failure: ${lastFailure(row)}
+Webhook: ${name}
+${pageUrl}
+Last failure: ${lastFailure}
 
 New events are not delivered to it any more, waiting ones are kept. Check the receiver with a test
 (POST /webhook-endpoints/${endpointId}/test), then switch it on again:
 PATCH /webhook-endpoints/${endpointId} with {"status": "active"}.
 
-Documentation: ${publicUrl}/docs/webhooks
+Documentation: ${docsUrl}
 `,
   }),
 };

@@ -126,6 +126,7 @@ export interface PauseMailRow {
   readonly language: Language;
   readonly team_name: string;
   readonly url: string;
+  readonly description: string | null;
   readonly failing_since: string | null;
   readonly response_code: number | null;
   readonly error: string | null;
@@ -141,7 +142,7 @@ const FAILED_READ = 1_000;
 const FIND_PAUSE_MAIL = statement<PauseMailRow>(
   'webhooks.findPauseMail',
   `select m.email, coalesce(m.language, t.language) as language, t.name as team_name,
-     w.url, w.failing_since, d.response_code, d.error
+     w.url, w.description, w.failing_since, d.response_code, d.error
    from member m
    join team t on t.id = m.team_id
    join webhook_endpoint w
