@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readColor, type ColorChange } from '../../src/admin-ui/lib/colors.ts';
 import { createHostApp } from '../../scripts/host-app/app.ts';
 import { startTestApi, TEST_APP_AUTH_SECRET, type TestApi } from '../support/api.ts';
+import { tokenOf } from '../support/app.ts';
 import { findFaults, launchBrowser, refuseThirdPartyCookies, SKIPPED } from '../support/browser.ts';
 import { findFreePort } from '../support/ports.ts';
 import { makeSeed, makeTeam, userId } from '../support/seed.ts';
@@ -43,7 +44,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page in the host application${SKIPPED
     // Another site than 127.0.0.1, so cookies of the frame would be those of a third party.
     hostUrl = `http://localhost:${port}`;
     api = await startTestApi({
-      seed: makeSeed([makeTeam('framed')]),
+      seed: makeSeed([makeTeam('framed'), makeTeam('other')]),
       app: { adminHostOrigins: [hostUrl], adminRefreshUrls: [`${hostUrl}/link?from=admin`] },
     });
     host = createHostApp({
@@ -163,6 +164,18 @@ describe.skipIf(SKIPPED !== '')(`the admin page in the host application${SKIPPED
     expect(await frame.getByRole('combobox').count()).toBe(0);
     expect(await frame.getByRole('button', { name: 'Abmelden' }).count()).toBe(0);
     expect(await findFaults(innerOf(page))).toEqual([]);
+  });
+
+  it('begins anew when the host application sends a token of another team', async () => {
+    const { page, frame } = await open('/frame#/keys/new');
+    await frame.getByLabel('Name').fill('Entwurf');
+    const other = { userId: userId('other', 'owner'), teamId: 'team_other' };
+    const token = await tokenOf({ kind: 'user', ...other });
+    await page.route('**/settings', (route) => route.fulfill({ json: { token, language: 'de' } }));
+    await page.evaluate(`admin.set(${JSON.stringify({ token })})`);
+    await frame.locator('.side .team', { hasText: 'other' }).waitFor();
+    await frame.getByRole('heading', { name: 'Schlüssel erstellen' }).waitFor();
+    expect(await frame.getByLabel('Name').inputValue()).toBe('');
   });
 
   it('comes back to the same place when the host application is loaded again', async () => {

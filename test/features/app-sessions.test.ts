@@ -173,6 +173,41 @@ test('a session says in which team its calls are made, and if there is a sandbox
   });
 });
 
+describe('a session whose page shows another team', () => {
+  const ask = async (given: Record<string, string>) => {
+    const { headers } = await openSession(api, await ownerToken('b'));
+    return codeOf(appWith(api, { ...headers, ...given }).v1.me.get.query({}));
+  };
+
+  test('is refused before anything is read or changed, as if it had ended', async () => {
+    const { headers } = await openSession(api, await ownerToken('b'));
+    const app = appWith(api, { ...headers, 'svc-team': 'team_a' });
+    expect(await codeOf(app.v1.me.get.query({}))).toBe('unauthorized');
+    const input = { url: 'https://of-a.example.com/in', events: ['member.joined' as const] };
+    expect(await codeOf(app.v1.webhooks.createEndpoint.mutate(input))).toBe('unauthorized');
+    expect((await api.db.pool.query('select from webhook_endpoint')).rows).toEqual([]);
+    const asked = { headers: { ...headers, 'svc-team': 'team_a' } };
+    expect((await fetch(`${api.url}/trpc-session`, asked)).status).toBe(401);
+  });
+
+  test('goes on if the page shows its team, and if nothing says what the page shows', async () => {
+    expect([await ask({}), await ask({ 'svc-team': 'team_b' })]).toEqual(['ok', 'ok']);
+  });
+
+  test('tells the live team and its sandbox apart', async () => {
+    await openSandbox(api, 'closing', 'empty');
+    const { headers } = await openSession(api, await ownerToken('closing'));
+    const me = (given: Record<string, string>) =>
+      codeOf(appWith(api, { ...headers, ...given }).v1.me.get.query({}));
+    const [live, sandbox] = ['team_closing', encodeURIComponent('team_closing:sandbox')];
+    expect(await me({ 'svc-mode': 'test', 'svc-team': sandbox })).toBe('ok');
+    expect(await me({ 'svc-mode': 'test', 'svc-team': live })).toBe('unauthorized');
+    expect(await me({ 'svc-team': sandbox })).toBe('unauthorized');
+    // Of a team without a sandbox, too.
+    expect(await ask({ 'svc-mode': 'test', 'svc-team': sandbox })).toBe('unauthorized');
+  });
+});
+
 describe('the token of a session that a link opened', () => {
   const open = async () => {
     const { cookie } = await followLink(api, await linkToken());

@@ -12,6 +12,11 @@ export function headersOf(mode: Mode): Readonly<Record<string, string>> {
   return mode === 'test' ? { 'svc-mode': 'test' } : {};
 }
 
+/** The header by which a call says whose data stand on the page. A header has few characters. */
+export function teamHeadersOf(teamId: string): Readonly<Record<string, string>> {
+  return { 'svc-team': encodeURIComponent(teamId) };
+}
+
 /** The address of the same page as `path`, without ids: they are unknown in another mode. */
 export function placeOf(adminPath: string, mode: Mode, path: string): string {
   const [, section = ''] = path.split('/');

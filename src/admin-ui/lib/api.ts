@@ -8,16 +8,14 @@ import { currentLanguage } from '../i18n/language.ts';
 import type { CallContext } from './once.ts';
 import { problemOf } from './problem.ts';
 import { IS_SANDBOX } from './mode.ts';
-import { retriesRead, sessionAfter } from './retries.ts';
-import { endSession, freshHeaders, loadSession, onReopened } from './session.ts';
+import { concernsSession, retriesRead } from './retries.ts';
+import { freshHeaders, loadSession, onReopened } from './session.ts';
 import { SERVICE_PATH } from './shell.ts';
 
 const FRESH_MS = 15_000;
 
 const noticeChangesOfSession = (error: unknown): void => {
-  const session = sessionAfter(error, IS_SANDBOX);
-  if (session === 'ended') endSession();
-  if (session === 'changed') void loadSession();
+  if (concernsSession(error, IS_SANDBOX)) void loadSession();
 };
 
 const noticeFailure = (error: unknown): void => {

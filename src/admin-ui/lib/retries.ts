@@ -23,11 +23,10 @@ export function retriesMissing(failures: number, error: unknown): boolean {
 }
 
 /**
- * What an error says about the session. `ended`: there is none any more. `changed`: somebody may
- * have changed the role or the rights, or removed the sandbox.
+ * Whether an error may be due to the session: it has ended, it is another team's since another tab
+ * signed in there, or somebody has changed the role or the rights, or removed the sandbox.
  */
-export function sessionAfter(error: unknown, isSandbox: boolean): 'ended' | 'changed' | 'same' {
+export function concernsSession(error: unknown, isSandbox: boolean): boolean {
   const { code } = problemOf(error);
-  if (code === 'unauthorized') return 'ended';
-  return code === 'forbidden' || (code === 'not_found' && isSandbox) ? 'changed' : 'same';
+  return code === 'unauthorized' || code === 'forbidden' || (code === 'not_found' && isSandbox);
 }

@@ -1,5 +1,5 @@
 /** What the page decides about a session: see `session.ts`. */
-import type { SessionState, StateOfNobody } from './session.ts';
+import type { Session, SessionState, StateOfNobody } from './session.ts';
 
 /** A new token is asked for this long before the last one expires. */
 const RENEW_BEFORE_MS = 60_000;
@@ -16,6 +16,11 @@ export function refusalOf(
   if (status === 403) return 'closed';
   if (status === 401) return 'ended';
   return status === 404 && isSandbox ? 'no_sandbox' : 'unreachable';
+}
+
+/** Whether two sessions are of the same person in the same team. */
+export function isSameReader(one: Session, other: Session): boolean {
+  return one.team.id === other.team.id && one.member_id === other.member_id;
 }
 
 /** How long a token still lives. `date`: the time of the service, if it has told it. */

@@ -6,8 +6,9 @@ import { useSyncExternalStore } from 'react';
 import { askForToken, IS_FRAMED, tellEvent } from './host-port.ts';
 import { placeToGo } from './host-places.ts';
 import { answers, placesOfSignIn, rememberHost } from './hosts.ts';
+import { teamHeadersOf } from './addresses.ts';
 import { IS_SANDBOX, MODE_HEADERS } from './mode.ts';
-import { isExpiring, leftMsOf, refusalOf, renewalAfterMs } from './session-rules.ts';
+import { isExpiring, isSameReader, leftMsOf, refusalOf, renewalAfterMs } from './session-rules.ts';
 import { SERVICE_PATH } from './shell.ts';
 
 /** The response of `GET /trpc-session`. In the sandbox: its team and its owner. */
@@ -64,6 +65,8 @@ let expiresAt = Infinity;
 let renewal = 0;
 const waiting = new Set<() => void>();
 let state: SessionState = { kind: 'loading' };
+/** The last session that was open here. What the page remembers is of its reader. */
+let known: Session | null = null;
 const listeners = new Set<() => void>();
 
 function change(next: SessionState): void {
@@ -108,7 +111,7 @@ export function useSession(): Session {
   return current.session;
 }
 
-/** The headers that calls need: the mode, and the host application's token or the CSRF token. */
+/** The headers that requests need: the mode, and the host application's token or the CSRF token. */
 function sessionHeaders(): Record<string, string> {
   if (bearer !== null) return { ...MODE_HEADERS, authorization: `Bearer ${bearer}` };
   const token = 'session' in state ? state.session.csrf_token : null;
@@ -117,7 +120,8 @@ function sessionHeaders(): Record<string, string> {
 
 /**
  * The headers that calls need, with a token that is not about to expire: timers stand still while a
- * computer sleeps, so it may have expired unnoticed.
+ * computer sleeps, so it may have expired unnoticed. They name the team that the page shows: if the
+ * session is another team's by now, the service refuses the call.
  */
 export async function freshHeaders(): Promise<Record<string, string>> {
   if (bearer !== null && isExpiring(expiresAt)) {
@@ -127,10 +131,10 @@ export async function freshHeaders(): Promise<Record<string, string>> {
       window.setTimeout(done, WAIT_FOR_TOKEN_MS);
     });
   }
-  return sessionHeaders();
+  return { ...sessionHeaders(), ...(known && teamHeadersOf(known.team.id)) };
 }
 
-/** Asks the service who is signed in. */
+/** Asks the service who is signed in, in whatever team that is. */
 export async function loadSession(): Promise<void> {
   try {
     const response = await fetch(URL_OF_SESSION, { headers: sessionHeaders() });
@@ -184,8 +188,17 @@ document.addEventListener('visibilitychange', () => {
   if (document.visibilityState === 'visible' && state.kind !== 'loading') void loadSession();
 });
 
-/** `date`: the time of the service. The clock of this browser may be wrong. */
+/**
+ * A document shows one team to one person. If it is another one's session by now, all that stands
+ * here, was read before or was entered is not for this reader, so the document is loaded anew.
+ * `date`: the time of the service. The clock of this browser may be wrong.
+ */
 function open(session: Session, date: string | null): void {
+  if (known && !isSameReader(known, session)) {
+    location.reload();
+    return;
+  }
+  known = session;
   const wasEnded = state.kind === 'ended';
   change({ kind: 'open', session });
   if (wasEnded) for (const listener of reopenings) listener();
@@ -217,7 +230,7 @@ export function retrySignIn(): void {
 }
 
 /** Called when the service refuses the session. */
-export function endSession(): void {
+function endSession(): void {
   if (bearer !== null) askForToken();
   tellEvent('session_ended');
   change('session' in state ? { kind: 'ended', session: state.session } : { kind: 'none' });

@@ -6,7 +6,7 @@ import { newRequestId } from '../../core/ids.ts';
 import type { Language } from '../../core/language.ts';
 import type { Limit, ObserveRefusal } from '../../core/limits.ts';
 import { overLimit, ProblemError } from '../../core/problem.ts';
-import type { Mode } from '../../core/sandbox.ts';
+import { sandboxIdOf, type Mode } from '../../core/sandbox.ts';
 import type { RequestTrace, Tracing } from '../../core/trace.ts';
 import type { Db } from '../../db/client.ts';
 import type { Database } from '../../db/connections/database.ts';
@@ -138,7 +138,8 @@ export async function admit(
 
 /**
  * The caller in the team that the request is about: the admin page says with each of them which of
- * the two it shows. Throws `not_found` for the sandbox of a team that has none.
+ * the two it shows. Throws `unauthorized` if the page shows another team than that of the session,
+ * and `not_found` for the sandbox of a team that has none.
  */
 export async function enterMode(
   { request }: AppExchange,
@@ -146,7 +147,24 @@ export async function enterMode(
   dbFor: (teamId: string) => Db,
 ): Promise<Caller> {
   const isTest = request.headers['svc-mode'] === ('test' satisfies Mode);
+  requireShownTeam(request, caller, isTest);
   return isTest ? enterSandbox(caller, dbFor) : caller;
+}
+
+/**
+ * The cookie is shared by all tabs of a browser, so another tab may have signed in to another team.
+ * A page that was opened before must neither show what is that team's nor change it. Callers with a
+ * token of their own need not name a team.
+ */
+function requireShownTeam(request: Request, { team }: Caller, isTest: boolean): void {
+  const shown = request.headers['svc-team'];
+  if (shown === undefined) return;
+  // Ids of teams may have characters that no header has.
+  const id = team && encodeURIComponent(isTest ? sandboxIdOf(team.id) : team.id);
+  if (shown === id) return;
+  throw new ProblemError('unauthorized', {
+    detail: 'You are signed in to another team than the one that "Svc-Team" names.',
+  });
 }
 
 /**

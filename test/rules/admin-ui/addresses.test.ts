@@ -1,6 +1,12 @@
 // What the document says of itself, and where its pages and those of the other mode are.
 import { describe, expect, test } from 'vitest';
-import { basePathOf, headersOf, modeOfPath, placeOf } from '../../../src/admin-ui/lib/addresses.ts';
+import {
+  basePathOf,
+  headersOf,
+  modeOfPath,
+  placeOf,
+  teamHeadersOf,
+} from '../../../src/admin-ui/lib/addresses.ts';
 import { isHostOrigin, placesFor, placeToGo } from '../../../src/admin-ui/lib/host-places.ts';
 import { MODE_PATHS, NAVIGATION } from '../../../src/admin-ui/lib/navigation.ts';
 import { readShellFacts } from '../../../src/admin-ui/lib/shell-facts.ts';
@@ -20,6 +26,11 @@ describe('a mode', () => {
 
   test('is said by each call in the sandbox, and by none elsewhere', () => {
     expect(MODES.map(headersOf)).toEqual([{}, { 'svc-mode': 'test' }]);
+  });
+
+  test('has teams that each call names, with characters of headers only', () => {
+    expect(teamHeadersOf('team_a:sandbox')).toEqual({ 'svc-team': 'team_a%3Asandbox' });
+    expect(() => new Headers(teamHeadersOf('Команда 1\n'))).not.toThrow();
   });
 
   test.each([

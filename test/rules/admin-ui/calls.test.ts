@@ -4,20 +4,21 @@ import { TRPCClientError } from '@trpc/client';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { nextSent } from '../../../src/admin-ui/lib/once.ts';
 import {
+  concernsSession,
   retriesChange,
   retriesMissing,
   retriesRead,
-  sessionAfter,
 } from '../../../src/admin-ui/lib/retries.ts';
 import {
   helpsToRetry,
   isExpiring,
+  isSameReader,
   leftMsOf,
   refusalOf,
   renewalAfterMs,
   standstillOf,
 } from '../../../src/admin-ui/lib/session-rules.ts';
-import type { SessionState } from '../../../src/admin-ui/lib/session.ts';
+import type { Session, SessionState } from '../../../src/admin-ui/lib/session.ts';
 import { shownFirst } from '../../../src/admin-ui/lib/shown-first.ts';
 import { PROBLEMS } from '../../../src/core/problem.ts';
 
@@ -49,14 +50,10 @@ describe('another try', () => {
 
 describe('the session', () => {
   test.each([
-    [false, ['forbidden']],
-    [true, ['forbidden', 'not_found']],
-  ])('is looked at after what may have changed it (in a sandbox: %j)', (isSandbox, changed) => {
-    expect(codesOf((error) => sessionAfter(error, isSandbox) === 'ended')).toEqual([
-      'unauthorized',
-    ]);
-    expect(codesOf((error) => sessionAfter(error, isSandbox) === 'changed')).toEqual(changed);
-    expect(sessionAfter(errorOf('network'), isSandbox)).toBe('same');
+    [false, ['forbidden', 'unauthorized']],
+    [true, ['forbidden', 'not_found', 'unauthorized']],
+  ])('is looked at after what may have changed it (in a sandbox: %j)', (isSandbox, codes) => {
+    expect(codesOf((error) => concernsSession(error, isSandbox))).toEqual(codes);
   });
 
   test.each([
@@ -88,6 +85,14 @@ describe('the session', () => {
     [-1, 5_000],
   ])('with %i ms left asks for a new token after %i ms', (leftMs, afterMs) => {
     expect(renewalAfterMs(leftMs)).toBe(afterMs);
+  });
+
+  test('is the same reader only with the same person and team', () => {
+    const of = (team: string, member_id: string) => ({ team: { id: team }, member_id }) as Session;
+    const one = of('team_a', 'mem_1');
+    expect(isSameReader(one, of('team_a', 'mem_1'))).toBe(true);
+    expect(isSameReader(one, of('team_b', 'mem_1'))).toBe(false);
+    expect(isSameReader(one, of('team_a', 'mem_2'))).toBe(false);
   });
 
   test('is not used for a call in its last two seconds', () => {
