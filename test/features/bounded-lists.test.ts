@@ -18,6 +18,7 @@ import {
   type AssignmentFilters,
 } from '../../src/features/assignments/search-store.ts';
 import * as assignments from '../../src/features/assignments/service.ts';
+import * as store from '../../src/features/assignments/store.ts';
 import * as audit from '../../src/features/audit-log/store.ts';
 import * as cases from '../../src/features/cases/service.ts';
 import { listCases } from '../../src/features/cases/store.ts';
@@ -807,6 +808,13 @@ describe('a page of very large rows', () => {
        where team_id = $1 and $2::int > 0`,
     );
     await each(
+      `insert into assignment
+         (team_id, id, member_id, status, title, note, external_ref, created_at, updated_at)
+       select $1, 'asg_' || n, 'mem_large_member', 'open', 'Practise', repeat('€', 10000),
+         case when n % 2 = 0 then json_build_object('id', 'all') end, ${created}, ${created}
+       from generate_series(1, $2::int) n`,
+    );
+    await each(
       `insert into crm_deal
          (team_id, id, connection_id, external_id, outcome, lost_reason, created_at)
        select $1, 'deal_' || n, 'open', n, 'lost', repeat('€', 10000), ${created}
@@ -859,6 +867,21 @@ describe('a page of very large rows', () => {
         (query) => evaluations.listEvaluated(db, LARGE, { ...query, include }),
       ],
     ]),
+    ['assignments', (query) => assignments.listAssignments(db, LARGE, query)],
+    [
+      'assignments that have changed',
+      (query) =>
+        assignments.listAssignments(db, LARGE, { ...query, updated_since: '2025-01-01T00:00:00Z' }),
+    ],
+    [
+      'assignments of a member with a status',
+      (query) =>
+        assignments.listAssignments(db, LARGE, {
+          ...query,
+          member_id: 'mem_large_member',
+          status: 'open',
+        }),
+    ],
     ['deals', (query) => crm.listDeals(db, LARGE, query)],
     ['objections', (query) => crm.listObjections(db, LARGE, query)],
   ])('of %s ends early; its cursor leads to the others', async (_, list) => {
@@ -886,6 +909,101 @@ describe('a page of very large rows', () => {
     );
     const pages = await readAll((query) => cases.listCases(db, 'team_huge', query), 50);
     expect(pages.map(({ ids }) => ids)).toEqual([['cas_3'], ['cas_2'], ['cas_1']]);
+  });
+
+  describe('of assignments', () => {
+    const NOTES = 'team_notes';
+    let own: Client;
+
+    beforeAll(async () => {
+      await loadTestSeed(database, makeSeed([makeTeam('notes', {})]));
+      own = await openWhereTeamIs(database.url, NOTES);
+      return () => own.end();
+    });
+
+    /** Fills the team with assignments, each with the note and the reference of its number `n`. */
+    async function fill(note: string, ref = 'null'): Promise<void> {
+      await own.query('delete from assignment where team_id = $1', [NOTES]);
+      await own.query(
+        `insert into assignment (team_id, id, member_id, status, note, external_ref, created_at)
+         select $1, 'asg_' || lpad(n::text, 3, '0'), 'mem_notes_member', 'open', ${note}, ${ref},
+           timestamptz '2026-01-01Z' + n * interval '1 minute'
+         from generate_series(1, $2::int) n`,
+        [NOTES, ROWS],
+      );
+    }
+
+    /** How many statements a page takes. */
+    async function readCounted(query: PageQuery, filters = {}) {
+      const names: string[] = [];
+      const counting: Db = {
+        ...db,
+        query: (what, values) => {
+          names.push(what.name);
+          return db.query(what, values);
+        },
+      };
+      const page = await assignments.listAssignments(counting, NOTES, { ...query, ...filters });
+      return { names, ...page };
+    }
+
+    const FILTERS = [{}, { updated_since: '2025-01-01T00:00:00Z' }, { due_before: '2027-01-01' }];
+
+    test('of usual size takes one statement, and holds all notes', async () => {
+      await fill(`repeat('x', ${Math.floor(PAGE_MAX_BYTES / (PAGE_LIMIT_MAX + 1))})`);
+      await own.query(`update assignment set due_date = '2026-01-01' where team_id = $1`, [NOTES]);
+      for (const filters of FILTERS) {
+        const { names, rows, nextCursor } = await readCounted({ limit: PAGE_LIMIT_MAX }, filters);
+        expect([names.length, rows.length, nextCursor]).toEqual([1, ROWS, null]);
+        for (const { note } of rows) expect(note).toMatch(/^x{1304}$/);
+      }
+    });
+
+    test('with a single long note holds it', async () => {
+      await fill(`case when n = 7 then repeat('x', 10000) end`);
+      await own.query(`update assignment set due_date = '2026-01-01' where team_id = $1`, [NOTES]);
+      for (const filters of FILTERS) {
+        const { names, rows, nextCursor } = await readCounted({ limit: PAGE_LIMIT_MAX }, filters);
+        expect([names.length, rows.length, nextCursor]).toEqual([2, ROWS, null]);
+        expect(rows.filter(({ note }) => note !== null).map(({ id }) => id)).toEqual(['asg_007']);
+        expect(rows.find(({ id }) => id === 'asg_007')?.note).toHaveLength(10_000);
+      }
+    });
+
+    test('measures references that Postgres cannot make smaller', async () => {
+      const random = `select string_agg(md5(n || '/' || k), '') from generate_series(1, 120) k`;
+      await fill('null', `json_build_object('id', n, 'random', (${random}))`);
+      const list: List = (query) => assignments.listAssignments(db, NOTES, query);
+      const pages = await readAll(list, PAGE_LIMIT_MAX);
+      expect(pages.length).toBeGreaterThan(1);
+      for (const { bytes } of pages) expect(bytes).toBeLessThan(1.2 * PAGE_MAX_BYTES);
+      const ids = pages.flatMap((page) => page.ids);
+      expect([ids.length, ids]).toEqual([ROWS, ids.toSorted().toReversed()]);
+    });
+
+    test('always holds one, however large it is', async () => {
+      await fill(`case when n > ${ROWS - 3} then repeat('x', ${PAGE_MAX_BYTES + 1}) end`);
+      const list: List = (query) => assignments.listAssignments(db, NOTES, query);
+      const pages = await readAll(list, 50);
+      expect(pages.map(({ ids }) => ids.length)).toEqual([1, 1, 50, 50, 18]);
+    });
+
+    test('reads no long note that does not fit', async () => {
+      const random = `select string_agg(md5(n || '/' || k), '') from generate_series(1, 900) k`;
+      await fill(`(${random})`);
+      await own.query('vacuum analyze assignment');
+      const whole = { limit: PAGE_LIMIT_MAX + 1, after: null };
+      const first = (one: Db) => store.listAssignments(one, NOTES, whole);
+      const second = (one: Db) => {
+        const query = async (...args: Parameters<Db['query']>) => {
+          await one.query(...args);
+          return [{ is_long: true }];
+        };
+        return store.listAssignments({ ...one, query } as Db, NOTES, whole);
+      };
+      expect(blocksRead(await explain(own, first, 'generic'))).toBeLessThan(2 * ROWS);
+      expect(blocksRead(await explain(own, second, 'generic'))).toBeLessThan(2 * ROWS);
+    });
   });
 
   // Postgres stores repeated text in a hundredth of its size.

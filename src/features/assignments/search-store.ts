@@ -1,12 +1,26 @@
 /** Lists of assignments with filters. */
-import { PAGE_LIMIT_MAX, type PageSlice, type SearchResult } from '../../core/page.ts';
+import {
+  PAGE_LIMIT_MAX,
+  type MeasuredRow,
+  type PageSlice,
+  type SearchResult,
+} from '../../core/page.ts';
 import { ASSIGNMENT_STATUSES } from '../../core/vocabularies.ts';
 import { statement, statementsByFilters, type Db } from '../../db/client.ts';
 import { isAfter, newestFirst, positionValues, type Keyset } from '../../db/keyset.ts';
 import { listed } from '../../db/rows.ts';
 import { resultOf, type FoundRow } from '../../db/search.ts';
+import {
+  COLUMNS,
+  isLong,
+  measured,
+  PAGE_WITH_MEMBERS,
+  unmeasured,
+  type AssignmentRow,
+  type Reading,
+  type UnmeasuredRow,
+} from './page-text.ts';
 import { EXTERNAL_ID_MAX_CHARACTERS } from './rules.ts';
-import { ASSIGNMENT_COLUMNS, COLUMNS, PAGE_WITH_MEMBERS, type AssignmentRow } from './store.ts';
 
 /** An assignment with the time of its place in the list. */
 export interface FoundAssignment extends AssignmentRow {
@@ -50,7 +64,7 @@ const RANGES: readonly (readonly Filter[])[] = [
  * SQL: reads a range by its index, and leaves out what the other filters do not let through. If
  * that leaves less than a page of `READ_MAX` rows, it says how far it has read.
  */
-function searchText(named: readonly Filter[]): string {
+function searchText(named: readonly Filter[], reading: Reading): string {
   const valueOf = (name: Filter): string => `$${named.indexOf(name) + 5}`;
   const conditionOf = (name: Filter): string => CONDITIONS[name](valueOf(name));
   const range = RANGES.find((one) => one.every((name) => named.includes(name))) ?? [];
@@ -72,24 +86,26 @@ function searchText(named: readonly Filter[]): string {
        ) one
        ${newestFirst(['one.at', 'one.id'], most)}`
       : rangeOf(columns);
-  return `with page as materialized (
-     select *
+  const { page, columns, whole } = reading({
+    rows: `select *
      from (
        ${rows(listed(COLUMNS))}
      ) near
      ${rest.length > 0 ? `where ${rest.join(' and ')}` : ''}
-     ${newestFirst(PLACE, '$2')}
-   ), last as materialized (
+     ${newestFirst(PLACE, '$2')}`,
+    order: PLACE,
+  });
+  return `with ${page}, last as materialized (
      select at, id
      from (
        ${rows('id')}
      ) near
-     where (select count(*) from page) < $2
+     where (select count(*) from ${whole}) < $2
      ${newestFirst(PLACE)}
      offset ${READ_MAX - 1}
      limit 1
    )
-   select ${ASSIGNMENT_COLUMNS}, a.at, last.at as reached_at, last.id as reached_id
+   select ${columns}, a.at, last.at as reached_at, last.id as reached_id
    from (values (1)) one
    left join last on true
    left join (${PAGE_WITH_MEMBERS}) on true
@@ -114,16 +130,24 @@ function rangeText(range: {
 }
 
 const listOf = statementsByFilters(FILTERS, (named) =>
-  statement<FoundRow<FoundAssignment>>(
+  statement<FoundRow<FoundAssignment & UnmeasuredRow>>(
     ['assignments.search', ...named].join('.'),
-    searchText(named),
+    searchText(named, unmeasured),
+    { inOrder: true },
+  ),
+);
+
+const measuredListOf = statementsByFilters(FILTERS, (named) =>
+  statement<FoundRow<FoundAssignment & MeasuredRow>>(
+    ['assignments.searchMeasured', ...named].join('.'),
+    searchText(named, measured),
     { inOrder: true },
   ),
 );
 
 /**
- * Assignments of any status, newest first, after `after`. It can find fewer than the limit although
- * more follow: then it says how far it has read.
+ * Assignments of any status, newest first, after `after`; as `MeasuredRow` if they are large. It
+ * can find fewer than the limit although more follow: then it says how far it has read.
  */
 export async function searchAssignments(
   db: Db,
@@ -132,5 +156,8 @@ export async function searchAssignments(
   filters: AssignmentFilters,
 ): Promise<SearchResult<FoundAssignment>> {
   const { list, values } = listOf(filters);
-  return resultOf(await db.query(list, [teamId, limit, ...positionValues(after), ...values]));
+  const all = [teamId, limit, ...positionValues(after), ...values];
+  const rows = await db.query(list, all);
+  if (!isLong(rows)) return resultOf<FoundAssignment>(rows);
+  return resultOf<FoundAssignment>(await db.query(measuredListOf(filters).list, all));
 }

@@ -11,7 +11,7 @@ import * as rules from './rules.ts';
 import type { listInput } from './schema.ts';
 import { searchAssignments, type AssignmentFilters, type FoundAssignment } from './search-store.ts';
 import * as store from './store.ts';
-import type { AssignmentRow } from './store.ts';
+import type { AssignmentRow } from './page-text.ts';
 import { toAssignmentEvent } from './view.ts';
 
 export { revokeOpenAssignments } from './store.ts';
@@ -73,7 +73,7 @@ export async function lockAssignment(
 }
 
 /** What the caller says of a new assignment. */
-export type NewAssignment = Omit<store.AssignmentRow, keyof typeof AT_FIRST | FoundColumn> &
+export type NewAssignment = Omit<AssignmentRow, keyof typeof AT_FIRST | FoundColumn> &
   Readonly<Record<`${rules.Dimension}_id`, string>>;
 
 /** The columns whose values the service finds. */

@@ -1,57 +1,53 @@
-import type { PageSlice } from '../../core/page.ts';
+import type { MeasuredRow, PageSlice } from '../../core/page.ts';
 import { statement, type Db, type Tx } from '../../db/client.ts';
 import { BY_CREATION, isAfter, newestFirst, positionValues } from '../../db/keyset.ts';
-import { assigned, columnsOf, listed, parameters, valuesIn, type RowOf } from '../../db/rows.ts';
+import { assigned, columnsOf, listed, parameters, valuesIn } from '../../db/rows.ts';
+import {
+  ASSIGNMENT_COLUMNS,
+  COLUMNS,
+  isLong,
+  measured,
+  PAGE_WITH_MEMBERS,
+  unmeasured,
+  type AssignmentRow,
+  type Reading,
+  type UnmeasuredRow,
+} from './page-text.ts';
 import { COMBINED, type Combination, type CombinationFacts } from './rules.ts';
 
-export const COLUMNS = columnsOf('Assignment', 'team_id', 'updated_at');
-
-/** An assignment with its recipient. */
-export interface AssignmentRow extends RowOf<'Assignment', (typeof COLUMNS)[number]> {
-  readonly external_ref: Record<string, unknown> | null;
-  readonly member_user_id: string | null;
-  /** null: the person was deleted. */
-  readonly member_email: string | null;
-}
-
-/** SQL: the columns of an `AssignmentRow`, from `assignment a` and its `member m`. */
-export const ASSIGNMENT_COLUMNS = `${listed(COLUMNS, 'a.')}, m.user_id as member_user_id,
-     m.email as member_email`;
-
-/**
- * SQL: the assignments `a` of `page` with their recipients `m`. These are looked up by their ids,
- * each once: the index scan sorts out those that come again. With a plain join the planner may read
- * all members of the team.
- */
-export const PAGE_WITH_MEMBERS = `page a
-   join (
-     select id, user_id, email
-     from member
-     where team_id = $1 and id = any (array(select member_id from page))
-     offset 0
-   ) m on m.id = a.member_id`;
-
-const LIST = statement<AssignmentRow>(
-  'assignments.list',
-  `with page as materialized (
-     select *
+const listText = (reading: Reading): string => {
+  const { page, columns } = reading({
+    rows: `select *
      from assignment
      where team_id = $1
        and ${isAfter(BY_CREATION, ['$3', '$4'])}
-     ${newestFirst(BY_CREATION, '$2')}
-   )
-   select ${ASSIGNMENT_COLUMNS}
+     ${newestFirst(BY_CREATION, '$2')}`,
+    order: BY_CREATION,
+  });
+  return `with ${page}
+   select ${columns}
    from ${PAGE_WITH_MEMBERS}
-   ${newestFirst(['a.created_at', 'a.id'])}`,
+   ${newestFirst(['a.created_at', 'a.id'])}`;
+};
+
+const LIST = statement<AssignmentRow & UnmeasuredRow>('assignments.list', listText(unmeasured));
+const LIST_MEASURED = statement<AssignmentRow & MeasuredRow>(
+  'assignments.listMeasured',
+  listText(measured),
 );
 
-/** Assignments of any status, newest first, after `after`. */
-export function listAssignments(
+/**
+ * Assignments of any status, newest first, after `after`; as `MeasuredRow` if they are large. One
+ * round trip, or two if they are.
+ */
+export async function listAssignments(
   db: Db,
   teamId: string,
   { limit, after }: PageSlice,
 ): Promise<AssignmentRow[]> {
-  return db.query(LIST, [teamId, limit, ...positionValues(after)]);
+  const values = [teamId, limit, ...positionValues(after)];
+  const rows = await db.query(LIST, values);
+  return isLong(rows) ? db.query(LIST_MEASURED, values) : rows;
 }
 
 const FIND = statement<AssignmentRow>(
