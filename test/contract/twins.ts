@@ -16,7 +16,8 @@ const TWIN_FIRST_CALLS = 2;
 const BESIDE_SANDBOX_CALLS = 6;
 
 /** They are about the sandbox, or about both teams. */
-const OF_BOTH = /^admin\.sandbox\.|^platform\.teams\.(\w+Sandbox|update|erase)$/;
+const OF_BOTH =
+  /^admin\.sandbox\.|^platform\.(members\.deletePerson|teams\.(\w+Sandbox|update|erase))$/;
 
 /**
  * Declares the tests of the team `side`. What each endpoint, procedure and job returns and writes

@@ -280,6 +280,25 @@ describe('invitations', () => {
     expect(await list('usr_2')).toEqual(['mem_5', 'mem_2']);
   });
 
+  test('of addresses are found in any case, but for the owner', async () => {
+    const list = async (...addresses: string[]) =>
+      idsOf(
+        await twins.inTransaction((tx) => platformMembers.listByAddresses(tx, 'team_a', addresses)),
+      );
+    await run(`update member set created_at = '2026-11-01Z'`);
+    await run(`update member set email = 'Left@of.test' where id = 'mem_4'`);
+    const both = ['LEFT@of.test', 'team_a.MEM_2@of.test'];
+    expect(await list(...both, 'team_b.mem_5@of.test')).toEqual(['mem_2', 'mem_4']);
+    await run(`update member set created_at = '2026-10-01Z' where id = 'mem_4'`);
+    expect(await list(...both)).toEqual(['mem_4', 'mem_2']);
+    await run(
+      `update member set email = 'left@of.test' where team_id = 'team_a' and role = 'owner'`,
+    );
+    expect(await list('left@of.test')).toEqual(['mem_4']);
+    await run(`update team set erasing_since = now(), status = 'ended' where id = 'team_a'`);
+    expect(await list(...both)).toEqual([]);
+  });
+
   test('forgetCreation forgets the hash of a team that was created with the member', async () => {
     await run(`update team set creation_hash = decode(repeat('ab', 32), 'hex')`);
     await run(`update member set created_at = '2026-02-01Z'`);

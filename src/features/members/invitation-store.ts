@@ -208,5 +208,5 @@ export async function findExpired(
   return found && (ENDING.toRow(found) as EndingRow);
 }
 
-const ENDING = selectionOf('Member', ['id', 'role', 'user_id', 'status']);
-type EndingRow = Pick<MemberRow, 'id' | 'role' | 'user_id' | 'status'>;
+const ENDING = selectionOf('Member', ['id', 'email', 'role', 'user_id', 'status']);
+type EndingRow = Pick<MemberRow, 'id' | 'email' | 'role' | 'user_id' | 'status'>;

@@ -1,12 +1,13 @@
 import { unknownId } from '../../core/problem.ts';
-import type { Db } from '../../db/client.ts';
+import { sandboxIdOf } from '../../core/sandbox.ts';
+import type { Db, Tx } from '../../db/client.ts';
 import { lockTeam } from '../../db/team-lock.ts';
 import { record } from '../../db/outbox.ts';
 import { readChangeContext, type PlatformChangeContext } from '../../db/team-privacy.ts';
+import { forgetMails } from '../sandbox/mail-service.ts';
 import * as rules from './platform-rules.ts';
 import * as store from './platform-store.ts';
-import { endMembership, removeMember } from './service.ts';
-import { forgetEmails } from './store.ts';
+import { addressesOf, endMembership, forgetEmails, removeMember } from './service.ts';
 
 /** Who accepts which invitation. */
 export interface Acceptance {
@@ -44,8 +45,9 @@ export async function acceptInvitation(
 }
 
 /**
- * Ends the person's memberships in the team and removes the email from all of them. Opens a
- * transaction. Throws `not_found`, and `owner` and `last_admin` unless the team has ended.
+ * Ends the person's memberships in the team and removes the email from all of them. Whoever was
+ * invited to the team's sandbox with such an email leaves it, too. Opens a transaction. Throws
+ * `not_found`, and `owner` and `last_admin` unless the team has ended.
  */
 export async function deletePerson(
   db: Db,
@@ -54,6 +56,8 @@ export async function deletePerson(
 ): Promise<void> {
   const { teamId } = context;
   await db.transaction(async (tx) => {
+    // First, because whoever resets it holds its lock for seconds, and nobody of the team waits.
+    lockTeam(tx, sandboxIdOf(teamId));
     lockTeam(tx, teamId);
     const [current, memberships] = await Promise.all([
       readChangeContext(tx, context),
@@ -64,12 +68,33 @@ export async function deletePerson(
       if (membership.team_has_ended) endMembership(tx, current, membership, 'member.removed');
       else await removeMember(tx, current, membership.id);
     }
-    const named = memberships.filter((membership) => membership.has_email).map(({ id }) => id);
-    if (named.length === 0) return;
-    forgetEmails(tx, teamId, named);
+    const addressed = memberships.filter(({ email }) => email !== null);
+    if (addressed.length === 0) return;
+    const named = addressed.map(({ id }) => id);
+    forgetEmails(tx, teamId, addressed);
     store.forgetCreation(tx, teamId, named);
+    await forgetInSandbox(tx, context, addressesOf(addressed));
     record(tx, current, {
       audit: { action: 'person.deleted', targetId: userId, details: { member_ids: named } },
     });
   });
+}
+
+/**
+ * Removes the addresses from the team's sandbox, if it has one. Whoever is a member with one of
+ * them leaves, even its last admin: its owner stays.
+ */
+async function forgetInSandbox(
+  tx: Tx,
+  context: PlatformChangeContext,
+  addresses: readonly string[],
+): Promise<void> {
+  const teamId = sandboxIdOf(context.teamId);
+  const members = await store.listByAddresses(tx, teamId, addresses);
+  forgetMails(tx, teamId, addresses);
+  if (members.length === 0) return;
+  const current = await readChangeContext(tx, { ...context, teamId });
+  for (const member of members.filter(({ status }) => status !== 'ended'))
+    endMembership(tx, current, member, 'member.removed');
+  forgetEmails(tx, teamId, members);
 }

@@ -58,13 +58,13 @@ export async function activate(
 
 /** A membership of a person to delete. */
 export interface MembershipRow extends Pick<MemberRow, 'id' | 'user_id' | 'role' | 'status'> {
-  readonly has_email: boolean;
+  readonly email: string | null;
   readonly team_has_ended: boolean;
 }
 
 const LIST_MEMBERSHIPS = statement<MembershipRow>(
   'members.listMembershipsOfPerson',
-  `select m.id, m.user_id, m.role, m.status, m.email is not null as has_email,
+  `select m.id, m.user_id, m.role, m.status, m.email,
      t.status = 'ended' as team_has_ended
    from member m
    join team t on t.id = m.team_id
@@ -90,6 +90,32 @@ export function listMembershipsOfPerson(
   userId: string,
 ): Promise<MembershipRow[]> {
   return tx.query(LIST_MEMBERSHIPS, [teamId, userId]);
+}
+
+const LIST_BY_ADDRESSES = statement<Omit<MembershipRow, 'team_has_ended'>>(
+  'members.listByAddresses',
+  `select m.id, m.user_id, m.role, m.status, m.email
+   from member m
+   join team t on t.id = m.team_id and t.erasing_since is null
+   where m.team_id = $1
+     and lower(m.email) in (
+       select lower(address)
+       from unnest($2::text[]) address
+     )
+     and m.role <> 'owner'
+   order by m.created_at, m.id`,
+);
+
+/**
+ * Lists the memberships of any status with one of these addresses, but for the owner's. There are
+ * none if the team does not exist or is being erased. Needs `lockTeam`.
+ */
+export function listByAddresses(
+  tx: Tx,
+  teamId: string,
+  addresses: readonly string[],
+): Promise<Omit<MembershipRow, 'team_has_ended'>[]> {
+  return tx.query(LIST_BY_ADDRESSES, [teamId, addresses]);
 }
 
 const FORGET_CREATION = statement(

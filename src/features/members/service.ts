@@ -12,6 +12,7 @@ import { lockRow } from '../../db/row-lock.ts';
 import { requireRoomInSandbox } from '../../db/sandbox-rows.ts';
 import { readChangeContext } from '../../db/team-privacy.ts';
 import { revokeOpenAssignments } from '../assignments/service.ts';
+import { forgetMails } from '../sandbox/mail-service.ts';
 import * as invitations from './invitation-store.ts';
 import type { ExpiredRow } from './invitation-store.ts';
 import * as rules from './rules.ts';
@@ -328,18 +329,42 @@ function endExpired(
 export function endMembership(
   tx: Tx,
   context: ChangeContext,
-  target: Pick<MemberRow, 'id' | 'role' | 'user_id' | 'status'>,
+  target: Pick<MemberRow, 'id' | 'role' | 'user_id' | 'status'> & Addressed,
   action: 'member.removed' | 'member.invitation_withdrawn' | 'member.invitation_expired',
 ): void {
   const { teamId, at } = context;
   const { id, role, user_id, status } = target;
   store.endMembership(tx, teamId, id, at);
-  if (status === 'invited') store.forgetEmails(tx, teamId, [id]);
+  if (status === 'invited') forgetEmails(tx, teamId, [target]);
   revokeOpenAssignments(tx, teamId, id);
   record(tx, context, {
     audit: { action, targetId: id, details: { role } },
     events: [{ type: 'member.removed', data: { member_id: id, role, user_id } }],
   });
+}
+
+/** A membership, with its address as long as it has one. */
+interface Addressed {
+  readonly id: string;
+  readonly email: string | null;
+}
+
+/**
+ * Removes the addresses of memberships that have ended, wherever the team keeps them: also from the
+ * responses that are kept for an `Idempotency-Key`, and the mails of a sandbox.
+ */
+export function forgetEmails(tx: Tx, teamId: string, memberships: readonly Addressed[]): void {
+  store.forgetEmails(
+    tx,
+    teamId,
+    memberships.map(({ id }) => id),
+  );
+  forgetMails(tx, teamId, addressesOf(memberships));
+}
+
+/** Those that there still are. */
+export function addressesOf(memberships: readonly Addressed[]): string[] {
+  return memberships.flatMap(({ email }) => email ?? []);
 }
 
 /** The key is that of the membership, so at most one mail to it waits to be sent. */
