@@ -2,7 +2,8 @@
  * One transaction on one connection. Every statement between BEGIN and COMMIT is sent by it.
  *
  *  * `new`: nothing was sent. BEGIN is sent together with the first statements, and Postgres skips
- *    them if it fails.
+ *    them if it fails. They are all that are asked for side by side, so BEGIN waits for the end of
+ *    the present microtask: a statement that came a moment later would cost a round trip.
  *  * `beginning`: BEGIN was sent and not yet answered. Nothing else is sent until it has succeeded.
  *  * `open`: BEGIN has succeeded. A statement that fails now fails inside the transaction.
  *
@@ -18,7 +19,7 @@ import type { Watchdog } from './watchdog.ts';
 export interface Transaction {
   /** Adds a statement, which waits for `send`. Throws if `make` does, or the transaction ended. */
   add<T>(make: () => Sendable<T>): Promise<T>;
-  /** Sends what was added since the last time. */
+  /** Sends what was added since the last time, with BEGIN in the next microtask. */
   send(): void;
   /** Throws if the transaction has ended. */
   requireOpen(): void;
@@ -114,7 +115,10 @@ export function openTransaction(
   };
   return {
     add,
-    send,
+    send: () => {
+      if (state === 'new') queueMicrotask(send);
+      else send();
+    },
     requireOpen,
     commit: async ({ observe, before, behind }) => {
       if (state === 'beginning') await begun.promise;
