@@ -1,7 +1,22 @@
+import type { Access } from './access.ts';
 import type { Scope } from './scopes.ts';
 
 /** Who acts. Procedures check the actor, never the API through which the call came. */
 export type Actor = ApiKeyActor | UserActor | PlatformActor;
+
+declare const current: unique symbol;
+
+/**
+ * Marks an actor whose role and rights were read under the locks of the change. Only
+ * `db/change-context.ts` makes one. Before, the actor is as authentication found it, and may have
+ * lost a role or a right while the transaction waited.
+ */
+export interface Current {
+  readonly [current]: true;
+}
+
+/** Who acts, as of now. A decision about roles takes this type, so it cannot be made too early. */
+export type CurrentActor = Actor & Current;
 
 /** Who may have acted, as the audit log knows. `system`: the service itself. */
 export const ACTOR_KINDS = ['api_key', 'user', 'platform', 'system'] as const;
@@ -31,6 +46,8 @@ export interface UserActor {
   readonly id: string;
   readonly role: Role;
   readonly rights: readonly string[];
+  /** What the procedure requires of the member; null: no procedure has admitted the call yet. */
+  readonly access: Access | null;
 }
 
 /** A service of the host application. */
@@ -55,7 +72,7 @@ export interface SystemActor {
  * Whether the actor may grant or take away the role `admin`. A key may do so while its creator is
  * an active admin or the owner.
  */
-export function mayChangeAdmins(actor: Actor): boolean {
+export function mayChangeAdmins(actor: CurrentActor): boolean {
   switch (actor.kind) {
     case 'api_key':
       return actor.creator.status === 'active' && actor.creator.role !== 'member';

@@ -4,7 +4,8 @@ import { statement, type Tx } from './client.ts';
  * Locks the team row until the transaction ends. Lock it before checking a team-wide limit or rule
  * (memberships, keys, webhook endpoints, connections, settings): then the result of the check stays
  * true until commit. All of them use one lock, because some depend on each other, as a right
- * depends on a role. Costs no round trip of its own.
+ * depends on a role. Costs no round trip of its own. A change by a member or a key calls
+ * `lockTeamFor`, which also reads what the actor may do by then.
  */
 export function lockTeam(tx: Tx, teamId: string): void {
   tx.send(LOCK_TEAM, [teamId]);

@@ -10,7 +10,7 @@ import type { Language } from '../core/language.ts';
 import type { Privacy } from '../core/privacy.ts';
 import type { Db } from '../db/client.ts';
 import type { ChangeContext } from '../db/outbox.ts';
-import type { PlatformChangeContext } from '../db/team-privacy.ts';
+import type { PlatformChangeContext } from '../db/change-context.ts';
 import { runCall, type Once, type OperationCall } from './call.ts';
 import type { ProblemCauses } from './operation.ts';
 
@@ -79,7 +79,11 @@ export interface PlatformContext extends Omit<CallerContext, 'actor'> {
   readonly db: Db;
 }
 
-/** The change context of a request, for the audit log and the outbox. */
+/**
+ * The change context of a request, for the audit log and the outbox. Its actor and privacy switches
+ * are those of authentication. A transaction that waits for a lock reads them again afterwards
+ * (`lockTeamFor`, `readChangeContext`).
+ */
 export function changeContextOf(ctx: Context): ChangeContext {
   return {
     teamId: ctx.team.id,

@@ -9,7 +9,8 @@ import type { CallerContext, Context } from './context.ts';
 
 /**
  * Returns the context of a member of a team. Throws `unauthorized` if nobody is signed in,
- * `forbidden` without the access, `api_disabled` if the team is suspended or ended.
+ * `forbidden` without the access, `api_disabled` if the team is suspended or ended. A change checks
+ * the access again under its locks (`db/change-context.ts`).
  */
 export function requireTeam(ctx: CallerContext, access: Access): Context {
   const { team, privacy } = ctx;
@@ -17,7 +18,8 @@ export function requireTeam(ctx: CallerContext, access: Access): Context {
   requireAccess(actor, access);
   if (!team || !privacy) throw new ProblemError('forbidden');
   if (!ctx.enabled) throw new ProblemError('api_disabled');
-  return { ...ctx, actor, team, privacy, db: ctx.dbFor(team.id) };
+  const admitted = actor.kind === 'user' ? { ...actor, access } : actor;
+  return { ...ctx, actor: admitted, team, privacy, db: ctx.dbFor(team.id) };
 }
 
 /** Returns the actor. Throws `unauthorized` if nobody is signed in. */

@@ -1,6 +1,12 @@
 import { describe, expect, it, test } from 'vitest';
 import { mayAccess, requireAccess, type Access } from '../../src/core/access.ts';
-import { mayChangeAdmins, type Actor, type MemberStatus, type Role } from '../../src/core/actor.ts';
+import {
+  mayChangeAdmins,
+  type Actor,
+  type CurrentActor,
+  type MemberStatus,
+  type Role,
+} from '../../src/core/actor.ts';
 import { EVENT_TYPES, isRaisedBy } from '../../src/core/events.ts';
 
 const user = (role: Role, rights: readonly string[] = []): Actor => ({
@@ -8,6 +14,7 @@ const user = (role: Role, rights: readonly string[] = []): Actor => ({
   id: 'usr_01',
   role,
   rights,
+  access: null,
 });
 const key = (role: Role = 'owner', status: MemberStatus = 'active'): Actor => ({
   kind: 'api_key',
@@ -56,7 +63,7 @@ describe('the role admin', () => {
     ['a key whose creator has left the team', key('admin', 'ended'), false],
     ['a key whose creator is only invited', key('admin', 'invited'), false],
   ])('is changed by %s: %s', (_who, actor, expected) => {
-    expect(mayChangeAdmins(actor)).toBe(expected);
+    expect(mayChangeAdmins(actor as CurrentActor)).toBe(expected);
   });
 });
 

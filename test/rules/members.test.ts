@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Actor, MemberStatus, Role } from '../../src/core/actor.ts';
+import type { ApiKeyActor, CurrentActor, MemberStatus, Role } from '../../src/core/actor.ts';
 import type { ProblemError } from '../../src/core/problem.ts';
 import { requireAcceptable } from '../../src/features/members/platform-rules.ts';
 import {
@@ -49,12 +49,11 @@ describe('a role', () => {
 });
 
 describe('admins', () => {
-  const creator = (role: Role, status: MemberStatus): Actor => ({
-    kind: 'api_key',
-    id: 'key_1',
-    scopes: [],
-    creator: { id: 'mem_1', role, status },
-  });
+  const creator = (role: Role, status: MemberStatus): CurrentActor => {
+    const creator = { id: 'mem_1', role, status };
+    const key: ApiKeyActor = { kind: 'api_key', id: 'key_1', scopes: [], creator };
+    return key as CurrentActor;
+  };
 
   test.each<[Role, MemberStatus]>([
     ['owner', 'active'],

@@ -303,11 +303,10 @@ describe('connections', () => {
     expect(await twins.inTransaction(find)).toBeNull();
   });
 
-  test('countConnectionsLocked counts those of the team, and locks it', async () => {
-    const count = (tx: Tx) => connections.countConnectionsLocked(tx, 'team_a');
+  test('countConnections counts those of the team', async () => {
+    const count = (tx: Tx) => connections.countConnections(tx, 'team_a');
     await set(`status = 'disconnected'`);
     expect(await twins.inTransaction(count)).toBe(4);
-    expect(await twins.lockedBy('team', count)).toEqual(['team_a']);
   });
 
   test('removeDeals goes on behind a deal of the CRM', async () => {

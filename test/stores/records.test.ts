@@ -13,7 +13,7 @@ import { rotateCanary } from '../../src/db/operator/app-secret.ts';
 import { expectedMigrations, isMigrated } from '../../src/db/operator/migrations.ts';
 import { rotateSecret, type Rotation } from '../../src/db/operator/rotate-secret.ts';
 import { enqueue, record } from '../../src/db/outbox.ts';
-import { readChangeContext } from '../../src/db/team-privacy.ts';
+import { readChangeContext } from '../../src/db/change-context.ts';
 import * as platformAnalytics from '../../src/features/analytics/platform-store.ts';
 import { periodOf } from '../../src/features/analytics/rules.ts';
 import { readTeam } from '../../src/features/analytics/store.ts';

@@ -95,8 +95,8 @@ export interface Sent {
   readonly text: string;
 }
 
-/** The statement that reads the privacy switches in a transaction. */
-const READS_SWITCHES = 'db.readTeamPrivacy';
+/** The statements that read the privacy switches in a transaction (`readChangeContext`). */
+const READ_SWITCHES = ['db.readTeamPrivacy', 'db.readMemberPower', 'db.readKeyPower'];
 /** What is written under the switches that were read. */
 const RECORDS: readonly Table[] = ['audit_log', 'event'];
 
@@ -115,7 +115,7 @@ export function faultsOf(sent: readonly Sent[]): string[] {
     writeFaults(statement, accesses.slice(0, place), accessOf(statement)),
   );
   faults.push(...orderFaults(sent, accesses));
-  const read = sent.findIndex(({ name }) => name === READS_SWITCHES);
+  const read = sent.findIndex(({ name }) => name !== null && READ_SWITCHES.includes(name));
   if (read !== -1) faults.push(...switchFaults(sent, accesses, read));
   return faults;
 }

@@ -25,6 +25,27 @@ export async function holdLock(
 }
 
 /**
+ * Makes a call that waits for the locks of `lock`. Meanwhile the transaction that holds them makes
+ * the change. Resolves with what the call does then.
+ */
+export async function changeWhileWaiting<T>(
+  api: Pick<TestApi, 'databaseUrl' | 'db'>,
+  { lock, change }: { readonly lock: string; readonly change: string },
+  call: () => Promise<T>,
+): Promise<T> {
+  const holder = new Client({ connectionString: api.databaseUrl });
+  onTestFinished(() => holder.end());
+  await holder.connect();
+  await holder.query('begin');
+  await holder.query(lock);
+  const outcome = call();
+  await untilWaiting(api, 1);
+  await holder.query(change);
+  await holder.query('commit');
+  return outcome;
+}
+
+/**
  * A statement that locks the whole table against everything, until its transaction ends. It changes
  * nothing. Unlike LOCK TABLE it goes to the shards, too, where the database is Citus.
  */

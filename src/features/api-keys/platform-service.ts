@@ -1,7 +1,7 @@
 import { unknownId } from '../../core/problem.ts';
 import type { Db } from '../../db/client.ts';
 import { lockTeam } from '../../db/team-lock.ts';
-import { readChangeContext, type PlatformChangeContext } from '../../db/team-privacy.ts';
+import { readChangeContext, type PlatformChangeContext } from '../../db/change-context.ts';
 import { findTeamForKey } from './platform-store.ts';
 import * as rules from './rules.ts';
 import { addKey, revokeKeyIn, type IssuedKey, type NewKey } from './service.ts';

@@ -14,6 +14,9 @@
  *    whichever is first. Only a live key can be rotated, and only once. Anything else is a
  *    validation error of `key_id`.
  *  * A revocation can be repeated. Only the first one is a change.
+ *  * Whether the member may still make, end or hand over a key is read again after the wait for
+ *    the locks. Who has lost the role or the right meanwhile gets `forbidden`, and who has left the
+ *    team `unauthorized`.
  *  * A creation or rotation can be repeated for a day with the same `Idempotency-Key`. It acts
  *    once, and the member who made it is shown the same key again: a lost response would lose the
  *    secret. Others are shown the key without its secret. A refusal is not kept.
@@ -45,7 +48,7 @@
  *    empties the counters. So the minute is also stored with the key, with the counts of its usage:
  *    at most ten seconds later, and never if the process is killed before.
  */
-import type { Actor } from '../../core/actor.ts';
+import type { CurrentActor } from '../../core/actor.ts';
 import type { Localized } from '../../core/language.ts';
 import { hasApi } from '../../core/plans.ts';
 import { invalidField, ProblemError } from '../../core/problem.ts';
@@ -194,7 +197,7 @@ export function scopesOfTemplate(id: TemplateId): readonly Scope[] {
  * The member who creates a key: some rights of a key depend on its creator. Throws `forbidden` for
  * other actors.
  */
-export function requireCreator(actor: Actor): string {
+export function requireCreator(actor: CurrentActor): string {
   if (actor.kind !== 'user') throw new ProblemError('forbidden');
   return actor.id;
 }

@@ -5,8 +5,8 @@ import { unknownId } from '../../core/problem.ts';
 import { modeOf } from '../../core/sandbox.ts';
 import type { Scope } from '../../core/scopes.ts';
 import { limitOf } from '../../core/team-limits.ts';
+import { lockTeamFor, readChangeContext } from '../../db/change-context.ts';
 import type { Db, Tx } from '../../db/client.ts';
-import { lockTeam } from '../../db/team-lock.ts';
 import { record, type ChangeContext } from '../../db/outbox.ts';
 import * as rules from './rules.ts';
 import * as store from './store.ts';
@@ -76,13 +76,15 @@ export interface IssuedKey {
  * `validation_error` (field `expires_at`, `name` or `scopes`).
  */
 export async function createKey(db: Db, by: KeyChangeContext, wanted: NewKey): Promise<IssuedKey> {
-  const { context, plan, now } = by;
-  const { teamId, actor, at } = context;
+  const { plan, now } = by;
+  const { teamId, at } = by.context;
   rules.requireNewKey(wanted, { teamId, plan, at });
-  const creatorId = rules.requireCreator(actor);
   return db.transaction(async (tx) => {
-    lockTeam(tx, teamId);
-    const counted = await store.countLiveAndNames(tx, teamId, [wanted.name], now);
+    const [context, counted] = await Promise.all([
+      lockTeamFor(tx, by.context),
+      store.countLiveAndNames(tx, teamId, [wanted.name], now),
+    ]);
+    const creatorId = rules.requireCreator(context.actor);
     return addKey(tx, { context, now, creatorId, counted }, wanted);
   });
 }
@@ -129,10 +131,13 @@ export async function revokeKeyIn(
   keyId: string,
 ): Promise<KeyRow> {
   const { teamId } = context;
-  const before = await findKeyForUpdate(tx, teamId, keyId, now);
+  const [before, current] = await Promise.all([
+    findKeyForUpdate(tx, teamId, keyId, now),
+    readChangeContext(tx, context),
+  ]);
   if (before.state === 'revoked') return before;
   store.endKey(tx, teamId, keyId, { graceS: 0, now });
-  record(tx, context, { audit: { action: 'api_key.revoked', targetId: keyId } });
+  record(tx, current, { audit: { action: 'api_key.revoked', targetId: keyId } });
   return getKey(tx, teamId, keyId, now);
 }
 
@@ -145,10 +150,13 @@ export async function confirmStored(
   const { context, now } = by;
   const { teamId, at } = context;
   return db.transaction(async (tx) => {
-    const before = await findKeyForUpdate(tx, teamId, keyId, now);
+    const [before, current] = await Promise.all([
+      findKeyForUpdate(tx, teamId, keyId, now),
+      readChangeContext(tx, context),
+    ]);
     if (before.stored_at !== null) return before;
     await store.markStored(tx, teamId, keyId, at);
-    record(tx, context, { audit: { action: 'api_key.stored', targetId: keyId } });
+    record(tx, current, { audit: { action: 'api_key.stored', targetId: keyId } });
     return getKey(tx, teamId, keyId, now);
   });
 }
@@ -171,16 +179,19 @@ export async function rotateKey(
   by: KeyChangeContext,
   rotation: Rotation,
 ): Promise<IssuedKey> {
-  const { context, plan, now } = by;
-  const { teamId, at } = context;
+  const { plan, now } = by;
+  const { teamId, at } = by.context;
   const { keyId, graceS, expiresAt } = rotation;
   rules.requirePlanWithApi(plan);
   if (expiresAt !== undefined) rules.requireFuture(expiresAt, at);
   return db.transaction(async (tx) => {
-    lockTeam(tx, teamId);
-    const old = await findKeyForUpdate(tx, teamId, keyId, now);
+    const [context, old] = await Promise.all([
+      lockTeamFor(tx, by.context),
+      findKeyForUpdate(tx, teamId, keyId, now),
+    ]);
+    const creatorId = rules.requireCreator(context.actor);
     rules.requireRotatable(old);
-    const issued = await replaceKey(tx, by, old, {
+    const issued = await replaceKey(tx, { context, now, creatorId }, old, {
       graceS,
       expiresAt: expiresAt === undefined ? old.expires_at : expiresAt,
     });
@@ -201,26 +212,21 @@ export async function rotateKey(
 
 async function replaceKey(
   tx: Tx,
-  by: KeyChangeContext,
+  maker: KeyMaker,
   old: KeyRow,
   { graceS, expiresAt }: { readonly graceS: number; readonly expiresAt: string | null },
 ): Promise<IssuedKey> {
-  const { context, now } = by;
+  const { context, now } = maker;
   const { teamId } = context;
   const { liveKeys, name } = await countLiveAndName(tx, teamId, old.name, now);
   rules.requireRoomForSuccessor(teamId, { liveKeys, graceS });
   store.endKey(tx, teamId, old.id, { graceS, now });
-  const creatorId = rules.requireCreator(context.actor);
-  return issueKey(
-    tx,
-    { context, now, creatorId },
-    {
-      name,
-      scopes: old.scopes,
-      allowedIps: old.allowed_ips,
-      expiresAt,
-    },
-  );
+  return issueKey(tx, maker, {
+    name,
+    scopes: old.scopes,
+    allowedIps: old.allowed_ips,
+    expiresAt,
+  });
 }
 
 /** Counts the live keys, and finds the next free name. Mostly the first look finds it. */

@@ -3,6 +3,7 @@ import { newId } from '../../core/ids.ts';
 import { readPage, readPageBy, type Page, type PageQuery } from '../../core/page.ts';
 import { notFound, ProblemError, unknownId } from '../../core/problem.ts';
 import { toInstant } from '../../core/shapes.ts';
+import { readChangeContext } from '../../db/change-context.ts';
 import type { Db, Tx } from '../../db/client.ts';
 import { record, type ChangeContext } from '../../db/outbox.ts';
 import { lockRow, type LockedFor } from '../../db/row-lock.ts';
@@ -117,6 +118,9 @@ export interface Batch {
  * Creates the entries of a batch that nothing is wrong with, in one transaction, which it opens:
  * each as `createAssignment` does, with an event and an audit entry. Returns for each entry its
  * assignment, or the error for which it was not created. Throws `conflict` (the sandbox is full).
+ *
+ * Its events follow the privacy switches as authentication found them. A live team is not locked
+ * here, and reading the switches again would cost the most frequent change one more statement.
  */
 export async function createAssignments(
   db: Db,
@@ -225,7 +229,10 @@ export async function updateAssignment(
   rules.requireStorable(change.external_ref);
   const named = store.CHANGEABLE.filter((column) => change[column] !== undefined);
   return db.transaction(async (tx) => {
-    const before = await store.findAssignmentForUpdate(tx, teamId, assignmentId);
+    const [before, current] = await Promise.all([
+      store.findAssignmentForUpdate(tx, teamId, assignmentId),
+      readChangeContext(tx, context),
+    ]);
     if (!before) throw notFound();
     if (named.length === 0) return before;
     const row: AssignmentRow = {
@@ -234,7 +241,7 @@ export async function updateAssignment(
     };
     store.updateAssignment(tx, teamId, row);
     const completed = row.status === 'done' && before.status !== 'done';
-    record(tx, context, {
+    record(tx, current, {
       audit: {
         action: 'assignment.updated',
         targetId: assignmentId,

@@ -1,7 +1,7 @@
 import { ProblemError, unknownId } from '../../core/problem.ts';
 import type { Db } from '../../db/client.ts';
 import { record } from '../../db/outbox.ts';
-import { readChangeContext, type PlatformChangeContext } from '../../db/team-privacy.ts';
+import { readChangeContext, type PlatformChangeContext } from '../../db/change-context.ts';
 import { isSameCase } from './platform-rules.ts';
 import * as store from './platform-store.ts';
 import type { PlatformCaseRow } from './platform-store.ts';

@@ -1,6 +1,7 @@
 import { newId } from '../../core/ids.ts';
 import { readPage, type Page, type PageQuery } from '../../core/page.ts';
 import { notFound, unknownId } from '../../core/problem.ts';
+import { readChangeContext } from '../../db/change-context.ts';
 import type { Db, Tx } from '../../db/client.ts';
 import { record, type ChangeContext } from '../../db/outbox.ts';
 import { lockRow, type LockedFor } from '../../db/row-lock.ts';
@@ -64,9 +65,10 @@ export async function createCase(
   const { userId, title, personaId, fields, externalRef } = wanted;
   rules.requireStorable({ fields, external_ref: externalRef });
   return db.transaction(async (tx) => {
-    const [, isActive] = await Promise.all([
+    const [, isActive, current] = await Promise.all([
       requireRoomInSandbox(tx, teamId, 'training_case'),
       store.lockActiveMember(tx, teamId, userId),
+      readChangeContext(tx, context),
     ]);
     if (!isActive) throw unknownId('user_id');
     const row: CaseRow = {
@@ -80,7 +82,7 @@ export async function createCase(
     };
     store.insertCase(tx, teamId, row);
     const details = { user_id: userId, private: false };
-    record(tx, context, { audit: { action: 'case.created', targetId: row.id, details } });
+    record(tx, current, { audit: { action: 'case.created', targetId: row.id, details } });
     return row;
   });
 }

@@ -2,7 +2,7 @@ import { newId } from '../../core/ids.ts';
 import type { Db } from '../../db/client.ts';
 import { record } from '../../db/outbox.ts';
 import { lockTeam } from '../../db/team-lock.ts';
-import { readChangeContext, type PlatformChangeContext } from '../../db/team-privacy.ts';
+import { readChangeContext, type PlatformChangeContext } from '../../db/change-context.ts';
 import { inOneOrder } from './platform-rules.ts';
 import * as store from './platform-store.ts';
 import type { EntryFacts } from './rules.ts';

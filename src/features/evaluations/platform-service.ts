@@ -1,7 +1,7 @@
 import type { NewEvent } from '../../core/events.ts';
 import type { Db } from '../../db/client.ts';
 import { record } from '../../db/outbox.ts';
-import type { PlatformChangeContext } from '../../db/team-privacy.ts';
+import type { PlatformChangeContext } from '../../db/change-context.ts';
 import { changeRollups } from '../analytics/platform-service.ts';
 import { completeAssignment } from '../assignments/platform-service.ts';
 import { isEnded, lockTrainingToScore, markScored } from '../trainings/platform-service.ts';

@@ -1,10 +1,14 @@
 import type { AppSecrets } from '../../core/encryption.ts';
 import { readPage, type Page, type PageQuery } from '../../core/page.ts';
 import { notFound, unknownId } from '../../core/problem.ts';
+import {
+  lockTeamFor,
+  readChangeContext,
+  type CurrentContext,
+  type PlatformChangeContext,
+} from '../../db/change-context.ts';
 import type { Db, Tx } from '../../db/client.ts';
 import { record, type ChangeContext } from '../../db/outbox.ts';
-import { lockTeam } from '../../db/team-lock.ts';
-import { readChangeContext, type PlatformChangeContext } from '../../db/team-privacy.ts';
 import { getKey, requireCreator } from '../api-keys/service.ts';
 import { lockPresentSecret } from '../webhook-endpoints/service.ts';
 import * as rules from './rules.ts';
@@ -46,13 +50,13 @@ export async function createHandover(
   context: ChangeContext,
   { keyId, ...link }: NewHandover,
 ): Promise<Handover> {
-  const createdBy = requireCreator(context.actor);
   return addHandover(db, context, {
     ...link,
     subject: { kind: 'key', id: keyId },
-    async prepare(tx) {
+    async prepare(tx, { actor }) {
+      const createdBy = requireCreator(actor);
       await getKey(tx, context.teamId, keyId, null);
-      return { context, createdBy };
+      return createdBy;
     },
   });
 }
@@ -67,9 +71,8 @@ export async function createHandoverFor(
     ...link,
     subject: { kind: 'key', id: keyId },
     async prepare(tx) {
-      const current = await readChangeContext(tx, context);
       const key = await getKey(tx, context.teamId, keyId, null);
-      return { context: current, createdBy: key.creator_id };
+      return key.creator_id;
     },
   });
 }
@@ -85,13 +88,13 @@ export async function createEndpointHandover(
   { endpointId, secretHash, ...link }: NewEndpointHandover,
   appSecrets: AppSecrets,
 ): Promise<Handover> {
-  const createdBy = requireCreator(context.actor);
   return addHandover(db, context, {
     ...link,
     subject: { kind: 'endpoint', id: endpointId },
-    async prepare(tx) {
+    async prepare(tx, { actor }) {
+      const createdBy = requireCreator(actor);
       await lockPresentSecret(tx, context.teamId, { endpointId, secretHash }, appSecrets);
-      return { context, createdBy };
+      return createdBy;
     },
   });
 }
@@ -99,25 +102,27 @@ export async function createEndpointHandover(
 /** A link to add, and what is looked at before it is, under the team's lock. */
 interface Addition extends NewLink {
   readonly subject: rules.Subject;
-  readonly prepare: (
-    tx: Tx,
-  ) => Promise<{ readonly context: ChangeContext; readonly createdBy: string }>;
+  /** Returns the member who has made it. */
+  readonly prepare: (tx: Tx, by: CurrentContext<PlatformChangeContext>) => Promise<string>;
 }
 
 async function addHandover(
   db: Db,
-  { teamId, at }: PlatformChangeContext,
+  context: PlatformChangeContext,
   wanted: Addition,
 ): Promise<Handover> {
+  const { teamId, at } = context;
   const { id, sealed, subject } = wanted;
   return db.transaction(async (tx) => {
-    lockTeam(tx, teamId);
-    const made = await store.findHandover(tx, teamId, id);
+    const [current, made] = await Promise.all([
+      lockTeamFor(tx, context),
+      store.findHandover(tx, teamId, id),
+    ]);
     if (made) {
       rules.requireSame({ ...made, subject: rules.subjectOf(made) }, wanted);
       return toHandover(made, at);
     }
-    const { context, createdBy } = await wanted.prepare(tx);
+    const createdBy = await wanted.prepare(tx, current);
     rules.requireRoom(teamId, await store.countOpen(tx, teamId, at), subject.kind);
     const expiresAt = rules.expiryOf(at).toISOString();
     const row: HandoverRow = {
@@ -131,7 +136,7 @@ async function addHandover(
       sealed,
     };
     await store.insertHandover(tx, teamId, row);
-    record(tx, context, {
+    record(tx, current, {
       audit: {
         action: rules.ACTIONS[subject.kind].created,
         targetId: subject.id,
@@ -213,14 +218,17 @@ export async function withdrawHandover(
 ): Promise<Handover> {
   const { teamId, at } = context;
   return db.transaction(async (tx) => {
-    const before = await store.findForOpening(tx, teamId, id);
+    const [before, current] = await Promise.all([
+      store.findForOpening(tx, teamId, id),
+      readChangeContext(tx, context),
+    ]);
     if (!before || rules.subjectOf(before).kind !== kind) throw unknownId('handover_id');
     const { is_team_active: _, ...row } = before;
     const found = toHandover(row, at);
     if (row.sealed === null) return found;
     store.withdraw(tx, teamId, id, at);
     if (found.state !== 'open') return found;
-    record(tx, context, {
+    record(tx, current, {
       audit: {
         action: rules.ACTIONS[kind].withdrawn,
         targetId: found.subject.id,

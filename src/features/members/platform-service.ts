@@ -3,7 +3,7 @@ import { sandboxIdOf } from '../../core/sandbox.ts';
 import type { Db, Tx } from '../../db/client.ts';
 import { lockTeam } from '../../db/team-lock.ts';
 import { record } from '../../db/outbox.ts';
-import { readChangeContext, type PlatformChangeContext } from '../../db/team-privacy.ts';
+import { readChangeContext, type PlatformChangeContext } from '../../db/change-context.ts';
 import { forgetMails } from '../sandbox/mail-service.ts';
 import * as rules from './platform-rules.ts';
 import * as store from './platform-store.ts';

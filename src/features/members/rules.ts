@@ -40,8 +40,13 @@
  *    its id, for the audit log and for assignments.
  *  * Making an invited member an admin, or taking that role away, needs the same right as for an
  *    active member.
+ *  * What the actor may do is read again under the team's lock, with the privacy switches. Calls of
+ *    an admin that wait behind the admin's own demotion are refused, and cannot undo it: with
+ *    `insufficient_scope` those of a key, with `forbidden` those in the app. A key that was revoked
+ *    meanwhile, or a member who has left, is `unauthorized`. Rejected: to decide by what
+ *    authentication found, which costs one statement less.
  */
-import type { Actor, MemberStatus, Role } from '../../core/actor.ts';
+import type { CurrentActor, MemberStatus, Role } from '../../core/actor.ts';
 import { mayChangeAdmins } from '../../core/actor.ts';
 import type { PagePosition } from '../../core/page.ts';
 import { invalidField, ProblemError } from '../../core/problem.ts';
@@ -120,7 +125,7 @@ export function requireAssignableRole(role: string): AssignableRole {
 }
 
 /** Throws `insufficient_scope` unless the actor may give or take the role `admin`. */
-export function requireMayChangeAdmins(actor: Actor): void {
+export function requireMayChangeAdmins(actor: CurrentActor): void {
   if (mayChangeAdmins(actor)) return;
   throw new ProblemError('insufficient_scope', {
     required_scope: 'users:write',

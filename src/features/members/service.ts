@@ -5,12 +5,12 @@ import { newId, newRequestId } from '../../core/ids.ts';
 import { readPage, readPageBy, type Page, type PageQuery } from '../../core/page.ts';
 import { requireMemberDetail, showsMemberDetail, type Privacy } from '../../core/privacy.ts';
 import { invalidField, notFound, unknownId, type ProblemError } from '../../core/problem.ts';
+import { lockTeamFor, readChangeContext, type CurrentContext } from '../../db/change-context.ts';
 import type { Db, Tx } from '../../db/client.ts';
 import { lockFreeTeam, lockTeam } from '../../db/team-lock.ts';
 import { record, type ChangeContext } from '../../db/outbox.ts';
 import { lockRow } from '../../db/row-lock.ts';
 import { requireRoomInSandbox } from '../../db/sandbox-rows.ts';
-import { readChangeContext } from '../../db/team-privacy.ts';
 import { revokeOpenAssignments } from '../assignments/service.ts';
 import { forgetMails } from '../sandbox/mail-service.ts';
 import * as invitations from './invitation-store.ts';
@@ -141,18 +141,18 @@ export async function inviteMember(
   const { teamId, at } = context;
   const { email, language } = invitation;
   const role = rules.requireAssignableRole(invitation.role);
-  if (role === 'admin') rules.requireMayChangeAdmins(context.actor);
   return db.transaction(async (tx) => {
-    lockTeam(tx, teamId);
     const windowStart = new Date(at.getTime() - rules.INVITATION_WINDOW_MS);
-    const [facts] = await Promise.all([
+    const [current, facts] = await Promise.all([
+      lockTeamFor(tx, context),
       invitations.readInvitationFacts(tx, teamId, email, windowStart),
       requireRoomInSandbox(tx, teamId, 'member'),
     ]);
+    if (role === 'admin') rules.requireMayChangeAdmins(current.actor);
     rules.requireInvitable(facts, at);
     const id = newId('member');
     invitations.insertInvited(tx, teamId, { id, email, role, language, at });
-    record(tx, context, {
+    record(tx, current, {
       audit: { action: 'member.invited', targetId: id, details: { role } },
       events: [{ type: 'member.joined', data: { member_id: id, role, user_id: null } }],
       jobs: [invitationJob(teamId, id)],
@@ -182,13 +182,13 @@ export async function changeRole(
   const { teamId } = context;
   const role = rules.requireAssignableRole(wantedRole);
   return db.transaction(async (tx) => {
-    const target = await findTarget(tx, teamId, memberId);
+    const { current, target } = await lockTarget(tx, context, memberId);
     rules.requireNotOwner(target);
     if (target.role === role) return target;
-    rules.requireMayChangeAdmins(context.actor);
+    rules.requireMayChangeAdmins(current.actor);
     rules.requireAnotherAdmin(target, target.other_active_admins);
     store.updateRole(tx, teamId, memberId, role);
-    record(tx, context, {
+    record(tx, current, {
       audit: {
         action: 'member.role_changed',
         targetId: memberId,
@@ -209,11 +209,11 @@ export async function removeMember(
   memberId: string,
 ): Promise<void> {
   await db.transaction(async (tx) => {
-    const target = await findTarget(tx, context.teamId, memberId);
+    const { current, target } = await lockTarget(tx, context, memberId);
     rules.requireNotOwner(target);
-    if (target.role === 'admin') rules.requireMayChangeAdmins(context.actor);
+    if (target.role === 'admin') rules.requireMayChangeAdmins(current.actor);
     rules.requireAnotherAdmin(target, target.other_active_admins);
-    endMembership(tx, context, target, 'member.removed');
+    endMembership(tx, current, target, 'member.removed');
   });
 }
 
@@ -230,9 +230,9 @@ export async function resendInvitation(
 ): Promise<MemberRow> {
   const { teamId, at } = context;
   return db.transaction(async (tx) => {
-    lockTeam(tx, teamId);
     const windowStart = new Date(at.getTime() - rules.INVITATION_WINDOW_MS);
-    const [found] = await Promise.all([
+    const [current, found] = await Promise.all([
+      lockTeamFor(tx, context),
       invitations.findForResend(tx, teamId, memberId, windowStart),
       requireRoomInSandbox(tx, teamId, 'invitation_resend'),
     ]);
@@ -241,7 +241,7 @@ export async function resendInvitation(
     rules.requireInvited(member);
     rules.requireBelowInvitationLimit(limitingInvitedAt, at);
     await invitations.insertResend(tx, teamId, { id: newId('invitationResend'), memberId, at });
-    record(tx, context, {
+    record(tx, current, {
       audit: { action: 'member.invitation_resent', targetId: memberId },
       jobs: [invitationJob(teamId, memberId)],
     });
@@ -260,11 +260,13 @@ export async function withdrawInvitation(
   memberId: string,
 ): Promise<void> {
   await db.transaction(async (tx) => {
-    lockTeam(tx, context.teamId);
-    const target = await store.findTarget(tx, context.teamId, memberId);
+    const [current, target] = await Promise.all([
+      lockTeamFor(tx, context),
+      store.findTarget(tx, context.teamId, memberId),
+    ]);
     if (!target) throw unknownId('member_id');
     rules.requireInvited(target);
-    endMembership(tx, context, target, 'member.invitation_withdrawn');
+    endMembership(tx, current, target, 'member.invitation_withdrawn');
   });
 }
 
@@ -376,11 +378,18 @@ function invitationJob(teamId: string, memberId: string) {
   };
 }
 
-async function findTarget(tx: Tx, teamId: string, memberId: string): Promise<store.TargetRow> {
-  lockTeam(tx, teamId);
-  const target = await store.findTarget(tx, teamId, memberId);
+/** Locks the team, and reads who acts and the member to change. Throws `not_found`. */
+async function lockTarget(
+  tx: Tx,
+  context: ChangeContext,
+  memberId: string,
+): Promise<{ readonly current: CurrentContext; readonly target: store.TargetRow }> {
+  const [current, target] = await Promise.all([
+    lockTeamFor(tx, context),
+    store.findTarget(tx, context.teamId, memberId),
+  ]);
   if (!target) throw notFound();
-  return target;
+  return { current, target };
 }
 
 /**

@@ -8,7 +8,7 @@ import type { Db, Tx } from '../../db/client.ts';
 import { enqueue, record } from '../../db/outbox.ts';
 import { requireRoomInSandbox } from '../../db/sandbox-rows.ts';
 import { lockTeam } from '../../db/team-lock.ts';
-import { readChangeContext, type PlatformChangeContext } from '../../db/team-privacy.ts';
+import { readChangeContext, type PlatformChangeContext } from '../../db/change-context.ts';
 import { failNow } from '../crm/sync/service.ts';
 import { saveEvaluation } from '../evaluations/platform-service.ts';
 import { acceptInvitation } from '../members/platform-service.ts';

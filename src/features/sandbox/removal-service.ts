@@ -11,7 +11,7 @@ import type { Db, Tx } from '../../db/client.ts';
 import { record, type RecordContext } from '../../db/outbox.ts';
 import { enqueueForAdmins, type AdminPlace } from '../../db/team-admins.ts';
 import { lockFreeTeam, lockTeam } from '../../db/team-lock.ts';
-import { readChangeContext, type PlatformChangeContext } from '../../db/team-privacy.ts';
+import { readChangeContext, type PlatformChangeContext } from '../../db/change-context.ts';
 import { markSandbox } from '../team-lifecycle/erasure-service.ts';
 import { SEND_REMOVAL_WARNING, WARN_ADMINS } from './jobs.ts';
 import { writeWarning } from './removal-mail.ts';

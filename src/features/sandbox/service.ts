@@ -5,7 +5,7 @@ import type { Db, Tx } from '../../db/client.ts';
 import { isCancelled, isLockTimeout } from '../../db/errors.ts';
 import { record } from '../../db/outbox.ts';
 import { isAboveLimit } from '../../db/sandbox-rows.ts';
-import { readChangeContext, type PlatformChangeContext } from '../../db/team-privacy.ts';
+import { readChangeContext, type PlatformChangeContext } from '../../db/change-context.ts';
 import { rebuildAnalytics } from '../analytics/service.ts';
 import { simulatedRows } from '../crm/sandbox-service.ts';
 import { addOwner } from '../team-lifecycle/service.ts';

@@ -4,7 +4,7 @@ import { liveIdOf, SANDBOX_ACTOR } from '../../core/sandbox.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Db } from '../../db/client.ts';
 import { lockTeam } from '../../db/team-lock.ts';
-import type { PlatformChangeContext } from '../../db/team-privacy.ts';
+import type { PlatformChangeContext } from '../../db/change-context.ts';
 import { updateTeam } from '../team-lifecycle/service.ts';
 import * as plays from './play-store.ts';
 import { findSandbox, lockLiveTeam } from './store.ts';

@@ -12,7 +12,7 @@ import { sandboxIdOf } from '../../core/sandbox.ts';
 import type { Db, Tx } from '../../db/client.ts';
 import { record, type NewJob } from '../../db/outbox.ts';
 import { lockTeam } from '../../db/team-lock.ts';
-import { readChangeContext, type PlatformChangeContext } from '../../db/team-privacy.ts';
+import { readChangeContext, type PlatformChangeContext } from '../../db/change-context.ts';
 import * as steps from './erasure-steps-store.ts';
 import * as store from './erasure-store.ts';
 import { eraseJob } from './jobs.ts';

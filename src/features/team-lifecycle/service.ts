@@ -5,7 +5,7 @@ import { isSandbox, sandboxIdOf } from '../../core/sandbox.ts';
 import type { Db, Tx } from '../../db/client.ts';
 import { record } from '../../db/outbox.ts';
 import { lockTeam } from '../../db/team-lock.ts';
-import { readChangeContext, type PlatformChangeContext } from '../../db/team-privacy.ts';
+import { readChangeContext, type PlatformChangeContext } from '../../db/change-context.ts';
 import * as rules from './rules.ts';
 import type { createInput, updateInput } from './schema.ts';
 import * as store from './store.ts';

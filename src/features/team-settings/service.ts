@@ -1,7 +1,7 @@
 import { readPage, readPageBy, type Page, type PageQuery } from '../../core/page.ts';
 import { unknownId } from '../../core/problem.ts';
+import { lockTeamFor } from '../../db/change-context.ts';
 import type { Db } from '../../db/client.ts';
-import { lockTeam } from '../../db/team-lock.ts';
 import { record, type ChangeContext } from '../../db/outbox.ts';
 import { requireRoomInSandbox } from '../../db/sandbox-rows.ts';
 import * as catalogStore from './catalog-store.ts';
@@ -58,8 +58,10 @@ async function changeRights(
 ): Promise<readonly string[]> {
   const { teamId } = context;
   return db.transaction(async (tx) => {
-    lockTeam(tx, teamId);
-    const target = await store.findMember(tx, teamId, memberId);
+    const [current, target] = await Promise.all([
+      lockTeamFor(tx, context),
+      store.findMember(tx, teamId, memberId),
+    ]);
     if (!target) throw unknownId('member_id');
     if (granted) rules.requireActiveAdmin(target);
     if (target.rights.includes(right) === granted) return target.rights;
@@ -67,7 +69,7 @@ async function changeRights(
     const rights = granted ? [...others, right] : others;
     await store.setRights(tx, teamId, memberId, rights);
     const action = granted ? 'team.right_granted' : 'team.right_withdrawn';
-    record(tx, context, { audit: { action, targetId: memberId, details: { right } } });
+    record(tx, current, { audit: { action, targetId: memberId, details: { right } } });
     return rights;
   });
 }
@@ -78,7 +80,8 @@ export function getSwitches(db: Db, teamId: string): Promise<Switches> {
 }
 
 /**
- * Sets the given switches. They apply to every request that starts afterwards. Opens a transaction.
+ * Sets the given switches. They apply to every request that starts afterwards, and to what is
+ * recorded of changes that still wait for the team. Opens a transaction.
  */
 export async function setSwitches(
   db: Db,
@@ -87,8 +90,10 @@ export async function setSwitches(
 ): Promise<Switches> {
   const { teamId } = context;
   return db.transaction(async (tx) => {
-    lockTeam(tx, teamId);
-    const before = await store.findSwitches(tx, teamId);
+    const [current, before] = await Promise.all([
+      lockTeamFor(tx, context),
+      store.findSwitches(tx, teamId),
+    ]);
     const after: Switches = {
       member_detail_enabled: wanted.member_detail_enabled ?? before.member_detail_enabled,
       leaderboard_enabled: wanted.leaderboard_enabled ?? before.leaderboard_enabled,
@@ -101,7 +106,7 @@ export async function setSwitches(
     };
     if (Object.values(details).every((value) => value === undefined)) return before;
     await store.setSwitches(tx, teamId, after);
-    record(tx, context, { audit: { action: 'team.privacy_changed', targetId: teamId, details } });
+    record(tx, current, { audit: { action: 'team.privacy_changed', targetId: teamId, details } });
     return after;
   });
 }
@@ -133,8 +138,10 @@ export async function setPolicy(
 ): Promise<readonly string[]> {
   const { teamId } = context;
   return db.transaction(async (tx) => {
-    lockTeam(tx, teamId);
-    const before = await getPolicy(tx, teamId, memberId);
+    const [current, before] = await Promise.all([
+      lockTeamFor(tx, context),
+      getPolicy(tx, teamId, memberId),
+    ]);
     const change = rules.changeOf(before, blocked);
     if (!rules.isChange(change)) return before;
     const added = change.added.length - change.removed.length;
@@ -142,7 +149,7 @@ export async function setPolicy(
     rules.requireBlockable(change, await catalogStore.findKnownEntries(tx, teamId, change.added));
     await catalogStore.changeBlocked(tx, teamId, memberId, change);
     const action = memberId === null ? 'team.policy_changed' : 'member.policy_changed';
-    record(tx, context, {
+    record(tx, current, {
       audit: { action, targetId: memberId ?? teamId, details: { ...change } },
     });
     return catalogStore.listBlocked(tx, teamId, memberId);
@@ -167,13 +174,15 @@ export async function setRelease(
   const { teamId } = context;
   const all = released === 'all';
   return db.transaction(async (tx) => {
-    lockTeam(tx, teamId);
-    const before = await catalogStore.findRelease(tx, teamId);
+    const [current, before] = await Promise.all([
+      lockTeamFor(tx, context),
+      catalogStore.findRelease(tx, teamId),
+    ]);
     const change = rules.changeOf(before.ids, all ? [] : released);
     if (before.all === all && !rules.isChange(change)) return getRelease(tx, teamId);
     if (!all) rules.requireReleasable(released, await catalogStore.findGlobalEntries(tx, released));
     await catalogStore.changeRelease(tx, teamId, all, change);
-    record(tx, context, {
+    record(tx, current, {
       audit: { action: 'team.release_changed', targetId: teamId, details: { all, ...change } },
     });
     return getRelease(tx, teamId);

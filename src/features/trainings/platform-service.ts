@@ -2,7 +2,7 @@ import type { NewEvent } from '../../core/events.ts';
 import { invalidField, ProblemError, unknownId } from '../../core/problem.ts';
 import type { Db, Tx } from '../../db/client.ts';
 import { record, type ChangeContext } from '../../db/outbox.ts';
-import { readChangeContext, type PlatformChangeContext } from '../../db/team-privacy.ts';
+import { readChangeContext, type PlatformChangeContext } from '../../db/change-context.ts';
 import { changeRollups } from '../analytics/platform-service.ts';
 import {
   completeAssignment,

@@ -5,6 +5,7 @@ import type { Privacy } from '../../core/privacy.ts';
 import { makeWebhookSecret, newId } from '../../core/ids.ts';
 import { checkAll, invalidField, notFound, unknownId } from '../../core/problem.ts';
 import { earlierSecretsText, readEarlierSecrets } from '../../core/signing-secrets.ts';
+import { lockTeamFor } from '../../db/change-context.ts';
 import type { Db, Tx } from '../../db/client.ts';
 import { endLinksToEndpoint } from '../../db/handover-links.ts';
 import { forgetKeptDetails } from '../../db/kept-responses.ts';
@@ -70,7 +71,11 @@ export async function createEndpoint(
     () => requireTarget(wanted.target),
   );
   return db.transaction(async (tx) => {
-    rules.requireRoom(teamId, await store.countEndpointsLocked(tx, teamId));
+    const [current, count] = await Promise.all([
+      lockTeamFor(tx, context),
+      store.countEndpoints(tx, teamId),
+    ]);
+    rules.requireRoom(teamId, count);
     const row = {
       id: newId('webhookEndpoint'),
       url: wanted.url,
@@ -89,7 +94,7 @@ export async function createEndpoint(
       secret_encrypted: encrypted,
       secret_unconfirmed_since: rules.unconfirmedSince(context),
     });
-    record(tx, context, {
+    record(tx, current, {
       audit: { action: 'webhook_endpoint.created', targetId: row.id, details: { host, events } },
     });
     return { row, secret };

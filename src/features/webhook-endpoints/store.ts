@@ -1,5 +1,4 @@
 import { statement, type Db, type Tx } from '../../db/client.ts';
-import { lockTeam } from '../../db/team-lock.ts';
 import { assigned, listed, parameters, selectionOf, valuesIn, type RowOf } from '../../db/rows.ts';
 
 const SHOWN = [
@@ -67,13 +66,16 @@ export async function findEndpoint(
   return found && SELECTION.toRow(found);
 }
 
-/**
- * Counts the team's endpoints. Locks the team, so no other creation counts or adds until this
- * transaction ends.
- */
-export async function countEndpointsLocked(tx: Tx, teamId: string): Promise<number> {
-  lockTeam(tx, teamId);
-  return tx.prisma.webhookEndpoint.count({ where: { teamId } });
+const COUNT = statement<{ readonly count: number }>(
+  'webhooks.countEndpoints',
+  `select count(*)::int
+   from webhook_endpoint
+   where team_id = $1`,
+);
+
+/** Counts the team's endpoints. Needs `lockTeamFor`: then no other creation counts or adds. */
+export async function countEndpoints(tx: Tx, teamId: string): Promise<number> {
+  return (await tx.queryFirst(COUNT, [teamId]))?.count ?? 0;
 }
 
 const INSERTED = [...SHOWN, 'secret_encrypted', 'secret_unconfirmed_since'] as const;

@@ -94,7 +94,7 @@ export async function enterSandbox(caller: Caller, db: (sandboxId: string) => Db
 
 function toCaller(teamId: string, row: MemberRow): Caller {
   return {
-    actor: { kind: 'user', id: row.member_id, role: row.role, rights: row.rights },
+    actor: { kind: 'user', id: row.member_id, role: row.role, rights: row.rights, access: null },
     ...teamFactsOf(teamId, row),
     enabled: row.team_status === 'active',
   };

@@ -1,6 +1,7 @@
 import { encrypt } from '../../../core/encryption.ts';
 import { newId } from '../../../core/ids.ts';
 import { invalidField, ProblemError, unknownId } from '../../../core/problem.ts';
+import { lockTeamFor } from '../../../db/change-context.ts';
 import type { Db, Tx } from '../../../db/client.ts';
 import { record, type NewJob, type ChangeContext } from '../../../db/outbox.ts';
 import { requireRoomInSandbox } from '../../../db/sandbox-rows.ts';
@@ -61,7 +62,11 @@ export async function connect(
   );
   const id = newId('crmConnection');
   return db.transaction(async (tx) => {
-    requireRoom(teamId, await store.countConnectionsLocked(tx, teamId));
+    const [current, count] = await Promise.all([
+      lockTeamFor(tx, context),
+      store.countConnections(tx, teamId),
+    ]);
+    requireRoom(teamId, count);
     await requireRoomInSandbox(tx, teamId, 'crm_connection');
     const credentialsEncrypted = encrypt(
       storedCredentials,
@@ -76,7 +81,7 @@ export async function connect(
       base_url: baseUrl,
       at,
     });
-    record(tx, context, {
+    record(tx, current, {
       audit: { action: 'crm_connection.connected', targetId: id, details: { provider } },
       jobs: [SCHEDULE_NOW],
     });

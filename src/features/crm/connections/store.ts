@@ -1,7 +1,6 @@
 import { statement, type Db, type Tx } from '../../../db/client.ts';
 import { Prisma } from '../../../db/generated/client.ts';
 import { selectionOf } from '../../../db/rows.ts';
-import { lockTeam } from '../../../db/team-lock.ts';
 import type { ProviderName } from '../providers/registry.ts';
 
 const CONNECTED = { not: 'disconnected' } as const;
@@ -103,9 +102,8 @@ export async function replaceCredentials(
   });
 }
 
-/** Without disconnected ones. Nobody else can add one until the transaction ends. */
-export function countConnectionsLocked(tx: Tx, teamId: string): Promise<number> {
-  lockTeam(tx, teamId);
+/** Without disconnected ones. Needs `lockTeamFor`: then nobody else can add one. */
+export function countConnections(tx: Tx, teamId: string): Promise<number> {
   return tx.prisma.crmConnection.count({ where: { teamId, status: CONNECTED } });
 }
 

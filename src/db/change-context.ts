@@ -1,0 +1,151 @@
+/**
+ * The change context as it is under the locks of a change. What authentication read may be old by
+ * then: the transaction may have waited behind a change of just that.
+ */
+import { requireAccess } from '../core/access.ts';
+import type { ApiKeyActor, Current, MemberStatus, Role, UserActor } from '../core/actor.ts';
+import { privacyOf, type Privacy } from '../core/privacy.ts';
+import { ProblemError, unknownId } from '../core/problem.ts';
+import { isSandbox } from '../core/sandbox.ts';
+import { statement, type Statement, type Tx } from './client.ts';
+import type { ChangeContext, RecordContext } from './outbox.ts';
+import { lockTeam } from './team-lock.ts';
+
+/**
+ * The change context of a call by the host application, before its transaction. The transaction
+ * reads the privacy switches.
+ */
+export type PlatformChangeContext = Omit<ChangeContext, 'privacy'>;
+
+/** A change context that was read under the locks. */
+export type CurrentContext<C extends Pick<RecordContext, 'actor'> = ChangeContext> = C & {
+  readonly actor: C['actor'] & Current;
+  readonly privacy: Privacy;
+};
+
+interface Switches {
+  readonly member_detail_enabled: boolean;
+  readonly leaderboard_enabled: boolean;
+}
+
+const READ = statement<Switches>(
+  'db.readTeamPrivacy',
+  `select member_detail_enabled, leaderboard_enabled
+   from team
+   where id = $1 and erasing_since is null`,
+  { because: 'hot' },
+);
+
+interface MemberPower extends Switches {
+  readonly role: Role;
+  readonly rights: readonly string[];
+}
+
+const READ_WITH_MEMBER = statement<MemberPower>(
+  'db.readMemberPower',
+  `select t.member_detail_enabled, t.leaderboard_enabled, m.role, m.rights
+   from team t
+   join member m on m.team_id = $1 and m.id = $2 and m.status = 'active'
+   where t.id = $1 and t.erasing_since is null`,
+);
+
+interface KeyPower extends Switches {
+  readonly role: Role;
+  readonly status: MemberStatus;
+}
+
+// By the database's clock, which `authenticate_request` uses: the key may have ended after the
+// time of the context.
+const READ_WITH_KEY = statement<KeyPower>(
+  'db.readKeyPower',
+  `select t.member_detail_enabled, t.leaderboard_enabled, m.role, m.status
+   from team t
+   join api_key k on k.team_id = $1 and k.id = $2
+   join member m on m.team_id = $1 and m.id = k.created_by
+   where t.id = $1
+     and t.erasing_since is null
+     and (k.revoked_at is null or k.revoked_at > clock_timestamp())`,
+);
+
+/**
+ * Locks the team like `lockTeam`, and returns the context as it is then. A change that decides by
+ * a role or a right begins with it. Costs no round trip of its own if it is sent together with
+ * other statements, as the first of them. Throws like {@link readChangeContext}.
+ */
+export function lockTeamFor<C extends Omit<RecordContext, 'privacy'>>(
+  tx: Tx,
+  context: C,
+): Promise<CurrentContext<C>> {
+  lockTeam(tx, context.teamId);
+  return readChangeContext(tx, context);
+}
+
+/**
+ * Reads again what the change depends on: the team's privacy switches, and what the actor may do.
+ * Call it after the transaction has waited for its locks.
+ *
+ * Throws `unauthorized` for a key that was revoked and for a member who has left, and `forbidden`
+ * for a member who has lost the access that the procedure requires. For a service, throws
+ * `not_found` if the team is unknown or being erased. The team may be suspended: the host
+ * application goes on recording.
+ *
+ * In a sandbox the app's caller is its owner, whom nobody changes. What the caller may do comes
+ * from the live team, which a change in the sandbox does not lock, so authentication decides.
+ */
+export async function readChangeContext<C extends Omit<RecordContext, 'privacy'>>(
+  tx: Tx,
+  context: C,
+): Promise<CurrentContext<C>> {
+  const { actor, teamId } = context;
+  if (actor.kind === 'api_key') return readForKey(tx, context, actor);
+  if (actor.kind === 'user' && !isSandbox(teamId)) return readForMember(tx, context, actor);
+  const row = await tx.queryFirst(READ, [teamId]);
+  if (!row) throw unknownId('team_id');
+  return currentOf(context, row, actor);
+}
+
+async function readForKey<C extends Omit<RecordContext, 'privacy'>>(
+  tx: Tx,
+  context: C,
+  actor: ApiKeyActor,
+): Promise<CurrentContext<C>> {
+  const { role, status, ...switches } = await readPower(READ_WITH_KEY, tx, context);
+  const creator = { ...actor.creator, role, status };
+  return currentOf(context, switches, { ...actor, creator });
+}
+
+async function readForMember<C extends Omit<RecordContext, 'privacy'>>(
+  tx: Tx,
+  context: C,
+  actor: UserActor,
+): Promise<CurrentContext<C>> {
+  const { role, rights, ...switches } = await readPower(READ_WITH_MEMBER, tx, context);
+  const current = { ...actor, role, rights };
+  // Without one, no guard has admitted the call.
+  if (current.access === null) throw new ProblemError('forbidden');
+  requireAccess(current, current.access);
+  return currentOf(context, switches, current);
+}
+
+async function readPower<Row>(
+  read: Statement<Row>,
+  tx: Tx,
+  { teamId, actor }: Pick<RecordContext, 'teamId' | 'actor'>,
+): Promise<Row> {
+  const row = await tx.queryFirst(read, [teamId, actor.id]);
+  if (!row) throw new ProblemError('unauthorized');
+  return row;
+}
+
+/** The only place that marks an actor as current. */
+function currentOf<C extends Omit<RecordContext, 'privacy'>>(
+  context: C,
+  { member_detail_enabled, leaderboard_enabled }: Switches,
+  actor: RecordContext['actor'],
+): CurrentContext<C> {
+  const privacy = privacyOf({
+    memberDetailEnabled: member_detail_enabled,
+    leaderboardEnabled: leaderboard_enabled,
+  });
+  return { ...context, privacy, actor: actor as C['actor'] & Current };
+}

@@ -1,0 +1,279 @@
+// A change may wait for a lock behind a change of what it depends on. It then goes by what is true
+// afterwards, and not by what authentication had found.
+import { beforeAll, describe, expect, test } from 'vitest';
+import { startTestApi, type TestApi } from '../support/api.ts';
+import { createKey, KEY_HOLDER } from '../support/api-keys.ts';
+import { appAsMember, codeOf } from '../support/app.ts';
+import { auditOf, auditOfTarget } from '../support/audit.ts';
+import { changeWhileWaiting, holdLock, untilWaiting } from '../support/locks.ts';
+import { eventsOf } from '../support/platform.ts';
+import { makeFullTeam, makeMember, makeSeed, makeTeam } from '../support/seed.ts';
+
+const KEY_TEAMS = [
+  'queued',
+  'promoting',
+  'inviting',
+  'plain',
+  'removing',
+  'revoked',
+  'subscribing',
+] as const;
+const APP_TEAMS = [
+  'withdrawn',
+  'demoted',
+  'left',
+  'rotating',
+  'ending',
+  'handing',
+  'granting',
+  'resending',
+] as const;
+const PRIVATE_TEAMS = ['removal', 'completion', 'case'] as const;
+
+let api: TestApi;
+beforeAll(async () => {
+  api = await startTestApi({
+    allowPrivateTargets: true,
+    seed: makeSeed([
+      ...KEY_TEAMS.map((name) =>
+        makeTeam(name, { members: [makeMember(name, 'other', { role: 'admin' })] }),
+      ),
+      ...APP_TEAMS.map((name) =>
+        makeTeam(name, {
+          members: [
+            makeMember(name, 'holder', KEY_HOLDER),
+            makeMember(name, 'asked', { status: 'invited' }),
+          ],
+        }),
+      ),
+      ...PRIVATE_TEAMS.map((name) => makeFullTeam(name)),
+    ]),
+  });
+});
+
+const lockOf = (team: string): string =>
+  `select from team where id = 'team_${team}' for no key update`;
+const setMember = (team: string, name: string, values: string): string =>
+  `update member set ${values} where team_id = 'team_${team}' and id = 'mem_${team}_${name}'`;
+const DEMOTED = `role = 'member', rights = '{}'`;
+
+async function membersOf(team: string): Promise<{ id: string; role: string; status: string }[]> {
+  const { rows } = await api.db.pool.query<{ id: string; role: string; status: string }>(
+    `select id, role, status from member where team_id = $1 order by id`,
+    [`team_${team}`],
+  );
+  return rows;
+}
+
+describe('a key whose creator is demoted while its call waits', () => {
+  const call = (team: string, method: string, path: string, body?: object) =>
+    changeWhileWaiting(api, { lock: lockOf(team), change: setMember(team, 'admin', DEMOTED) }, () =>
+      api.call(api.key(`team_${team}`, 'by_admin'), method, path, body ? { body } : {}),
+    );
+  const REFUSED = { status: 403, body: { code: 'insufficient_scope' } };
+
+  test('403: makes no admin', async () => {
+    const role = { role: 'admin' };
+    expect(await call('promoting', 'PATCH', '/users/mem_promoting_member', role)).toMatchObject(
+      REFUSED,
+    );
+    expect(await membersOf('promoting')).toContainEqual({
+      id: 'mem_promoting_member',
+      role: 'member',
+      status: 'active',
+    });
+    expect(await auditOf(api, 'team_promoting')).toEqual([]);
+  });
+
+  test('403: invites no admin', async () => {
+    const body = { email: 'late@inviting.test', role: 'admin' };
+    expect(await call('inviting', 'POST', '/users', body)).toMatchObject(REFUSED);
+    expect(await membersOf('inviting')).toHaveLength(4);
+  });
+
+  test('201: still invites a member', async () => {
+    const body = { email: 'late@plain.test', role: 'member' };
+    expect((await call('plain', 'POST', '/users', body)).status).toBe(201);
+  });
+
+  test('403: removes no admin', async () => {
+    expect(await call('removing', 'DELETE', '/users/mem_removing_other')).toMatchObject(REFUSED);
+    expect(await membersOf('removing')).toContainEqual({
+      id: 'mem_removing_other',
+      role: 'admin',
+      status: 'active',
+    });
+  });
+});
+
+test('a promotion that waits behind the demotion of its admin does not undo it', async () => {
+  const release = await holdLock(api, lockOf('queued'));
+  const set = (role: string, key: string) =>
+    api.call(key, 'PATCH', '/users/mem_queued_admin', { body: { role } });
+  const demotion = set('member', api.key('team_queued'));
+  await untilWaiting(api, 1);
+  const promotion = set('admin', api.key('team_queued', 'by_admin'));
+  await untilWaiting(api, 2);
+  await release();
+  expect([(await demotion).status, (await promotion).status]).toEqual([200, 403]);
+  expect(await membersOf('queued')).toContainEqual({
+    id: 'mem_queued_admin',
+    role: 'member',
+    status: 'active',
+  });
+});
+
+describe('a key that is revoked while its call waits', () => {
+  const revoke = (team: string): string =>
+    `update api_key
+     set revoked_at = now()
+     where team_id = 'team_${team}' and name = 'by_admin'`;
+
+  test('401: invites nobody', async () => {
+    const answer = await changeWhileWaiting(
+      api,
+      { lock: lockOf('revoked'), change: revoke('revoked') },
+      () =>
+        api.call(api.key('team_revoked', 'by_admin'), 'POST', '/users', {
+          body: { email: 'late@revoked.test', role: 'member' },
+        }),
+    );
+    expect(answer).toMatchObject({ status: 401, body: { code: 'unauthorized' } });
+    expect(await membersOf('revoked')).toHaveLength(4);
+  });
+
+  test('401: creates no webhook endpoint', async () => {
+    const answer = await changeWhileWaiting(
+      api,
+      { lock: lockOf('subscribing'), change: revoke('subscribing') },
+      () =>
+        api.call(api.key('team_subscribing', 'by_admin'), 'POST', '/webhook-endpoints', {
+          body: { url: 'http://127.0.0.1:9/hook', events: ['member.joined'] },
+        }),
+    );
+    expect(answer).toMatchObject({ status: 401, body: { code: 'unauthorized' } });
+    expect(await auditOf(api, 'team_subscribing')).toEqual([]);
+  });
+});
+
+describe('in the app, an admin whose call waits', () => {
+  type App = Awaited<ReturnType<typeof appAsMember>>;
+  const codeAfter = async (
+    team: string,
+    values: string,
+    call: (app: App) => Promise<unknown>,
+  ): Promise<string> => {
+    const app = await appAsMember(api, team, 'holder');
+    const change = setMember(team, 'holder', values);
+    return changeWhileWaiting(api, { lock: lockOf(team), change }, () => codeOf(call(app)));
+  };
+  const create = (app: App) =>
+    app.admin.apiKeys.create.mutate({ name: 'Late', scopes: ['users:write'] });
+  const hasLateKey = async (team: string): Promise<boolean> => {
+    const { rows } = await api.db.pool.query(
+      `select from api_key where team_id = $1 and name like 'Late%'`,
+      [`team_${team}`],
+    );
+    return rows.length > 0;
+  };
+
+  test.each([
+    ['withdrawn', `rights = '{}'`, 'forbidden'],
+    ['demoted', DEMOTED, 'forbidden'],
+    ['left', `status = 'ended', ended_at = now()`, 'unauthorized'],
+  ])('makes no key if meanwhile %s', async (team, values, code) => {
+    expect(await codeAfter(team, values, create)).toBe(code);
+    expect(await hasLateKey(team)).toBe(false);
+  });
+
+  test('rotates no key without the right', async () => {
+    const { id } = await createKey(await appAsMember(api, 'rotating', 'owner'), { name: 'Late' });
+    const rotate = (app: App) => app.admin.apiKeys.rotate.mutate({ key_id: id, grace_s: 60 });
+    expect(await codeAfter('rotating', `rights = '{}'`, rotate)).toBe('forbidden');
+    expect(await auditOfTarget(api, id)).toMatchObject([{ action: 'api_key.created' }]);
+  });
+
+  test('ends no key without the right', async () => {
+    const { id } = await createKey(await appAsMember(api, 'ending', 'owner'));
+    const app = await appAsMember(api, 'ending', 'holder');
+    const code = await changeWhileWaiting(
+      api,
+      {
+        lock: `select from api_key where team_id = 'team_ending' and id = '${id}' for update`,
+        change: setMember('ending', 'holder', `rights = '{}'`),
+      },
+      () => codeOf(app.admin.apiKeys.revoke.mutate({ key_id: id })),
+    );
+    expect(code).toBe('forbidden');
+    expect(await auditOfTarget(api, id)).toMatchObject([{ action: 'api_key.created' }]);
+  });
+
+  test('withdraws no invitation without the role', async () => {
+    const withdraw = (app: App) =>
+      app.admin.invitations.withdraw.mutate({ member_id: 'mem_resending_asked' });
+    expect(await codeAfter('resending', DEMOTED, withdraw)).toBe('forbidden');
+    expect(await auditOf(api, 'team_resending')).toEqual([]);
+  });
+
+  test('makes no admin of their own again', async () => {
+    const promote = (app: App) =>
+      app.v1.members.update.mutate({ member_id: 'mem_granting_holder', role: 'admin' });
+    expect(await codeAfter('granting', DEMOTED, promote)).toBe('forbidden');
+    expect(await membersOf('granting')).toContainEqual({
+      id: 'mem_granting_holder',
+      role: 'member',
+      status: 'active',
+    });
+  });
+});
+
+describe('a change that waits while member_detail_enabled is turned off', () => {
+  const turnOff = (team: string): string =>
+    `update team set member_detail_enabled = false where id = 'team_${team}'`;
+
+  test('raises member.removed without the person', async () => {
+    const answer = await changeWhileWaiting(
+      api,
+      { lock: lockOf('removal'), change: turnOff('removal') },
+      () => api.call(api.key('team_removal'), 'DELETE', '/users/mem_removal_member'),
+    );
+    expect(answer.status).toBe(200);
+    expect(await eventsOf(api, 'team_removal')).toMatchObject([{ type: 'member.removed' }]);
+    expect(JSON.stringify(await eventsOf(api, 'team_removal'))).not.toContain('usr_removal');
+  });
+
+  test('raises assignment.completed without the person', async () => {
+    const answer = await changeWhileWaiting(
+      api,
+      {
+        lock: `select from assignment where team_id = 'team_completion' for no key update`,
+        change: turnOff('completion'),
+      },
+      () =>
+        api.call(api.key('team_completion'), 'PATCH', '/assignments/asg_completion', {
+          body: { status: 'done' },
+        }),
+    );
+    expect(answer.status).toBe(200);
+    const events = await eventsOf(api, 'team_completion');
+    expect(events).toMatchObject([{ type: 'assignment.completed' }]);
+    expect(JSON.stringify(events)).not.toContain('usr_completion');
+  });
+
+  test('logs a new case without the person', async () => {
+    const answer = await changeWhileWaiting(
+      api,
+      {
+        lock: `select from member where team_id = 'team_case' for update`,
+        change: turnOff('case'),
+      },
+      () =>
+        api.call(api.key('team_case'), 'POST', '/cases', { body: { user_id: 'usr_case_member' } }),
+    );
+    expect(answer.status).toBe(201);
+    expect(await auditOf(api, 'team_case')).toMatchObject([
+      { action: 'case.created', details: { private: false } },
+    ]);
+    expect(JSON.stringify(await auditOf(api, 'team_case'))).not.toContain('usr_case');
+  });
+});
