@@ -2,11 +2,11 @@ import type { NewEvent } from '../../core/events.ts';
 import type { Tx } from '../../db/client.ts';
 import { isCompletedByTraining } from './platform-rules.ts';
 import * as store from './platform-store.ts';
-import type { AssignmentRow } from './page-text.ts';
+import type { AssignmentRow } from './page-store.ts';
 import { toAssignmentEvent } from './view.ts';
 
 export { lockAssignments } from './platform-store.ts';
-export type { AssignmentRow } from './page-text.ts';
+export type { AssignmentRow } from './page-store.ts';
 
 /**
  * Marks a locked assignment as done by the scored training, unless it was revoked or completed by

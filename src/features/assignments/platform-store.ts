@@ -1,5 +1,5 @@
 import { statement, type Tx } from '../../db/client.ts';
-import { ASSIGNMENT_COLUMNS, type AssignmentRow } from './page-text.ts';
+import { ASSIGNMENT_COLUMNS, type AssignmentRow } from './page-store.ts';
 
 const LOCK = statement<AssignmentRow>(
   'assignments.lockOfTraining',

@@ -14,7 +14,7 @@
  *    that an assignment has elsewhere. Its `id` is a text of 1 to 200 characters or a number, since
  *    `external_ref_id` finds it by an index. Anything else there is refused, and not left unfound.
  *  * A page ends after 256 KB, as those of cases do. Only a page with a long note or reference is
- *    measured, by a second statement (`page-text.ts`). References that Postgres has compressed may
+ *    measured, by a second statement (`page-store.ts`). References that Postgres has compressed may
  *    pass unmeasured: 0.8 MB a page at most.
  *  * An `external_ref` is not unique. One thing elsewhere may be many assignments, for instance a
  *    course of a whole department, and an assignment may be made again after it was deleted.

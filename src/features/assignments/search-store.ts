@@ -19,7 +19,7 @@ import {
   type AssignmentRow,
   type Reading,
   type UnmeasuredRow,
-} from './page-text.ts';
+} from './page-store.ts';
 import { EXTERNAL_ID_MAX_CHARACTERS } from './rules.ts';
 
 /** An assignment with the time of its place in the list. */

@@ -12,7 +12,7 @@ import * as rules from './rules.ts';
 import type { listInput } from './schema.ts';
 import { searchAssignments, type AssignmentFilters, type FoundAssignment } from './search-store.ts';
 import * as store from './store.ts';
-import type { AssignmentRow } from './page-text.ts';
+import type { AssignmentRow } from './page-store.ts';
 import { toAssignmentEvent } from './view.ts';
 
 export { revokeOpenAssignments } from './store.ts';

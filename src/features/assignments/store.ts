@@ -12,7 +12,7 @@ import {
   type AssignmentRow,
   type Reading,
   type UnmeasuredRow,
-} from './page-text.ts';
+} from './page-store.ts';
 import { COMBINED, type Combination, type CombinationFacts } from './rules.ts';
 
 const listText = (reading: Reading): string => {

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { NewEvent } from '../../core/events.ts';
 import type { assignment } from './schema.ts';
-import type { AssignmentRow } from './page-text.ts';
+import type { AssignmentRow } from './page-store.ts';
 
 /** Fields in the specification's order. */
 export function toAssignment(row: AssignmentRow): z.input<typeof assignment> {

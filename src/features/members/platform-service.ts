@@ -4,10 +4,9 @@ import type { Db, Tx } from '../../db/client.ts';
 import { lockTeam } from '../../db/team-lock.ts';
 import { record } from '../../db/outbox.ts';
 import { readChangeContext, type PlatformChangeContext } from '../../db/change-context.ts';
-import { forgetMails } from '../sandbox/mail-service.ts';
 import * as rules from './platform-rules.ts';
 import * as store from './platform-store.ts';
-import { addressesOf, endMembership, forgetEmails, removeMember } from './service.ts';
+import { addressesOf, endMembership, forgetEmails, forgetMails, removeMember } from './service.ts';
 
 /** Who accepts which invitation. */
 export interface Acceptance {

@@ -5,6 +5,7 @@ import { newId, newRequestId } from '../../core/ids.ts';
 import { readPage, readPageBy, type Page, type PageQuery } from '../../core/page.ts';
 import { requireMemberDetail, showsMemberDetail, type Privacy } from '../../core/privacy.ts';
 import { invalidField, notFound, unknownId, type ProblemError } from '../../core/problem.ts';
+import { isSandbox } from '../../core/sandbox.ts';
 import { lockTeamFor, readChangeContext, type CurrentContext } from '../../db/change-context.ts';
 import type { Db, Tx } from '../../db/client.ts';
 import { lockFreeTeam, lockTeam } from '../../db/team-lock.ts';
@@ -12,7 +13,6 @@ import { record, type ChangeContext } from '../../db/outbox.ts';
 import { lockRow } from '../../db/row-lock.ts';
 import { requireRoomInSandbox } from '../../db/sandbox-rows.ts';
 import { revokeOpenAssignments } from '../assignments/service.ts';
-import { forgetMails } from '../sandbox/mail-service.ts';
 import * as invitations from './invitation-store.ts';
 import type { ExpiredRow } from './invitation-store.ts';
 import * as rules from './rules.ts';
@@ -362,6 +362,11 @@ export function forgetEmails(tx: Tx, teamId: string, memberships: readonly Addre
     memberships.map(({ id }) => id),
   );
   forgetMails(tx, teamId, addressesOf(memberships));
+}
+
+/** Removes the mails to these addresses from a sandbox. Those of a live team are kept nowhere. */
+export function forgetMails(tx: Tx, teamId: string, addresses: readonly string[]): void {
+  if (isSandbox(teamId) && addresses.length > 0) store.forgetMails(tx, teamId, addresses);
 }
 
 /** Those that there still are. */

@@ -123,3 +123,18 @@ export function forgetEmails(tx: Tx, teamId: string, memberIds: readonly string[
   tx.send(FORGET_EMAILS, [teamId, memberIds]);
   forgetKeptDetails(tx, teamId, memberIds);
 }
+
+const FORGET_MAILS = statement(
+  'members.forgetMails',
+  `delete from sandbox_mail
+   where team_id = $1
+     and lower(recipient) in (
+       select lower(address)
+       from unnest($2::text[]) address
+     )`,
+);
+
+/** Removes the mails to these addresses, which only a sandbox keeps. */
+export function forgetMails(tx: Tx, teamId: string, addresses: readonly string[]): void {
+  tx.send(FORGET_MAILS, [teamId, addresses]);
+}

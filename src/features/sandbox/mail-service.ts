@@ -3,7 +3,7 @@ import { newId } from '../../core/ids.ts';
 import { subjectOf, type Mailer, type TeamMailer } from '../../core/mail.ts';
 import { readPage, type Page, type PageQuery } from '../../core/page.ts';
 import { isSandbox } from '../../core/sandbox.ts';
-import type { Db, Tx } from '../../db/client.ts';
+import type { Db } from '../../db/client.ts';
 import * as store from './mail-store.ts';
 import type { MailRow } from './mail-store.ts';
 
@@ -24,9 +24,4 @@ export function mailerOf(db: Db, clock: Clock, send: Mailer): TeamMailer {
 /** Lists what the sandbox would have sent, newest first. */
 export function listMails(db: Db, sandboxId: string, query: PageQuery): Promise<Page<MailRow>> {
   return readPage('sandbox_mails', query, (slice) => store.listMails(db, sandboxId, slice));
-}
-
-/** Removes the mails to these addresses from a sandbox. Those of a live team are kept nowhere. */
-export function forgetMails(tx: Tx, teamId: string, addresses: readonly string[]): void {
-  if (isSandbox(teamId) && addresses.length > 0) store.forgetMails(tx, teamId, addresses);
 }

@@ -1,5 +1,5 @@
 import type { PageSlice } from '../../core/page.ts';
-import { statement, type Db, type Tx } from '../../db/client.ts';
+import { statement, type Db } from '../../db/client.ts';
 import { BY_CREATION, isAfter, newestFirst, positionValues } from '../../db/keyset.ts';
 import { columnsOf, listed, parameters, valuesIn, type RowOf } from '../../db/rows.ts';
 import { SANDBOX_ROWS } from '../../db/sandbox-rows.ts';
@@ -48,19 +48,4 @@ const LIST = statement<MailRow>(
 /** Lists mails, newest first, after `after`. */
 export function listMails(db: Db, teamId: string, { limit, after }: PageSlice): Promise<MailRow[]> {
   return db.query(LIST, [teamId, limit, ...positionValues(after)]);
-}
-
-const FORGET = statement(
-  'sandbox.forgetMails',
-  `delete from sandbox_mail
-   where team_id = $1
-     and lower(recipient) in (
-       select lower(address)
-       from unnest($2::text[]) address
-     )`,
-);
-
-/** Removes the mails to these addresses. */
-export function forgetMails(tx: Tx, teamId: string, addresses: readonly string[]): void {
-  tx.send(FORGET, [teamId, addresses]);
 }
