@@ -72,6 +72,18 @@ describe.each(['new to the connection', 'known to it'])('statements that are %s'
     begin();
   });
 
+  test('have one answer with BEGIN if they are sent side by side', async () => {
+    const sendOne = (what: Statement<unknown>, values: readonly unknown[] = []) => {
+      const result = add(what, values);
+      transaction.send();
+      return result;
+    };
+    const results = [sendOne(WRITE, [1, {}]), sendOne(READ)];
+    expect(await outcomes(results)).toEqual([[], [{ n: 1 }]]);
+    expect(answers).toEqual(onFast(1));
+    await commit();
+  });
+
   test('have one answer, BEGIN and COMMIT included', async () => {
     const results = [add(WRITE, [1, {}]), add(READ), add(WRITE, [2, {}]), commit()];
     expect(await outcomes(results)).toEqual([[], [{ n: 1 }], [], undefined]);
