@@ -9,7 +9,7 @@ import { statement, type Tx } from './client.ts';
 import { lockTeam } from './team-lock.ts';
 import { TENANT_TABLE_NAMES, type TenantTable } from './tenant-tables.ts';
 
-/** Whoever adds a row calls `requireRoomInSandbox`, which refuses one too many. */
+/** Who adds a row calls `requireRoomInSandbox` or `countInSandbox`: one too many is refused. */
 interface Counted {
   readonly most: number;
   /** What the rows are in the text of that problem. */
@@ -124,16 +124,31 @@ export async function requireRoomInSandbox(
   table: CountedTable,
   added = 1,
 ): Promise<void> {
-  if (!isSandbox(teamId)) return;
+  const requireRoomFor = await countInSandbox(tx, teamId, table);
+  requireRoomFor(added);
+}
+
+/**
+ * As `requireRoomInSandbox`, for who does not know yet how many rows to add. Returns the check of
+ * their number, which throws `conflict`. The lock is kept until the transaction ends.
+ */
+export async function countInSandbox(
+  tx: Tx,
+  teamId: string,
+  table: CountedTable,
+): Promise<(added: number) => void> {
+  if (!isSandbox(teamId)) return () => undefined;
   const { most, called } = SANDBOX_ROWS[table];
   const count = COUNTS.get(table);
   if (!count) throw new Error(`nothing counts ${table}`);
   lockTeam(tx, teamId);
   const row = await tx.queryFirst(count, [teamId]);
-  if (row && row.count + added <= most) return;
-  throw new ProblemError('conflict', {
-    detail: `A sandbox has at most ${most} ${called}. Reset it.`,
-  });
+  return (added) => {
+    if (row && row.count + added <= most) return;
+    throw new ProblemError('conflict', {
+      detail: `A sandbox has at most ${most} ${called}. Reset it.`,
+    });
+  };
 }
 
 const IS_ABOVE_LIMIT = statement<{ readonly is_above: boolean }>(

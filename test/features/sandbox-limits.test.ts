@@ -123,6 +123,27 @@ it('a batch of assignments is a conflict as a whole', async () => {
   expect(await batch(1)).toMatchObject({ status: 409 });
 });
 
+it('wrong entries of a batch take no room, and are named in a full sandbox, too', async () => {
+  await reset();
+  await fillTables(api, SANDBOX, { tables: ['assignment'], free: 1 });
+  const wrong = { ...assignment, member_id: 'nobody' };
+  const batch = (assignments: object[], mode = {}) =>
+    api.call(key, 'POST', '/assignments/batch', { body: { assignments, ...mode } });
+  const mixed = await batch([wrong, assignment, wrong]);
+  expect(mixed).toMatchObject({ status: 200, body: { created: 1 } });
+  expect(await batch([wrong, assignment])).toMatchObject({ status: 409 });
+  expect(await batch([wrong])).toMatchObject({ status: 200, body: { created: 0 } });
+  const whole = await batch([wrong, assignment], { all_or_none: true });
+  expect(whole.body).toMatchObject({ code: 'batch_refused' });
+  const single = await api.call(key, 'POST', '/assignments', { body: wrong });
+  expect(single).toMatchObject({ status: 404, body: { field: 'member_id' } });
+  const { rows } = await api.db.pool.query(
+    `select count(*)::int as count from assignment where team_id = $1`,
+    [SANDBOX],
+  );
+  expect(rows).toEqual([{ count: mostRows('assignment') }]);
+});
+
 it('the document tells of it at each operation that is refused, and at no other', () => {
   const telling = ENDPOINTS.filter(({ causes }) => /sandbox is full/.test(causes.conflict ?? ''));
   const refused = [...FILLED, '/assignments/batch'];

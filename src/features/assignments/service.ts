@@ -7,7 +7,7 @@ import { readChangeContext } from '../../db/change-context.ts';
 import type { Db, Tx } from '../../db/client.ts';
 import { record, type ChangeContext } from '../../db/outbox.ts';
 import { lockRow, type LockedFor } from '../../db/row-lock.ts';
-import { requireRoomInSandbox } from '../../db/sandbox-rows.ts';
+import { countInSandbox } from '../../db/sandbox-rows.ts';
 import * as rules from './rules.ts';
 import type { listInput } from './schema.ts';
 import { searchAssignments, type AssignmentFilters, type FoundAssignment } from './search-store.ts';
@@ -128,12 +128,13 @@ export async function createAssignments(
   { entries, check }: Batch,
 ): Promise<(AssignmentRow | Error)[]> {
   return db.transaction(async (tx) => {
-    const possible = entries.filter((entry) => !(entry instanceof Error)).length;
-    const [, rows] = await Promise.all([
-      requireRoomInSandbox(tx, context.teamId, 'assignment', possible),
+    const [requireRoomFor, rows] = await Promise.all([
+      countInSandbox(tx, context.teamId, 'assignment'),
       prepareRows(tx, context, entries),
     ]);
     check(rows.map((row) => (row instanceof Error ? row : null)));
+    // Only what is written takes room. A full sandbox, too, says what is wrong with an entry.
+    requireRoomFor(rows.filter((row) => !(row instanceof Error)).length);
     for (const row of rows) {
       if (row instanceof Error) continue;
       store.insertAssignment(tx, context.teamId, row);
