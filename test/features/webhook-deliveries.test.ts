@@ -271,7 +271,7 @@ describe('GET /webhook-endpoints/{endpoint_id}/deliveries', () => {
     });
   });
 
-  test("200: an answer that quotes the event comes without the person's values", async () => {
+  test('200: an answer that quotes the event comes without the person', async () => {
     const echo: Behaviour = (response, { body }) => response.writeHead(422).end(body);
     const endpoint = await createEndpoint(echo, { events: ['evaluation.completed'] });
     const data = { team_id: team, training_id: 'trn_echo', user_id: 'usr_echo', score: 4737 };
