@@ -44,6 +44,8 @@ export interface ApiKeyActor {
 export interface UserActor {
   readonly kind: 'user';
   readonly id: string;
+  /** Who makes the call. In a sandbox, where `id` is its owner's, a member of the live team. */
+  readonly memberId: string;
   readonly role: Role;
   readonly rights: readonly string[];
   /** What the procedure requires of the member; null: no procedure has admitted the call yet. */
@@ -81,4 +83,9 @@ export function mayChangeAdmins(actor: CurrentActor): boolean {
     case 'platform':
       return true;
   }
+}
+
+/** The key, service or member that makes the call. */
+export function callerIdOf(actor: Actor): string {
+  return actor.kind === 'user' ? actor.memberId : actor.id;
 }

@@ -2,7 +2,7 @@
  * The context of a call: who calls, for which team, and the services of the process. Both APIs
  * build it, and every procedure gets it as `ctx`.
  */
-import type { Actor, PlatformActor } from '../core/actor.ts';
+import { callerIdOf, type Actor, type PlatformActor } from '../core/actor.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Lookup } from '../core/dns-lookup.ts';
 import type { AppSecrets } from '../core/encryption.ts';
@@ -112,5 +112,5 @@ export function runRepeatable(
   call: OperationCall,
 ): Promise<unknown> {
   if (once === null) return runCall(call, db);
-  return once({ db, teamId: team.id, actorId: actor.id, privacy, ...what }, call);
+  return once({ db, teamId: team.id, actorId: callerIdOf(actor), privacy, ...what }, call);
 }

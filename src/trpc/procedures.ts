@@ -1,6 +1,7 @@
 /** Declarations of procedures without a REST route. */
 import type { z } from 'zod';
 import { requireAccess, type Access } from '../core/access.ts';
+import { callerIdOf } from '../core/actor.ts';
 import { withholderFor } from '../core/private-fields.ts';
 import { ProblemError } from '../core/problem.ts';
 import type { Db } from '../db/client.ts';
@@ -44,7 +45,7 @@ export function appProcedure<O extends z.ZodType, I extends z.ZodObject | z.ZodD
           withholdSecret && {
             kind: 'secret',
             output: withholdPersonal(withholdSecret(output)),
-            subjectIds: [teamContext.actor.id],
+            subjectIds: [callerIdOf(teamContext.actor)],
           },
       };
       const data = withholdSecret

@@ -25,10 +25,14 @@ beforeAll(async () => {
 });
 
 /** A client of a member whose calls have this `Idempotency-Key`. */
-async function as(team: string, name: string, key: string | null) {
+async function as(team: string, name: string, key: string | null, mode?: 'test') {
   const identity = { kind: 'user', userId: userId(team, name), teamId: `team_${team}` } as const;
   const authorization = `Bearer ${await tokenOf(identity, clock.now())}`;
-  return appWith(api, { authorization, ...(key !== null && { 'idempotency-key': key }) });
+  return appWith(api, {
+    authorization,
+    ...(key !== null && { 'idempotency-key': key }),
+    ...(mode && { 'svc-mode': mode }),
+  });
 }
 
 let count = 0;
@@ -74,6 +78,21 @@ describe('a creation of a key that is repeated with the same Idempotency-Key', (
     const { key, creator, ...shown } = first;
     expect(key).toBeDefined();
     expect(other).toEqual({ ...shown, creator: { member_id: creator.member_id } });
+  });
+
+  test('shows another admin of a sandbox the key without its secret', async () => {
+    await (await as('b', 'owner', null)).admin.sandbox.create.mutate({});
+    const input = newCreation();
+    const mine = await as('b', 'holder', 'mine', 'test');
+    const first = await mine.admin.apiKeys.create.mutate(input);
+    expect(first.key).toMatch(/^svck_test_/);
+    expect(await mine.admin.apiKeys.create.mutate(input)).toEqual(first);
+    const other = await as('b', 'owner', 'mine', 'test');
+    const { key: _secret, creator, ...shown } = first;
+    expect(await other.admin.apiKeys.create.mutate(input)).toEqual({
+      ...shown,
+      creator: { member_id: creator.member_id },
+    });
   });
 
   test('is another one in another team, and with other input none', async () => {

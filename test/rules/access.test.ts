@@ -12,6 +12,7 @@ import { EVENT_TYPES, isRaisedBy } from '../../src/core/events.ts';
 const user = (role: Role, rights: readonly string[] = []): Actor => ({
   kind: 'user',
   id: 'usr_01',
+  memberId: 'usr_01',
   role,
   rights,
   access: null,

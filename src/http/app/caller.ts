@@ -93,8 +93,9 @@ export async function enterSandbox(caller: Caller, db: (sandboxId: string) => Db
 }
 
 function toCaller(teamId: string, row: MemberRow): Caller {
+  const { member_id: memberId, role, rights } = row;
   return {
-    actor: { kind: 'user', id: row.member_id, role: row.role, rights: row.rights, access: null },
+    actor: { kind: 'user', id: memberId, memberId, role, rights, access: null },
     ...teamFactsOf(teamId, row),
     enabled: row.team_status === 'active',
   };
