@@ -3,7 +3,7 @@
  * then: the transaction may have waited behind a change of just that.
  */
 import { requireAccess } from '../core/access.ts';
-import type { ApiKeyActor, Current, MemberStatus, Role, UserActor } from '../core/actor.ts';
+import type { Current, MemberStatus, Role } from '../core/actor.ts';
 import { privacyOf, type Privacy } from '../core/privacy.ts';
 import { ProblemError, unknownId } from '../core/problem.ts';
 import { isSandbox } from '../core/sandbox.ts';
@@ -96,56 +96,44 @@ export async function readChangeContext<C extends Omit<RecordContext, 'privacy'>
   tx: Tx,
   context: C,
 ): Promise<CurrentContext<C>> {
-  const { actor, teamId } = context;
-  if (actor.kind === 'api_key') return readForKey(tx, context, actor);
-  if (actor.kind === 'user' && !isSandbox(teamId)) return readForMember(tx, context, actor);
-  const row = await tx.queryFirst(READ, [teamId]);
-  if (!row) throw unknownId('team_id');
-  return currentOf(context, row, actor);
+  const { switches, actor } = await readActor(tx, context);
+  const privacy = privacyOf({
+    memberDetailEnabled: switches.member_detail_enabled,
+    leaderboardEnabled: switches.leaderboard_enabled,
+  });
+  // No other place marks an actor as current.
+  return { ...context, privacy, actor: actor as C['actor'] & Current };
 }
 
-async function readForKey<C extends Omit<RecordContext, 'privacy'>>(
-  tx: Tx,
-  context: C,
-  actor: ApiKeyActor,
-): Promise<CurrentContext<C>> {
-  const { role, status, ...switches } = await readPower(READ_WITH_KEY, tx, context);
-  const creator = { ...actor.creator, role, status };
-  return currentOf(context, switches, { ...actor, creator });
-}
+type Acting = Pick<RecordContext, 'teamId' | 'actor'>;
 
-async function readForMember<C extends Omit<RecordContext, 'privacy'>>(
+async function readActor(
   tx: Tx,
-  context: C,
-  actor: UserActor,
-): Promise<CurrentContext<C>> {
-  const { role, rights, ...switches } = await readPower(READ_WITH_MEMBER, tx, context);
-  const current = { ...actor, role, rights };
-  // Without one, no guard has admitted the call.
-  if (current.access === null) throw new ProblemError('forbidden');
-  requireAccess(current, current.access);
-  return currentOf(context, switches, current);
+  { teamId, actor }: Acting,
+): Promise<Pick<Acting, 'actor'> & { readonly switches: Switches }> {
+  if (actor.kind === 'api_key') {
+    const { role, status, ...switches } = await readPower(READ_WITH_KEY, tx, { teamId, actor });
+    return { switches, actor: { ...actor, creator: { ...actor.creator, role, status } } };
+  }
+  if (actor.kind === 'user' && !isSandbox(teamId)) {
+    const { role, rights, ...switches } = await readPower(READ_WITH_MEMBER, tx, { teamId, actor });
+    const current = { ...actor, role, rights };
+    // Without one, no guard has admitted the call.
+    if (current.access === null) throw new ProblemError('forbidden');
+    requireAccess(current, current.access);
+    return { switches, actor: current };
+  }
+  const switches = await tx.queryFirst(READ, [teamId]);
+  if (!switches) throw unknownId('team_id');
+  return { switches, actor };
 }
 
 async function readPower<Row>(
   read: Statement<Row>,
   tx: Tx,
-  { teamId, actor }: Pick<RecordContext, 'teamId' | 'actor'>,
+  { teamId, actor }: Acting,
 ): Promise<Row> {
   const row = await tx.queryFirst(read, [teamId, actor.id]);
   if (!row) throw new ProblemError('unauthorized');
   return row;
-}
-
-/** The only place that marks an actor as current. */
-function currentOf<C extends Omit<RecordContext, 'privacy'>>(
-  context: C,
-  { member_detail_enabled, leaderboard_enabled }: Switches,
-  actor: RecordContext['actor'],
-): CurrentContext<C> {
-  const privacy = privacyOf({
-    memberDetailEnabled: member_detail_enabled,
-    leaderboardEnabled: leaderboard_enabled,
-  });
-  return { ...context, privacy, actor: actor as C['actor'] & Current };
 }
