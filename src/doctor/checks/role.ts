@@ -11,8 +11,12 @@ interface Role {
 }
 
 const DAY_S = 86_400;
-/** They end requests that only have to wait. The processes limit their own statements. */
-const OPERATOR_LIMITS = new Set(['lock_timeout', 'transaction_timeout']);
+/** Limits on time that nobody sets for the processes, and why. */
+const LIMITS: Readonly<Record<string, string>> = {
+  statement_timeout: 'the processes set their own.',
+  lock_timeout: 'a request that it ends is 503.',
+  transaction_timeout: 'a request that it ends is 503.',
+};
 const GRANT = 'Grant it to the role of DATABASE_URL, or make that role a member of the owner.';
 
 /** What the role of DATABASE_URL may do, and what is set for it. */
@@ -81,16 +85,12 @@ async function findSettings(ask: Ask): Promise<Finding[]> {
        and s.setdatabase in (0, (select oid from pg_database where datname = current_database()))`,
   );
   return rows.flatMap(({ setting, value }) => {
-    if (OPERATOR_LIMITS.has(setting) && !/^0\D*$/.test(value)) {
+    const reason = LIMITS[setting];
+    if (reason !== undefined && !/^0\D*$/.test(value)) {
       const text = `${setting} = ${value} is set for the role or the database`;
-      const remedy = `Reset it ("ALTER ROLE … RESET ${setting}"): a request that it ends is 503.`;
-      return [warn(text, remedy)];
-    }
-    if (setting === 'statement_timeout' && !/^0\D*$/.test(value)) {
-      const text = `statement_timeout = ${value} is set for the role or the database`;
-      const remedy =
-        'Reset it ("ALTER ROLE … RESET statement_timeout"): the processes set their own.';
-      return [ask.isPooled ? fail(text, remedy) : warn(text, remedy)];
+      const remedy = `Reset it ("ALTER ROLE … RESET ${setting}"): ${reason}`;
+      const isFatal = setting === 'statement_timeout' && ask.isPooled;
+      return [isFatal ? fail(text, remedy) : warn(text, remedy)];
     }
     if (setting === 'default_transaction_isolation' && value.toLowerCase() !== 'read committed')
       return [fail(`${setting} = ${value}`, 'Reset it: the processes need "read committed".')];
