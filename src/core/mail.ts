@@ -36,6 +36,11 @@ export class MailNotTaken extends Error {
 /** Sends a mail. Rejects with a {@link MailNotTaken}, so that the job is retried. */
 export type Mailer = (mail: Mail) => Promise<void>;
 
+/** Date and time in UTC, to the minute. */
+export function minuteOf(iso: string): string {
+  return iso.slice(0, 16).replace('T', ' ');
+}
+
 /** Customers choose names. A line break in one must not look like a line of our text. */
 export function oneLine(text: string): string {
   return text.replaceAll(/\s+/g, ' ');

@@ -1,6 +1,6 @@
 /** The mail that tells one admin what is new, in the admin's language. */
 import type { Language } from '../../core/language.ts';
-import { oneLine, type Mail } from '../../core/mail.ts';
+import { minuteOf, oneLine, type Mail } from '../../core/mail.ts';
 import { UNSUBSCRIBE_PATH, unsubscribeToken } from '../../core/unsubscribe-token.ts';
 import type { Alert } from './rules.ts';
 import type { RecipientRow, SubscriptionKey } from './store.ts';
@@ -65,11 +65,6 @@ function sentenceOf(alert: Alert, texts: Texts): string {
     case 'keys':
       return texts.key(oneLine(alert.name), minuteOf(alert.endsAt));
   }
-}
-
-/** Date and time in UTC, to the minute. */
-function minuteOf(iso: string): string {
-  return iso.slice(0, 16).replace('T', ' ');
 }
 
 interface Texts {

@@ -1,7 +1,7 @@
 /** The mail to an admin whose endpoint was paused (pause.ts), in the admin's language. */
 import { endpointName } from '../../core/endpoint-name.ts';
 import type { Language } from '../../core/language.ts';
-import { oneLine, type Mail } from '../../core/mail.ts';
+import { minuteOf, oneLine, type Mail } from '../../core/mail.ts';
 import { isSandbox } from '../../core/sandbox.ts';
 import type { Db } from '../../db/client.ts';
 import { findPauseMailRow, type PauseMailRow } from './pause-store.ts';
@@ -42,7 +42,7 @@ function partsOf(
     endpointId,
     name: oneLine(endpointName(row)),
     team: oneLine(row.team_name),
-    since: minuteOf(row.failing_since),
+    since: row.failing_since === null ? '–' : minuteOf(row.failing_since),
     lastFailure: failureOf(row),
     pageUrl: `${admin}/webhooks/${encodeURIComponent(endpointId)}`,
     docsUrl: `${publicUrl}/docs/webhooks`,
@@ -51,11 +51,6 @@ function partsOf(
 
 function failureOf({ response_code, error }: PauseMailRow): string {
   return response_code === null ? (error ?? '–') : `HTTP ${response_code}`;
-}
-
-/** Date and time in UTC, to the minute. */
-function minuteOf(iso: string | null): string {
-  return iso?.slice(0, 16).replace('T', ' ') ?? '–';
 }
 
 type Text = (parts: Parts) => Omit<Mail, 'to'>;
