@@ -106,6 +106,15 @@ async function writeEvents(
   );
 }
 
+/** Writes the same events for another team, where they wait. */
+const giveToTeamY = (condition: string): Promise<unknown> =>
+  client.query(
+    `insert into event (team_id, id, type, data, created_at)
+     select 'team_y', id, type, data, created_at
+     from event
+     where ${condition}`,
+  );
+
 async function read<Row>(text: string): Promise<Row[]> {
   return (await client.query(text)).rows as Row[];
 }
@@ -337,11 +346,7 @@ describe('the delivery loop', () => {
     await loadTestSeed(database, makeSeed([makeTeam('y', { webhook_endpoints })]));
     // More than one fan-out takes, so that the next one takes several steps.
     await writeEvents(1, 100, false);
-    await client.query(
-      `insert into event (team_id, id, type, data, created_at)
-       select 'team_y', id, type, data, created_at
-       from event`,
-    );
+    await giveToTeamY('true');
     await startLoop();
     const waiting = `select from webhook_delivery where status <> 'ok'`;
     await until(async () => (await read('select from webhook_delivery')).length === 200);
@@ -385,12 +390,7 @@ describe('the delivery loop', () => {
     await client.query(`update webhook_endpoint set status = 'disabled'`);
     await loadTestSeed(database, makeSeed([makeTeam('y')]));
     await writeEvents(1, 3000, false);
-    await client.query(
-      `insert into event (team_id, id, type, data, created_at)
-       select 'team_y', id, type, data, created_at
-       from event
-       where id = 'evt_001500'`,
-    );
+    await giveToTeamY(`id = 'evt_001500'`);
     await startLoop(countingClock());
     const [y] = await until(async () => {
       const found = await read<{ at: Date }>(
@@ -414,11 +414,7 @@ describe('the delivery loop', () => {
     }));
     await loadTestSeed(database, makeSeed([makeTeam('y', { webhook_endpoints })]));
     await writeEvents(1, 200, true);
-    await client.query(
-      `insert into event (team_id, id, type, data, created_at)
-       select 'team_y', id, type, data, created_at
-       from event`,
-    );
+    await giveToTeamY('true');
     await startLoop(countingClock());
     const waiting = 'select from event where fanned_out_at is null';
     await until(async () => (await read(waiting)).length === 0);
