@@ -37,7 +37,7 @@ export const TAKE_UNPLACED = statement<UnplacedEvent>(
    from (
      select team_id, id, created_at
      from event
-     where ${IS_UNPLACED}
+     where ${IS_UNPLACED} and team_id <> all ($2::text[])
      order by created_at
      limit $1
      for no key update skip locked
@@ -46,11 +46,15 @@ export const TAKE_UNPLACED = statement<UnplacedEvent>(
 );
 
 /**
- * Takes the oldest events without a place, and the lock of each of their teams, until the
- * transaction ends. Waits for nobody.
+ * Takes the oldest events without a place, but none of `others`, and the lock of each of their
+ * teams, until the transaction ends. Waits for nobody.
  */
-export function takeUnplaced(tx: Tx, limit: number): Promise<UnplacedEvent[]> {
-  return tx.query(TAKE_UNPLACED, [limit]);
+export function takeUnplaced(
+  tx: Tx,
+  limit: number,
+  others: readonly string[],
+): Promise<UnplacedEvent[]> {
+  return tx.query(TAKE_UNPLACED, [limit, others]);
 }
 
 const GIVE = statement(

@@ -26,14 +26,23 @@ export async function placeEvents({ options, state }: Loop): Promise<void> {
   }
 }
 
-/** Gives places to at most `limit` events. Returns whether it took that many. */
+/**
+ * Gives places to at most `limit` events. Returns whether there may be more. A team whose lock
+ * another worker has is passed over: that worker may hang, and the team's events be the oldest.
+ */
 export async function placeBatch(db: Db, limit: number): Promise<boolean> {
   if (!(await hasUnplaced(db))) return false;
   return db.transaction(async (tx) => {
-    const own = (await takeUnplaced(tx, limit)).filter((event) => event.is_own);
-    if (own.length > 0) givePlaces(tx, numbered(own));
-    // If another worker has the lock of some, it or the next tick takes them.
-    return own.length === limit;
+    const others = new Set<string>();
+    for (let room = limit; room > 0;) {
+      const taken = await takeUnplaced(tx, room, [...others]);
+      const own = taken.filter((event) => event.is_own);
+      if (own.length > 0) givePlaces(tx, numbered(own));
+      if (taken.length < room) return false;
+      for (const event of taken) if (!event.is_own) others.add(event.team_id);
+      room -= own.length;
+    }
+    return true;
   });
 }
 

@@ -135,7 +135,8 @@ describe('GET /events?order=asc', () => {
 
   test('200: while one worker gives places, no other gives later ones of the team', async () => {
     await store('team_late', 'evt_slow_1');
-    await store('team_late', 'evt_slow_2', { at: agoIso(-HOUR_MS) });
+    await store('team_late', 'evt_slow_2');
+    await store('team_late', 'evt_slow_3', { at: agoIso(-HOUR_MS) });
     const { after } = await readOn('team_late', null);
     const slow = await connect('team_late');
     await slow.query('begin');
@@ -148,13 +149,17 @@ describe('GET /events?order=asc', () => {
        where team_id = 'team_late' and id = 'evt_slow_1'`,
     );
     await store('team_order', 'evt_other');
-    await placeAll();
+    await placeAll(1);
     expect((await readOn('team_late', after)).ids).toEqual([]);
-    // Other teams do not wait.
+    // Other teams do not wait, although a batch has room for the first team's oldest event only.
     expect((await readOn('team_order', 'evt_5')).ids).toEqual(['evt_other']);
     await slow.query('commit');
     await placeAll();
-    expect((await readOn('team_late', after)).ids).toEqual(['evt_slow_1', 'evt_slow_2']);
+    expect((await readOn('team_late', after)).ids).toEqual([
+      'evt_slow_1',
+      'evt_slow_2',
+      'evt_slow_3',
+    ]);
   });
 
   test('200: many writers and workers at once, and a reader who misses nothing', async () => {

@@ -18,7 +18,7 @@ const waitForPlace = (...keys: string[]) =>
      where team_id || ' ' || id = any ($1)`,
     [keys],
   );
-const take = (limit = 9) => twins.inTransaction((tx) => places.takeUnplaced(tx, limit));
+const take = (limit = 9) => twins.inTransaction((tx) => places.takeUnplaced(tx, limit, []));
 const linesOf = (rows: readonly places.UnplacedEvent[]): string[] =>
   rows.map((row) => `${row.team_id} ${row.id} ${row.is_own}`);
 
@@ -36,8 +36,17 @@ describe('takeUnplaced', () => {
     await waitForPlace('team_b evt_2', 'team_a evt_3', 'team_a evt_1', 'team_b evt_1');
     const oldest = ['team_b evt_2 true', 'team_a evt_3 true', 'team_a evt_1 true'];
     expect(linesOf(await take(3))).toEqual(oldest);
-    const takeIn = (tx: Tx) => places.takeUnplaced(tx, 2);
+    const takeIn = (tx: Tx) => places.takeUnplaced(tx, 2, []);
     expect(await twins.lockedBy('event', takeIn)).toEqual(['team_a evt_3', 'team_b evt_2']);
+  });
+
+  test('takes none of the teams that are passed over', async () => {
+    await waitForPlace('team_a evt_3', 'team_b evt_2', 'team_a evt_1', 'team_b evt_1');
+    const takeIn = (tx: Tx) => places.takeUnplaced(tx, 1, ['team_a']);
+    expect(await twins.lockedBy('event', takeIn)).toEqual(['team_b evt_2']);
+    expect(
+      await twins.inTransaction((tx) => places.takeUnplaced(tx, 9, ['team_a', 'team_b'])),
+    ).toEqual([]);
   });
 
   test('leaves alone what waits for its fan-out, and orders one moment by ids', async () => {

@@ -66,7 +66,7 @@ export const HINTS: ReadonlyMap<Statement<unknown>, Statement<TeamRow>> = new Ma
        from (
          select team_id
          from event
-         where ${IS_UNPLACED}
+         where ${IS_UNPLACED} and team_id <> all ($2::text[])
          order by created_at
          limit $1
        ) unplaced`,
