@@ -539,7 +539,7 @@ describe('a filter of many members', () => {
        from generate_series(1, $2::int) n`,
       [MEMBERS, HIDDEN],
     );
-    await members.query('vacuum analyze member');
+    await members.query('vacuum analyze');
     return () => members.end();
   });
 
@@ -698,7 +698,7 @@ describe('a filter of many assignments', () => {
        from generate_series(1, $2::int) n`,
       [BUSY, 2 * HIDDEN],
     );
-    await busy.query('vacuum analyze assignment');
+    await busy.query('vacuum analyze');
     return () => busy.end();
   });
 
@@ -991,7 +991,7 @@ describe('a page of very large rows', () => {
     test('reads no long note that does not fit', async () => {
       const random = `select string_agg(md5(n || '/' || k), '') from generate_series(1, 900) k`;
       await fill(`(${random})`);
-      await own.query('vacuum analyze assignment');
+      await own.query('vacuum analyze');
       const whole = { limit: PAGE_LIMIT_MAX + 1, after: null };
       const first = (one: Db) => store.listAssignments(one, NOTES, whole);
       const second = (one: Db) => {

@@ -43,9 +43,20 @@ const SHORT_COLUMNS = `${COLUMNS.map((name) =>
        when octet_length(a.note) > ${SHARE} or pg_column_size(a.external_ref) > ${SHARE} then true
      end as is_long`;
 
+/**
+ * SQL: the CTE `recipient`, the members of `page`. These are looked up by their ids, each once: the
+ * index scan sorts out those that come again. With a plain join the planner may read all members of
+ * the team, and in a sub-select once for each row.
+ */
+const RECIPIENTS = `recipient as materialized (
+     select id, user_id, email
+     from member
+     where team_id = $1 and id = any (array(select member_id from page))
+   )`;
+
 /** The pieces of a statement that reads a page. */
 interface PageReading {
-  /** SQL: the CTE `page`, and what it needs. */
+  /** SQL: the CTEs `page` and `recipient`, and what they need. */
   readonly page: string;
   /** SQL: the columns of its rows `a` and their recipients `m`. */
   readonly columns: string;
@@ -60,7 +71,7 @@ export type Reading = (list: { readonly rows: string; readonly order: Keyset }) 
 export const unmeasured: Reading = ({ rows }) => ({
   page: `page as materialized (
      ${rows}
-   )`,
+   ), ${RECIPIENTS}`,
   columns: SHORT_COLUMNS,
   whole: 'page',
 });
@@ -80,7 +91,7 @@ export const measured: Reading = ({ rows, order }) => {
      ${rows}
    ), page as materialized (
      ${fitting}
-   )`,
+   ), ${RECIPIENTS}`,
     columns: `${ASSIGNMENT_COLUMNS}, a.fits`,
     whole: 'whole',
   };
@@ -91,15 +102,6 @@ export function isLong(rows: readonly UnmeasuredRow[]): boolean {
   return rows.some((row) => row.is_long === true);
 }
 
-/**
- * SQL: the assignments `a` of `page` with their recipients `m`. These are looked up by their ids,
- * each once: the index scan sorts out those that come again. With a plain join the planner may read
- * all members of the team.
- */
+/** SQL: the assignments `a` of `page` with their recipients `m`. */
 export const PAGE_WITH_MEMBERS = `page a
-   join (
-     select id, user_id, email
-     from member
-     where team_id = $1 and id = any (array(select member_id from page))
-     offset 0
-   ) m on m.id = a.member_id`;
+   join recipient m on m.id = a.member_id`;
