@@ -37,6 +37,7 @@ export async function simulatedRows(
         id: CONNECTION_ID,
         provider: 'hubspot',
         status: 'active',
+        failure_streak: 0,
         // As Postgres reads bytes from JSON.
         credentials_encrypted: `\\x${credentials.toString('hex')}`,
         objection_marker: MARKER,

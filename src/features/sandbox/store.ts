@@ -1,6 +1,6 @@
 import { SANDBOX_OWNER } from '../../core/sandbox.ts';
 import { statement, type Db, type Statement, type Tx } from '../../db/client.ts';
-import { listed, selectionOf, type RowOf } from '../../db/rows.ts';
+import { columnsOf, listed, selectionOf, type RowOf } from '../../db/rows.ts';
 import { LASTING_TABLES, REMOVED_BY_RESET } from '../../db/sandbox-rows.ts';
 import { waitForTeamLock } from '../../db/team-lock.ts';
 import type { TenantTable } from '../../db/tenant-tables.ts';
@@ -216,130 +216,30 @@ export async function removeContent(tx: Tx, sandboxId: string, large: boolean): 
     else tx.send(removal, [sandboxId]);
 }
 
+/** The rows name each column that may not be null. */
 function insertionOf(table: TenantTable, columns: readonly string[]) {
-  const names = columns.join(', ');
   return statement(
     `sandbox.insert.${table}`,
-    `insert into ${table} (team_id, ${names})
-     select $1, ${names}
+    `insert into ${table} (team_id, ${listed(columns)})
+     select $1, ${listed(columns)}
      from json_populate_recordset(null::${table}, $2::json)`,
   );
 }
 
-const MEMBER_COLUMNS = [
-  'id',
-  'user_id',
-  'email',
-  'role',
-  'status',
-  'rights',
-  'joined_at',
-  'created_at',
-  'invited_at',
-  'invitation_sent_at',
-  'ended_at',
-];
-const ASSIGNMENT_COLUMNS = [
-  'id',
-  'member_id',
-  'status',
-  'title',
-  'situation_id',
-  'personality_id',
-  'due_date',
-  'focus_dimension',
-  'completed_training_id',
-  'external_ref',
-  'created_at',
-];
-const TRAINING_COLUMNS = [
-  'id',
-  'user_id',
-  'status',
-  'source',
-  'assignment_id',
-  'created_at',
-  'finished_at',
-  'duration_s',
-  'situation_id',
-  'personality_id',
-  'industry_id',
-  'role_id',
-];
-const EVALUATION_COLUMNS = [
-  'training_id',
-  'user_id',
-  'saved_at',
-  'stored_at',
-  'total',
-  'spread',
-  'dimensions',
-  'tips',
-  'goal',
-  'methodology',
-  'strongest',
-  'biggest_lever',
-];
-const DEAL_COLUMNS = [
-  'id',
-  'connection_id',
-  'external_id',
-  'outcome',
-  'title',
-  'amount',
-  'currency',
-  'close_date',
-  'probability',
-  'pipeline_id',
-  'stage_id',
-  'lost_reason',
-  'owner_user_id',
-  'last_activity_at',
-  'synced_at',
-  'created_at',
-];
-const OBJECTION_COLUMNS = [
-  'id',
-  'deal_id',
-  'connection_id',
-  'category',
-  'text',
-  'lang',
-  'source',
-  'synced_at',
-  'created_at',
-];
-
 /** Parents before children. A training and the assignment that it completes point at each other. */
 const INSERTIONS = {
-  entries: insertionOf('team_catalog_entry', ['id', 'kind', 'name_de', 'name_en']),
-  blocks: insertionOf('team_block', ['entry_id']),
-  people: insertionOf('person', ['id']),
-  members: insertionOf('member', MEMBER_COLUMNS),
-  memberBlocks: insertionOf('member_block', ['member_id', 'entry_id']),
-  assignments: insertionOf('assignment', ASSIGNMENT_COLUMNS),
-  trainings: insertionOf('training', TRAINING_COLUMNS),
-  evaluations: insertionOf('evaluation', EVALUATION_COLUMNS),
-  cases: insertionOf('training_case', [
-    'id',
-    'user_id',
-    'title',
-    'fields',
-    'private',
-    'created_at',
-  ]),
-  connections: insertionOf('crm_connection', [
-    'id',
-    'provider',
-    'status',
-    'credentials_encrypted',
-    'objection_marker',
-    'created_at',
-    'last_synced_at',
-    'next_sync_at',
-  ]),
-  deals: insertionOf('crm_deal', DEAL_COLUMNS),
-  objections: insertionOf('crm_objection', OBJECTION_COLUMNS),
+  entries: insertionOf('team_catalog_entry', columnsOf('TeamCatalogEntry', 'team_id')),
+  blocks: insertionOf('team_block', columnsOf('TeamBlock', 'team_id')),
+  people: insertionOf('person', columnsOf('Person', 'team_id')),
+  members: insertionOf('member', columnsOf('Member', 'team_id')),
+  memberBlocks: insertionOf('member_block', columnsOf('MemberBlock', 'team_id')),
+  assignments: insertionOf('assignment', columnsOf('Assignment', 'team_id')),
+  trainings: insertionOf('training', columnsOf('Training', 'team_id')),
+  evaluations: insertionOf('evaluation', columnsOf('Evaluation', 'team_id')),
+  cases: insertionOf('training_case', columnsOf('TrainingCase', 'team_id')),
+  connections: insertionOf('crm_connection', columnsOf('CrmConnection', 'team_id')),
+  deals: insertionOf('crm_deal', columnsOf('CrmDeal', 'team_id')),
+  objections: insertionOf('crm_objection', columnsOf('CrmObjection', 'team_id')),
 } as const satisfies Record<keyof Content, unknown>;
 
 /** Writes the rows of a scenario. */
