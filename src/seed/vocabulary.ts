@@ -4,68 +4,16 @@ import type { Goal, ObjectionCategory, TrainingSource } from '../core/vocabulari
 
 type Words<Word = string> = readonly [Word, ...Word[]];
 
-export const FIRST_NAMES: Words = [
-  'anna',
-  'ben',
-  'clara',
-  'david',
-  'emma',
-  'felix',
-  'greta',
-  'hannah',
-  'ida',
-  'jonas',
-  'karla',
-  'leon',
-  'mia',
-  'noah',
-  'olivia',
-  'paul',
-  'rosa',
-  'simon',
-  'tom',
-  'vera',
-  'alice',
-  'charlie',
-  'daisy',
-  'george',
-  'harry',
-  'isla',
-  'jack',
-  'lucy',
-  'oscar',
-  'ruby',
-];
+export const FIRST_NAMES = wordsOf(
+  'anna ben clara david emma felix greta hannah ida jonas karla leon mia noah olivia paul ' +
+    'rosa simon tom vera alice charlie daisy george harry isla jack lucy oscar ruby',
+);
 
-export const LAST_NAMES: Words = [
-  'schmidt',
-  'weber',
-  'fischer',
-  'becker',
-  'hoffmann',
-  'koch',
-  'richter',
-  'klein',
-  'wolf',
-  'neumann',
-  'schwarz',
-  'krueger',
-  'braun',
-  'smith',
-  'jones',
-  'taylor',
-  'brown',
-  'wilson',
-  'evans',
-  'walker',
-  'wright',
-  'hughes',
-  'green',
-  'clarke',
-  'cooper',
-  'ward',
-  'turner',
-];
+export const LAST_NAMES = wordsOf(
+  'schmidt weber fischer becker hoffmann koch richter klein wolf neumann schwarz krueger ' +
+    'braun smith jones taylor brown wilson evans walker wright hughes green clarke cooper ' +
+    'ward turner',
+);
 
 /** A word that is listed twice is picked twice as often. */
 export const GENERATED_GOALS: Words<Goal> = ['reached', 'partial', 'partial', 'missed'];
@@ -250,3 +198,7 @@ export const VOCABULARY: Readonly<Record<'de' | 'en', Vocabulary>> = {
     ],
   },
 };
+
+function wordsOf(text: string): Words {
+  return text.split(' ') as [string, ...string[]];
+}
