@@ -9,7 +9,6 @@ import { findUrlFault } from '../src/db/database-url.ts';
 import { withSecretFiles } from '../src/runtime/config.ts';
 import { messageOf } from '../src/runtime/process.ts';
 import { trace } from '../src/trace/service.ts';
-import { traceResult } from '../src/trace/schema.ts';
 import { formatTrace } from '../src/trace/text.ts';
 
 const USAGE = `Usage: npm run trace -- ID [--team TEAM_ID] [--json]
@@ -26,7 +25,7 @@ try {
     const result = await trace(db, { ...wanted, now: new Date() });
     process.stdout.write(
       wanted.json
-        ? `${JSON.stringify(traceResult.parse(result), null, 2)}\n`
+        ? `${JSON.stringify(result, null, 2)}\n`
         : formatTrace(result, process.stdout.columns ?? WIDTH),
     );
     if (!result.found) process.exitCode = NOTHING_FOUND;

@@ -6,7 +6,7 @@ import type { ConnectionRow, JobRow } from './connection-store.ts';
 import type { KeyRow, UsageRow } from './key-store.ts';
 import { NO_WORKER, timeOf } from './reasons.ts';
 import { LIMITS } from './rules.ts';
-import type { Reason } from './schema.ts';
+import type { Reason } from './reason-codes.ts';
 
 /** ", by user usr_kim at 2026-11-26 10:15:02Z (3 min ago), request 01a2…". */
 function byWhom(change: ChangeRow | undefined, now: Date): string {

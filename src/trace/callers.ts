@@ -6,7 +6,7 @@ import { listChanges } from './change-store.ts';
 import { listConnections, listJobs, type ConnectionRow } from './connection-store.ts';
 import type { IdRow, RequestRow } from './find-store.ts';
 import { findKey, sumUsage } from './key-store.ts';
-import type { TraceResult } from './schema.ts';
+import type { TraceResult } from './view.ts';
 import { toConnection, toKey } from './view.ts';
 
 /** The key as it is shown. `requests`: its calls that are shown, too. */

@@ -6,7 +6,7 @@ import { spanOf } from '../core/terminal.ts';
 import { KEPT_DAYS_MAX } from '../features/requests/rules.ts';
 import type { AuditRow, DeliveryRow, EventRow, RequestRow } from './find-store.ts';
 import { keptDays, SOON_MS } from './rules.ts';
-import type { Reason } from './schema.ts';
+import type { Reason } from './reason-codes.ts';
 import {
   isCut,
   type EndpointRow,

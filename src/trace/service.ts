@@ -10,7 +10,8 @@ import { listRefused } from './key-store.ts';
 import * as reasons from './reasons.ts';
 import { keptDays, kindsOf, LIMITS, normalize, OTHER_IDS, windowOf } from './rules.ts';
 import { readScene } from './scene.ts';
-import type { Reason, TraceResult } from './schema.ts';
+import type { Reason } from './reason-codes.ts';
+import type { TraceResult } from './view.ts';
 import * as state from './state-store.ts';
 import * as view from './view.ts';
 

@@ -1,7 +1,8 @@
 /** The result as text for a terminal. */
 import { spanOf } from '../core/terminal.ts';
 import { outcomeOf, timeOf } from './reasons.ts';
-import type { Reason, TraceResult } from './schema.ts';
+import type { Reason } from './reason-codes.ts';
+import type { TraceResult } from './view.ts';
 
 /** One line of a table, and what is said below it. */
 interface Line {

@@ -2,29 +2,25 @@
 import { attemptsOf } from '../db/kept-attempts.ts';
 import type { AuditRow, DeliveryRow, EventRow, RequestRow } from './find-store.ts';
 import { pausedReason, type Scene } from './reasons.ts';
-import type { Reason, TraceResult } from './schema.ts';
+import type { Reason } from './reason-codes.ts';
 import type { ChangeRow } from './change-store.ts';
 import type { ConnectionRow, JobRow } from './connection-store.ts';
 import type { KeyRow, UsageRow } from './key-store.ts';
 import { isCut, type EndpointRow } from './state-store.ts';
 
-type Shown<Name extends keyof TraceResult> = TraceResult[Name] extends readonly (infer One)[]
-  ? One
-  : never;
-
-export function toRequest({ created_at: at, ...row }: RequestRow): Shown<'requests'> {
+export function toRequest({ created_at: at, ...row }: RequestRow) {
   return { ...row, at };
 }
 
-export function toAuditEntry({ created_at: at, ...row }: AuditRow): Shown<'audit'> {
+export function toAuditEntry({ created_at: at, ...row }: AuditRow) {
   return { ...row, at };
 }
 
-export function toEvent({ created_at: at, ...row }: EventRow, why: Reason[]): Shown<'events'> {
+export function toEvent({ created_at: at, ...row }: EventRow, why: Reason[]) {
   return { ...row, at, why };
 }
 
-export function toDelivery(row: DeliveryRow, why: Reason[]): Shown<'deliveries'> {
+export function toDelivery(row: DeliveryRow, why: Reason[]) {
   return {
     id: row.id,
     team_id: row.team_id,
@@ -41,7 +37,7 @@ export function toDelivery(row: DeliveryRow, why: Reason[]): Shown<'deliveries'>
   };
 }
 
-export function toEndpoint(scene: Scene, row: EndpointRow): Shown<'endpoints'> {
+export function toEndpoint(scene: Scene, row: EndpointRow) {
   const { id, team_id, status, events, failing_since, last_success_at, oldest_due_at } = row;
   const counts = [row.requested, row.pending, row.retrying];
   const [requested = 0, first = 0, retries = 0] = counts.map((count) =>
@@ -86,7 +82,7 @@ export function toKey(
     readonly usage: UsageRow;
     readonly why: Reason[];
   },
-): Shown<'keys'> {
+) {
   return { ...row, calls: usage, changes: changes.map(toChange), why };
 }
 
@@ -101,7 +97,7 @@ export function toConnection(
     readonly jobs: readonly JobRow[];
     readonly why: Reason[];
   },
-): Shown<'connections'> {
+) {
   const { sync_requested_at: requested_at, sync_lease_until: held_until, ...shown } = row;
   return {
     ...shown,
@@ -113,6 +109,29 @@ export function toConnection(
   };
 }
 
-function toChange({ created_at: at, ...change }: ChangeRow): Shown<'keys'>['changes'][number] {
+function toChange({ created_at: at, ...change }: ChangeRow) {
   return { ...change, at };
+}
+
+/** What `trace --json` prints. */
+export interface TraceResult {
+  readonly id: string;
+  readonly asked_at: string;
+  readonly found: boolean;
+  readonly notes: readonly Reason[];
+  readonly requests: ReturnType<typeof toRequest>[];
+  readonly audit: ReturnType<typeof toAuditEntry>[];
+  readonly events: ReturnType<typeof toEvent>[];
+  readonly deliveries: ReturnType<typeof toDelivery>[];
+  readonly endpoints: ReturnType<typeof toEndpoint>[];
+  readonly keys: ReturnType<typeof toKey>[];
+  readonly connections: ReturnType<typeof toConnection>[];
+  readonly teams: {
+    readonly id: string;
+    readonly status: string;
+    readonly is_sandbox: boolean;
+    readonly why: readonly Reason[];
+  }[];
+  /** The numbers of the workers that are alive. */
+  readonly workers: readonly number[];
 }

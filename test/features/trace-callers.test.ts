@@ -6,7 +6,7 @@ import { newId } from '../../src/core/ids.ts';
 import { providerError } from '../../src/features/crm/providers/errors.ts';
 import type { SyncFailure } from '../../src/features/crm/sync/give-up.ts';
 import { scheduleDue } from '../../src/features/crm/sync/service.ts';
-import type { TraceResult } from '../../src/trace/schema.ts';
+import type { TraceResult } from '../../src/trace/view.ts';
 import {
   startApiProcess,
   startTestApi,

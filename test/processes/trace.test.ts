@@ -9,7 +9,7 @@ import { openDatabase, type Database } from '../../src/db/connections/database.t
 import { PLACES_LOCK_CLASS } from '../../src/delivery/places-store.ts';
 import { pauseSilentEndpoints } from '../../src/features/webhook-endpoints/pause.ts';
 import { failNow } from '../../src/features/crm/sync/service.ts';
-import type { TraceResult } from '../../src/trace/schema.ts';
+import type { TraceResult } from '../../src/trace/view.ts';
 import { formatTrace } from '../../src/trace/text.ts';
 import {
   createCall,

@@ -18,7 +18,7 @@ import {
 } from '../../src/trace/reasons.ts';
 import { SCHEDULED } from '../../src/features/crm/sync/jobs.ts';
 import { SOON_MS } from '../../src/trace/rules.ts';
-import { REASON_CODES, type Reason } from '../../src/trace/schema.ts';
+import { REASON_CODES, type Reason } from '../../src/trace/reason-codes.ts';
 import type { EndpointRow, LockRow, TeamRow } from '../../src/trace/state-store.ts';
 
 const now = new Date('2026-11-26T10:00:00Z');

@@ -1,16 +1,16 @@
 // Helpers for tests of `npm run trace`.
 import type { Database } from '../../src/db/connections/database.ts';
 import { trace } from '../../src/trace/service.ts';
-import { traceResult, type TraceResult } from '../../src/trace/schema.ts';
+import type { TraceResult } from '../../src/trace/view.ts';
 import { runScript, type Exit } from './api.ts';
 
-/** Asks in this process. The result passes through its schema. */
-export async function traceOf(
+/** Asks in this process. */
+export function traceOf(
   db: Database,
   id: string,
   { teamId = null, now = new Date() }: { teamId?: string | null; now?: Date } = {},
 ): Promise<TraceResult> {
-  return traceResult.parse(await trace(db, { id, teamId, now }));
+  return trace(db, { id, teamId, now });
 }
 
 /** Runs the command, and resolves with what it has printed. */
