@@ -12,10 +12,56 @@ const EVENT_SCHEMA: oas31.SchemaObject = {
   description: 'Something that happened in the team. Narrow it by `type`.',
 };
 
-/** Returns the text of src/client/operations.ts. */
-export async function clientOperations(document: oas31.OpenAPIObject): Promise<string> {
+const HEAD = '// Written by `npm ci` and `npm run openapi` from openapi.v1.json. Do not edit.\n';
+
+/** Returns the written files of src/client: name → text. */
+export async function clientFiles(
+  document: oas31.OpenAPIObject,
+): Promise<Readonly<Record<string, string>>> {
+  return {
+    'operations.ts': await operationsText(document),
+    'webhook-events.ts': await eventsText(document),
+  };
+}
+
+async function operationsText(document: oas31.OpenAPIObject): Promise<string> {
   const reduced = reduce(document);
-  const nodes = await openapiTS(JSON.stringify(reduced), {
+  const types = await typesOf(reduced);
+  return `${HEAD}import type { WebhookEvent } from './webhook-delivery.ts';
+
+${types.replaceAll(`"${EVENT}"`, 'WebhookEvent')}
+${modelsOf(reduced)}
+/** Method and path of each operation, by the name that the client gives it. */
+export const OPERATIONS = {
+${tableOf(document)}} as const;
+`;
+}
+
+async function eventsText(document: oas31.OpenAPIObject): Promise<string> {
+  const { components, webhooks = {} } = document;
+  const properties = Object.entries(webhooks).map(([type, item]) => {
+    const { operationId = '', description = '' } = (item as { readonly post: Operation }).post;
+    const event = components?.schemas?.[operationId.replace(/^on/, '')] as oas31.SchemaObject;
+    const [about = ''] = description.split('\n');
+    const data = { ...event.properties?.['data'], description: about };
+    return [type, data] as const;
+  });
+  const schema: oas31.SchemaObject = {
+    type: 'object',
+    description:
+      'The fields of `data`, by event type. A later version of the API may add fields and types, ' +
+      'but does not remove any.',
+    properties: Object.fromEntries(properties),
+    required: Object.keys(webhooks),
+  };
+  const described = { ...reduce(document), paths: {}, components: { schemas: { [DATA]: schema } } };
+  return `${HEAD}${await typesOf(described)}${modelsOf(described)}`;
+}
+
+const DATA = 'WebhookEventData';
+
+async function typesOf(document: oas31.OpenAPIObject): Promise<string> {
+  const nodes = await openapiTS(JSON.stringify(document), {
     // What has a default may be left out of a body. Of a response it is always there.
     defaultNonNullable: false,
   });
@@ -23,20 +69,9 @@ export async function clientOperations(document: oas31.OpenAPIObject): Promise<s
     ['components', 'operations'].includes((node as { name?: { text?: string } }).name?.text ?? ''),
   );
   // A union of known values and `string` is `string` to TypeScript, and editors show nothing.
-  const types = astToString(wanted)
-    .replaceAll(`"${EVENT}"`, 'WebhookEvent')
-    .replaceAll(/(?<=[")]) \| \(?string\b(?: \| null\))?/g, (text) =>
-      text.includes('null') ? ' | (string & {}) | null' : ' | (string & {})',
-    );
-  return `// Written by \`npm ci\` and \`npm run openapi\` from openapi.v1.json. Do not edit.
-import type { WebhookEvent } from './webhook-delivery.ts';
-
-${types}
-${modelsOf(reduced)}
-/** Method and path of each operation, by the name that the client gives it. */
-export const OPERATIONS = {
-${tableOf(document)}} as const;
-`;
+  return astToString(wanted).replaceAll(/(?<=[")]) \| \(?string\b(?: \| null\))?/g, (text) =>
+    text.includes('null') ? ' | (string & {}) | null' : ' | (string & {})',
+  );
 }
 
 /**

@@ -16,7 +16,7 @@ import {
   openApiDocument,
   strictOpenApiDocument,
 } from '../../src/http/openapi/document.ts';
-import { clientOperations } from '../../scripts/client-operations.ts';
+import { clientFiles } from '../../scripts/client-operations.ts';
 import { TEST_SCOPES } from '../../src/core/scopes.ts';
 import { ENDPOINTS, type Endpoint } from '../../src/routers/endpoints.ts';
 import { makeFolder } from '../support/folder.ts';
@@ -107,8 +107,8 @@ describe('openapi.v1.json', () => {
 
   it('is what the client package was made from (else: npm run openapi)', async () => {
     const document = JSON.parse(committedDocument()) as oas31.OpenAPIObject;
-    const text = await readFile(join(root, 'src/client/operations.ts'), 'utf8');
-    expect(text).toBe(await clientOperations(document));
+    for (const [name, text] of Object.entries(await clientFiles(document)))
+      expect(await readFile(join(root, 'src/client', name), 'utf8')).toBe(text);
   });
 
   it('has an absolute server address: in the file an example, when served the public one', () => {

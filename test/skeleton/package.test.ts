@@ -176,6 +176,7 @@ describe('the package', () => {
         'retry-after',
         'trigger',
         'webhook-delivery',
+        'webhook-events',
         'webhook-verification',
       ].flatMap((name) => [`dist/${name}.d.ts`, `dist/${name}.js`]),
       'package.json',
