@@ -41,9 +41,9 @@ const WORDS: Readonly<Record<string, string>> = {
     'go live, production key, switch to production, from test to live',
   '/docs/quickstart#where-to-go-next': 'next steps, further reading',
   '/docs/sandbox':
-    'test mode, test environment, staging environment, sandbox account, demo data, mock ' +
-    'server, fake data, playground, development environment, dry run, try without real users, ' +
-    'testumgebung',
+    'test data, test mode, test environment, staging environment, sandbox account, demo data, ' +
+    'mock server, fake data, playground, development environment, dry run, try without real ' +
+    'users, testumgebung',
   '/docs/sandbox#open-it':
     'sandbox key, create a sandbox, enable sandbox, test key, test team, activate test mode',
   '/docs/sandbox#what-is-in-it':
@@ -141,10 +141,10 @@ const WORDS: Readonly<Record<string, string>> = {
     'maximum number of endpoints, batch size limit, invitations per hour, max length, file ' +
     'size',
   '/docs/errors':
-    'error codes, list of errors, http status codes, error handling, error format, problem ' +
-    'json, rfc 9457, error response, validation errors, invalid json, json parse error, field ' +
-    'errors, german error messages, language of error messages, request id, contact support, ' +
-    'troubleshooting',
+    'error codes, fehlercodes, list of errors, http status codes, error handling, error ' +
+    'format, problem json, rfc 9457, error response, validation errors, invalid json, json ' +
+    'parse error, field errors, german error messages, language of error messages, request id, ' +
+    'contact support, troubleshooting',
   '/docs/errors#not_found':
     '404, not found, does not exist, member not found, unknown id, no such object',
   '/docs/errors#unauthorized': '401, unauthorized',
@@ -225,10 +225,10 @@ const WORDS: Readonly<Record<string, string>> = {
     'webhooks, what is a webhook, callbacks, push notifications, subscribe to events, real ' +
     'time events, get notified, event notification',
   '/docs/webhooks#receive':
-    'webhook url validation, allowed webhook urls, webhook port, webhook body, webhook ' +
-    'headers, webhook request format, webhook payload, receive webhooks, register callback ' +
-    'url, webhook url must be https, webhook redirect, what ip addresses do webhooks come ' +
-    'from, source ip of webhooks, private address, webhook registration',
+    'webhook address, webhook url validation, allowed webhook urls, webhook port, webhook ' +
+    'body, webhook headers, webhook request format, webhook payload, receive webhooks, ' +
+    'register callback url, webhook url must be https, webhook redirect, what ip addresses do ' +
+    'webhooks come from, source ip of webhooks, private address, webhook registration',
   '/docs/webhooks#verify':
     'verify payload, webhook authentication, authenticate webhook, authorize webhook, is the ' +
     'webhook really from you, verify signature, webhook signature, hmac, hmac sha256, hash ' +

@@ -24,15 +24,8 @@ const CHUNK = 40;
 /** From so many letters on, a word may be misspelt, in one of four letters. */
 const FUZZY_FROM = 4;
 const FUZZY = 0.25;
-/** A part of a compound word has so many letters. A longer word is none. */
-const PART_FROM = 4;
-const COMPOUND_MAX = 40;
 /** More words than that are not looked for. */
 const WORDS_MAX = 12;
-/** How much less a word counts that may be meant otherwise. */
-const DOUBTFUL = 0.7;
-/** How much more a rare word counts than a frequent one. */
-const RARE = 0.7;
 /** How much a section loses that has not all of the words. */
 const MISSING = 3;
 /** How much a section gains that readers ask for in these words. */
@@ -49,19 +42,14 @@ const COMMON = new Set(
 );
 /** `page`: the title at the beginning of a page, `title`: that of a section's page. */
 const BOOST = { page: 14, section: 6, also: 4, title: 4, text: 1 };
-/** Where words are in use, and not run together as in code. */
-const NAMING = ['page', 'section', 'also', 'title'];
-/** How much less a word counts that only the text of a section has. */
-const ONLY_IN_TEXT = 0.7;
-const OTHER_WORD = 0.9;
-const OTHER_BOOST = Object.fromEntries(
-  Object.entries(BOOST).map(([field, boost]) => [field, boost * OTHER_WORD]),
-);
 
 /** How the documentation calls a word, by the stem of the word. */
 const CALLED_HERE = new Map(
   GROUPS.flatMap(([ours = '', ...others]) => others.map((other) => [stemOf(other), ours])),
 );
+
+/** The words of the groups, by their stems. */
+const NAMES = new Set(GROUPS.flat().map(stemOf));
 
 /**
  * Makes a search over the sections. It resolves with the best ones first: those that have most of
@@ -85,38 +73,23 @@ export async function createSearch(entries) {
   });
   await index.addAllAsync(entries, { chunkSize: CHUNK });
   const byPath = new Map(entries.map((entry) => [entry.path, entry]));
-  const names = namesOf(CALLED_HERE.keys());
   const likenessTo = compareWith(entries);
-  /** @type {(query: import('minisearch').Query, fields?: string[]) => ReadonlySet<string>} */
-  const find = (query, fields = Object.keys(BOOST)) =>
-    new Set(index.search(query, { fields }).map(({ id }) => id));
+  /** @type {(query: import('minisearch').Query) => ReadonlySet<string>} */
+  const find = (query) => new Set(index.search(query).map(({ id }) => id));
   /** @type {(word: string) => Weighted} */
   const weigh = (word) => {
     const exact = queryOf(word, CALLED_HERE.get(stemOf(word)));
-    const isExact = find(exact).size > 0;
-    const query = isExact ? exact : misspelt(word, names);
+    const query = find(exact).size > 0 ? exact : misspelt(word);
     const found = find(query);
-    const rarity = Math.log(1 + entries.length / (1 + found.size)) ** RARE;
-    const weight = isExact ? rarity : rarity * DOUBTFUL;
-    return { query, found, named: find(query, NAMING), weight };
+    return { query, found, weight: Math.log(1 + entries.length / (1 + found.size)) };
   };
-  /** @type {(word: string) => boolean} */
-  const isName = (word) => CALLED_HERE.has(stemOf(word)) || find(word, NAMING).size > 0;
-  /** @type {(word: string) => boolean} */
-  const isKnown = (word) => CALLED_HERE.has(stemOf(word)) || find(queryOf(word)).size > 0;
   return (query, limit) => {
     const likeness = likenessTo(query);
-    const written = asWritten(wordsOf(query).slice(0, 2 * WORDS_MAX), isName).flatMap((word) =>
-      isKnown(word) || word.length > COMPOUND_MAX ? [word] : partsOf(word, isName),
-    );
-    const words = wantedWords(written).map(weigh);
+    const words = wantedWords(asWritten(wordsOf(query).slice(0, 2 * WORDS_MAX))).map(weigh);
     const whole = words.reduce((sum, { weight }) => sum + weight, 0);
     /** @type {(path: string) => number} */
     const shareOf = (path) =>
-      words.reduce((sum, word) => {
-        if (word.named.has(path)) return sum + word.weight;
-        return word.found.has(path) ? sum + word.weight * ONLY_IN_TEXT : sum;
-      }, 0) / whole;
+      words.reduce((sum, { found, weight }) => sum + (found.has(path) ? weight : 0), 0) / whole;
     return index
       .search(
         { combineWith: 'OR', queries: words.map((word) => word.query) },
@@ -198,7 +171,6 @@ function meaningOf(text) {
  * @typedef {object} Weighted
  * @property {import('minisearch').QueryCombination} query
  * @property {ReadonlySet<string>} found
- * @property {ReadonlySet<string>} named those that have it in a heading or as another name
  * @property {number} weight
  */
 
@@ -238,30 +210,14 @@ function wantedWords(words) {
  * The words as the documentation writes them: `time out` and `web hook` are one.
  *
  * @param {readonly string[]} words
- * @param {(word: string) => boolean} isName
  * @returns {string[]}
  */
-function asWritten([first, ...rest], isName) {
+function asWritten([first, ...rest]) {
   if (first === undefined) return [];
   const [second, ...others] = rest;
-  if (second !== undefined && isName(first + second))
-    return [first + second, ...asWritten(others, isName)];
-  return [first, ...asWritten(rest, isName)];
-}
-
-/**
- * The two known words of which a German word consists; otherwise itself.
- *
- * @param {string} word
- * @param {(word: string) => boolean} isName
- * @returns {string[]}
- */
-function partsOf(word, isName) {
-  for (let length = word.length - PART_FROM; length >= PART_FROM; length -= 1) {
-    const parts = [word.slice(0, length), word.slice(length)];
-    if (parts.every(isName)) return parts;
-  }
-  return [word];
+  return second !== undefined && NAMES.has(stemOf(first + second))
+    ? [first + second, ...asWritten(others)]
+    : [first, ...asWritten(rest)];
 }
 
 /**
@@ -276,34 +232,20 @@ function queryOf(word, other = '') {
     combineWith: 'OR',
     queries: [
       { queries: [word], boost: BOOST, prefix: word.length > 2 },
-      { queries: wordsOf(other), combineWith: 'AND', boost: OTHER_BOOST },
+      { queries: wordsOf(other), combineWith: 'AND', boost: BOOST },
     ],
   };
 }
 
 /**
- * A word that no section has may be a misspelt one, or a misspelt other name.
+ * A word that no section has may be a misspelt one.
  *
  * @param {string} word
- * @param {MiniSearch} names
  * @returns {import('minisearch').QueryCombination}
  */
-function misspelt(word, names) {
+function misspelt(word) {
   const fuzzy = word.length >= FUZZY_FROM && !/^\d/.test(word) ? FUZZY : false;
-  const [name] = names.search(word, { fuzzy });
-  const { queries } = queryOf(word, CALLED_HERE.get(name?.id));
-  return { combineWith: 'OR', queries: [{ queries: [word], boost: BOOST, fuzzy }, ...queries] };
-}
-
-/**
- * An index of other names, by their stems.
- *
- * @param {Iterable<string>} stems
- */
-function namesOf(stems) {
-  const names = new MiniSearch({ fields: ['id'], tokenize: wordsOf, processTerm: stemOf });
-  names.addAll([...stems].map((id) => ({ id })));
-  return names;
+  return { combineWith: 'OR', queries: [{ queries: [word], boost: BOOST, fuzzy }] };
 }
 
 /**
