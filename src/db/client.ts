@@ -47,6 +47,11 @@ export interface Tx extends Db {
   send(statement: Statement<unknown>, values: readonly unknown[]): void;
   /** The trace of the work, which the events that it raises belong to. */
   readonly trace: Trace | null;
+  /**
+   * Runs a statement by itself right after the commit, and never if there is none. For rows that
+   * everybody waits for: no transaction may hold them over a round trip.
+   */
+  sendAfterCommit(statement: Statement<unknown>, values: readonly unknown[]): void;
   /** Tells the workers soon after the commit, and never if there is none. */
   wakeAfterCommit(what: WakeUp): void;
 }

@@ -204,6 +204,11 @@ describe('a transaction', () => {
       ['webhooks.resend.queue', 'webhooks.resend.lockForBatch'],
       ['webhooks.resend.lockForBatch locks webhook_endpoint after webhook_delivery'],
     ],
+    [['sandbox.fillRateLimit'], []],
+    [
+      ['db.lockTeam', 'sandbox.fillRateLimit'],
+      ['sandbox.fillRateLimit locks team_counter in a transaction'],
+    ],
   ])('of %j locks in one order: %j', (names, faults) => {
     const texts = new Map(serviceStatements().map(({ name, text }) => [name, text]));
     const sent = names.map((name) => ({ name, text: texts.get(name) ?? '' }));

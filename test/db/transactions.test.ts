@@ -9,6 +9,8 @@ import { TEST_WIRE } from '../support/wire.ts';
 import { wholePrisma } from '../support/whole-prisma.ts';
 
 const WRITE = statement('test.tx.write', 'insert into written (n, data) values ($1, $2::jsonb)');
+/** Finds only what is committed, or of its own transaction. */
+const COPY = statement('test.tx.copy', 'insert into written (n) select n + $1 from written');
 const READ = statement<{ n: number }>('test.tx.read', 'select n from written order by n');
 const DOUBLE = statement('test.tx.double', 'insert into late (n) values ($1)');
 const PID = statement<{ pid: number }>('test.tx.pid', 'select pg_backend_pid() as pid');
@@ -107,9 +109,35 @@ test('every other method refuses its use after the end, too', async () => {
   const ended = 'the transaction has ended';
   expect(() => tx.prisma).toThrow(ended);
   expect(() => tx.wakeAfterCommit('jobs')).toThrow(ended);
+  expect(() => tx.sendAfterCommit(WRITE, [1, {}])).toThrow(ended);
   expect(() => tx.send(WRITE, [1, {}])).toThrow(ended);
   await expect(tx.queryFirst(READ, [])).rejects.toThrow(ended);
   await expect(tx.transaction(() => Promise.resolve())).rejects.toThrow(ended);
+});
+
+describe('what it sends after its commit', () => {
+  test('is done when it ends, also of a caller who hangs up meanwhile', async () => {
+    const caller = new AbortController();
+    await db.forCaller({ share: 'a', signal: caller.signal }).transaction(async (tx) => {
+      tx.sendAfterCommit(COPY, [10]);
+      tx.sendAfterCommit(COPY, [100]);
+      tx.send(WRITE, [1, {}]);
+      // COMMIT is on its way in the next turn.
+      setImmediate(() => caller.abort());
+    });
+    expect(caller.signal.aborted).toBe(true);
+    expect(await written()).toEqual([1, 11, 101, 111]);
+  });
+
+  test('is never done without one', async () => {
+    const work = async (tx: Tx) => {
+      tx.sendAfterCommit(WRITE, [2, {}]);
+      await tx.query(WRITE, [1, {}]);
+      tx.send(WRITE, [1, {}]);
+    };
+    await expect(db.transaction(work)).rejects.toMatchObject({ code: '23505' });
+    expect(await written()).toEqual([]);
+  });
 });
 
 test('Prisma that was taken from it is refused after its end', async () => {

@@ -1,10 +1,11 @@
 // Postgres falls silent under load: its host is lost, and nothing closes the connections.
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import { createCall, loadTestSeed, startApiProcess } from '../support/api.ts';
+import { createCall, loadTestSeed, startApiProcess, startTestApi } from '../support/api.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { startPostgresProxy } from '../support/postgres-proxy.ts';
-import { makeSeed, makeTeam } from '../support/seed.ts';
+import { openSandbox } from '../support/sandbox.ts';
+import { makeFullTeam, makeSeed, makeTeam } from '../support/seed.ts';
 import { until } from '../support/until.ts';
 
 /** So long new requests keep arriving. Longer than a request may take. */
@@ -64,4 +65,28 @@ test('responds with 503 in time while Postgres is silent, and recovers', async (
   await until(async () => (await readyz()).status === 200);
   expect((await call(key, 'GET', '/users')).status).toBe(200);
   await api.kill('SIGTERM');
+});
+
+test('a play of the rate limit that is cut off at its end locks no counter', async () => {
+  const api = await startTestApi({ seed: makeSeed([makeFullTeam('a')]) });
+  const testKey = await openSandbox(api, 'a');
+  expect((await api.call(testKey, 'GET', '/me')).status).toBe(200);
+  const proxy = await startPostgresProxy(api.databaseUrl);
+  onTestFinished(() => proxy.stop());
+  const cutOff = await startApiProcess(proxy.url);
+  const silent = proxy.fallSilentAt('COMMIT');
+  const body = { play: 'rate_limit_nearly_reached' };
+  const headers = { 'Idempotency-Key': 'once' };
+  const played = createCall(cutOff.url)(testKey, 'POST', '/sandbox/simulate', { body, headers });
+  await silent;
+  const { rows } = await api.db.pool.query(
+    `select bucket
+     from team_counter
+     where team_id = 'team_a:sandbox' and bucket = 'keys'
+     for update skip locked`,
+  );
+  proxy.recover();
+  expect((await played).status).toBe(503);
+  expect(rows).toEqual([{ bucket: 'keys' }]);
+  await cutOff.kill('SIGTERM');
 });

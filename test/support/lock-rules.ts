@@ -100,6 +100,9 @@ const READ_SWITCHES = ['db.readTeamPrivacy', 'db.readMemberPower', 'db.readKeyPo
 /** What is written under the switches that were read. */
 const RECORDS: readonly Table[] = ['audit_log', 'event'];
 
+/** What the requests of a caller are counted in. */
+const COUNTERS = ['team_counter', 'rate_counter'];
+
 const known = new Map<string, Access>();
 
 function accessOf({ text }: Sent): Access {
@@ -115,6 +118,7 @@ export function faultsOf(sent: readonly Sent[]): string[] {
     writeFaults(statement, accesses.slice(0, place), accessOf(statement)),
   );
   faults.push(...orderFaults(sent, accesses));
+  faults.push(...counterFaults(sent, accesses));
   const read = sent.findIndex(({ name }) => name !== null && READ_SWITCHES.includes(name));
   if (read !== -1) faults.push(...switchFaults(sent, accesses, read));
   return faults;
@@ -155,6 +159,19 @@ function writeFaults({ name }: Sent, before: readonly Access[], own: Access): st
       .filter((table) => wasRead(table) && !isGuarded(guardsOf(table, 'change'), before, own))
       .map((table) => `${name ?? 'Prisma'} writes ${table}, which was read without a lock`),
   ];
+}
+
+/**
+ * Everybody's authentication stands behind a request that waits for its counter. So a counter is
+ * locked by one statement alone, and never from one round trip to the next.
+ */
+function counterFaults(sent: readonly Sent[], accesses: readonly Access[]): string[] {
+  if (sent.length === 1) return [];
+  return sent.flatMap(({ name }, place) =>
+    COUNTERS.filter((table) => isHeld(table, accesses.slice(place, place + 1))).map(
+      (table) => `${name ?? 'Prisma'} locks ${table} in a transaction`,
+    ),
+  );
 }
 
 /** Transactions wait for locks in one order, so that no two wait for each other. */

@@ -176,6 +176,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     prisma,
     wakeUps,
     observeFor,
+    queryFor,
     places: counts.transactions,
     observeRefusal: options.observeRefusal,
     tellWait,

@@ -2,7 +2,7 @@ import type { AsyncLocalStorage } from 'node:async_hooks';
 import type pg from 'pg';
 import type { ObserveRefusal } from '../../core/limits.ts';
 import { hungUp, type Caller } from '../caller.ts';
-import { withFirst, type Tx, type WakeUp } from '../client.ts';
+import { withFirst, type Db, type Tx, type WakeUp } from '../client.ts';
 import { isFollowUp, rethrow } from '../errors.ts';
 import type { PrismaClient } from '../generated/client.ts';
 import { OffersPrisma } from '../offers-prisma.ts';
@@ -34,7 +34,12 @@ interface Context {
   readonly prisma: PrismaClient;
   readonly wakeUps: WakeUps;
   readonly observeFor: (caller: Caller) => Observe;
+  /** Runs a statement by itself. */
+  readonly queryFor: (caller: Caller) => Db['query'];
 }
+
+/** The statements that run after the commit. */
+type Later = Parameters<Tx['sendAfterCommit']>[];
 
 /** Runs up to `places` transactions at once, and for one team up to half as many. */
 export function openTransactions({
@@ -51,29 +56,43 @@ export function openTransactions({
   return {
     run: async (caller, work) => {
       const askedAt = performance.now();
+      const later: Later = [];
       await queue.enter(caller);
+      let result;
       try {
         const client = await context.connections.connect();
         tellWait('transaction', askedAt);
-        return await runOnConnection(context, { client, caller }, work);
+        result = await runOnConnection(context, { client, caller, later }, work);
       } finally {
         queue.leave(caller);
       }
+      if (later.length > 0) await sendAll(context, caller, later);
+      return result;
     },
     waiting: () => queue.waiting(),
   };
 }
 
+/** Hanging up comes too late for them. */
+async function sendAll({ queryFor }: Context, caller: Caller, later: Later): Promise<void> {
+  const { signal: _hangUp, ...stayed } = caller;
+  for (const [what, values] of later) await queryFor(stayed)(what, values);
+}
+
 async function runOnConnection<T>(
   context: Context,
-  { client, caller }: { readonly client: pg.PoolClient; readonly caller: Caller },
+  {
+    client,
+    caller,
+    later,
+  }: { readonly client: pg.PoolClient; readonly caller: Caller; readonly later: Later },
   work: (tx: Tx) => Promise<T>,
 ): Promise<T> {
   const { wire, connections, watchdog, wakeUps, observeFor } = context;
   const hangUp = cancelOnHangUp(() => wire.cancel(client), caller.signal);
   const limits = connections.limitsFor(client);
   const transaction = openTransaction(client, { wire, watchdog, limits });
-  const { tx, wanted } = createTx(context, caller, transaction);
+  const { tx, wanted } = createTx(context, { caller, transaction, later });
   /** Ends when the workers have been told. null: they are not told on this connection. */
   let told: Promise<void> | null = null;
   try {
@@ -112,12 +131,15 @@ async function runOnConnection<T>(
 
 /**
  * Makes what the work gets. It refuses everything as soon as the transaction has ended. `wanted` is
- * what workers are told after the commit.
+ * what workers are told after the commit, and `later` takes what runs then.
  */
 function createTx(
   { wire, scope, prisma, observeFor }: Context,
-  caller: Caller,
-  transaction: Transaction,
+  {
+    caller,
+    transaction,
+    later,
+  }: { readonly caller: Caller; readonly transaction: Transaction; readonly later: Later },
 ): { readonly tx: Tx; readonly wanted: ReadonlySet<WakeUp> } {
   const observe = observeFor(caller);
   const wanted = new Set<WakeUp>();
@@ -140,6 +162,10 @@ function createTx(
     trace: caller.trace ?? null,
     send: (what, values) =>
       void transaction.add(() => toQuery(wire, { what, values, observe, isRead: false })),
+    sendAfterCommit: (what, values) => {
+      transaction.requireOpen();
+      later.push([what, values]);
+    },
     wakeAfterCommit: (what) => {
       transaction.requireOpen();
       wanted.add(what);

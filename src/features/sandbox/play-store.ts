@@ -159,31 +159,47 @@ export async function markPlayed(
   await tx.prisma.sandbox.updateMany({ where: { teamId }, data: played });
 }
 
-// The bucket of `authenticate_request` that all keys of a team share. The database's clock, or that
-// of a test, says which minute it is. A count that is higher stays.
-const FILL = statement<{ minute: number }>(
+// The minute that `authenticate_request` counts in: it is of the database's clock, or of a test's,
+// and never goes back.
+const FIND_MINUTE = statement<{ minute: number }>(
+  'sandbox.findMinute',
+  `select greatest(
+       floor(extract(epoch from coalesce($2, statement_timestamp())) / 60)::int,
+       (
+         select c.minute
+         from team_counter c
+         where c.team_id = $1 and c.bucket = 'keys'
+       )
+     ) as minute`,
+);
+
+// The bucket that all keys of a team share. A count that is higher stays, and so does a later
+// minute.
+const FILL = statement(
   'sandbox.fillRateLimit',
   `insert into team_counter as c (team_id, bucket, minute, count)
-   values ($1, 'keys', floor(extract(epoch from coalesce($3, statement_timestamp())) / 60), $2)
+   values ($1, 'keys', $2, $3)
    on conflict (team_id, bucket) do update
    set count = case
-       when c.minute >= excluded.minute then greatest(c.count, excluded.count)
+       when c.minute = excluded.minute then greatest(c.count, excluded.count)
        else excluded.count
      end,
-     minute = greatest(c.minute, excluded.minute)
-   returning minute`,
+     minute = excluded.minute
+   where c.minute <= excluded.minute`,
 );
 
 /**
- * Counts so many requests of the current minute, unless there were more. Returns when the minute
- * ends.
+ * Counts so many requests of the current minute, unless there were more, as soon as the transaction
+ * is committed. Until then it locks no counter, which every request of the team would wait for.
+ * Returns when the minute ends.
  */
 export async function fillRateLimit(
   tx: Tx,
   teamId: string,
   { count, now }: { readonly count: number; readonly now: Date | null },
 ): Promise<Date> {
-  const row = await tx.queryFirst(FILL, [teamId, count, now]);
-  if (!row) throw new Error('the counter returned no row');
+  const row = await tx.queryFirst(FIND_MINUTE, [teamId, now]);
+  if (!row) throw new Error('a select without a table returned no row');
+  tx.sendAfterCommit(FILL, [teamId, row.minute, count]);
   return new Date((row.minute + 1) * 60_000);
 }
