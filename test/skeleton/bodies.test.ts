@@ -169,6 +169,18 @@ test('however many large bodies come together, all of them are read', async () =
   expect(refused).toEqual([]);
 });
 
+test('a body waits for one of another owner, however many of those have come', async () => {
+  const everybody = Promise.withResolvers<void>();
+  const { begin, isRead, read } = await serve(() => everybody.promise);
+  const size = MIDDLE.length;
+  const many = Array.from({ length: 100 }, (_, n) => `a${n}`);
+  await Promise.all(many.map((name) => begin('a', name, { body: MIDDLE, size })));
+  await begin('b', 'other', { body: MIDDLE, size });
+  everybody.resolve();
+  await isRead('other', ...many);
+  expect(read.indexOf('other')).toBeLessThan(many.length / 2);
+});
+
 describe('while a body waits for room', () => {
   test('those in its way that are slow are refused', async () => {
     const { clock, send, fillAll, isRead, refused, codes } = await serve();

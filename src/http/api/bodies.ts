@@ -1,11 +1,12 @@
 /**
  * Reads the bodies of requests, within limits that hold for the whole process: what has come of
  * large bodies shares a room (`body-room.ts`), and the event loop takes large bodies one at a time,
- * so that other requests are served in between.
+ * from one owner after the other, so that other requests are served in between.
  */
 import type { IncomingMessage } from 'node:http';
 import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
 import { findRawJsonFault } from '../../core/json.ts';
+import { createLine, type Line } from '../../core/line.ts';
 import type { ObserveRefusal } from '../../core/limits.ts';
 import { ProblemError } from '../../core/problem.ts';
 import { createBodyRoom } from './body-room.ts';
@@ -51,7 +52,7 @@ export function createBodies(
     const reading = readBytes(request, owner, enter);
     try {
       const bytes = await reading.bytes;
-      if (bytes.length > SMALL_BYTES) await turn();
+      if (bytes.length > SMALL_BYTES) await turn(owner);
       return bytes;
     } finally {
       reading.end();
@@ -84,20 +85,43 @@ export function createBodies(
 }
 
 /**
- * Returns a function that yields: each call resolves in a turn of the event loop of its own. After
- * each turn there is a pause that lasts as long as its work, so that other requests get half of the
- * time, however many large bodies wait.
+ * Returns a function that yields: each call resolves in a turn of the event loop of its own. Owners
+ * take turns, so nobody waits for more than one body of each other owner. After each turn there is
+ * a pause that lasts as long as its work, so that other requests get half of the time, however many
+ * large bodies wait.
  */
-function createTurns(): () => Promise<void> {
-  let last = Promise.resolve();
-  const pause = async (): Promise<void> => {
-    const began = performance.now();
-    await nextTurn();
-    await delay(performance.now() - began);
+function createTurns(): (owner: string) => Promise<void> {
+  /** By owner. The one that was served last is at the end. */
+  const lines = new Map<string, Line<() => void>>();
+  let isServing = false;
+  const takeNext = (): (() => void) | undefined => {
+    for (const [owner, line] of lines) {
+      const begin = line.shift();
+      lines.delete(owner);
+      if (line.size() > 0) lines.set(owner, line);
+      return begin;
+    }
+    return undefined;
   };
-  return () => {
-    const turn = last.then(() => nextTurn());
-    last = turn.then(pause);
-    return turn;
+  const serve = async (): Promise<void> => {
+    for (;;) {
+      await nextTurn();
+      const begin = takeNext();
+      if (!begin) break;
+      const began = performance.now();
+      begin();
+      await nextTurn();
+      await delay(performance.now() - began);
+    }
+    isServing = false;
   };
+  return (owner) =>
+    new Promise((begin) => {
+      const line = lines.get(owner) ?? createLine();
+      lines.set(owner, line);
+      line.join(begin);
+      if (isServing) return;
+      isServing = true;
+      void serve();
+    });
 }
