@@ -45,7 +45,7 @@ export async function startApi(config: Config): Promise<Required<Part> & { port:
     onError: (error, leftOut) =>
       logger.warn({ err: error, leftOut }, 'could not write the request log yet'),
   });
-  const { server, suspect, onBroken } = createGuardedServer({
+  const { server, onBroken, ...connections } = createGuardedServer({
     observeRefusal,
     onFull: () => logger.warn('there is no room for more connections'),
   });
@@ -65,7 +65,7 @@ export async function startApi(config: Config): Promise<Required<Part> & { port:
     const listening = await listen(server, config, (port) => {
       const publicUrl =
         config.port === 0 ? config.publicUrl.replace(/:0$/, `:${port}`) : config.publicUrl;
-      server.on('request', appOf({ ...parts, publicUrl, suspect }));
+      server.on('request', appOf({ ...parts, publicUrl, connections }));
       onBroken(answerBrokenRequest(publicUrl));
       server.on('error', (error) => logger.error({ err: error }, 'could not accept a connection'));
     });
@@ -107,7 +107,7 @@ function appOf(options: {
   readonly requestLog: RequestLog;
   readonly readiness: Readiness;
   readonly tracing: Tracing | null;
-  readonly suspect: GuardedServer['suspect'];
+  readonly connections: Omit<GuardedServer, 'server' | 'onBroken'>;
 }): RequestListener {
   const { config, publicUrl, db, logger, metrics, usage, requestLog, readiness, tracing } = options;
   return createApp({
@@ -144,7 +144,7 @@ function appOf(options: {
     tokenKey: tokenKeyOf(config),
     developmentTeamId: config.developmentLogin ? DEMO_TEAM_ID : null,
     whyNotReady: () => readiness.check(),
-    suspect: options.suspect,
+    connections: options.connections,
   });
 }
 

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
 import express, {
   type ErrorRequestHandler,
   type Express,
@@ -39,8 +40,8 @@ export interface AppOptions
   readonly adminRefreshUrls?: readonly string[];
   /** Returns why the process should get no requests at the moment. null: it is ready. */
   readonly whyNotReady: () => Promise<NotReady | null>;
-  /** Lets the address at the other end of a connection open only few new ones, for a while. */
-  readonly suspect?: GuardedServer['suspect'];
+  /** What may become of the connection of a request. */
+  readonly connections: Pick<GuardedServer, 'suspect' | 'closeAfterLast'>;
   /** For how long a request holds a place of its address at most (`concurrency-limit.ts`). */
   readonly placeMaxMs?: number;
 }
@@ -59,16 +60,21 @@ export function createApp(options: AppOptions): Express {
   const slowDown = (request: IncomingMessage, cost: number): Promise<void> | undefined => {
     limit.release(request);
     const wait = throttle(networkOfCaller(request), cost);
-    if (wait === 'full') closeFlood(request as Request);
+    if (wait === 'full' && !flooded.has(request.socket)) closeFlood(request);
     return typeof wait === 'string' ? undefined : wait;
   };
-  /** The answer is the last one on its connection. */
-  const closeFlood = (request: Request): void => {
-    options.observeRefusal('waiting_answers', null);
-    if (!request.res?.headersSent) request.res?.setHeader('Connection', 'close');
-    // A proxy's connections are those of everybody.
+  const { suspect, closeAfterLast } = options.connections;
+  /** Connections that end with the answers to the requests that had come. */
+  const flooded = new WeakSet<Socket>();
+  /** Connections that end with the last answer. */
+  const unread = new WeakSet<Socket>();
+  const closeFlood = (request: IncomingMessage): void => {
     const { socket } = request;
-    if (normalizeIp(socket.remoteAddress) === ipOf(request)) options.suspect?.(socket);
+    options.observeRefusal('waiting_answers', null);
+    flooded.add(socket);
+    closeAfterLast(socket);
+    // A proxy's connections are those of everybody.
+    if (normalizeIp(socket.remoteAddress) === ipOf(request)) suspect(socket);
   };
   const refused: CallerLimits['refused'] = (request) => slowDown(request, 1);
   const callerLimits = { authenticated: limit.release, recognized: limit.recognize, refused };
@@ -82,12 +88,16 @@ export function createApp(options: AppOptions): Express {
   };
   const rest = createRest(shared);
   app.use((request, response, next) => {
+    const { socket } = request;
+    // Nobody gets to know what comes behind the last answer, so it must not begin.
+    if (flooded.has(socket)) return;
     if (isAmbiguous(request)) {
       refuseBroken(options.publicUrl, response);
       return;
     }
     // Node reads a body that nobody wants to its end, unless the connection closes.
-    if (!takesBody(request) && !isBodySmall(request)) response.setHeader('Connection', 'close');
+    if (!takesBody(request) && !isBodySmall(request)) unread.add(socket);
+    if (unread.has(socket)) closeAfterLast(socket);
     limit.enter(networkOfCaller(request), request, response, next);
   });
   app.use(BASE_PATH, (request, response) => rest(request, response));

@@ -10,7 +10,7 @@ import { createLine, type Leave } from '../core/line.ts';
 import type { Limit, ObserveRefusal } from '../core/limits.ts';
 import { networkOf, normalizeIp } from '../core/network.ts';
 import { createRoom, type Room } from './connection-room.ts';
-import { trackExchanges, type Exchanges } from './exchanges.ts';
+import { closeAfterLast, trackExchanges, type Exchanges } from './exchanges.ts';
 
 export interface ConnectionLimits {
   /** The most open connections. */
@@ -54,6 +54,8 @@ export interface GuardedServer {
    * the caller's own, not a proxy's.
    */
   readonly suspect: (socket: Socket) => void;
+  /** Has a connection end with the last answer that it owes now. */
+  readonly closeAfterLast: (socket: Socket) => void;
   /**
    * Sets what answers a connection whose bytes are no HTTP, or come too late. It is called only if
    * its answer cannot be taken for that of another request.
@@ -105,7 +107,12 @@ export function createGuardedServer(
   });
   const onBroken: GuardedServer['onBroken'] = (answer) =>
     void server.on('clientError', endBroken(exchangesOf, answer, count));
-  return { server, suspect: floods.suspect, onBroken };
+  return {
+    server,
+    suspect: floods.suspect,
+    closeAfterLast: (socket) => closeAfterLast(exchangesOf(socket)),
+    onBroken,
+  };
 }
 
 type Count = (limit: Limit) => void;

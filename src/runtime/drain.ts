@@ -1,7 +1,7 @@
-import type { Server, ServerResponse } from 'node:http';
+import type { IncomingMessage, Server } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createLine } from '../core/line.ts';
-import { trackExchanges } from './exchanges.ts';
+import { closeAfterLast, trackExchanges } from './exchanges.ts';
 import type { Listening } from './listening.ts';
 
 /** A little less than the 15 s of a stop, because closing the database takes time, too. */
@@ -11,7 +11,7 @@ const GRACE_MS = 1_000;
 
 /** Counts the requests in flight, so that the server can stop without losing one. */
 export interface Requests {
-  /** From now on every response asks its client to close the connection. */
+  /** From now on each connection ends with the last answer that it owes. */
   closeConnections(): void;
   /** Resolves when no request is in flight. */
   done(): Promise<void>;
@@ -22,15 +22,12 @@ export interface Requests {
  * sent a byte is busy, so a spare connection of a browser would delay the stop.
  */
 export function trackRequests(server: Server): Requests {
-  const inFlight = createLine<ServerResponse>();
+  const inFlight = createLine<IncomingMessage>();
   let isClosing = false;
   let onDone = (): void => undefined;
-  const closeAfter = (response: ServerResponse): void => {
-    if (!response.headersSent) response.setHeader('Connection', 'close');
-  };
-  trackExchanges(server, (_request, response) => {
-    const leave = inFlight.join(response);
-    if (isClosing) closeAfter(response);
+  const exchangesOf = trackExchanges(server, (request) => {
+    const leave = inFlight.join(request);
+    if (isClosing) closeAfterLast(exchangesOf(request.socket));
     return () => {
       leave();
       if (inFlight.size() === 0) onDone();
@@ -39,7 +36,7 @@ export function trackRequests(server: Server): Requests {
   return {
     closeConnections: () => {
       isClosing = true;
-      for (const response of inFlight) closeAfter(response);
+      for (const { socket } of inFlight) closeAfterLast(exchangesOf(socket));
     },
     done: () =>
       new Promise((resolve) => {
@@ -52,7 +49,7 @@ export function trackRequests(server: Server): Requests {
 /**
  * Stops listening and lets the requests in flight finish, for at most `DRAIN_MS`.
  * Connections stay open for `GRACE_MS`, for requests that clients have just sent, and meanwhile
- * every response tells its client to close the connection, including the responses of `/readyz`.
+ * the last response of each tells its client to close it, including those of `/readyz`.
  */
 export async function drain(
   server: Server,

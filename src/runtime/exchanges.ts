@@ -46,16 +46,34 @@ export function trackExchanges(
     if (request.socket.destroyed) return;
     const connection = on(request.socket);
     const { open } = connection;
-    const ended = begin(request, response, open.size() + 1);
     const end = (): void => {
       if (!leave()) return;
       connection.answeredEarly = request.complete ? null : request;
       ended(open.size());
     };
     const leave = open.join({ request, response, end });
+    const ended = begin(request, response, open.size());
     response.once('close', end);
   });
   return on;
+}
+
+/**
+ * Has a connection end with the last answer that it owes now. After one that says so, Node drops
+ * those behind it, whatever their requests have done.
+ */
+export function closeAfterLast({ open }: Exchanges): void {
+  const last = [...open].at(-1);
+  for (const { response } of open) {
+    if (response.headersSent) continue;
+    if (response === last?.response) response.setHeader('Connection', 'close');
+    else response.removeHeader('Connection');
+  }
+  if (!last?.response.headersSent) return;
+  const { socket } = last.request;
+  last.response.once('close', () => {
+    if (open.size() === 0) socket.destroySoon();
+  });
 }
 
 interface Tracked extends Exchanges {

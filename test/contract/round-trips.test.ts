@@ -87,6 +87,7 @@ beforeAll(async () => {
       tokenKey: null,
       developmentTeamId: null,
       whyNotReady: () => Promise.resolve(null),
+      connections: { suspect: () => undefined, closeAfterLast: () => undefined },
     }),
   );
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));

@@ -144,7 +144,7 @@ export async function startTestApi(options: TestApiOptions): Promise<TestApi> {
     }),
     ...(observeRefusal && { observeRefusal }),
   });
-  const { server, suspect, onBroken } = createGuardedServer({
+  const { server, onBroken, ...connections } = createGuardedServer({
     limits: options.connectionLimits ?? {},
     ...(observeRefusal && { observeRefusal }),
   });
@@ -160,7 +160,7 @@ export async function startTestApi(options: TestApiOptions): Promise<TestApi> {
   const port = await listen(server);
   const url = `http://127.0.0.1:${port}`;
   const loggedErrors: string[] = [];
-  const app = createApp({ ...appOptions(options, { db, url, loggedErrors }), suspect });
+  const app = createApp({ ...appOptions(options, { db, url, loggedErrors }), connections });
   server.on('request', app);
   onBroken(answerBrokenRequest(url));
   const keys = collect(seeded, 'api_keys');
@@ -380,7 +380,7 @@ async function waitFor(running: RunningProcess, isReady: () => Promise<boolean>)
 function appOptions(
   options: TestApiOptions,
   { db, url, loggedErrors }: { db: Database; url: string; loggedErrors: string[] },
-): AppOptions {
+): Omit<AppOptions, 'connections'> {
   return {
     db,
     logger: options.onLog
