@@ -68,26 +68,21 @@ const HAS_MOVED = [SHARD_HAS_CHANGED, FUNCTION_IS_REPLACED];
 const UNPLANNED_STATES = new Set(['0A000', 'XX000', '42601']);
 const HALF_DISTRIBUTED =
   /\bdistributed\b|\bco-?locat|\breference tables?\b|a column definition list is required/;
-const NETWORK_CODES = new Set([
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'EPIPE',
-  'ETIMEDOUT',
-  'ENOENT',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-]);
 /**
- * Prisma's codes for the same errors: unreachable, too slow, closed, no free connection, deadlock,
- * too many connections. And the code of our own problem, which Prisma's errors take over when our
- * pool refuses its statement.
+ * Codes of Node's errors of the network, of TLS and of certificates, whatever the system calls them
+ * (ECONNREFUSED, EHOSTDOWN, EMFILE …). Its own faults are other ERR_ codes.
+ */
+const NETWORK_CODE = /^E(?!RR_)[A-Z0-9_]+$|^ERR_(?:SSL|TLS|SOCKET)_|^UNABLE_TO_|CERT/;
+/**
+ * Prisma's codes for the same errors: unreachable, too slow, no TLS, closed, no free connection,
+ * deadlock, too many connections. And the code of our own problem, which Prisma's errors take over
+ * when our pool refuses its statement.
  */
 const PRISMA_CODES = new Set([
   'P1001',
   'P1002',
   'P1008',
+  'P1011',
   'P1017',
   'P2024',
   'P2034',
@@ -114,7 +109,7 @@ const BROKEN_CONNECTION = new RegExp(
 export function isUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const code = codeOf(error);
-  if (UNAVAILABLE_STATE.test(code) || NETWORK_CODES.has(code) || isStandby(error)) return true;
+  if (UNAVAILABLE_STATE.test(code) || NETWORK_CODE.test(code) || isStandby(error)) return true;
   if (havePlacesChanged(error) || isStalePlan(error)) return true;
   if (error instanceof AggregateError) return error.errors.some(isUnavailable);
   if (PRISMA_CODES.has(code) || UNAVAILABLE_STATE.test(prismaState(error))) return true;
@@ -128,7 +123,7 @@ export function isUnavailable(error: unknown): boolean {
 export function isConnectionBroken(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const code = codeOf(error);
-  if (BROKEN_STATE.test(code) || NETWORK_CODES.has(code) || isStandby(error)) return true;
+  if (BROKEN_STATE.test(code) || NETWORK_CODE.test(code) || isStandby(error)) return true;
   if (isStalePlan(error)) return true;
   return BROKEN_CONNECTION.test(error.message) || isConnectionBroken(error.cause);
 }

@@ -100,6 +100,19 @@ test.each([
 
 describe('an error of the database', () => {
   const withCode = (code: string): Error => Object.assign(new Error('x'), { code });
+  const NETWORK = [
+    'EHOSTDOWN',
+    'ENETDOWN',
+    'EADDRNOTAVAIL',
+    'EMFILE',
+    'EAI_FAIL',
+    'EPROTO',
+    'ERR_SSL_WRONG_VERSION_NUMBER',
+    'ERR_TLS_CERT_ALTNAME_INVALID',
+    'CERT_HAS_EXPIRED',
+    'DEPTH_ZERO_SELF_SIGNED_CERT',
+    'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  ];
 
   it.each<[string, unknown]>([
     ['a refused connection', withCode('ECONNREFUSED')],
@@ -116,6 +129,7 @@ describe('an error of the database', () => {
     ['a lock that was not free in time', withCode('55P03')],
     ['a transaction that took too long', withCode('25P04')],
     ['a timeout of Prisma', withCode('P1008')],
+    ...NETWORK.map((code): [string, unknown] => [code, withCode(code)]),
     ['a broken connection', new Error('Connection terminated unexpectedly')],
     ['the watchdog', new Error('Query read timeout')],
     ['a cause inside', new Error('x', { cause: withCode('ECONNRESET') })],
@@ -134,6 +148,7 @@ describe('an error of the database', () => {
     ['an internal error', withCode('XX000')],
     ['a code that only begins like one', withCode('530')],
     ['a programming error', new TypeError('x is undefined')],
+    ['a misuse of Node', withCode('ERR_INVALID_ARG_TYPE')],
     ['something that is no error', 'ECONNREFUSED'],
   ])('does not mean unavailable for %s', (_what, error) => {
     expect(isUnavailable(error)).toBe(false);
@@ -142,6 +157,7 @@ describe('an error of the database', () => {
   it.each<[string, unknown, boolean]>([
     ['a failed connection', withCode('08006'), true],
     ['a reset connection', withCode('ECONNRESET'), true],
+    ...NETWORK.map((code): [string, unknown, boolean] => [code, withCode(code), true]),
     ['a shutdown', withCode('57P01'), true],
     ['a start', withCode('57P03'), true],
     ['a failover', withCode('25006'), true],
