@@ -11,6 +11,7 @@ import { networkOf, normalizeIp } from '../core/network.ts';
 import type { Config } from '../runtime/config.ts';
 import type { GuardedServer } from '../runtime/connections.ts';
 import type { NotReady } from '../runtime/readiness.ts';
+import { shortenAccepted } from './api/accepted.ts';
 import { createBodies } from './api/bodies.ts';
 import { isAmbiguous, refuseBroken } from './api/broken-request.ts';
 import type { CallerLimits } from './api/caller-limits.ts';
@@ -95,6 +96,7 @@ export function createApp(options: AppOptions): Express {
       refuseBroken(options.publicUrl, response);
       return;
     }
+    shortenAccepted(request);
     // Node reads a body that nobody wants to its end, unless the connection closes.
     if (!takesBody(request) && !isBodySmall(request)) unread.add(socket);
     if (unread.has(socket)) closeAfterLast(socket);

@@ -69,6 +69,19 @@ describe('a read', () => {
     },
   );
 
+  test('looks at the first entries of a long header alone', async () => {
+    const many = 'x,'.repeat(2_000);
+    const headers = { 'accept-encoding': `${many}gzip`, 'accept-language': `${many}en` };
+    const late = await ask(LARGE, headers);
+    expect(late.headers).not.toHaveProperty('content-encoding');
+    expect(late.headers['content-language']).toBe('de');
+    const early = { 'accept-encoding': `gzip,${many}`, 'accept-language': `en,${many}` };
+    expect((await ask(LARGE, early)).headers).toMatchObject({
+      'content-encoding': 'gzip',
+      'content-language': 'en',
+    });
+  });
+
   test('has a tag of its own for each encoding, and each of them is known again', async () => {
     const tags = await Promise.all(
       ['identity', 'gzip', 'br'].map(async (accepted) => {
