@@ -13,7 +13,7 @@ import type { GuardedServer } from '../runtime/connections.ts';
 import type { NotReady } from '../runtime/readiness.ts';
 import { shortenAccepted } from './api/accepted.ts';
 import { createBodies } from './api/bodies.ts';
-import { isAmbiguous, refuseBroken } from './api/broken-request.ts';
+import { refuseBroken, statusOfBroken } from './api/broken-request.ts';
 import type { CallerLimits } from './api/caller-limits.ts';
 import { createCompressor } from './api/compress.ts';
 import type { RestOptions } from './api/exchange.ts';
@@ -92,8 +92,9 @@ export function createApp(options: AppOptions): Express {
     const { socket } = request;
     // Nobody gets to know what comes behind the last answer, so it must not begin.
     if (flooded.has(socket)) return;
-    if (isAmbiguous(request)) {
-      refuseBroken(options.publicUrl, response);
+    const status = statusOfBroken(request);
+    if (status !== null) {
+      refuseBroken(options.publicUrl, response, status);
       return;
     }
     shortenAccepted(request);

@@ -83,7 +83,10 @@ export function createGuardedServer(
     headersTimeout: limits.headersTimeoutMs,
     requestTimeout: limits.requestTimeoutMs,
     connectionsCheckingInterval: limits.checkEveryMs,
+    // Node's own answers to these have no body. The app refuses them.
+    requireHostHeader: false,
   });
+  server.on('checkExpectation', (...exchange) => void server.emit('request', ...exchange));
   server.maxRequestsPerSocket = REQUESTS_PER_CONNECTION_MAX;
   const room = createRoom(limits.openMax);
   const floods = slowDownFloods(limits, room, count);

@@ -211,6 +211,31 @@ describe('a request that a proxy may read in another way is refused', () => {
   });
 });
 
+test.each([
+  ['without a host', 400, 'Connection: keep-alive'],
+  ['that expects what nobody offers', 417, 'Host: localhost\r\nExpect: foo'],
+])('a request %s is refused with a problem', async (_name, status, lines) => {
+  for (const path of ['/healthz', `${BASE_PATH}/me`]) {
+    const connection = openConnection(api.port);
+    connection.send(`GET ${path} HTTP/1.1\r\n${lines}\r\n\r\n`);
+    const answer = await connection.answer();
+    expectRefusal({ status, code: 'bad_request' }, answer);
+    expect(answer.headers['connection']).toBe('close');
+  }
+});
+
+test.each([
+  'GET /healthz HTTP/1.0\r\n\r\n',
+  'GET /healthz HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n\r\n',
+])('what HTTP allows is answered: %j', async (bytes) => {
+  const connection = openConnection(api.port);
+  connection.send(bytes);
+  const first = await connection.answer();
+  const last = first.status === 100 ? await connection.answer() : first;
+  expect(last.status).toBe(200);
+  connection.close();
+});
+
 test.each(['/API/public/v1/me', '/api/Public/v1/me', '/Healthz', '/TRPC/v1.me.get', '/Docs'])(
   'a path in other case is none: %s',
   async (path) => {

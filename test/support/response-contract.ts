@@ -72,10 +72,10 @@ const FIELDS_OF: Readonly<Record<string, readonly ProblemCode[]>> = {
 };
 
 /** The statuses of `bad_request`. Every other code has the one status of the catalogue. */
-const BAD_REQUEST_STATUSES = [400, 405, 408, 413, 415, 431];
+const BAD_REQUEST_STATUSES = [400, 405, 408, 413, 415, 417, 431];
 
 /** The HTTP parser refuses requests with these before an operation sees them. */
-const PARSER_STATUSES = [400, 408, 431];
+const PARSER_STATUSES = [400, 408, 417, 431];
 
 /**
  * Throws if the response breaks the error contract or the published document. It checks the

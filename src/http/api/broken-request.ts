@@ -32,19 +32,24 @@ export function answerBrokenRequest(
 }
 
 /**
- * Whether a proxy in front may have read the request in another way: two headers `Host`, or a
- * `Transfer-Encoding` of which `chunked` is only a part.
+ * The status for a request that HTTP does not allow, or that a proxy in front may have read in
+ * another way; null: it is sound. 400: not one header `Host` (HTTP/1.0 needs none), or a
+ * `Transfer-Encoding` of which `chunked` is only a part. 417: it expects what nobody offers.
  */
-export function isAmbiguous({ headers, headersDistinct }: IncomingMessage): boolean {
+export function statusOfBroken(request: IncomingMessage): 400 | 417 | null {
+  const { headers, headersDistinct, httpVersion } = request;
   const encoding = headers['transfer-encoding'];
-  if (encoding !== undefined && encoding.toLowerCase() !== 'chunked') return true;
-  return (headersDistinct['host']?.length ?? 0) > 1;
+  if (encoding !== undefined && encoding.toLowerCase() !== 'chunked') return 400;
+  const hosts = headersDistinct['host']?.length ?? (httpVersion === '1.0' ? 1 : 0);
+  if (hosts !== 1) return 400;
+  const { expect } = headers;
+  return expect === undefined || expect.toLowerCase() === '100-continue' ? null : 417;
 }
 
 /** Answers such a request as one that is not HTTP at all. */
-export function refuseBroken(publicUrl: string, response: ServerResponse): void {
-  const { headers, body } = describe(publicUrl, 400);
-  response.writeHead(400, headers).end(body);
+export function refuseBroken(publicUrl: string, response: ServerResponse, status: number): void {
+  const { headers, body } = describe(publicUrl, status);
+  response.writeHead(status, headers).end(body);
 }
 
 function describe(
