@@ -12,6 +12,17 @@ export interface Privacy {
   readonly [sealed]: true;
 }
 
+declare const ofCall: unique symbol;
+
+/**
+ * The switches that one call goes by: those of its authentication, and all that it reads under its
+ * locks. It shows what every one of them allows. So a change whose team has turned a switch off
+ * meanwhile cannot respond with what the next read would withhold.
+ */
+export interface CallPrivacy extends Privacy {
+  readonly [ofCall]: true;
+}
+
 interface Switches {
   readonly memberDetailEnabled: boolean;
   readonly leaderboardEnabled: boolean;
@@ -24,6 +35,21 @@ const LEADERBOARD_MIN_MEMBERS = 5;
 export function privacyOf(switches: Switches): Privacy {
   return switches as unknown as Privacy;
 }
+
+/** The switches of a new call, which has read these. Each call needs its own. */
+export function privacyOfCall(privacy: Privacy): CallPrivacy {
+  return { ...read(privacy) } as unknown as CallPrivacy;
+}
+
+/** The call has read these switches, too. What they forbid it shows no longer. */
+export function narrow(call: CallPrivacy, privacy: Privacy): void {
+  const known: Writable<Switches> = read(call);
+  const { memberDetailEnabled, leaderboardEnabled } = read(privacy);
+  known.memberDetailEnabled &&= memberDetailEnabled;
+  known.leaderboardEnabled &&= leaderboardEnabled;
+}
+
+type Writable<T> = { -readonly [Name in keyof T]: T[Name] };
 
 /** Throws `privacy_restricted` while `member_detail_enabled` is off. */
 export function requireMemberDetail(privacy: Privacy): void {

@@ -4,7 +4,8 @@
  */
 import { requireAccess } from '../core/access.ts';
 import type { Current, MemberStatus, Role } from '../core/actor.ts';
-import { privacyOf, type Privacy } from '../core/privacy.ts';
+import { hasApi } from '../core/plans.ts';
+import { narrow, privacyOf, privacyOfCall, type CallPrivacy } from '../core/privacy.ts';
 import { ProblemError, unknownId } from '../core/problem.ts';
 import { isSandbox } from '../core/sandbox.ts';
 import { statement, type Statement, type Tx } from './client.ts';
@@ -20,8 +21,11 @@ export type PlatformChangeContext = Omit<ChangeContext, 'privacy'>;
 /** A change context that was read under the locks. */
 export type CurrentContext<C extends Pick<RecordContext, 'actor'> = ChangeContext> = C & {
   readonly actor: C['actor'] & Current;
-  readonly privacy: Privacy;
+  readonly privacy: CallPrivacy;
 };
+
+/** A change context before it is read: that of a call, or one that nobody responds to. */
+type Unread = Omit<RecordContext, 'privacy'> & { readonly privacy?: CallPrivacy };
 
 interface Switches {
   readonly member_detail_enabled: boolean;
@@ -37,19 +41,22 @@ const READ = statement<Switches>(
 );
 
 interface MemberPower extends Switches {
+  readonly team_status: string;
   readonly role: Role;
   readonly rights: readonly string[];
 }
 
 const READ_WITH_MEMBER = statement<MemberPower>(
   'db.readMemberPower',
-  `select t.member_detail_enabled, t.leaderboard_enabled, m.role, m.rights
+  `select t.status as team_status, t.member_detail_enabled, t.leaderboard_enabled, m.role, m.rights
    from team t
    join member m on m.team_id = $1 and m.id = $2 and m.status = 'active'
    where t.id = $1 and t.erasing_since is null`,
 );
 
 interface KeyPower extends Switches {
+  readonly team_status: string;
+  readonly plan: string;
   readonly role: Role;
   readonly status: MemberStatus;
 }
@@ -58,13 +65,15 @@ interface KeyPower extends Switches {
 // time of the context.
 const READ_WITH_KEY = statement<KeyPower>(
   'db.readKeyPower',
-  `select t.member_detail_enabled, t.leaderboard_enabled, m.role, m.status
+  `select t.status as team_status, t.plan, t.member_detail_enabled, t.leaderboard_enabled,
+     m.role, m.status
    from team t
    join api_key k on k.team_id = $1 and k.id = $2
    join member m on m.team_id = $1 and m.id = k.created_by
    where t.id = $1
      and t.erasing_since is null
-     and (k.revoked_at is null or k.revoked_at > clock_timestamp())`,
+     and (k.revoked_at is null or k.revoked_at > clock_timestamp())
+     and (k.expires_at is null or k.expires_at > clock_timestamp())`,
 );
 
 /**
@@ -72,27 +81,27 @@ const READ_WITH_KEY = statement<KeyPower>(
  * a role or a right begins with it. Costs no round trip of its own if it is sent together with
  * other statements, as the first of them. Throws like {@link readChangeContext}.
  */
-export function lockTeamFor<C extends Omit<RecordContext, 'privacy'>>(
-  tx: Tx,
-  context: C,
-): Promise<CurrentContext<C>> {
+export function lockTeamFor<C extends Unread>(tx: Tx, context: C): Promise<CurrentContext<C>> {
   lockTeam(tx, context.teamId);
   return readChangeContext(tx, context);
 }
 
 /**
  * Reads again what the change depends on: the team's privacy switches, and what the actor may do.
- * Call it after the transaction has waited for its locks.
+ * Call it after the transaction has waited for its locks. The call responds under these switches,
+ * too ({@link CallPrivacy}).
  *
- * Throws `unauthorized` for a key that was revoked and for a member who has left, and `forbidden`
- * for a member who has lost the access that the procedure requires. For a service, throws
+ * Refuses what authentication would refuse now: throws `unauthorized` for a key that has ended and
+ * for a member who has left, `forbidden` for a member who has lost the access that the procedure
+ * requires, and `api_disabled` for a team that was closed to the caller. For a service, throws
  * `not_found` if the team is unknown or being erased. The team may be suspended: the host
  * application goes on recording.
  *
  * In a sandbox the app's caller is its owner, whom nobody changes. What the caller may do comes
- * from the live team, which a change in the sandbox does not lock, so authentication decides.
+ * from the live team, which a change in the sandbox does not lock, so authentication decides. It
+ * also decides whether a sandbox is open to keys: a suspension that was played may be overdue.
  */
-export async function readChangeContext<C extends Omit<RecordContext, 'privacy'>>(
+export async function readChangeContext<C extends Unread>(
   tx: Tx,
   context: C,
 ): Promise<CurrentContext<C>> {
@@ -101,8 +110,9 @@ export async function readChangeContext<C extends Omit<RecordContext, 'privacy'>
     memberDetailEnabled: switches.member_detail_enabled,
     leaderboardEnabled: switches.leaderboard_enabled,
   });
+  if (context.privacy) narrow(context.privacy, privacy);
   // No other place marks an actor as current.
-  return { ...context, privacy, actor: actor as C['actor'] & Current };
+  return { ...context, privacy: privacyOfCall(privacy), actor: actor as C['actor'] & Current };
 }
 
 type Acting = Pick<RecordContext, 'teamId' | 'actor'>;
@@ -112,15 +122,20 @@ async function readActor(
   { teamId, actor }: Acting,
 ): Promise<Pick<Acting, 'actor'> & { readonly switches: Switches }> {
   if (actor.kind === 'api_key') {
-    const { role, status, ...switches } = await readPower(READ_WITH_KEY, tx, { teamId, actor });
+    const power = await readPower(READ_WITH_KEY, tx, { teamId, actor });
+    const { role, status, plan, team_status: teamStatus, ...switches } = power;
+    if (!isSandbox(teamId) && (teamStatus !== 'active' || !hasApi(plan)))
+      throw new ProblemError('api_disabled');
     return { switches, actor: { ...actor, creator: { ...actor.creator, role, status } } };
   }
   if (actor.kind === 'user' && !isSandbox(teamId)) {
-    const { role, rights, ...switches } = await readPower(READ_WITH_MEMBER, tx, { teamId, actor });
+    const power = await readPower(READ_WITH_MEMBER, tx, { teamId, actor });
+    const { role, rights, team_status: teamStatus, ...switches } = power;
     const current = { ...actor, role, rights };
     // Without one, no guard has admitted the call.
     if (current.access === null) throw new ProblemError('forbidden');
     requireAccess(current, current.access);
+    if (teamStatus !== 'active') throw new ProblemError('api_disabled');
     return { switches, actor: current };
   }
   const switches = await tx.queryFirst(READ, [teamId]);

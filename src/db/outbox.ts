@@ -2,21 +2,27 @@ import type { Actor, SystemActor } from '../core/actor.ts';
 import type { NewAuditEntry } from '../core/audit-actions.ts';
 import { isRaisedBy, type NewEvent } from '../core/events.ts';
 import { newId } from '../core/ids.ts';
-import { redactAuditDetails, redactEventData, type Privacy } from '../core/privacy.ts';
+import {
+  redactAuditDetails,
+  redactEventData,
+  type CallPrivacy,
+  type Privacy,
+} from '../core/privacy.ts';
 import { statement, type Db, type Tx } from './client.ts';
 
 /** Who makes a change, in which team, when, and for which request. */
 export interface ChangeContext {
   readonly teamId: string;
   readonly actor: Actor;
-  readonly privacy: Privacy;
+  readonly privacy: CallPrivacy;
   readonly requestId: string;
   readonly at: Date;
 }
 
 /** A change that nobody has signed in for, or an ordinary one. */
-export interface RecordContext extends Omit<ChangeContext, 'actor'> {
+export interface RecordContext extends Omit<ChangeContext, 'actor' | 'privacy'> {
   readonly actor: Actor | SystemActor;
+  readonly privacy: Privacy;
 }
 
 /** What is recorded beside the rows of a change. */

@@ -19,8 +19,11 @@ export interface OperationCall {
 
 /** What a call is about to change or remove. */
 export interface CurrentState {
-  /** Reads it as a GET shows it to the caller, and locks it. Throws `not_found`. */
-  readonly read: (tx: Tx) => Promise<unknown>;
+  /**
+   * Reads it and locks it. Returns what shows it as a GET shows it to the caller, under the privacy
+   * switches that the call has read by then. Throws `not_found`.
+   */
+  readonly read: (tx: Tx) => Promise<() => unknown>;
   /** Leaves out of it what changes by itself. */
   readonly of: (output: unknown) => unknown;
 }
@@ -49,8 +52,12 @@ export async function runIf(
 ): Promise<unknown> {
   const prepared = await prepare?.();
   return db.transaction(async (tx) => {
-    check(await read(tx));
-    return perform(tx, prepared);
+    const show = await read(tx);
+    check(show());
+    const output = await perform(tx, prepared);
+    // The work reads the switches anew. A GET may show less now, and so have another tag.
+    check(show());
+    return output;
   });
 }
 

@@ -7,7 +7,7 @@ import type { Clock } from '../core/clock.ts';
 import type { Lookup } from '../core/dns-lookup.ts';
 import type { AppSecrets } from '../core/encryption.ts';
 import type { Language } from '../core/language.ts';
-import type { Privacy } from '../core/privacy.ts';
+import type { CallPrivacy, Privacy } from '../core/privacy.ts';
 import type { Db } from '../db/client.ts';
 import type { ChangeContext } from '../db/outbox.ts';
 import type { PlatformChangeContext } from '../db/change-context.ts';
@@ -46,7 +46,7 @@ export interface Context {
   readonly requestId: string;
   readonly actor: Actor;
   readonly team: TeamFacts;
-  readonly privacy: Privacy;
+  readonly privacy: CallPrivacy;
   /** The language of labels and titles in the response. */
   readonly language: Language;
   readonly db: Db;

@@ -245,7 +245,7 @@ function currentReader<I extends z.ZodType, O extends z.ZodType, P>({
   return (ctx, input) => ({
     read: async (tx) => {
       const output = checkOutput({ method, path, output: shape }, await read({ tx, ctx, input }));
-      return show(ctx.privacy, output);
+      return () => show(ctx.privacy, output);
     },
     of: versioned,
   });

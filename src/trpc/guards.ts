@@ -3,6 +3,7 @@ import { requireAccess, type Access } from '../core/access.ts';
 import type { Actor } from '../core/actor.ts';
 import { findJsonFault } from '../core/json.ts';
 import { insufficientScope, invalidInput, ProblemError } from '../core/problem.ts';
+import { privacyOfCall } from '../core/privacy.ts';
 import { isSandbox } from '../core/sandbox.ts';
 import type { Scope } from '../core/scopes.ts';
 import type { CallerContext, Context } from './context.ts';
@@ -19,7 +20,8 @@ export function requireTeam(ctx: CallerContext, access: Access): Context {
   if (!team || !privacy) throw new ProblemError('forbidden');
   if (!ctx.enabled) throw new ProblemError('api_disabled');
   const admitted = actor.kind === 'user' ? { ...actor, access } : actor;
-  return { ...ctx, actor: admitted, team, privacy, db: ctx.dbFor(team.id) };
+  const db = ctx.dbFor(team.id);
+  return { ...ctx, actor: admitted, team, privacy: privacyOfCall(privacy), db };
 }
 
 /** Returns the actor. Throws `unauthorized` if nobody is signed in. */

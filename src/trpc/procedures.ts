@@ -9,7 +9,7 @@ import { runCall, type OperationCall } from './call.ts';
 import { runRepeatable, type PlatformContext } from './context.ts';
 import { refuseUnstorableJson, requireActor, requireTeam } from './guards.ts';
 import { t } from './init.ts';
-import { protect, type Protection, type ProtectionOf } from './protection.ts';
+import { protect, type ProtectionOf } from './protection.ts';
 
 /**
  * Declares a procedure without a REST route, for members of a team. The guard checks the access,
@@ -22,10 +22,10 @@ export function appProcedure<O extends z.ZodType, I extends z.ZodObject | z.ZodD
     readonly input: I;
     readonly output: O;
     /** How personal fields of the output are protected. An output that has some needs it. */
-    readonly privacy?: Exclude<Protection, object>;
+    readonly privacy?: 'redact';
   } & ProtectionOf<O>,
 ) {
-  const { check, show } = protect({ ...declaration, name: 'a procedure', isRead: true });
+  const { show } = protect({ ...declaration, name: 'a procedure', isRead: true });
   const withholdSecret = withholderFor(declaration.output, 'secret');
   const withholdPersonal = withholderFor(declaration.output, 'personal') ?? same;
   return t.procedure
@@ -34,7 +34,6 @@ export function appProcedure<O extends z.ZodType, I extends z.ZodObject | z.ZodD
       const teamContext = requireTeam(ctx, declaration.access);
       const input = await getRawInput();
       refuseUnstorableJson(input);
-      check(teamContext.privacy);
       const run = (db: Db) => next({ ctx: { ...teamContext, db } });
       const call: OperationCall = {
         prepare: null,

@@ -8,7 +8,8 @@ import { requireMemberDetail, showsMemberDetail, type Privacy } from '../core/pr
 import { privateFieldsOf, withholderFor, type HasPersonal } from '../core/private-fields.ts';
 
 /**
- *  * `refuse`: the call is refused with `privacy_restricted`.
+ *  * `refuse`: the call is refused with `privacy_restricted`. Only of a read: if the switch is
+ *    turned off after the check, a change has been made by then.
  *  * `redact`: the personal fields are withheld.
  *  * `echoes`: of a write. The personal fields are withheld but for these, which the contract
  *    demands in its response. They are about a person whom the caller names.
@@ -59,7 +60,10 @@ function refuseUnprotected({ name, isRead, output, privacy }: Protectable): void
   const fault = (reason: string): never => {
     throw new Error(`${name} ${reason}`);
   };
-  if (privacy === 'refuse') return;
+  if (privacy === 'refuse') {
+    if (!isRead) fault('is a change, which is made whatever it shows');
+    return;
+  }
   if (fields.length === 0) return privacy && fault('protects fields, but shows no personal ones');
   const all = fields.map(({ path }) => path).join(', ');
   if (privacy === undefined)

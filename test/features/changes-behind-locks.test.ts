@@ -17,6 +17,9 @@ const KEY_TEAMS = [
   'removing',
   'revoked',
   'subscribing',
+  'expired',
+  'suspended',
+  'starter',
 ] as const;
 const APP_TEAMS = [
   'withdrawn',
@@ -27,8 +30,19 @@ const APP_TEAMS = [
   'handing',
   'granting',
   'resending',
+  'closed',
 ] as const;
-const PRIVATE_TEAMS = ['removal', 'completion', 'case'] as const;
+const PRIVATE_TEAMS = [
+  'removal',
+  'completion',
+  'case',
+  'answer',
+  'repeated',
+  'conditional',
+  'page',
+  'procedure',
+] as const;
+const ENDING_TEAMS = ['patching', 'deleting'] as const;
 
 let api: TestApi;
 beforeAll(async () => {
@@ -46,7 +60,7 @@ beforeAll(async () => {
           ],
         }),
       ),
-      ...PRIVATE_TEAMS.map((name) => makeFullTeam(name)),
+      ...[...PRIVATE_TEAMS, ...ENDING_TEAMS].map((name) => makeFullTeam(name)),
     ]),
   });
 });
@@ -156,6 +170,52 @@ describe('a key that is revoked while its call waits', () => {
   });
 });
 
+describe('a key that may no longer call while its call waits', () => {
+  test.each([
+    [401, 'unauthorized', 'expired', `update api_key set expires_at = clock_timestamp()`],
+    [403, 'api_disabled', 'suspended', `update team set status = 'suspended'`],
+    [403, 'api_disabled', 'starter', `update team set plan = 'starter'`],
+  ])('%i %s: invites nobody', async (status, code, team, change) => {
+    const column = change.startsWith('update team') ? 'id' : 'team_id';
+    const invite = () =>
+      api.call(api.key(`team_${team}`), 'POST', '/users', {
+        body: { email: `late@${team}.test`, role: 'member' },
+        headers: { 'Idempotency-Key': 'late' },
+      });
+    const answer = await changeWhileWaiting(
+      api,
+      { lock: lockOf(team), change: `${change} where ${column} = 'team_${team}'` },
+      invite,
+    );
+    expect(answer).toMatchObject({ status, body: { code } });
+    expect(await membersOf(team)).toHaveLength(4);
+    // What comes afterwards is told the same.
+    expect(await invite()).toMatchObject({ status, body: { code } });
+  });
+
+  test.each([
+    ['patching', 'PATCH', { status: 'done' }],
+    ['deleting', 'DELETE', undefined],
+  ])('401: is %s no assignment (%s)', async (team, method, body) => {
+    const read = async () =>
+      (await api.db.pool.query(`select * from assignment where team_id = $1`, [`team_${team}`]))
+        .rows;
+    const before = await read();
+    const answer = await changeWhileWaiting(
+      api,
+      {
+        lock: `select from assignment where team_id = 'team_${team}' for update`,
+        change: `update api_key set revoked_at = now() where team_id = 'team_${team}'`,
+      },
+      () =>
+        api.call(api.key(`team_${team}`), method, `/assignments/asg_${team}`, body ? { body } : {}),
+    );
+    expect(answer).toMatchObject({ status: 401, body: { code: 'unauthorized' } });
+    expect(await read()).toEqual(before);
+    expect(await auditOf(api, `team_${team}`)).toEqual([]);
+  });
+});
+
 describe('in the app, an admin whose call waits', () => {
   type App = Awaited<ReturnType<typeof appAsMember>>;
   const codeAfter = async (
@@ -184,6 +244,16 @@ describe('in the app, an admin whose call waits', () => {
   ])('makes no key if meanwhile %s', async (team, values, code) => {
     expect(await codeAfter(team, values, create)).toBe(code);
     expect(await hasLateKey(team)).toBe(false);
+  });
+
+  test('makes no key if the team is suspended meanwhile', async () => {
+    const app = await appAsMember(api, 'closed', 'holder');
+    const change = `update team set status = 'suspended' where id = 'team_closed'`;
+    const call = () => codeOf(create(app));
+    expect(await changeWhileWaiting(api, { lock: lockOf('closed'), change }, call)).toBe(
+      'api_disabled',
+    );
+    expect(await hasLateKey('closed')).toBe(false);
   });
 
   test('rotates no key without the right', async () => {
@@ -275,5 +345,78 @@ describe('a change that waits while member_detail_enabled is turned off', () => 
       { action: 'case.created', details: { private: false } },
     ]);
     expect(JSON.stringify(await auditOf(api, 'team_case'))).not.toContain('usr_case');
+  });
+
+  const setStatus = (team: string, options: { headers?: Record<string, string> } = {}) =>
+    api.call(api.key(`team_${team}`), 'PATCH', `/assignments/asg_${team}`, {
+      body: { note: 'late' },
+      ...options,
+    });
+  const rowOf = (team: string): string =>
+    `select from assignment where team_id = 'team_${team}' for no key update`;
+
+  test('responds without the address, as afterwards', async () => {
+    const answer = await changeWhileWaiting(
+      api,
+      { lock: rowOf('answer'), change: turnOff('answer') },
+      () => setStatus('answer'),
+    );
+    expect(answer).toMatchObject({ status: 200, body: { note: 'late', member_email: null } });
+    expect(answer.body).toEqual((await setStatus('answer')).body);
+  });
+
+  test('keeps no address for a repetition, whatever the switch is then', async () => {
+    const invite = () =>
+      api.call(api.key('team_repeated'), 'POST', '/users', {
+        body: { email: 'late@repeated.test', role: 'member' },
+        headers: { 'Idempotency-Key': 'late' },
+      });
+    const answer = await changeWhileWaiting(
+      api,
+      { lock: lockOf('repeated'), change: turnOff('repeated') },
+      invite,
+    );
+    expect(answer.status).toBe(201);
+    expect(answer.body).not.toHaveProperty('email');
+    await api.db.pool.query(turnOff('repeated').replace('false', 'true'));
+    const repeated = await invite();
+    expect(repeated.headers['idempotency-replayed']).toBe('true');
+    expect(repeated.body).toEqual(answer.body);
+  });
+
+  test('412: takes If-Match for what a read would show now', async () => {
+    const key = api.key('team_conditional');
+    const { headers } = await api.call(key, 'GET', '/assignments/asg_conditional');
+    const change = () =>
+      setStatus('conditional', { headers: { 'If-Match': String(headers['etag']) } });
+    const answer = await changeWhileWaiting(
+      api,
+      { lock: rowOf('conditional'), change: turnOff('conditional') },
+      change,
+    );
+    expect(answer).toMatchObject({ status: 412, body: { code: 'precondition_failed' } });
+    expect((await change()).status).toBe(412);
+    expect(await auditOf(api, 'team_conditional')).toEqual([]);
+  });
+
+  test('responds in the app without the address', async () => {
+    const app = await appAsMember(api, 'page', 'owner');
+    const changed = await changeWhileWaiting(
+      api,
+      { lock: lockOf('page'), change: turnOff('page') },
+      () => app.v1.members.update.mutate({ member_id: 'mem_page_member', role: 'admin' }),
+    );
+    expect(changed).toMatchObject({ id: 'mem_page_member', role: 'admin' });
+    expect(changed).not.toHaveProperty('email');
+  });
+
+  test('responds without the address to what only the app can call', async () => {
+    const app = await appAsMember(api, 'procedure', 'owner');
+    const { creator } = await changeWhileWaiting(
+      api,
+      { lock: lockOf('procedure'), change: turnOff('procedure') },
+      () => app.admin.apiKeys.create.mutate({ name: 'Late', scopes: ['users:write'] }),
+    );
+    expect(creator).toEqual({ member_id: 'mem_procedure_owner' });
   });
 });

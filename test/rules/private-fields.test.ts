@@ -178,6 +178,7 @@ describe('the protection of an output', () => {
   it.each<[string, z.ZodType, Protection, boolean]>([
     ['cannot withhold score', score, 'redact', true],
     ['cannot withhold score', score, { echoes: [] }, false],
+    ['is a change, which is made whatever it shows', score, 'refuse', false],
     ['is a read, which echoes nothing', score, { echoes: ['score'] }, true],
     ['echoes email, which it would not withhold', member, { echoes: ['email'] }, false],
     ['protects fields, but shows no personal ones', z.object({ id: z.string() }), 'redact', true],

@@ -1,7 +1,14 @@
 // Small rules of src/core and src/db that many features rely on.
 import { describe, expect, it, test } from 'vitest';
 import { hasApi, PLANS } from '../../src/core/plans.ts';
-import { privacyOf, requireMemberDetail, showsLeaderboard } from '../../src/core/privacy.ts';
+import {
+  narrow,
+  privacyOf,
+  privacyOfCall,
+  requireMemberDetail,
+  showsLeaderboard,
+  showsMemberDetail,
+} from '../../src/core/privacy.ts';
 import { invalidField, notFound, PROBLEMS, ProblemError } from '../../src/core/problem.ts';
 import { dateInput, dateTimeInput, toInstant } from '../../src/core/shapes.ts';
 import { isConnectionBroken, isUnavailable } from '../../src/db/errors.ts';
@@ -32,6 +39,19 @@ test('a page about one person throws privacy_restricted while details are off', 
     requireMemberDetail(privacyOf({ memberDetailEnabled, leaderboardEnabled: true }));
   expect(open(true)).not.toThrow();
   expect(open(false)).toThrow(expect.objectContaining({ code: 'privacy_restricted' }));
+});
+
+test('a call shows what all switches that it has read allow, and no other call does', () => {
+  const on = privacyOf({ memberDetailEnabled: true, leaderboardEnabled: true });
+  const off = privacyOf({ memberDetailEnabled: false, leaderboardEnabled: true });
+  const call = privacyOfCall(on);
+  narrow(call, on);
+  expect([showsMemberDetail(call), showsLeaderboard(call, 5)]).toEqual([true, true]);
+  narrow(call, privacyOf({ memberDetailEnabled: true, leaderboardEnabled: false }));
+  expect([showsMemberDetail(call), showsLeaderboard(call, 5)]).toEqual([true, false]);
+  narrow(call, off);
+  narrow(call, on);
+  expect([showsMemberDetail(call), showsMemberDetail(on)]).toEqual([false, true]);
 });
 
 describe('a problem', () => {

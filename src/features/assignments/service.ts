@@ -261,7 +261,11 @@ export async function removeAssignment(
   assignmentId: string,
 ): Promise<void> {
   await db.transaction(async (tx) => {
-    if (!(await store.removeAssignment(tx, context.teamId, assignmentId))) throw notFound();
-    record(tx, context, { audit: { action: 'assignment.deleted', targetId: assignmentId } });
+    const [isRemoved, current] = await Promise.all([
+      store.removeAssignment(tx, context.teamId, assignmentId),
+      readChangeContext(tx, context),
+    ]);
+    if (!isRemoved) throw notFound();
+    record(tx, current, { audit: { action: 'assignment.deleted', targetId: assignmentId } });
   });
 }

@@ -42,9 +42,10 @@
  *    active member.
  *  * What the actor may do is read again under the team's lock, with the privacy switches. Calls of
  *    an admin that wait behind the admin's own demotion are refused, and cannot undo it: with
- *    `insufficient_scope` those of a key, with `forbidden` those in the app. A key that was revoked
- *    meanwhile, or a member who has left, is `unauthorized`. Rejected: to decide by what
- *    authentication found, which costs one statement less.
+ *    `insufficient_scope` those of a key, with `forbidden` those in the app. A key that has ended
+ *    meanwhile, or a member who has left, is `unauthorized`; a team that was suspended is
+ *    `api_disabled`. The response shows what the switches allowed both times. Rejected: to decide
+ *    by what authentication found, which costs one statement less.
  */
 import type { CurrentActor, MemberStatus, Role } from '../../core/actor.ts';
 import { mayChangeAdmins } from '../../core/actor.ts';

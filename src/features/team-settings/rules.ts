@@ -8,8 +8,8 @@
  *  * Setting a switch, a policy or a release to its current value is no change and writes no audit
  *    entry.
  *  * Turning `member_detail_enabled` off also holds for changes that wait for the team meanwhile:
- *    their events and audit entries name no person. A new assignment locks no team, so it keeps the
- *    switches with which its request began.
+ *    their events, audit entries and responses name no person. A new assignment locks no
+ *    team, so it keeps the switches with which its request began.
  *  * A policy is a list of blocked ids, which is set as a whole. Repeated ids collapse. An id that
  *    is neither an own entry of the team nor a global one is a validation error of the field
  *    `blocked`, unless the policy blocks it already: an entry that has left the catalog must not

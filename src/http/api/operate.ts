@@ -1,4 +1,5 @@
 /** Runs the operation of a request. A read may begin before its caller is authenticated. */
+import { privacyOfCall } from '../../core/privacy.ts';
 import type { Db } from '../../db/client.ts';
 import type { Context, ProblemShape } from '../../trpc/context.ts';
 import type { ProblemCauses } from '../../trpc/operation.ts';
@@ -141,7 +142,7 @@ async function prepareCall(
     requestId: exchange.requestId,
     actor: tenant.actor,
     team: tenant.team,
-    privacy: tenant.privacy,
+    privacy: privacyOfCall(tenant.privacy),
     language: exchange.language,
     db,
     services: options.services,
