@@ -16,8 +16,11 @@ import {
   useAlerts,
   want,
 } from '../support/alerts.ts';
+import { startTestApi, TEST_APP_SECRET } from '../support/api.ts';
+import { createTestDatabase } from '../support/database.ts';
 import { holdLock, lockWhole } from '../support/locks.ts';
-import { memberId } from '../support/seed.ts';
+import { startPostgresProxy } from '../support/postgres-proxy.ts';
+import { makeSeed, makeTeam, memberId } from '../support/seed.ts';
 
 useAlerts();
 
@@ -157,4 +160,21 @@ test('takes no large body', async () => {
   });
   expect(status).toBe(200);
   expect(await wanted('owner')).toEqual([]);
+});
+
+test('asks to try again while the database is away', async () => {
+  const database = await createTestDatabase();
+  const proxy = await startPostgresProxy(database.url);
+  const seed = makeSeed([makeTeam('away')]);
+  const away = await startTestApi({ seed, database: { ...database, url: proxy.url } });
+  const subscriber = { teamId: 'team_away', memberId: memberId('away', 'owner') };
+  const url = `${away.url}/unsubscribe/${unsubscribeToken(subscriber, TEST_APP_SECRET)}`;
+  const post = async () => {
+    const headers = { 'accept-language': 'en' };
+    const response = await fetch(url, { method: 'POST', headers });
+    return [response.status, await response.text()];
+  };
+  expect((await post())[0]).toBe(200);
+  await proxy.stop();
+  expect(await post()).toEqual([503, expect.stringContaining('This did not work just now.')]);
 });

@@ -10,10 +10,10 @@ import { createHash } from 'node:crypto';
 import { Router, type RequestHandler, type Response } from 'express';
 import type { AppSecrets } from '../../core/encryption.ts';
 import type { Language } from '../../core/language.ts';
-import { ProblemError } from '../../core/problem.ts';
 import { readUnsubscribeToken, UNSUBSCRIBE_PATH } from '../../core/unsubscribe-token.ts';
 import type { Database } from '../../db/connections/database.ts';
 import { negotiateLanguage } from '../api/language.ts';
+import { toProblem } from '../api/problem-response.ts';
 import { securityHeaders } from '../api/security-headers.ts';
 import { endAlerts } from './unsubscribe-store.ts';
 
@@ -47,7 +47,7 @@ export function unsubscribeRouter({
       try {
         await endAlerts(db.forCaller({ share: subscriber.teamId }), subscriber);
       } catch (error) {
-        if (!(error instanceof ProblemError)) throw error;
+        if (toProblem(error, null).code !== 'unavailable') throw error;
         show(response, 'busy', language);
         return;
       }
