@@ -110,9 +110,21 @@ export async function present(
  */
 export async function admit(
   exchange: AppExchange,
-  { text, verified }: Presented,
+  presented: Presented,
   calls: number,
 ): Promise<Caller> {
+  const found = await identify(exchange, presented, calls);
+  requireCounted(exchange, found);
+  if (!found.caller) throw new ProblemError('unauthorized', { detail: refusalOf(presented.text) });
+  return found.caller;
+}
+
+/** Like {@link admit}, but refuses nobody: that is for `requireCounted`. */
+export async function identify(
+  exchange: AppExchange,
+  { verified }: Presented,
+  calls: number,
+): Promise<CallerAuthentication> {
   const { options, request } = exchange;
   const identity = verified?.identity;
   const askedAt = performance.now();
@@ -132,8 +144,7 @@ export async function admit(
   exchange.told.kind = caller?.actor.kind ?? null;
   options.callerLimits.authenticated(request);
   showRate(exchange, found);
-  if (!caller) throw new ProblemError('unauthorized', { detail: refusalOf(text) });
-  return caller;
+  return found;
 }
 
 /**
@@ -182,18 +193,23 @@ export async function countStranger(exchange: AppExchange): Promise<void> {
   });
   options.callerLimits.authenticated(request);
   showRate(exchange, found);
+  requireCounted(exchange, found);
 }
 
-/** Sets the headers of the limit. Throws `rate_limited` for what was not counted. */
-function showRate(
-  { options, response }: AppExchange,
-  { caller, rate, counted }: CallerAuthentication,
-): void {
+/** Sets the headers of the limit. */
+function showRate({ response }: AppExchange, { rate }: CallerAuthentication): void {
   if (!rate) return;
   response.setHeader('RateLimit-Limit', rate.limit);
   response.setHeader('RateLimit-Remaining', rate.remaining);
   response.setHeader('RateLimit-Reset', rate.resetS);
-  if (counted) return;
+}
+
+/** Throws `rate_limited` for calls that were not counted. */
+export function requireCounted(
+  { options }: AppExchange,
+  { caller, rate, counted }: CallerAuthentication,
+): void {
+  if (!rate || counted) return;
   const limit = limitOf(rate, caller, options.limits);
   options.observeRefusal(limit, caller?.team?.id ?? null);
   throw overLimit(limit, new ProblemError('rate_limited', { retry_after: rate.resetS }));

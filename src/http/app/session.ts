@@ -17,7 +17,9 @@ import {
   beginRefusal,
   describeProblem,
   enterMode,
+  identify,
   present,
+  requireCounted,
   type AppExchange,
   type TrpcOptions,
 } from './admission.ts';
@@ -84,14 +86,17 @@ async function openSession(exchange: AppExchange): Promise<void> {
 /**
  * Ends the token of the cookie, on all processes. It needs no CSRF token: browsers ask before they
  * send DELETE to another origin, and are refused. Whoever has no session gets the same answer.
+ *
+ * A limit that the person or the team has used up holds nobody in a session: that would be one that
+ * somebody wants to end because of what is done with it. It works once, for a spent token is
+ * nobody's.
  */
 async function closeSession(exchange: AppExchange): Promise<void> {
   const { options, request, response } = exchange;
   const token = await present(exchange, sessionOf(options, request), 'app');
-  const caller = await admit(exchange, token, 1).catch((error: unknown) => {
-    if (error instanceof ProblemError && error.code === 'unauthorized') return null;
-    throw error;
-  });
+  const found = await identify(exchange, token, 1);
+  const { caller } = found;
+  if (!caller) requireCounted(exchange, found);
   const { verified } = token;
   if (caller && verified?.identity.kind === 'user') {
     const { teamId } = verified.identity;
