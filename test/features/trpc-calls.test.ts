@@ -12,8 +12,10 @@ const NOW = new Date('2026-11-02T09:00:20.000Z');
 
 let api: TestApi;
 let authorization: string;
+const logged: { msg: string; procedure?: string; status?: number }[] = [];
 beforeAll(async () => {
-  api = await startTestApi({ clock: fixedClock(NOW), seed: makeSeed([makeTeam('a')]) });
+  const onLog = (line: string) => logged.push(JSON.parse(line) as (typeof logged)[number]);
+  api = await startTestApi({ clock: fixedClock(NOW), seed: makeSeed([makeTeam('a')]), onLog });
   const owner = { kind: 'user', userId: userId('a', 'owner'), teamId: 'team_a' } as const;
   authorization = `Bearer ${await tokenOf(owner, NOW)}`;
 });
@@ -103,4 +105,32 @@ describe('calls are counted as they are run', () => {
     expect((await ask('GET', '/trpc/v1.me.get%ff?batch=1')).status).toBe(400);
     expect(await counted()).toBe(before);
   });
+});
+
+test('a change that is not sent as JSON is refused by us, with a body or without one', async () => {
+  logged.length = 0;
+  const types = [
+    'multipart/form-data; boundary=x',
+    'application/octet-stream',
+    'text/plain',
+    null,
+  ] as const;
+  for (const type of types)
+    for (const body of [null, '', 'x'])
+      for (const query of ['', '?batch=1']) {
+        const response = await fetch(`${api.url}/trpc/v1.members.create${query}`, {
+          method: 'POST',
+          headers: { authorization, ...(type && { 'content-type': type }) },
+          body: body === null ? null : Buffer.from(body),
+        });
+        expect([type, response.status, await response.json()]).toMatchObject([
+          type,
+          415,
+          { error: { data: { problem: { code: 'bad_request', status: 415 } } } },
+        ]);
+      }
+  const calls = logged.filter(({ msg }) => msg === 'call');
+  expect(calls).toHaveLength(24);
+  for (const call of calls)
+    expect(call).toMatchObject({ procedure: 'v1.members.create', status: 415 });
 });

@@ -15,6 +15,7 @@ import { appRouter } from '../../routers/routers.ts';
 import type { CallerContext } from '../../trpc/context.ts';
 import { hangUpOf, hasHungUp } from '../api/hang-up.ts';
 import { isOurFault, toProblem } from '../api/problem-response.ts';
+import { requireJson } from '../api/request-body.ts';
 import { securityHeaders } from '../api/security-headers.ts';
 import {
   admit,
@@ -87,6 +88,8 @@ async function serveCalls(exchange: AppExchange): Promise<void> {
     const body =
       request.method === 'POST' ? await options.bodies.readText(request, owner) : undefined;
     if (body !== undefined) Object.assign(request, { body });
+    // tRPC refuses another type of its own accord, where it has no context to describe errors with.
+    else if (request.method === 'POST') requireJson(request);
     await perform(exchange, calls, { ...shared, once, ...caller });
   } catch (error) {
     await beginRefusal(exchange, error);
