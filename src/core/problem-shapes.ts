@@ -98,7 +98,9 @@ export const problem = z
     status: fault.status,
     code: fault.code,
     request_id: z.uuid().meta({
-      description: 'Also in the header `X-Request-Id`. Name it when you contact support.',
+      description:
+        'Also in the header `X-Request-Id`, unless the response is a replay: then it is that of ' +
+        'the first call. Name it when you contact support.',
     }),
     detail: fault.detail,
     errors: fault.errors,

@@ -90,6 +90,22 @@ describe('Idempotency-Key', () => {
     expect((await post('seat 2', { email: 'seat@full.test' }, 'full')).status).toBe(201);
   });
 
+  test('a replayed refusal has the id and the language of the first one, and says so', async () => {
+    await api.db.pool.query(`update team set seats = 3 where id = 'team_full'`);
+    const invite = (language: string) =>
+      api.call(api.key('team_full'), 'POST', '/users', {
+        body: { email: 'language@full.test' },
+        headers: { 'idempotency-key': 'language', 'accept-language': language },
+      });
+    const first = await invite('de');
+    expect(first).toMatchObject({ status: 409, headers: { 'content-language': 'de' } });
+    expect(first.text).toContain(first.headers['x-request-id']);
+    const again = await invite('en');
+    expect([again.text, replayed(again)]).toEqual([first.text, true]);
+    expect(again.headers['content-language']).toBe('de');
+    expect(again.text).not.toContain(again.headers['x-request-id']);
+  });
+
   test('responses to invalid requests and missing rights are not kept', async () => {
     expect((await post('parse', { email: 'no email' })).status).toBe(422);
     expect((await post('parse', { email: 'parse@a.test' })).status).toBe(201);

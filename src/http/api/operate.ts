@@ -16,7 +16,7 @@ import {
   type IdempotentOutcome,
 } from './idempotency.ts';
 import { IGNORED_HEADER, ignoredHeader, ignoredParameters } from './ignored-parameters.ts';
-import { problemBody, toProblem } from './problem-response.ts';
+import { languageOf, problemBody, toProblem } from './problem-response.ts';
 import { readInput } from './request-input.ts';
 import { answer, answerRead, problemToResponse } from './respond.ts';
 import type { CompiledRoute, Match } from './routes.ts';
@@ -99,7 +99,9 @@ async function write(exchange: RestExchange, match: RouteMatch, tenant: Tenant):
     fingerprint,
   });
   if (replayed) exchange.response.setHeader('Idempotency-Replayed', 'true');
-  answer(exchange, response);
+  // A refusal that is replayed is in the language of the first call. Nothing else has one.
+  const isKept = replayed && response.status >= 400;
+  answer(exchange, response, isKept ? languageOf(response.body) : undefined);
 }
 
 /** Throws `precondition_failed` if there is a condition that does not hold. */

@@ -1,6 +1,6 @@
 import { TRPCError } from '@trpc/server';
 import { z } from 'zod';
-import type { Language } from '../../core/language.ts';
+import { LANGUAGES, type Language } from '../../core/language.ts';
 import { PROBLEMS, ProblemError, type ProblemCode, type RefusedValue } from '../../core/problem.ts';
 import { isUnavailable } from '../../db/errors.ts';
 import type { RestFacts } from '../../trpc/operation.ts';
@@ -71,6 +71,12 @@ export function problemBody(
     ...explain(problem.code, context.route),
     ...(problem.code === 'validation_error' ? withErrors(fields, context.route) : fields),
   };
+}
+
+/** The language of a kept problem. undefined: its title was another one when it was kept. */
+export function languageOf(body: string): Language | undefined {
+  const { title, code } = JSON.parse(body) as { title: string; code: ProblemCode };
+  return LANGUAGES.find((language) => PROBLEMS[code].title[language] === title);
 }
 
 /** The codes whose problems say what to do, unless the place that throws them says more. */

@@ -2,6 +2,7 @@
 import type { OutgoingHttpHeaders } from 'node:http';
 import Negotiator from 'negotiator';
 import type { AnsweredCall } from '../../core/answered-call.ts';
+import type { Language } from '../../core/language.ts';
 import { networkForLog } from '../../core/network.ts';
 import type { ProblemError } from '../../core/problem.ts';
 import { isSandbox, modeOf } from '../../core/sandbox.ts';
@@ -27,13 +28,21 @@ export function problemToResponse(exchange: RestExchange, problem: ProblemError)
   return { status: problem.status, body: JSON.stringify(body), location: null };
 }
 
-/** Sends the response. */
-export function answer(exchange: RestExchange, { status, body, location }: ApiResponse): void {
+/**
+ * Sends the response. `language`: that of its titles, if they are not in the language of the
+ * request.
+ */
+export function answer(
+  exchange: RestExchange,
+  { status, body, location }: ApiResponse,
+  language: Language = exchange.language,
+): void {
   if (location !== null) exchange.response.setHeader('Location', location);
   // Kept as text, because few problems are logged, and a replayed refusal is only text.
   if (status >= 400) exchange.problemText = body;
   send(exchange, status, status < 400 ? 'application/json' : 'application/problem+json', {
     body,
+    headers: { 'Content-Language': language },
   });
 }
 
