@@ -58,9 +58,10 @@ type Row = readonly [id: string, method: string, path: string];
 
 /**
  * Makes a client of one API key. It holds no connection, so it needs no end. Throws a `TypeError`
- * for a `baseUrl` that is none.
+ * for a `baseUrl` that is none, and for an `apiKey` that cannot be one.
  */
 export function createClient(given: ClientOptions): Client {
+  requireApiKey(given.apiKey);
   const options = { ...given, baseUrl: requireBaseUrl(given.baseUrl) };
   const budget = makeRetryBudget(options.retryBudget);
   const session = { options, budget, announced: new Set<string>(), warned: new Set<string>() };
@@ -88,6 +89,13 @@ export function createClient(given: ClientOptions): Client {
   return { mode: modeOf(options.apiKey), ...Object.fromEntries(groups) } as Client;
 }
 
+/** What is not a key is not shown, either: it may be another secret. */
+export function requireApiKey(text: unknown): void {
+  if (typeof text !== 'string' || text === '') throw new TypeError('apiKey is missing.');
+  if (!/^[!-~]+$/.test(text))
+    throw new TypeError('apiKey has a space, a line break or another character that no key has.');
+}
+
 export function modeOf(apiKey: string): Mode {
   return apiKey.startsWith('svck_test_') ? 'test' : 'live';
 }
@@ -109,8 +117,10 @@ function prepare(
     rest.delete(name);
     return encodeURIComponent(value);
   });
-  // The API takes an empty key for none, so repeating the call could act twice.
-  if (idempotencyKey === '') throw new TypeError('idempotencyKey is empty.');
+  // The API takes an empty key for none, so repeating the call could act twice. Headers lose the
+  // spaces around a key, so it would be that of another action.
+  if (idempotencyKey !== undefined && !/^[!-~]([ -~]{0,98}[!-~])?$/.test(idempotencyKey))
+    throw new TypeError('idempotencyKey must have 1 to 100 characters of ASCII.');
   const isRead = method === 'GET' || method === 'DELETE';
   const hasBody = method === 'PATCH' || (!isRead && rest.size > 0);
   const query = isRead ? new URLSearchParams([...rest].map(pairOf)).toString() : '';

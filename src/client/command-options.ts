@@ -1,7 +1,7 @@
 /** The options of the command for development. */
 import { parseArgs } from 'node:util';
 import { API_PATH, requireBaseUrl, withApiPath } from './base-url.ts';
-import { modeOf } from './client.ts';
+import { modeOf, requireApiKey } from './client.ts';
 import { COMMAND } from './package-name.ts';
 
 const DEFAULT_API_URL = 'http://localhost:3000';
@@ -103,7 +103,7 @@ export function readOptions(
     throw new UsageError(
       `${command} takes ${command === 'trigger' ? 'one event or play' : 'no argument'}.`,
     );
-  const apiKey = values['api-key'] ?? env['API_KEY'] ?? '';
+  const apiKey = readApiKey(values['api-key'] ?? env['API_KEY'] ?? '');
   const apiUrl = requireApiUrl(values['api-url'] ?? env['API_URL'] ?? DEFAULT_API_URL);
   const isJson = values.json ?? false;
   const fields = readFields(values);
@@ -184,12 +184,23 @@ function parse(args: readonly string[]) {
   }
 }
 
+/** An empty one is none, which `trigger EVENT` does not need. */
+function readApiKey(text: string): string {
+  if (text !== '') asOption('--api-key', 'apiKey', () => requireApiKey(text));
+  return text;
+}
+
 function requireApiUrl(text: string): string {
   const url = requireUrl(text, '--api-url');
+  return asOption('--api-url', 'baseUrl', () => requireBaseUrl(withApiPath(url)));
+}
+
+/** Refuses what `createClient` would, by the name that the command has for it. */
+function asOption<T>(option: string, name: string, check: () => T): T {
   try {
-    return requireBaseUrl(withApiPath(url));
+    return check();
   } catch (error) {
-    throw new UsageError((error as Error).message.replace('baseUrl', '--api-url'));
+    throw new UsageError((error as Error).message.replace(name, option));
   }
 }
 

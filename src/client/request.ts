@@ -128,13 +128,13 @@ async function attemptOnce(
   signal: AbortSignal | undefined,
 ): Promise<Outcome> {
   const timeout = AbortSignal.timeout(timeoutMs);
-  const signals = signal === undefined ? [timeout] : [timeout, signal];
+  const ended = AbortSignal.any(signal === undefined ? [timeout] : [timeout, signal]);
+  // The API has none. Following one would make a GET of a POST, and take its answer for it, or
+  // send the key to another address than the caller has named.
+  const redirect = 'manual';
+  // What makes no request is a wrong call and no outage, so it is thrown as it is.
+  const request = new Request(url, { method, headers, body, redirect, signal: ended });
   try {
-    // The API has none. Following one would make a GET of a POST, and take its answer for it, or
-    // send the key to another address than the caller has named.
-    const redirect = 'manual';
-    const ended = AbortSignal.any(signals);
-    const request = new Request(url, { method, headers, body, redirect, signal: ended });
     const response = await fetch(request);
     const text = await response.text();
     const parsed = parse(text);

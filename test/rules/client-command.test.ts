@@ -1,7 +1,7 @@
 // What the command prints, and which options it takes.
 import { describe, expect, it } from 'vitest';
 import { API_PATH } from '../../src/client/base-url.ts';
-import { PLAY_FIELDS, readOptions } from '../../src/client/command-options.ts';
+import { PLAY_FIELDS, readOptions, UsageError } from '../../src/client/command-options.ts';
 import { secretFile } from '../../src/client/kept-secret.ts';
 import { hasColors, toJson, toLine } from '../../src/client/output.ts';
 import { toText } from '../../src/client/play.ts';
@@ -79,6 +79,16 @@ describe('--api-url', () => {
 
   it('has the path of the service', () => {
     expect(API_PATH).toBe(BASE_PATH);
+  });
+});
+
+describe('--api-key', () => {
+  it('that no key can be is refused, and is not shown', () => {
+    const args = ['listen', '--forward-to', 'http://localhost:9'];
+    const read = () => readOptions(args, { API_KEY: 'svck_live_x_SECRET\nOTHER=1' });
+    expect(read).toThrow(UsageError);
+    expect(read).toThrow(/^--api-key has a space, a line break/);
+    expect(read).not.toThrow('SECRET');
   });
 });
 

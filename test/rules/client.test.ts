@@ -167,6 +167,57 @@ describe('a client', () => {
   });
 });
 
+describe('a wrong key', () => {
+  it.each([
+    ['none', undefined],
+    ['an empty text', ''],
+    ['a line break in it', 'svck_live_x_SECRET\nOTHER=1'],
+    ['a line break behind it', 'svck_live_x_SECRET\n'],
+    ['quotes of a text program', '“svck_live_x_SECRET”'],
+    ['a space', 'svck_live_x SECRET'],
+  ])('throws at once, and is not shown: %s', (_name, apiKey) => {
+    const make = () => clientOf([], { apiKey: apiKey as string });
+    expect(make).toThrow(TypeError);
+    expect(make).toThrow(
+      /^apiKey (is missing\.|has a space, a line break or another character .*)$/,
+    );
+    expect(make).not.toThrow('SECRET');
+  });
+});
+
+describe('a wrong idempotencyKey', () => {
+  it.each(['', 'order-5€', 'order\n5', ' order-5', 'order-5 ', 'x'.repeat(101)])(
+    'throws at once, and nothing is sent: %j',
+    async (idempotencyKey) => {
+      const onRetry = vi.fn<() => void>();
+      const { client, sent } = clientOf([json(201, {})], { onRetry });
+      const create = async () => client.members.create(INVITATION, { idempotencyKey });
+      expect(await settle(create())).toEqual(
+        new TypeError('idempotencyKey must have 1 to 100 characters of ASCII.'),
+      );
+      expect(sent).toEqual([]);
+      expect(onRetry).not.toHaveBeenCalled();
+    },
+  );
+
+  it('is none of 100 characters, with spaces between them', async () => {
+    const { client, sent } = clientOf([json(201, {})]);
+    const idempotencyKey = `order ${'5'.repeat(94)}`;
+    await client.members.create(INVITATION, { idempotencyKey });
+    expect(sent[0]?.headers.get('idempotency-key')).toBe(idempotencyKey);
+  });
+});
+
+describe('what makes no request', () => {
+  it('is thrown as it is, without another attempt', async () => {
+    const onRetry = vi.fn<() => void>();
+    const { client, sent } = clientOf([json(200, {})], { language: 'd\ne' as 'de', onRetry });
+    expect(await settle(client.me.get())).toBeInstanceOf(TypeError);
+    expect(sent).toEqual([]);
+    expect(onRetry).not.toHaveBeenCalled();
+  });
+});
+
 describe('a wrong base URL', () => {
   it.each([
     '',
