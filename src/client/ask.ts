@@ -1,5 +1,5 @@
 /** How the command reads the document of the API, or says why it cannot. */
-import { reasonOf, textOf, type ShownProblem } from './error-texts.ts';
+import { isProblem, reasonOf, textOf } from './error-texts.ts';
 import * as errors from './errors.ts';
 
 const TIMEOUT_MS = 30_000;
@@ -34,15 +34,11 @@ export async function ask(
   if (status >= 300 && status < 400)
     throw new ApiError(`The API is not at ${url}, which leads elsewhere (${status}).`);
   const noneOfIt = `The response of ${url} is none of the API; its status is ${status}`;
-  if (!ok && isProblem(body)) throw new ApiError(`The API refused: ${textOf(body)}`);
+  if (isProblem(body, status)) throw new ApiError(`The API refused: ${textOf(body)}`);
   // A wrong address, which asking again does not change.
   if (!ok) throw new ApiError(`${noneOfIt}. Is --api-url right?`);
   if (body === null) throw new ApiError(noneOfIt);
   return body;
-}
-
-function isProblem(body: Body | null): body is Body & ShownProblem {
-  return typeof body?.['code'] === 'string' && typeof body['status'] === 'number';
 }
 
 async function get(

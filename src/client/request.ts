@@ -5,7 +5,7 @@
  *  * A DELETE whose first attempt had no known outcome, and whose next one is a 404, has worked.
  */
 import { API_PATH } from './base-url.ts';
-import { reasonOf } from './error-texts.ts';
+import { isProblem, reasonOf } from './error-texts.ts';
 import { ApiError, ConnectionError, type Problem } from './errors.ts';
 import { deprecationOf, type Hooks, type ResponseInfo } from './hooks.ts';
 import { isWorthRepeating, wait, waitMsOf, type RetryBudget } from './retries.ts';
@@ -149,15 +149,14 @@ async function attemptOnce(
   }
 }
 
-/** A gateway before the API may respond with a page instead of a problem. */
+/** A gateway before the API may respond with a page, or JSON of its own, instead of a problem. */
 function errorOf(
   method: string,
   url: string,
   { status, headers }: Response,
   body: unknown,
 ): ApiError | ConnectionError {
-  const isProblem = typeof body === 'object' && body !== null && 'code' in body;
-  if (isProblem && status >= 400) return new ApiError(body as Problem, headers);
+  if (isProblem(body, status)) return new ApiError(body as Problem, headers);
   const hint = status < 500 ? ` Is the base URL right? Most end with ${API_PATH}.` : '';
   return new ConnectionError(
     `The response of ${method} ${url} is none of the API; its status is ${status}.${hint}`,

@@ -1,7 +1,7 @@
 /**
  * When a call is repeated, and how long it waits before.
  *  * Repeated are: no response, a 429, a 503, a 500 (once), the 409 of a call that is still
- *    running, and the page of a gateway. `Retry-After` says how long to wait; without it the waits
+ *    running, and what a gateway answers. `Retry-After` says how long to wait; without it the waits
  *    grow.
  *  * Not repeated is what a wrong base URL gives: a redirect, or a 4xx that is none of the API. A
  *    page with 2xx and an unknown host are repeated once, because a gateway or a resolver may be

@@ -318,6 +318,7 @@ describe.skipIf(SKIPPED !== '')(`the Python client${SKIPPED}`, { timeout: 5 * MI
       ['half of a body', [[200, {}, '{"data":[']], 5],
       ['no response', [null], 5],
       ['a redirect', [[301, {}, '']], 1],
+      ...GATEWAYS.map((body) => [JSON.stringify(body), [[504, {}, body]], 5] as const),
     ];
     const gone = problem(404, 'not_found');
     const limited = problem(429, 'rate_limited', after('1'));
@@ -345,6 +346,9 @@ describe.skipIf(SKIPPED !== '')(`the Python client${SKIPPED}`, { timeout: 5 * MI
       expect(seconds).toBeGreaterThanOrEqual(0.25 * 2 ** index);
       expect(seconds).toBeLessThanOrEqual(0.5 * 2 ** index);
     }
+    const gateways = came.slice(CASES.length - GATEWAYS.length, CASES.length);
+    for (const [, , result] of gateways)
+      expect(result).toMatch(/^ApiConnectionError: .* is none of the API; its status is 504\.$/);
     // The query of a call may be about a person.
     expect(given).not.toContain('secret=1');
   });
@@ -465,6 +469,18 @@ async function samples(): Promise<string[]> {
   expect(found.length).toBeGreaterThan(4);
   return found;
 }
+
+const OURS = { status: 504, code: 'unavailable', title: 'T', request_id: 'r1' };
+/** What gateways answer in place of the API. */
+const GATEWAYS = [
+  { code: 504, message: 'upstream request timeout' },
+  { kind: 'Status', status: 'Failure', code: 504 },
+  { code: 'GATEWAY_TIMEOUT', message: 'x' },
+  { ...OURS, status: 500 },
+  { ...OURS, request_id: null },
+  { ...OURS, errors: null },
+  { ...OURS, errors: ['a'] },
+];
 
 const NOT_CHECKED = ['node_modules'];
 

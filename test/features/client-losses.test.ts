@@ -159,6 +159,8 @@ describe('a call whose answers are all lost', { concurrent: true }, () => {
     'too late': { ...noResponse, cause: expect.objectContaining({ name: 'TimeoutError' }) },
     '500': { status: 500, code: 'internal', requestId: 'req_of_the_test' },
     '502 with a page': noneOfTheApi(502),
+    '503 with a number as code': noneOfTheApi(503),
+    '504 with a text as code': noneOfTheApi(504),
     '503': { status: 503, code: 'unavailable' },
     '429': { status: 429, code: 'rate_limited' },
     '200 with a page': noneOfTheApi(200),
@@ -218,7 +220,12 @@ test.each([
   ['more than timers can hold', '99999999999', [3_600_000, 3_600_000]],
 ] as const)('followEvents waits as Retry-After says: %s', async (name, given, [least, most]) => {
   const baseUrl = `${receiver.url}/later/${name.replaceAll(' ', '-')}`;
-  const problem = JSON.stringify({ status: 429, code: 'rate_limited', title: 'Too many' });
+  const problem = JSON.stringify({
+    status: 429,
+    code: 'rate_limited',
+    title: 'Too many',
+    request_id: 'r1',
+  });
   const headers = { 'retry-after': typeof given === 'function' ? given() : given };
   receiver.on(`${new URL(baseUrl).pathname}/events?limit=1`, status(429, problem, headers));
   const client = createClient({ apiKey: 'svck_live_x', baseUrl });
@@ -384,6 +391,8 @@ describe('the command', { concurrent: true }, () => {
       'string',
       '500',
       '502',
+      '503',
+      '504',
       '503',
       '429',
       '200',

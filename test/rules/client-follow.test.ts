@@ -50,7 +50,10 @@ function startApi(stored: Stored[] = []) {
 }
 
 const problem = (status: number, more: object = {}, headers: Record<string, string> = {}) =>
-  new Response(JSON.stringify({ status, code: 'c', title: 'T', ...more }), { status, headers });
+  new Response(JSON.stringify({ status, code: 'c', title: 'T', request_id: 'r1', ...more }), {
+    status,
+    headers,
+  });
 
 const event = (n: number): Stored => ({
   id: `evt_${String(n).padStart(3, '0')}`,
@@ -207,7 +210,8 @@ describe('followEvents', () => {
     const api = startApi(events(2));
     const waits: number[] = [];
     const onOutage = ({ waitMs }: { waitMs: number }) => waits.push(waitMs);
-    api.failures.push(problem(500), problem(500));
+    // The second one is of a gateway.
+    api.failures.push(problem(500), problem(503, { code: 503, status: 'Failure' }));
     const taken = take(api, 3, { place: 'oldest', onOutage });
     const pass = async (ms: number) => vi.advanceTimersByTimeAsync(ms);
     await pass(4_000);

@@ -125,7 +125,9 @@ describe('a call', () => {
 
   it('names the fields at fault and the request in the text of the error', async () => {
     const textOf = async (body: object) => {
-      const { client } = clientOf([json(422, { status: 422, code: 'c', title: 'T', ...body })]);
+      const { client } = clientOf([
+        json(422, { status: 422, code: 'c', title: 'T', request_id: 'r9', ...body }),
+      ]);
       return ((await settle(client.members.create(INVITATION))) as Error).message;
     };
     const errors = [
@@ -135,11 +137,11 @@ describe('a call', () => {
     expect(await textOf({ errors, detail: 'Two faults', request_id: 'r7' })).toBe(
       '422 c: body.email: Not an address; body.role: Unknown (request r7)',
     );
-    expect(await textOf({ errors, more_errors: true })).toMatch(/: Unknown; …$/);
+    expect(await textOf({ errors, more_errors: true })).toMatch(/: Unknown; … \(request r9\)$/);
     expect(await textOf({ field: 'user_id', detail: 'None', request_id: 'r8' })).toBe(
       '422 c: user_id: None (request r8)',
     );
-    expect(await textOf({ request_id: 'r9' })).toBe('422 c: T (request r9)');
+    expect(await textOf({})).toBe('422 c: T (request r9)');
   });
 
   it('has the headers of the response in its error', async () => {
@@ -155,6 +157,27 @@ describe('a call', () => {
     expect(error).toMatchObject({ cause: HUNG_UP });
     const gateway = clientOf([page()], { maxRetries: 0 });
     expect(await settle(gateway.client.me.get())).toBeInstanceOf(ConnectionError);
+  });
+
+  const OURS = { status: 503, code: 'unavailable', title: 'T', request_id: 'r1' };
+  it.each([
+    ['Envoy', { code: 503, message: 'upstream connect error' }],
+    ['Kubernetes', { kind: 'Status', status: 'Failure', reason: 'ServiceUnavailable', code: 503 }],
+    ['a text as code', { code: 'GATEWAY_TIMEOUT', message: 'x' }],
+    ['another status', { ...OURS, status: 500 }],
+    ['no request', { ...OURS, request_id: undefined }],
+    ['errors that are null', { ...OURS, errors: null }],
+    ['errors that are texts', { ...OURS, errors: ['a'] }],
+    ['a list', [OURS]],
+  ])('takes the JSON of a gateway for no problem of the API: %s', async (_name, body) => {
+    const { client, sent } = clientOf([json(503, body)]);
+    const error = await settle(client.me.get());
+    expect(error).toBeInstanceOf(ConnectionError);
+    expect(error).toMatchObject({
+      status: 503,
+      message: expect.stringMatching(/ is none of the API; its status is 503\.$/),
+    });
+    expect(sent).toHaveLength(5);
   });
 });
 

@@ -15,6 +15,8 @@ export const LOSSES = [
   'too late',
   '500',
   '502 with a page',
+  '503 with a number as code',
+  '504 with a text as code',
   '503',
   '429',
   '200 with a page',
@@ -102,6 +104,8 @@ async function answer({
   const text = await passed.text();
   if (loss === 'reset before the headers') return void socket.resetAndDestroy();
   if (loss === '502 with a page') return sendPage(response, 502);
+  if (loss === '503 with a number as code') return sendJson(response, 503, 503);
+  if (loss === '504 with a text as code') return sendJson(response, 504, 'GATEWAY_TIMEOUT');
   if (loss === '200 with a page') return sendPage(response, 200);
   if (loss === 'half of the headers') {
     socket.end('HTTP/1.1 200 OK\r\ncontent-type: applica');
@@ -128,6 +132,12 @@ async function answer({
 function sendPage(response: ServerResponse, status: number): void {
   response.writeHead(status, { 'content-type': 'text/html' });
   response.end(PAGE);
+}
+
+/** As Envoy and others answer in place of the API. */
+function sendJson(response: ServerResponse, status: number, code: unknown): void {
+  response.writeHead(status, { 'content-type': 'application/json' });
+  response.end(JSON.stringify({ code, message: 'upstream connect error' }));
 }
 
 function refuse(

@@ -1,8 +1,8 @@
 """When a call is repeated, and what becomes of it in the end. It sends nothing and does not wait.
 
 * Every call may be repeated, because a POST has one Idempotency-Key in all attempts.
-* Repeated are: no response, a 429, a 503, a 500 (once), and the 409 of a call that is still
-  running. `Retry-After` says how long to wait; without it the waits grow.
+* Repeated are: no response, a 429, a 503, a 500 (once), the 409 of a call that is still running,
+  and what a gateway answers. `Retry-After` says how long to wait; without it the waits grow.
 * A DELETE whose first attempt had no known outcome, and whose next one is a 404, has worked.
 * A redirect, and an address where the API has never answered, are said at once: waiting would not
   help against a wrong `base_url`.
@@ -97,12 +97,25 @@ def _is_worth_repeating(error: Exception, attempt: int, retry_after_s: float | N
 
 
 def _error_of(request: Request, came: Response, body: Any) -> ApiError | ApiConnectionError:
-    """A gateway before the API may respond with a page instead of a problem."""
-    if came.status >= 400 and isinstance(body, dict) and isinstance(body.get("code"), str):
-        return error_of({**body, "status": came.status})
+    if _is_problem(came, body):
+        return error_of(body)
     return ApiConnectionError(
         f"The response to {request.method} {_address(request)} is none of the API; "
         f"its status is {came.status}."
+    )
+
+
+def _is_problem(came: Response, body: Any) -> bool:
+    """A gateway before the API may respond with a page, or with JSON that has a `code`, too."""
+    if came.status < 400 or not isinstance(body, dict):
+        return False
+    errors = body.get("errors", [])
+    return (
+        body.get("status") == came.status
+        and isinstance(body.get("code"), str)
+        and isinstance(body.get("request_id"), str)
+        and isinstance(errors, list)
+        and all(isinstance(one, dict) for one in errors)
     )
 
 
