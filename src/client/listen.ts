@@ -52,9 +52,13 @@ export async function listen(
     signal,
     ...(since !== null && { since }),
     ...(only !== undefined && others.length === 0 && { type: only }),
-    onPlace: () => {
-      if (!isWaiting) note(`Waiting for events since ${since?.toISOString() ?? 'now'}`);
+    onPlace: async () => {
+      if (isWaiting) return;
       isWaiting = true;
+      // The API takes one type. Of several it is asked for none, and would refuse none either.
+      if (others.length > 0)
+        for (const type of events) await client.events.list({ type, limit: 1 }, { signal });
+      note(`Waiting for events since ${since?.toISOString() ?? 'now'}`);
     },
     onOutage: noteWait,
   });

@@ -256,6 +256,18 @@ describe('team-customer-api listen', () => {
     expect(output()).toContain('Waiting for events since');
   });
 
+  test.each([[['typo']], [['ping', 'typo']], [['typo', 'ping']]])(
+    'refuses a type that there is not, alone and beside others: %j',
+    async (types) => {
+      const args = ['listen', '--forward-to', 'http://localhost:9/', '--replay', '1h'];
+      const { exited, output } = start(args.concat(types.flatMap((type) => ['--event', type])), {
+        API_KEY: api.key('team_follow'),
+      });
+      expect(await exited).toBe(1);
+      expect(output()).toContain('The API refused: 422 validation_error: query.type: ');
+    },
+  );
+
   test('without --since posts only new events, with a secret that it shows', async () => {
     await store('team_follow', 'evt_past', 'training.completed', agoIso(HOUR_MS));
     const key = api.key('team_follow');
