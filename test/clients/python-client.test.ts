@@ -204,6 +204,14 @@ describe.skipIf(SKIPPED !== '')(`the Python client${SKIPPED}`, { timeout: 5 * MI
       }
     });
 
+    it('ends an attempt after its time, and tries every address of a name within it', () => {
+      expect(result('addresses')).toMatch(/^ApiConnectionError: No response of GET .*TimeoutError/);
+      expect(seconds('addresses')).toBeGreaterThan(1.9);
+      expect(seconds('addresses')).toBeLessThan(4);
+      expect(result('last address')).toEqual({ tenant_id: 'team' });
+      expect(seconds('last address')).toBeLessThan(2);
+    });
+
     it('keeps its connection, and shares none between threads or processes', () => {
       expect(result('connections')).toEqual(Array(5).fill('team'));
       const sockets = requests.filter(({ part }) => part === 'connections');

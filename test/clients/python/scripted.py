@@ -4,11 +4,13 @@ import asyncio
 import json
 import os
 import pickle
+import socket
 import threading
 import time
 import traceback
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import urlsplit
 
 import team_customer_client as package
 from team_customer_client import ApiError, AsyncClient, Client
@@ -138,6 +140,28 @@ def then_page() -> Any:
     return client.me.get()
 
 
+def addresses(*more: tuple[str, int]) -> Any:
+    """The host has three addresses that do not answer, and then those."""
+    full = socket.create_server(("127.0.0.1", 0), backlog=0)
+    # A queue that is full answers nobody.
+    waiting = [socket.socket() for _ in range(4)]
+    for one in waiting:
+        one.setblocking(False)
+        one.connect_ex(full.getsockname())
+    real = socket.getaddrinfo
+    found = [
+        (socket.AF_INET, socket.SOCK_STREAM, 0, "", place)
+        for place in [full.getsockname()] * 3 + list(more)
+    ]
+    socket.getaddrinfo = lambda *_args, **_options: found  # type: ignore
+    try:
+        return make("addresses", timeout_s=2, max_retries=0).me.get()
+    finally:
+        socket.getaddrinfo = real
+        for one in [full, *waiting]:
+            one.close()
+
+
 PARTS: dict[str, Callable[[], Any]] = {
     "retried": lambda: make("retried").members.create(email="kim@example.com"),
     "retried-async": retried_async,
@@ -150,6 +174,8 @@ PARTS: dict[str, Callable[[], Any]] = {
     "connections": one_connection,
     "drip": lambda: make("drip", timeout_s=1, max_retries=0).me.get(),
     "silent": lambda: make("silent", max_retries=0).me.get(timeout_s=1),
+    "addresses": addresses,
+    "last address": lambda: addresses((urlsplit(URL).hostname or "", urlsplit(URL).port or 0)),
     "invalid": lambda: make("invalid").members.create(email="x"),
     "unknown": unknown_code,
     "pickled": pickled,

@@ -128,7 +128,8 @@ def _exchange(connection: HTTPConnection, request: Request, deadline: float) -> 
     parts = urlsplit(request.url)
     target = parts.path + (f"?{parts.query}" if parts.query else "")
     if connection.sock is None:
-        connection.timeout = _remaining_s(deadline)
+        # Its own way gives each address of a name the whole time.
+        connection._create_connection = functools.partial(_connect, deadline)  # type: ignore
         connection.connect()
     connection.sock.settimeout(_remaining_s(deadline))
     # The type stubs know it only as a class.
@@ -138,6 +139,27 @@ def _exchange(connection: HTTPConnection, request: Request, deadline: float) -> 
     body = response.read()
     headers = {name.lower(): value for name, value in response.getheaders()}
     return Response(response.status, headers, body)
+
+
+def _connect(deadline: float, address: tuple[str, int], *_options: Any) -> socket.socket:
+    """Shares the time among the addresses of the name, so that one that is silent leaves some."""
+    host, port = address
+    left = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    while True:
+        family, kind, protocol, _, place = left.pop(0)
+        sock: socket.socket | None = None
+        try:
+            sock = socket.socket(family, kind, protocol)
+            sock.settimeout(_remaining_s(deadline) / (len(left) + 1))
+            sock.connect(place)
+            # What is left is that of the TLS handshake.
+            sock.settimeout(_remaining_s(deadline))
+            return sock
+        except OSError:
+            if sock is not None:
+                sock.close()
+            if not left:
+                raise
 
 
 class _TimedResponse(HTTPResponse):
