@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { codeOf } from '../support/app.ts';
+import { makeSession } from '../support/analytics.ts';
+import { appAsMember, codeOf } from '../support/app.ts';
 import { holdLock, lockWhole, untilWaiting } from '../support/locks.ts';
 import {
   api,
@@ -10,7 +11,7 @@ import {
   usePlatform,
 } from '../support/platform.ts';
 import { readRollups, recount } from '../support/rollups.ts';
-import { makeTeam, makeTraining, memberId, userId } from '../support/seed.ts';
+import { makeMember, makeTeam, makeTraining, memberId, userId } from '../support/seed.ts';
 
 const assignments = ['open', 'twice', 'late'].map((name) => ({
   id: `asg_${name}`,
@@ -24,6 +25,12 @@ usePlatform(
     makeTeam('quiet', { privacy: { member_detail_enabled: false } }),
     makeTeam('race'),
     makeTeam('waits'),
+    makeTeam('below', {
+      members: ['x', 'y'].map((name) => makeMember('below', name)),
+      trainings: ['owner', 'admin', 'x', 'y'].map((name) =>
+        makeSession(userId('below', name), '2026-11-17T09:00:00Z', 71),
+      ),
+    }),
   ],
   'scoring',
 );
@@ -56,6 +63,15 @@ describe('saving an evaluation', () => {
     const path = `/evaluations?updated_since=${new Date(rows[0]?.at ?? 0).toISOString()}`;
     const { body } = await api.call(api.key('team_waits'), 'GET', path);
     expect(body.data).toMatchObject([{ id: 'trn_waited' }]);
+  });
+
+  test('of less than nothing counts its member in the lowest step of the chart', async () => {
+    await end('below', 'trn_below');
+    await save('below', 'trn_below', -25);
+    const app = await appAsMember(api, 'below', 'owner');
+    const { people } = await app.admin.analytics.results.query({});
+    expect(people?.best.map(({ avg_score }) => avg_score)).toEqual([71, 71, 71, 71, -25]);
+    expect(people?.spread).toEqual([1, 0, 0, 0, 0, 0, 0, 4, 0, 0]);
   });
 
   test('scores the training, finishes its assignment, updates analytics and events', async () => {

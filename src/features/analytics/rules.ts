@@ -15,7 +15,8 @@
  *  * The board is sorted by what it shows: the mean (none comes last), then sessions, then delta.
  *    Members with the same three values cannot be told apart.
  *  * The admin page lists all members involved if they fit, or else the best and the last of those
- *    who have a score.
+ *    who have a score. Its chart has a mean below 0 in the first step and one of 100 or more in the
+ *    last: the host application may send such scores, and every member is in the chart.
  *  * A member is involved if they have at least one ended session. `core/privacy.ts` decides
  *    whether the board is shown.
  */
@@ -138,9 +139,9 @@ export function drawBoard(board: readonly BoardEntry[]): {
   const scored = ranked.filter(({ avg_score: score }) => score !== null);
   const spread = Array.from({ length: SPREAD_STEPS }, () => 0);
   for (const { avg_score: score } of scored) {
-    // The best possible score belongs to the last step.
-    const step = Math.min(SPREAD_STEPS - 1, Math.floor((score ?? 0) / (100 / SPREAD_STEPS)));
-    spread[step] = (spread[step] ?? 0) + 1;
+    const step = Math.floor((score ?? 0) / (100 / SPREAD_STEPS));
+    const shown = Math.min(Math.max(step, 0), SPREAD_STEPS - 1);
+    spread[shown] = (spread[shown] ?? 0) + 1;
   }
   if (ranked.length <= 2 * LISTED) return { spread, best: ranked, last: [] };
   return { spread, best: scored.slice(0, LISTED), last: scored.slice(LISTED).slice(-LISTED) };
