@@ -42,8 +42,14 @@ export async function startApi(config: Config): Promise<Required<Part> & { port:
   const requestLog = startRequestLog({
     db: db.forCaller({ share: null }),
     sample: config.requestLogSample,
-    onError: (error, leftOut) =>
-      logger.warn({ err: error, leftOut }, 'could not write the request log yet'),
+    onError: (error, leftOut) => {
+      metrics.countUnlogged(leftOut);
+      logger.warn({ err: error, leftOut }, 'could not write the request log yet');
+    },
+    onRefused: ({ requestId: request_id, teamId: team }, error) => {
+      metrics.countUnlogged(1);
+      logger.error({ err: error, request_id, team }, 'the database refused a call for the log');
+    },
   });
   const { server, onBroken, ...connections } = createGuardedServer({
     observeRefusal,

@@ -1,6 +1,7 @@
 /** Writes the results of attempts, in batches. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { teamKey } from '../core/team-key.ts';
+import { writeByHalves } from '../db/by-halves.ts';
 import { isCancelled, isLockTimeout, isUnavailable } from '../db/errors.ts';
 import type { Loop } from './loop.ts';
 import { recordAttempts, type RecordedAttempt } from './result-store.ts';
@@ -41,11 +42,20 @@ export async function drainResults(loop: Loop): Promise<void> {
 }
 
 async function flushBatch(loop: Loop): Promise<void> {
-  const { state, queues } = loop;
+  const { options, state, queues } = loop;
   const { results, unwritten, postponed } = state;
   if (results.length < FLUSH_SIZE) await delay(FLUSH_AFTER_MS);
   const batch = results.splice(0, FLUSH_SIZE);
-  const left = new Set(await write(loop, batch));
+  const left = new Set<RecordedAttempt>();
+  await writeByHalves(batch, {
+    write: async (part) => {
+      for (const result of await write(loop, part)) left.add(result);
+    },
+    // That delivery is attempted again.
+    onRefused: ({ id }, err) =>
+      options.logger.error({ err, delivery: id }, 'the database refused the result of a delivery'),
+    isRefusal: () => true,
+  });
   postponed.push(...left);
   // While something is locked, no further batch waits for it.
   state.skipsLocked = postponed.length > 0;
@@ -67,7 +77,8 @@ function noteDue({ options, queues }: Loop, batch: readonly RecordedAttempt[]): 
 
 /**
  * Tries until it succeeds or, while the loop stops, LAST_TRIES times. Returns the results that must
- * be tried again later, because somebody has locked their rows. Never rejects.
+ * be tried again later, because somebody has locked their rows. Rejects if the database refuses the
+ * batch, or if it takes too long: smaller ones may do.
  */
 async function write(
   loop: Loop,
@@ -85,29 +96,10 @@ async function write(
         state.skipsLocked = true;
         continue;
       }
-      if (!isUnavailable(error) || isCancelled(error)) return writeApart(loop, batch, error);
+      if (!isUnavailable(error) || isCancelled(error)) throw error;
       logger.warn({ err: error }, 'results of deliveries could not be written yet');
       await delay(RETRY_MS);
     }
   }
   return [];
-}
-
-/**
- * Writes the halves of a batch that the database refused, or that took it too long. If a single
- * result is refused, drops it and logs an error: one bad row must not block the others. That
- * delivery is attempted again.
- */
-async function writeApart(
-  loop: Loop,
-  batch: readonly RecordedAttempt[],
-  error: unknown,
-): Promise<readonly RecordedAttempt[]> {
-  if (batch.length === 1) {
-    const details = { err: error, delivery: batch[0]?.id };
-    loop.options.logger.error(details, 'the database refused the result of a delivery');
-    return [];
-  }
-  const half = batch.length >> 1;
-  return [...(await write(loop, batch.slice(0, half))), ...(await write(loop, batch.slice(half)))];
 }

@@ -11,6 +11,8 @@ export interface Metrics extends ProcessMetrics {
   readonly observeRequest: (route: string, status: number, seconds: number, mode: Mode) => void;
   readonly observeCall: (procedure: string, status: number, seconds: number, mode: Mode) => void;
   readonly observeRefusal: ObserveRefusal;
+  /** Counts calls that the request log has left out. */
+  readonly countUnlogged: (calls: number) => void;
   /** Makes the gauge show whether the process is ready. */
   readonly watch: (readiness: Pick<Readiness, 'lastSeen'>) => void;
 }
@@ -59,6 +61,11 @@ export function createMetrics(database: () => Pick<Database, 'pool' | 'waiting'>
     registers: [registry],
   });
   for (const limit of LIMIT_NAMES) refusals.inc({ limit }, 0);
+  const unlogged = new Counter({
+    name: 'request_log_dropped_total',
+    help: 'Calls left out of the request log: too many waited, or the database refused them.',
+    registers: [registry],
+  });
   const queue = new Gauge({
     name: 'database_queue_length',
     help: 'What waits for its team to have a turn at the database, by kind.',
@@ -101,6 +108,7 @@ export function createMetrics(database: () => Pick<Database, 'pool' | 'waiting'>
     observeRefusal: (limit, owner) => {
       if (owner === null || !isSandbox(owner)) refusals.inc({ limit });
     },
+    countUnlogged: (calls) => unlogged.inc(calls),
   };
 }
 

@@ -94,6 +94,12 @@ const causes: Readonly<Record<string, (world: World, alert: string) => Promise<v
     api.stopReading();
     await untilFiring(prometheus, alert, () => Promise.all(Array.from({ length: 8 }, ask)));
   },
+  RequestLogIncomplete: async ({ startApi, startBalancer, pool, prometheus, ask }, alert) => {
+    await startApi();
+    await startBalancer();
+    await pool.query(`alter table request_log add check (route <> '/me')`);
+    await untilFiring(prometheus, alert, () => ask('GET', '/me'));
+  },
   ApiNotReady: async ({ startApi, loseDatabase, prometheus }, alert) => {
     await startApi();
     await until(async () => (await prometheus.count('api_ready{reason="ready"} == 1')) === 1);

@@ -39,10 +39,12 @@ const asAdmin = async (team: string) =>
     await tokenOf({ kind: 'user', userId: userId(team, 'owner'), teamId: `team_${team}` }),
   );
 
+const failWith = (error: unknown): never => expect.fail(String(error));
+
 const log = (
   db: Db = api.db,
   onError: (error: unknown, leftOut: number) => void = () => undefined,
-) => startRequestLog({ db, onError });
+) => startRequestLog({ db, onError, onRefused: (_call, error) => failWith(error) });
 
 const answered = (fields: Partial<AnsweredCall> = {}): AnsweredCall => ({
   requestId: newRequestId(),
@@ -155,9 +157,58 @@ describe('an API process', () => {
     expect(rows.length).toBeGreaterThan(5);
     for (const { row } of rows) expect(row).not.toMatch(/private|nobody_knows|127\.0\.0\.1/);
   });
+
+  test('logs on after names that no database can store', async () => {
+    const process = await startApiProcess(api.databaseUrl, {});
+    const call = createCall(process.url);
+    const names = { 'emai\u0000l': 'x', 'emai\uD800l': 'x' };
+    const sent = [
+      await call(api.key('team_a'), 'GET', '/users?lim%00it=5'),
+      await call(api.key('team_a'), 'POST', '/users', {
+        body: { email: 'x@example.com', ...names },
+      }),
+      await call(api.key('team_a'), 'GET', '/me'),
+    ];
+    await process.kill('SIGTERM');
+    const { rows } = await api.db.pool.query(
+      `select status, errors
+       from request_log
+       where id = any ($1)
+       order by id`,
+      [sent.map(({ headers }) => headers['x-request-id'])],
+    );
+    expect(rows).toMatchObject([
+      { status: 200, errors: [{ path: 'query', code: 'ignored' }] },
+      { status: 422 },
+      { status: 200, errors: null },
+    ]);
+  });
 });
 
 describe('the log', () => {
+  test('drops a call that the database refuses, and writes those beside it', async () => {
+    const dropped: unknown[] = [];
+    const running = startRequestLog({
+      db: api.db,
+      onError: failWith,
+      onRefused: ({ requestId }, error) =>
+        dropped.push([(error as { code?: unknown }).code, requestId]),
+    });
+    const calls = Array.from({ length: 5 }, (_, place) =>
+      answered({ route: place % 3 === 1 ? '/refused\u0000' : '/beside-refused' }),
+    );
+    for (const each of calls) running.add(each);
+    await running.stop();
+    expect(dropped).toEqual([
+      ['22P05', calls[1]?.requestId],
+      ['22P05', calls[4]?.requestId],
+    ]);
+    const { rows } = await api.db.pool.query(
+      `select id from request_log where route = '/beside-refused'`,
+    );
+    expect(rows).toHaveLength(3);
+  });
+
   test('shows a key its own calls only, and an admin all of the team', async () => {
     const running = log();
     const [own, others, foreign] = [
@@ -288,12 +339,15 @@ test('with fewer days, those that are not kept go, and no others', async () => {
 });
 
 describe('a sample of the calls', () => {
-  const failWith = (error: unknown): never => expect.fail(String(error));
-
   test('has every error and the share of the others, whichever process decides', async () => {
     const calls = Array.from({ length: 4_000 }, () => answered({ route: '/sampled' }));
     const errors = [404, 429, 503].map((status) => answered({ route: '/sampled', status }));
-    const running = startRequestLog({ db: api.db, sample: 0.25, onError: failWith });
+    const running = startRequestLog({
+      db: api.db,
+      sample: 0.25,
+      onError: failWith,
+      onRefused: (_call, error) => failWith(error),
+    });
     for (const each of [...calls, ...errors]) running.add(each);
     await running.stop();
     const { rows } = await api.db.pool.query<{ id: string; status: number }>(

@@ -28,12 +28,12 @@ const poolOf = (totalCount: number, idleCount: number) =>
   ({ totalCount, idleCount }) as Database['pool'];
 
 test('of an API process', async () => {
-  const { registry, observeRequest, observeCall, observeRefusal, observeWait } = createMetrics(
-    () => ({
-      pool: poolOf(11, 7),
-      waiting: () => ({ statements: 2, slowStatements: 3, transactions: 5 }),
-    }),
-  );
+  const metrics = createMetrics(() => ({
+    pool: poolOf(11, 7),
+    waiting: () => ({ statements: 2, slowStatements: 3, transactions: 5 }),
+  }));
+  const { registry, observeRequest, observeCall, observeRefusal, observeWait } = metrics;
+  metrics.countUnlogged(61);
   LIMIT_NAMES.forEach((limit, place) => {
     for (let times = 0; times < 100 + place; times += 1) observeRefusal(limit, 'team_a');
     observeRefusal(limit, null);
@@ -46,6 +46,7 @@ test('of an API process', async () => {
   for (let times = 0; times < 47; times += 1) observeCall('v1.me.get', 500, 0.5, 'test');
   expect(await readOurs(registry)).toEqual({
     log_lines_dropped_total: 0,
+    request_log_dropped_total: 61,
     'database_pool_connections state=total': 11,
     'database_pool_connections state=idle': 7,
     'database_queue_length kind=statement': 2,

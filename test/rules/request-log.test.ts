@@ -28,6 +28,13 @@ describe('of the faults of a refused call is kept', () => {
     expect(kept(`body.title${' '.repeat(100_000)}`)).toEqual(['body']);
   });
 
+  test('no name with characters that no database stores, or that no terminal shows', () => {
+    const odd = ['\u0000', '\uD800', '\u001B', '\u202E', '\u007F'];
+    expect(kept(...odd.map((character) => `body.ti${character}tle`))).toEqual(
+      odd.map(() => 'body'),
+    );
+  });
+
   test('nothing if there are none', () => {
     expect(keptFaults(undefined, declared)).toBeNull();
   });

@@ -21,12 +21,10 @@ export async function logCall(
     'select id from api_key where team_id = $1 and name = $2',
     [teamId, keyName],
   );
-  const log = startRequestLog({
-    db,
-    onError: (error) => {
-      throw error;
-    },
-  });
+  const onError = (error: unknown): never => {
+    throw error;
+  };
+  const log = startRequestLog({ db, onError, onRefused: (_call, error) => onError(error) });
   const requestId = newRequestId();
   log.add({
     ...call,

@@ -9,6 +9,7 @@
  * time in `refused_at`, so it counts as waiting, and each hour it is tried again.
  */
 import { setTimeout as delay } from 'node:timers/promises';
+import { writeByHalves } from '../by-halves.ts';
 import { groupByShard, knowsShards } from '../citus/shards.ts';
 import { statement, type Db } from '../client.ts';
 import { isValueRefused } from '../errors.ts';
@@ -128,29 +129,17 @@ export async function movePendingJobs(
   } catch (error) {
     if (!isValueRefused(error)) throw error;
   }
-  return moveApart(db, await db.query(FIND, []), onRefused);
-}
-
-/** Moves jobs by halves, and sets those aside that are refused alone. Returns how many it moved. */
-async function moveApart(
-  db: Db,
-  jobs: readonly PendingJob[],
-  onRefused: OnRefused,
-): Promise<number> {
-  try {
-    return await moveThese(db, jobs);
-  } catch (error) {
-    if (!isValueRefused(error)) throw error;
-    const [first] = jobs;
-    if (first && jobs.length === 1) {
-      await db.query(SET_ASIDE, [first.team_id, first.id]);
-      onRefused(first, error);
-      return 0;
-    }
-  }
-  const half = jobs.length >> 1;
-  const moved = await moveApart(db, jobs.slice(0, half), onRefused);
-  return moved + (await moveApart(db, jobs.slice(half), onRefused));
+  let moved = 0;
+  await writeByHalves(await db.query(FIND, []), {
+    write: async (jobs) => {
+      moved += await moveThese(db, jobs);
+    },
+    onRefused: async (job, error) => {
+      await db.query(SET_ASIDE, [job.team_id, job.id]);
+      onRefused(job, error);
+    },
+  });
+  return moved;
 }
 
 const SET_ASIDE = statement(

@@ -3,6 +3,7 @@
  * process stops, off the path of the calls (see rules.ts).
  */
 import type { AnsweredCall } from '../../core/answered-call.ts';
+import { writeByHalves } from '../../db/by-halves.ts';
 import type { Db } from '../../db/client.ts';
 import {
   isLogged,
@@ -23,12 +24,15 @@ export interface RequestLog {
   stop(): Promise<void>;
 }
 
-/** `onError` gets the error of a failed write, and is told how many calls were left out. */
+/** What the log needs. */
 export interface RequestLogOptions {
   readonly db: Db;
   /** The share of calls without an error that are logged, from 0 to 1; 1 by default. */
   readonly sample?: number;
+  /** Gets the error of a failed write, and is told how many calls were left out. */
   readonly onError: (error: unknown, leftOut: number) => void;
+  /** Gets each call that the database refuses. It is left out. */
+  readonly onRefused: (call: AnsweredCall, error: unknown) => void;
 }
 
 const WRITE_EVERY_MS = 2_000;
@@ -39,7 +43,12 @@ const BATCH = 20;
 const PARTS = 100;
 
 /** Starts the log. The caller must call `stop` before it closes the database. */
-export function startRequestLog({ db, sample = 1, onError }: RequestLogOptions): RequestLog {
+export function startRequestLog({
+  db,
+  sample = 1,
+  onError,
+  onRefused,
+}: RequestLogOptions): RequestLog {
   let waiting: AnsweredCall[] = [];
   let leftOut = 0;
   let writing: Promise<void> | null = null;
@@ -47,7 +56,10 @@ export function startRequestLog({ db, sample = 1, onError }: RequestLogOptions):
   const writeAll = async (): Promise<void> => {
     while (waiting.length > 0) {
       const batch = waiting.slice(0, Math.max(BATCH, Math.ceil(waiting.length / PARTS)));
-      await addRequests(db, batch.flatMap(toRow));
+      await writeByHalves(batch, {
+        write: (calls) => addRequests(db, calls.flatMap(toRow)),
+        onRefused,
+      });
       waiting = waiting.slice(batch.length);
     }
   };

@@ -5,12 +5,13 @@
  *    the app are not logged; the audit log has its changes.
  *  * Nothing that was sent is kept: the route and not the path, no query, no body. Of `errors`, the
  *    code and the place, and of the place only names that the operation declares, and misspelt
- *    ones (`dueDate`, `due_dte`): any other unknown name may be anything, a person's too. Query
- *    parameters that were ignored are among them, with the code `ignored`, whatever came of the
- *    call. The caller's address is cut to its /24 (IPv6: /48) network.
+ *    ones of ASCII characters (`dueDate`, `due_dte`): any other unknown name may be anything, a
+ *    person's too. Query parameters that were ignored are among them, with the code `ignored`,
+ *    whatever came of the call. The caller's address is cut to its /24 (IPv6: /48) network.
  *  * It is written two seconds late, in batches. A killed process loses what it has not written,
  *    two seconds of calls. While the database does not answer, the newest calls are left out, once
- *    10,000 wait. It never delays or fails a call.
+ *    10,000 wait. A call that the database refuses is left out, and logged as an error: it must not
+ *    hold up those of all teams. The log never delays or fails a call.
  *  * A key finds its own calls only, in the app an admin finds all. An older call, one of another
  *    team and one that is not written yet are `not_found` alike.
  *  * Days are kept in ten partitions in turn. Emptying the partition of eight days ago leaves the
@@ -163,13 +164,15 @@ function keptPath(place: string, name: string, declared: ReadonlySet<string>): s
 
 /** The longest declared name is shorter. */
 const NAME_MAX_CHARACTERS = 40;
+/** No control character, which no database stores, and no letter that only looks like another. */
+const PLAIN = /^[\x20-\x7E]*$/;
 /** With shorter names, two letters would make any other one. */
 const MISSPELT_MIN_CHARACTERS = 5;
 const MISSPELT_MAX_LETTERS = 2;
 
 /** Whether it is one of the names but for its case, its underscores, or two letters. */
 function isMisspelt(name: string, declared: ReadonlySet<string>): boolean {
-  if (name.length > NAME_MAX_CHARACTERS) return false;
+  if (name.length > NAME_MAX_CHARACTERS || !PLAIN.test(name)) return false;
   const bare = bareName(name);
   return [...declared].map(bareName).some((known) => {
     const letters = known.length < MISSPELT_MIN_CHARACTERS ? 0 : MISSPELT_MAX_LETTERS;
