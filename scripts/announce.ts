@@ -2,7 +2,7 @@
 // an API version to every admin who has an active key. It is safe to stop it and run it again at
 // any time: the database records who was mailed.
 import '../src/runtime/node-version.ts';
-import { parseArgs } from 'node:util';
+import { readArguments, refuseArguments } from '../src/runtime/arguments.ts';
 import { appSecretsOf, loadConfig } from '../src/runtime/config.ts';
 import { systemClock } from '../src/core/clock.ts';
 import type { Deprecation } from '../src/core/deprecation.ts';
@@ -26,7 +26,7 @@ const LOCK = { lockClass: 72_707_370, number: 1 };
 
 shapeOutput(fail);
 try {
-  const { announcement, dryRun } = readArguments();
+  const { announcement, dryRun } = readWanted();
   const config = loadConfig(process.env, { mail: true });
   requireInHeaders(announcement, { told: config.deprecations.version, dryRun });
   const db = openDatabase({ url: config.databaseUrl, poolMax: 1, onError: () => undefined });
@@ -43,7 +43,7 @@ try {
   process.exitCode = 1;
 }
 
-function readArguments(): { announcement: Announcement; dryRun: boolean } {
+function readWanted(): { announcement: Announcement; dryRun: boolean } {
   const date = { type: 'string' } as const;
   const options = {
     version: date,
@@ -51,9 +51,10 @@ function readArguments(): { announcement: Announcement; dryRun: boolean } {
     sunset: date,
     'dry-run': { type: 'boolean' },
   } as const;
-  const { values } = parseArgs({ options });
+  const { values } = readArguments(USAGE, { options });
   const { version, deprecation: since, sunset } = values;
-  if (version === undefined || since === undefined || sunset === undefined) throw new Error(USAGE);
+  if (version === undefined || since === undefined || sunset === undefined)
+    return refuseArguments(USAGE);
   return {
     announcement: requireAnnouncement({ version, since, sunset }),
     dryRun: values['dry-run'] ?? false,

@@ -1,10 +1,14 @@
 import '../src/runtime/node-version.ts';
 import { migrate } from '../src/db/operator/migrate.ts';
+import { readArguments } from '../src/runtime/arguments.ts';
 import { withSecretFiles } from '../src/runtime/config.ts';
 import { shapeOutput } from '../src/runtime/output.ts';
 import { fail, messageOf } from '../src/runtime/process.ts';
 
 shapeOutput(fail);
+const { values } = readArguments('Usage: npm run migrate -- [--distribute]', {
+  options: { distribute: { type: 'boolean', default: false } },
+});
 try {
   // Only DATABASE_URL is read: the migration step of a deployment does not need the API's secrets.
   const { DATABASE_URL: databaseUrl } = withSecretFiles(process.env, ['DATABASE_URL']);
@@ -15,7 +19,7 @@ try {
     );
   }
   const applied = await migrate(databaseUrl, {
-    distribute: process.argv.includes('--distribute'),
+    distribute: values.distribute,
     onDistributed: (table) => console.log(`distributed ${table}`),
     onIndex: (name) => console.log(`${name} builds an index; writes go on meanwhile`),
     onBlocked: (name) =>

@@ -1,6 +1,7 @@
 // `npm run rotate-secret` encrypts with APP_SECRET what was encrypted with APP_SECRET_PREVIOUS. It
 // is safe to stop it and run it again at any time.
 import '../src/runtime/node-version.ts';
+import { readArguments } from '../src/runtime/arguments.ts';
 import { loadConfig } from '../src/runtime/config.ts';
 import { requireAppSecret, rotateCanary } from '../src/db/operator/app-secret.ts';
 import { openDatabase } from '../src/db/connections/database.ts';
@@ -9,6 +10,7 @@ import { shapeOutput } from '../src/runtime/output.ts';
 import { fail, messageOf } from '../src/runtime/process.ts';
 
 shapeOutput(fail);
+readArguments('Usage: npm run rotate-secret (it takes no arguments)', {});
 const config = loadConfig(process.env);
 const { appSecret: current, appSecretPrevious: previous } = config;
 if (previous === undefined) {

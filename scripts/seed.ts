@@ -3,7 +3,7 @@
 import '../src/runtime/node-version.ts';
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { parseArgs } from 'node:util';
+import { readArguments, refuseArguments } from '../src/runtime/arguments.ts';
 import { withSecretFiles } from '../src/runtime/config.ts';
 import { openDataFolder } from '../src/runtime/data-folder.ts';
 import { requireAppSecretAt } from '../src/db/operator/app-secret.ts';
@@ -23,7 +23,7 @@ interface Target {
 
 shapeOutput(fail);
 try {
-  const { path, replace } = readArguments();
+  const { path, replace } = readWanted();
   const file = readJson(path);
   const result = await load(file, replace);
   process.stdout.write(`${JSON.stringify(result)}\n`);
@@ -32,13 +32,13 @@ try {
   process.exitCode = 1;
 }
 
-function readArguments(): { path: string; replace: boolean } {
-  const { values, positionals } = parseArgs({
+function readWanted(): { path: string; replace: boolean } {
+  const { values, positionals } = readArguments(USAGE, {
     options: { replace: { type: 'boolean', default: false } },
     allowPositionals: true,
   });
   const [path, ...rest] = positionals;
-  if (path === undefined || rest.length > 0) throw new Error(USAGE);
+  if (path === undefined || rest.length > 0) return refuseArguments(USAGE);
   return { path, replace: values.replace };
 }
 

@@ -1,11 +1,11 @@
 // `npm run trace -- ID [--team TEAM_ID] [--json]` says where a webhook is, and why it waits: by the
 // id of a request, an event, a delivery, a webhook endpoint or a team. Of a key (its id or its
 // public part) and of a CRM connection it says what they did last and what stops them. It reads
-// only. Exit code 1: it could not ask; 2: nothing has this id.
+// only. Exit code 1: it could not ask; 2: nothing has this id; 64: wrong arguments.
 import '../src/runtime/node-version.ts';
-import { parseArgs } from 'node:util';
 import { openDatabase } from '../src/db/connections/database.ts';
 import { findUrlFault } from '../src/db/database-url.ts';
+import { readArguments, refuseArguments } from '../src/runtime/arguments.ts';
 import { withSecretFiles } from '../src/runtime/config.ts';
 import { messageOf } from '../src/runtime/process.ts';
 import { trace } from '../src/trace/service.ts';
@@ -19,7 +19,7 @@ const WIDTH = 100;
 const NOTHING_FOUND = 2;
 
 try {
-  const wanted = readArguments();
+  const wanted = readWanted();
   const db = openDatabase({ url: readUrl(), poolMax: 1, onError: () => undefined });
   try {
     const result = await trace(db, { ...wanted, now: new Date() });
@@ -37,11 +37,11 @@ try {
   process.exitCode = 1;
 }
 
-function readArguments(): { id: string; teamId: string | null; json: boolean } {
+function readWanted(): { id: string; teamId: string | null; json: boolean } {
   const options = { team: { type: 'string' }, json: { type: 'boolean' } } as const;
-  const { values, positionals } = parseArgs({ options, allowPositionals: true });
+  const { values, positionals } = readArguments(USAGE, { options, allowPositionals: true });
   const [id = '', ...more] = positionals;
-  if (id.trim() === '' || more.length > 0) throw new Error(USAGE);
+  if (id.trim() === '' || more.length > 0) return refuseArguments(USAGE);
   return { id, teamId: values.team ?? null, json: values.json ?? false };
 }
 

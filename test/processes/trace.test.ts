@@ -477,9 +477,9 @@ describe('the command', () => {
     ['without an id', []],
     ['with two ids', ['team_a', 'team_b']],
     ['with an option that it does not have', ['--everything', 'team_a']],
-  ])('exits 1 %s', LIMIT, async (_what, args) => {
+  ])('exits 64 %s', LIMIT, async (_what, args) => {
     const { code, output } = await runTrace(database.url, ...args);
-    expect(code).toBe(1);
+    expect(code).toBe(64);
     expect(output).toMatch(/Usage|Unknown option/);
   });
 

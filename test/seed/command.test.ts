@@ -104,12 +104,12 @@ describe('npm run seed', () => {
   });
 
   it.each([
-    ['no file', []],
-    ['a file that is not there', ['nowhere.json']],
-    ['an unknown option', ['x.json', '--force']],
-  ])('exits 1 with a word about it, for %s', async (_, args) => {
+    [64, 'no file', []],
+    [1, 'a file that is not there', ['nowhere.json']],
+    [64, 'an unknown option', ['x.json', '--force']],
+  ])('exits %i with a word about it, for %s', async (expected, _, args) => {
     const { code, stdout, stderr } = await seed(args);
-    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect({ code, stdout }).toEqual({ code: expected, stdout: '' });
     expect(stderr).not.toBe('');
   });
 

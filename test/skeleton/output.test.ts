@@ -1,6 +1,6 @@
 // In production, each line of a process is JSON, also of one that cannot start or that breaks: what
 // ships the logs parses them all. Elsewhere a person reads the faults.
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
@@ -201,6 +201,26 @@ describe('a process of production writes JSON only', () => {
     expect(rotated.code).toBe(0);
     const used = await run('scripts/announce.ts', {});
     expect(used.lines[0]?.msg).toMatch(/^Usage:/);
+  });
+});
+
+describe('a command that `run` starts', () => {
+  // Nobody listens there: a command that goes to work fails with 1.
+  const elsewhere = { DATABASE_URL: 'postgres://app@127.0.0.1:9/app', NODE_ENV: 'development' };
+  const names = ['migrate', 'announce', 'doctor', 'rotate-secret', 'seed', 'trace', 'operator'];
+
+  test('is one of these', async () => {
+    const script = await readFile(new URL('../../scripts/deploy/run', import.meta.url), 'utf8');
+    const [, listed = ''] = /^ {2}(.*)\) entry=scripts\/\$command/m.exec(script) ?? [];
+    expect([...listed.split(' | '), 'operator']).toEqual(names);
+  });
+
+  test.each(names)('tells its usage, and does nothing for a misspelt option: %s', async (name) => {
+    const asked = runEntry(`scripts/${name}.ts`, elsewhere, ['--help']);
+    expect(await asked.exited).toMatchObject({ code: 0 });
+    expect(asked.stdout()).toMatch(/^Usage: /);
+    const misspelt = runEntry(`scripts/${name}.ts`, elsewhere, ['--dry-rum']);
+    expect(await misspelt.exited).toMatchObject({ code: 64 });
   });
 });
 
