@@ -10,7 +10,14 @@ import { openDatabase, type Database } from '../../src/db/connections/database.t
 import { findAppSecretFault, rotateCanary } from '../../src/db/operator/app-secret.ts';
 import { expectedMigrations } from '../../src/db/operator/migrations.ts';
 import { startReadiness } from '../../src/runtime/readiness.ts';
-import { loadTestSeed, runEntry, runScript, TEST_APP_SECRET as RIGHT } from '../support/api.ts';
+import {
+  createCall,
+  loadTestSeed,
+  runEntry,
+  runScript,
+  startApiProcess,
+  TEST_APP_SECRET as RIGHT,
+} from '../support/api.ts';
 import { changesOf } from '../support/changed-rows.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { makeFolder } from '../support/folder.ts';
@@ -163,6 +170,33 @@ describe('a change of APP_SECRET', () => {
     expect(await faultWith(NEW)).toBeNull();
     expect(await faultWith(RIGHT, NEW)).toBeNull();
     expect(await faultWith(RIGHT)).toMatch(/^APP_SECRET is not/);
+  });
+
+  test('lets older processes say 409 of what newer ones have kept: it passes', async () => {
+    const { teams } = await loadTestSeed(database, makeSeed([makeFullTeam('a')]));
+    const key = teams['team_a']?.api_keys['full'] ?? '';
+    const here = { WEBHOOK_ALLOW_PRIVATE_TARGETS: '1' };
+    const [older, newer] = await Promise.all([
+      startApiProcess(database.url, here),
+      startApiProcess(database.url, { ...here, APP_SECRET: NEW, APP_SECRET_PREVIOUS: RIGHT }),
+    ]);
+    const post = async ({ url }: { readonly url: string }, once: string, body: object) => {
+      const headers = { 'Idempotency-Key': once };
+      const path = 'url' in body ? '/webhook-endpoints' : '/users';
+      return createCall(url)(key, 'POST', path, { body, headers });
+    };
+    const calls = [
+      // Its fingerprint is encrypted; of the other one, the response.
+      ['fingerprint', { email: 'new@example.com' }],
+      ['response', { url: 'http://127.0.0.1:9/hook', events: ['training.completed'] }],
+    ] as const;
+    for (const [once, body] of calls) {
+      const made = await post(newer, once, body);
+      expect(made.status).toBe(201);
+      const repeated = await post(older, once, body);
+      expect(repeated).toMatchObject({ status: 409, body: { code: 'conflict', retry_after: 1 } });
+      expect((await post(newer, once, body)).text).toBe(made.text);
+    }
   });
 
   test('ends the processes that know only the old one, as soon as they look', async () => {

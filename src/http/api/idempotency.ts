@@ -111,8 +111,9 @@ export function fingerprintOf(method: string, path: string, body: unknown): Buff
  * neither. If the operation refuses, its transaction is rolled back and a second one stores the
  * refusal. If another call with the key has committed in between, that call's response wins.
  *
- * Throws `conflict` while another call with the key is running, `idempotency_mismatch` when the key
- * was used for another call, and any error of the operation that is not stored.
+ * Throws `conflict` while another call with the key is running, or if no secret of this process
+ * opens the record, `idempotency_mismatch` when the key was used for another call, and any error of
+ * the operation that is not stored.
  */
 export async function runOnce<P>(
   call: IdempotentCall,
@@ -209,7 +210,7 @@ function toOutcome(call: IdempotentCall, result: ClaimResult): IdempotentOutcome
   }
 }
 
-/** Throws `idempotency_mismatch` when the record belongs to another call. */
+/** Throws `idempotency_mismatch` when the record belongs to another call; see `unseal`. */
 function toResponse(call: IdempotentCall, record: IdempotencyRecord): ApiResponse {
   if (!isOf(call, record.fingerprint)) throw new ProblemError('idempotency_mismatch');
   return { status: record.status, body: bodyFor(call, record), location: record.location };
@@ -220,7 +221,7 @@ function bodyFor(call: IdempotentCall, record: IdempotencyRecord): string {
   if (open_body === null) return body.toString();
   const mayShow = key_id === null ? showsMemberDetail(call.privacy) : key_id === call.keyId;
   if (!mayShow) return open_body.toString();
-  return encrypted ? decrypt(body, call.secrets, contextOf(call, 'keptResponse')) : body.toString();
+  return encrypted ? unseal(call, body, 'keptResponse') : body.toString();
 }
 
 function recordKeyOf({ teamId, key, clock }: IdempotentCall): RecordKey {
@@ -236,11 +237,25 @@ function sealFingerprint(call: IdempotentCall): Buffer {
 /** Whether a stored fingerprint is that of the call. */
 function isOf(call: IdempotentCall, stored: Buffer): boolean {
   if (stored.length <= PLAIN_BYTES) return stored.equals(call.fingerprint);
-  const text = decrypt(stored, call.secrets, contextOf(call, 'fingerprint'));
-  return text === call.fingerprint.toString('base64');
+  return unseal(call, stored, 'fingerprint') === call.fingerprint.toString('base64');
 }
 
-function contextOf(call: IdempotentCall, column: 'keptResponse' | 'fingerprint'): string {
+/**
+ * While APP_SECRET is changed, a process that knows only the old one meets what a newer process has
+ * kept. As to a call that is still running, it answers with `conflict`: the caller comes again, and
+ * finds a newer process.
+ */
+function unseal(call: IdempotentCall, sealed: Buffer, column: SealedColumn): string {
+  try {
+    return decrypt(sealed, call.secrets, contextOf(call, column));
+  } catch {
+    throw stillRunning();
+  }
+}
+
+type SealedColumn = 'keptResponse' | 'fingerprint';
+
+function contextOf(call: IdempotentCall, column: SealedColumn): string {
   return ENCRYPTED_COLUMNS[column].context(call.teamId, call.key);
 }
 
