@@ -160,4 +160,4 @@ function tokenKeyOf({ appAuthSecret, appAuthJwksUrl }: Config): TokenKey | null 
   return appAuthSecret === undefined ? null : { kind: 'secret', secret: appAuthSecret };
 }
 
-if (import.meta.main) await runUntilSignal(() => startApi(loadConfig(process.env)));
+if (import.meta.main) await runUntilSignal(() => startApi(loadConfig(process.env, { port: true })));

@@ -56,7 +56,7 @@ async function startAll(): Promise<void> {
       `Another "npm start" is running on ${path}. Stop it first, with Ctrl-C in its terminal.`,
     );
   }
-  const settings = loadConfig(withDefaults(process.env, folder), { mail: true });
+  const settings = loadConfig(withDefaults(process.env, folder), { mail: true, port: true });
   const [modules, config] = await Promise.all([importModules(), withDatabase(settings, folder)]);
   await modules.migrate(config.databaseUrl);
   await modules.requireAppSecretAt(config.databaseUrl, appSecretsOf(config));

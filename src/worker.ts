@@ -6,7 +6,7 @@ import type { Caller } from './db/client.ts';
 import type { Database } from './db/connections/database.ts';
 import { startJobIntake } from './db/jobs/job-intake.ts';
 import { startListener } from './db/connections/listener.ts';
-import { expectedMigrations, isMigrated, type Migration } from './db/operator/migrations.ts';
+import { expectedMigrations } from './db/operator/migrations.ts';
 import { requireDirectAt } from './db/connections/poolers.ts';
 import { ONLY_EVENTS, WAKE_UP_CHANNELS } from './db/connections/wake-ups.ts';
 import { readBacklog } from './delivery/backlog-store.ts';
@@ -41,7 +41,7 @@ export async function startWorker(config: Config): Promise<Part> {
     const migrations = await expectedMigrations();
     const secrets = appSecretsOf(config);
     await requireDirectAt(config.databaseUrl, 'The worker');
-    await requireMigrated(db, migrations);
+    // Looks for the migrations, too: graphile-worker would create its schema in any database.
     await requireAppSecret(db, secrets);
     const tracing = await startTracing(config, 'worker', logger);
     const deliveries = await startDeliveries({ config, db, logger, metrics, tracing });
@@ -89,12 +89,6 @@ export async function startWorker(config: Config): Promise<Part> {
 
 /** Has a share of its own, so that deliveries do not wait for it. */
 const METRICS: Caller = { share: 'metrics', background: true };
-
-/** Checks the version first, because graphile-worker would create its schema in any database. */
-async function requireMigrated(db: Database, migrations: readonly Migration[]): Promise<void> {
-  if (await isMigrated(db, migrations)) return;
-  throw new Error('The database is not of this version. Run "npm run migrate" first.');
-}
 
 interface WorkerOptions {
   readonly config: Config;

@@ -181,9 +181,20 @@ function inputOf(
   }
   if (missing.length > 0) throw usageError(missing.join('\n'));
   const { error } = shapeOf(command).safeParse(input);
-  if (!error) return input;
+  if (!error) {
+    if (changesNothing(flags, values))
+      throw usageError(`"${command.name}" needs an option: ${exampleOf(command)}`);
+    return input;
+  }
   const faults = error.issues.map(({ path, message }) => `${optionOf(path)}: ${message}`);
   throw usageError([...new Set(faults)].join('\n'));
+}
+
+/** Whether a command that does only what its options say was given none. */
+function changesNothing(flags: readonly Flag[], values: Values): boolean {
+  const isOptional = ({ isRequired, fallback }: Flag) => !isRequired && fallback === undefined;
+  const isGiven = ({ path }: Flag) => values[optionOf(path).slice(2)] !== undefined;
+  return flags.length > 0 && flags.every(isOptional) && !flags.some(isGiven);
 }
 
 function valueOf(kind: Flag['kind'], text: string): unknown {

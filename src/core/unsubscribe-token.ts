@@ -1,7 +1,7 @@
 /**
- * The token in the link that ends the alerts of one member. It needs no row and never expires: who
- * has the mail may stop the mails. It is signed with a key of its own that is made of APP_SECRET. A
- * rotation of the secret ends the links of older mails when APP_SECRET_PREVIOUS goes.
+ * The token in the link that ends the alerts of one member. It needs no row and has no end of its
+ * own: who has the mail may stop the mails. It is signed with a key of its own that is made of
+ * APP_SECRET. A rotation of the secret ends the links of older mails when APP_SECRET_PREVIOUS goes.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { AppSecrets } from './encryption.ts';

@@ -35,6 +35,8 @@ export interface ConfigError extends Error {
 export interface Uses {
   /** Whether it sends mails. */
   readonly mail?: boolean;
+  /** Whether it listens on PORT. */
+  readonly port?: boolean;
 }
 
 /**
@@ -55,6 +57,8 @@ export function parseConfig(given: Environment, uses: Uses = {}): Config {
   });
   // Not in the schema, because zod skips rules over several fields if a field is invalid.
   if (set['NODE_ENV'] === 'production') faults.push(...faultsInProduction(set, uses));
+  if (uses.port && result.success && isPortTaken(result.data))
+    faults.push('METRICS_PORT must not be PORT');
   const all = [
     ...Object.values(ofFiles),
     // A setting whose file is at fault has no value, which is no second fault.
@@ -88,6 +92,13 @@ export function withSecretFiles(
   if (Object.keys(faults).length > 0) throw configError(Object.values(faults));
   return env;
 }
+
+/** Whether the metrics would ask for the port of the API, at its address. 0 is any free port. */
+function isPortTaken({ port, host, metricsPort, metricsHost }: ListeningAddresses): boolean {
+  return port !== 0 && port === metricsPort && host === metricsHost;
+}
+
+type ListeningAddresses = Pick<Config, 'port' | 'host' | 'metricsPort' | 'metricsHost'>;
 
 function faultsInProduction(set: Environment, uses: Uses): string[] {
   const faults: string[] = [];

@@ -536,6 +536,7 @@ test.each([
   [['team', 'suspend', 'team_look', 'team_gone'], 'takes the id of one team'],
   [['team', 'suspend', 'team_look', '--seats', '3'], "'--seats'"],
   [['team', 'update', 'team_look', '--status', 'ended'], "'--status'"],
+  [['team', 'update', 'team_look'], '"team update" needs an option'],
   [['team', 'update', 'team_look', '--seats', 'many'], '--seats: '],
   [['team', 'update', 'team_look', '--plan', 'gold', '--seats', '-1'], '--seats'],
   [['team', 'create', 'team_x', '--owner-email', 'x@x.test'], '--owner-user-id is required.'],

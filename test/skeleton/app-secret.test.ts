@@ -19,7 +19,7 @@ import {
   TEST_APP_SECRET as RIGHT,
 } from '../support/api.ts';
 import { changesOf } from '../support/changed-rows.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { makeFolder } from '../support/folder.ts';
 import { findFreePort } from '../support/ports.ts';
 import { startPostgresProxy } from '../support/postgres-proxy.ts';
@@ -89,6 +89,25 @@ describe('with an APP_SECRET that is not the database’s', () => {
     expect(api.output()).toContain('APP_SECRET is not the secret of this database');
   });
 });
+
+test.each(['operator', 'announce', 'rotate-secret', 'seed'])(
+  'on a database without migrations, %s says what to run',
+  async (script) => {
+    const empty = await createEmptyDatabase();
+    onTestFinished(() => empty.drop());
+    const date = ['--version', 'v1', '--deprecation', '2027-01-01', '--sunset', '2028-01-01'];
+    const args: Readonly<Record<string, readonly string[]>> = {
+      operator: ['team', 'suspend', 'team_a'],
+      announce: [...date, '--dry-run'],
+      seed: [await writeSeedFile()],
+    };
+    const started = runScript(empty.url, [script, ...(args[script] ?? [])], {
+      APP_SECRET_PREVIOUS: NEW,
+    });
+    expect(await started.exited).toMatchObject({ code: 1 });
+    expect(started.output()).toContain('Run "npm run migrate" first.\n');
+  },
+);
 
 describe('the first processes on a database', () => {
   test('agree on one secret, however many start at once', async () => {

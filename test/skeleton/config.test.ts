@@ -265,6 +265,24 @@ describe('the environment', () => {
     expect(parse({ NODE_ENV: 'development' }, true)).not.toThrow();
   });
 
+  it('refuses one port for the API and its metrics, unless at two addresses', () => {
+    const faults = (env: Record<string, string>, port = true): readonly string[] => {
+      try {
+        parseConfig({ ...valid, PORT: '3000', METRICS_PORT: '3000', ...env }, { port });
+        return [];
+      } catch (error) {
+        return (error as { faults: readonly string[] }).faults;
+      }
+    };
+    expect(faults({})).toEqual(['METRICS_PORT must not be PORT']);
+    expect(faults({ PORT: '' })).toHaveLength(1);
+    expect(faults({ METRICS_PORT: '3001' })).toEqual([]);
+    expect(faults({ PORT: '0', METRICS_PORT: '0' })).toEqual([]);
+    expect(faults({ HOST: '10.0.0.1', METRICS_HOST: '127.0.0.1' })).toEqual([]);
+    // A worker does not listen on PORT.
+    expect(faults({}, false)).toEqual([]);
+  });
+
   it('refuses the development login in production', () => {
     expect(faultsOf({ NODE_ENV: 'production', DEVELOPMENT_LOGIN: '1' })).toEqual([
       'DEVELOPMENT_LOGIN must not be on when NODE_ENV is production',

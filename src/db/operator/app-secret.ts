@@ -6,6 +6,7 @@
 import { decrypt, encrypt, reencrypt, type AppSecrets } from '../../core/encryption.ts';
 import { statement, type Db } from '../client.ts';
 import { openDatabase } from '../connections/database.ts';
+import { requireMigrated } from './migrations.ts';
 import { readSomeEncrypted } from './rotate-secret.ts';
 
 const TEXT = 'the APP_SECRET of this database';
@@ -39,10 +40,12 @@ export async function findAppSecretFault(db: Db, secrets: AppSecrets): Promise<s
 }
 
 /**
- * Throws an error for the operator if a process with these secrets must not run. Writes nothing,
- * for a dry run: where there is no canary yet, the values that are stored decide.
+ * Throws an error for the operator if a process with these secrets must not run, or if the database
+ * is not migrated. Writes nothing, for a dry run: where there is no canary yet, the values that are
+ * stored decide.
  */
 export async function checkAppSecret(db: Db, secrets: AppSecrets): Promise<void> {
+  await requireMigrated(db);
   const [found] = await db.query(READ, []);
   const mayRun = found
     ? opens(secrets, found.sealed, CONTEXT)
@@ -55,8 +58,12 @@ export function faultOfCanary(sealed: Buffer, secrets: AppSecrets): string | nul
   return opens(secrets, sealed, CONTEXT) ? null : faultOf(secrets);
 }
 
-/** Throws an error for the operator if a process with these secrets must not run. */
+/**
+ * Throws an error for the operator if a process with these secrets must not run, or if the database
+ * is not migrated.
+ */
 export async function requireAppSecret(db: Db, secrets: AppSecrets): Promise<void> {
+  await requireMigrated(db);
   const fault = await findAppSecretFault(db, secrets);
   if (fault !== null) throw new Error(fault);
 }

@@ -28,7 +28,7 @@ const FOLDER = fileURLToPath(new URL('../../../prisma', import.meta.url));
 
 /**
  * Returns the migrations of this version, in order, and its functions. Reads the files: call it
- * once per process.
+ * at the start of a process.
  */
 export async function expectedMigrations(folder?: string): Promise<Migration[]> {
   const files = await Promise.all([readMigrations(folder), readFunctions(folder)]);
@@ -64,6 +64,12 @@ export async function isMigrated(db: Db, expected: readonly Migration[]): Promis
     if (isUndefinedTable(error)) return false;
     throw error;
   }
+}
+
+/** Throws an error for the operator if migrations of this version have not been applied. */
+export async function requireMigrated(db: Db): Promise<void> {
+  if (await isMigrated(db, await expectedMigrations())) return;
+  throw new Error('The database is not of this version. Run "npm run migrate" first.');
 }
 
 /** Returns the migrations of prisma/migrations, in order. Only tests name another folder. */

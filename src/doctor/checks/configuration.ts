@@ -16,8 +16,8 @@ export const configuration: Check = {
 
 function faultsOf(env: World['env']): Finding[] {
   try {
-    // A worker needs what an API needs, and how to send mails.
-    parseConfig(env, { mail: true });
+    // What an API needs and what a worker needs.
+    parseConfig(env, { mail: true, port: true });
     return [];
   } catch (error) {
     if (!(error instanceof Error) || !('faults' in error)) throw error;
