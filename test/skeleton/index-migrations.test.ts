@@ -1,10 +1,12 @@
 // A migration must not keep the writers of a large table waiting while it builds an index.
+import { readFile } from 'node:fs/promises';
 import { loadModule, parseSync, type Node } from 'libpg-query';
 import { beforeAll, expect, test } from 'vitest';
 import { splitStatements } from '../../src/db/operator/migrate.ts';
 import { concurrentIndexOf } from '../../src/db/operator/concurrent-index.ts';
 import { readMigrations } from '../../src/db/operator/migrations.ts';
 
+const LAST_OF_100 = '20261120000700_check_form_of_crm_provider';
 /** Those of before are frozen; `scripts/deploy/README.md` says what they lock. */
 const LAST_OF_BEFORE = '20261128000301_keep_unconfirmed_secrets';
 
@@ -60,6 +62,38 @@ test('no new migration builds an index while it locks a table of before', async 
     .filter(({ name }) => name > LAST_OF_BEFORE)
     .flatMap(({ name, sql }) => faultsOf(sql).map((fault) => `${name}: ${fault}`));
   expect(faults).toEqual([]);
+});
+
+/** Of these tables nobody has many rows. */
+const SMALL = new Set([
+  'announcement_mail',
+  'api_key',
+  'crm_deal',
+  'crm_objection',
+  'invitation_resend',
+  'key_directory',
+  'member',
+  'team',
+  'training_case',
+  'webhook_endpoint',
+  'webhook_resend',
+]);
+
+test('the runbook names each frozen migration that makes others wait for an index', async () => {
+  const runbook = await readFile(
+    new URL('../../scripts/deploy/README.md', import.meta.url),
+    'utf8',
+  );
+  const table = runbook.split('**Migrations that make others wait**')[1]?.split('\n- **')[0] ?? '';
+  const told = [...table.matchAll(/^ {2}\| `(\w+)`/gm)].map(([, name]) => name);
+  const waits = (await readMigrations()).filter(
+    ({ name, sql }) =>
+      name > LAST_OF_100 &&
+      name <= LAST_OF_BEFORE &&
+      faultsOf(sql).some((fault) => !SMALL.has(fault.split(':')[0] ?? '')),
+  );
+  expect(waits.length).toBeGreaterThan(8);
+  expect(told).toEqual(expect.arrayContaining(waits.map(({ name }) => name.slice(15))));
 });
 
 const LOCKS = ['event: build the index with CREATE INDEX CONCURRENTLY'];
