@@ -327,6 +327,11 @@ const DIALOGS: Readonly<Record<string, Shown>> = {
       t.common.cancel,
     ],
   },
+  'pages/webhook.tsx webhooks.pauseTitle': {
+    path: '/webhooks/whe_1',
+    open: ({ t, press }) => press(t.webhooks.pause),
+    texts: (t) => [t.webhooks.pausedHint, t.webhooks.pause, t.common.cancel],
+  },
   'pages/webhook.tsx webhooks.removeTitle': {
     path: '/webhooks/whe_1',
     open: ({ t, press }) => press(t.webhooks.remove),

@@ -145,7 +145,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: overview${SKIPPED}`, () => {
     await settle(page);
     const items = await page.locator('.attention li').allTextContents();
     await photograph(page, 'overview-busy-team');
-    const paused = 'are paused, and their events are kept back: Archive and Old.';
+    const paused = 'are paused: Archive and Old. What happens meanwhile is not sent to them.';
     const failed = 'have failed in the last 24 hours. Receivers: Planner and Archive.';
     expect(items).toEqual([
       `2 webhooks ${paused} Repair and reactivate`,

@@ -203,7 +203,9 @@ describe.skipIf(SKIPPED !== '')(`the admin page: states${SKIPPED}`, () => {
   it('shows a change at once, and takes it back visibly when it is refused', async () => {
     const page = await open('undone', '/webhooks/whe_1');
     const release = await holdBack(page, 'updateEndpoint');
+    const dialog = page.getByRole('dialog', { name: 'Pause this endpoint?' });
     await page.getByRole('button', { name: 'Pause' }).click();
+    await dialog.getByRole('button', { name: 'Pause' }).click();
     await page.getByText('Paused', { exact: true }).waitFor();
     await setStatus('suspended');
     release();
@@ -214,7 +216,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: states${SKIPPED}`, () => {
       .waitFor();
     await page.getByText('Active', { exact: true }).waitFor();
     await setStatus('active');
-    await page.getByRole('button', { name: 'Pause' }).click();
+    await dialog.getByRole('button', { name: 'Pause' }).click();
     await page.getByText('The endpoint is paused.').waitFor();
     // While the team was suspended, the endpoints could not be read anew. Now they are.
     await expect.poll(() => page.getByRole('alert').count(), WAIT).toBe(0);

@@ -121,9 +121,10 @@ const WEBHOOK_TASKS: readonly Task[] = [
   [
     'pauses an endpoint and reactivates it',
     '/webhooks/whe_steady',
-    async ({ hands, button, says }) => {
+    async ({ hands, button, says, page }) => {
       await hands.press(button('Pause'));
-      await says('Events are kept back.');
+      await hands.press(page.getByRole('dialog').getByRole('button', { name: 'Pause' }));
+      await says('What happens during the pause is not sent');
       await hands.press(button('Reactivate'));
       await says('The endpoint is active again.');
     },

@@ -83,7 +83,13 @@ describe.skipIf(SKIPPED !== '')(`the admin page: webhooks${SKIPPED}`, () => {
     expect(receiver.requests.map(({ path }) => path)).toContain('/new');
     await photograph(page, 'webhook-test');
     await page.getByRole('button', { name: 'Pause' }).click();
-    await page.getByText('Events are kept back.').waitFor();
+    // Before it is paused, the reader learns what is lost.
+    const pause = page.getByRole('dialog', { name: 'Pause this endpoint?' });
+    await pause.getByText(en.webhooks.pausedHint).waitFor();
+    await page.getByText('Active', { exact: true }).waitFor();
+    await pause.getByRole('button', { name: 'Pause' }).click();
+    await pause.waitFor({ state: 'detached' });
+    await page.getByText(en.webhooks.pausedHint).waitFor();
     await page.getByRole('button', { name: 'Reactivate' }).click();
     await page.getByText('The endpoint is active again.').waitFor();
     expect(complaints.filter((one) => !one.includes('422'))).toEqual([]);

@@ -326,7 +326,7 @@ export const CHANGES: Readonly<Record<string, Change>> = {
     'Delete the endpoint',
     'Delete the endpoint',
   ),
-  'pages/webhook.tsx v1.webhooks.updateEndpoint': byButton('/webhooks/whe_1', 'Pause'),
+  'pages/webhook.tsx v1.webhooks.updateEndpoint': inDialog('/webhooks/whe_1', 'Pause', 'Pause'),
 };
 
 /** Creates a key of this name and waits for its secret. */

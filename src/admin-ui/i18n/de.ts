@@ -484,7 +484,9 @@ export const de: Texts = {
     },
     lastSuccess: 'Zuletzt angekommen',
     pausedHint:
-      'Ereignisse werden aufgehoben. Sie werden gesendet, wenn Sie ihn wieder einschalten.',
+      'Was schon wartet, wird aufgehoben und gesendet, wenn Sie den Endpunkt wieder einschalten. ' +
+      'Was während der Pause geschieht, wird nicht gesendet, auch später nicht: Ihre Programme ' +
+      'können es 30 Tage lang mit GET /events lesen.',
     failuresHint:
       'Seit drei Tagen ist nichts angekommen, deshalb haben wir ihn angehalten. Senden Sie einen ' +
       'Test; wenn er ankommt, schalten Sie den Endpunkt wieder ein.',
@@ -519,6 +521,7 @@ export const de: Texts = {
     testArrived: (ms) => `Der Test ist angekommen: Ihr Server hat nach ${ms} ms geantwortet.`,
     testFailed: 'Der Test ist nicht angekommen.',
     pause: 'Anhalten',
+    pauseTitle: 'Diesen Endpunkt anhalten?',
     paused: 'Der Endpunkt ist angehalten.',
     reactivate: 'Wieder einschalten',
     reactivated: 'Der Endpunkt ist wieder aktiv.',
@@ -1144,8 +1147,8 @@ export const de: Texts = {
     endpointsPaused: (n, names) =>
       count(
         n,
-        `Der Webhook ${names} ist angehalten. Seine Ereignisse werden aufgehoben.`,
-        `${n} Webhooks sind angehalten, ihre Ereignisse werden aufgehoben: ${names}.`,
+        `Der Webhook ${names} ist angehalten. Was inzwischen geschieht, bekommt er nicht.`,
+        `${n} Webhooks sind angehalten: ${names}. Was inzwischen geschieht, bekommen sie nicht.`,
       ),
     reactivate: 'Beheben und wieder einschalten',
     deliveriesFailed: (n, text) =>

@@ -456,7 +456,10 @@ export const en = {
       disabled_failures: 'Paused after failures',
     } as Readonly<Record<string, string>>,
     lastSuccess: 'Last arrived',
-    pausedHint: 'Events are kept back. They are sent when you reactivate the endpoint.',
+    pausedHint:
+      'What already waits is kept, and sent when you reactivate the endpoint. What happens ' +
+      'during the pause is not sent, not even later: your programs can read it by GET /events ' +
+      'for 30 days.',
     failuresHint:
       'Nothing has arrived for three days, so we paused it. Send a test; when it arrives, ' +
       'reactivate the endpoint.',
@@ -489,6 +492,7 @@ export const en = {
     testArrived: (ms: string) => `The test arrived: your server answered in ${ms} ms.`,
     testFailed: 'The test did not arrive.',
     pause: 'Pause',
+    pauseTitle: 'Pause this endpoint?',
     paused: 'The endpoint is paused.',
     reactivate: 'Reactivate',
     reactivated: 'The endpoint is active again.',
@@ -1098,8 +1102,8 @@ export const en = {
     endpointsPaused: (n: number, names: string) =>
       count(
         n,
-        `The webhook ${names} is paused. Its events are kept back.`,
-        `${n} webhooks are paused, and their events are kept back: ${names}.`,
+        `The webhook ${names} is paused. What happens meanwhile is not sent to it.`,
+        `${n} webhooks are paused: ${names}. What happens meanwhile is not sent to them.`,
       ),
     reactivate: 'Repair and reactivate',
     deliveriesFailed: (n: number, text: string) =>

@@ -41,11 +41,6 @@ export function isSame(one: EndpointValues, other: EndpointValues): boolean {
   return textOf(one) === textOf(other);
 }
 
-/** The status that the button of an endpoint gives it. */
-export function nextStatus(status: Endpoint['status']): 'active' | 'disabled' {
-  return status === 'active' ? 'disabled' : 'active';
-}
-
 /** The list with another status of one endpoint. */
 export function withStatus<
   One extends { readonly id: string; readonly status: string },

@@ -8,6 +8,7 @@ import { isSecretUnstored } from '../lib/success.ts';
 import { optimistic } from '../lib/optimistic.ts';
 import { Actions, Button } from '../ui/button.tsx';
 import { Bars } from '../ui/chart.tsx';
+import { Confirm } from '../ui/confirm.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { FormProblem } from '../ui/field.tsx';
 import { announce } from '../ui/notice.tsx';
@@ -15,7 +16,7 @@ import { NotFound } from '../ui/not-found.tsx';
 import { Empty, Loaded, PageHead } from '../ui/states.tsx';
 import type { Delivery } from './delivery-outcome.ts';
 import { DeliveryTable } from './delivery-table.tsx';
-import { nextStatus, withStatus } from './endpoint-changes.ts';
+import { withStatus } from './endpoint-changes.ts';
 import { RotateSecret } from './rotate-secret.tsx';
 import { nameOfEndpoint, type Endpoint } from './endpoint-name.ts';
 import { EndpointLinks } from './links.tsx';
@@ -61,41 +62,36 @@ export function WebhookPage() {
 function EndpointView({ endpoint }: { readonly endpoint: Endpoint }) {
   const t = useTexts();
   const format = useFormat();
+  const [isPausing, setPausing] = useState(false);
   const [isRemoving, setRemoving] = useState(false);
   const [isRotating, setRotating] = useState(false);
   const { id, url, status } = endpoint;
   const isActive = status === 'active';
   const health = useQuery(HEALTH);
   const isUnstored = isSecretUnstored(health.data?.data.find((one) => one.endpoint_id === id));
-  const change = useMutation(
-    api.v1.webhooks.updateEndpoint.mutationOptions({
-      ...optimistic(
-        api.v1.webhooks.listEndpoints.queryKey({}),
-        (list: EndpointList, { status: next }: Change): EndpointList => withStatus(list, id, next),
-        () => announce(t.common.undone),
-      ),
-      onSuccess: (_saved, input) =>
-        announce(input.status === 'active' ? t.webhooks.reactivated : t.webhooks.paused),
-    }),
-  );
+  const change = useStatusChange(id, () => setPausing(false));
   return (
     <>
       <PageHead title={nameOfEndpoint(endpoint)} intro={<code>{url}</code>}>
-        <Button
-          look={isActive ? 'plain' : 'main'}
-          busy={change.isPending}
-          onClick={() => change.mutate({ endpoint_id: id, status: nextStatus(status) })}
-        >
-          {isActive ? t.webhooks.pause : t.webhooks.reactivate}
-        </Button>
+        {isActive ? (
+          <Button onClick={() => setPausing(true)}>{t.webhooks.pause}</Button>
+        ) : (
+          <Button
+            look="main"
+            busy={change.isPending}
+            onClick={() => change.mutate({ endpoint_id: id, status: 'active' })}
+          >
+            {t.webhooks.reactivate}
+          </Button>
+        )}
       </PageHead>
-      <FormProblem error={change.error} />
+      {!isPausing && <FormProblem error={change.error} />}
       <p className="after-head">
         <EndpointState status={status} />
       </p>
       {!isActive && (
         <p className={status === 'disabled' ? 'notice' : 'notice bad'}>
-          {status === 'disabled' ? t.webhooks.pausedHint : t.webhooks.failuresHint}
+          {status !== 'disabled' && t.webhooks.failuresHint} {t.webhooks.pausedHint}
         </p>
       )}
       {endpoint.earlier_secrets_until && (
@@ -119,6 +115,9 @@ function EndpointView({ endpoint }: { readonly endpoint: Endpoint }) {
         </Button>
       </WebhookSettings>
       <EndpointLinks endpointId={id} />
+      {isPausing && (
+        <PauseEndpoint endpointId={id} change={change} onClose={() => setPausing(false)} />
+      )}
       {isRotating && (
         <RotateSecret
           endpoint={endpoint}
@@ -128,6 +127,49 @@ function EndpointView({ endpoint }: { readonly endpoint: Endpoint }) {
       )}
       {isRemoving && <RemoveEndpoint endpoint={endpoint} onClose={() => setRemoving(false)} />}
     </>
+  );
+}
+
+function PauseEndpoint({
+  endpointId,
+  change,
+  onClose,
+}: {
+  readonly endpointId: string;
+  readonly change: ReturnType<typeof useStatusChange>;
+  readonly onClose: () => void;
+}) {
+  const t = useTexts();
+  return (
+    <Confirm
+      title={t.webhooks.pauseTitle}
+      hint={t.webhooks.pausedHint}
+      action={t.webhooks.pause}
+      look="main"
+      mutation={change}
+      onConfirm={() => change.mutate({ endpoint_id: endpointId, status: 'disabled' })}
+      onClose={() => {
+        change.reset();
+        onClose();
+      }}
+    />
+  );
+}
+
+function useStatusChange(id: string, onDone: () => void) {
+  const t = useTexts();
+  return useMutation(
+    api.v1.webhooks.updateEndpoint.mutationOptions({
+      ...optimistic(
+        api.v1.webhooks.listEndpoints.queryKey({}),
+        (list: EndpointList, { status: next }: Change): EndpointList => withStatus(list, id, next),
+        () => announce(t.common.undone),
+      ),
+      onSuccess: (_saved, input) => {
+        onDone();
+        announce(input.status === 'active' ? t.webhooks.reactivated : t.webhooks.paused);
+      },
+    }),
   );
 }
 

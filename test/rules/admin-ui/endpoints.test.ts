@@ -9,7 +9,6 @@ import {
   enteredValues,
   isSame,
   isSecretUseless,
-  nextStatus,
   valuesOf,
   withStatus,
 } from '../../../src/admin-ui/pages/endpoint-changes.ts';
@@ -67,26 +66,16 @@ test('a secret is useless if nobody has stored it, nor an earlier one', () => {
   expect(isSecretUseless(earlier, true)).toBe(false);
 });
 
-describe('the button of an endpoint', () => {
-  test.each([
-    ['active', 'disabled'],
-    ['disabled', 'active'],
-    ['disabled_failures', 'active'],
-  ] as const)('that is %s makes it %s', (status, next) => {
-    expect(nextStatus(status)).toBe(next);
+test('another status changes this endpoint in the list, and no other', () => {
+  const list = { next_cursor: null, data: ['a', 'b'].map((id) => ({ id, status: 'active' })) };
+  expect(withStatus(list, 'b', 'disabled')).toEqual({
+    next_cursor: null,
+    data: [
+      { id: 'a', status: 'active' },
+      { id: 'b', status: 'disabled' },
+    ],
   });
-
-  test('changes this endpoint in the list, and no other', () => {
-    const list = { next_cursor: null, data: ['a', 'b'].map((id) => ({ id, status: 'active' })) };
-    expect(withStatus(list, 'b', 'disabled')).toEqual({
-      next_cursor: null,
-      data: [
-        { id: 'a', status: 'active' },
-        { id: 'b', status: 'disabled' },
-      ],
-    });
-    expect(withStatus(list, 'b', undefined)).toEqual(list);
-  });
+  expect(withStatus(list, 'b', undefined)).toEqual(list);
 });
 
 describe('what waits at an endpoint', () => {
