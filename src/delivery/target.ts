@@ -33,6 +33,17 @@ export type Target =
   | { readonly ok: true; readonly url: URL; readonly addresses: readonly HostAddress[] }
   | Refusal;
 
+/** What can be wrong with a URL. */
+type TargetFault =
+  | 'url_too_long'
+  | 'url_not_https'
+  | 'url_invalid_characters'
+  | 'url_has_fragment'
+  | 'url_has_credentials'
+  | 'url_malformed'
+  | 'url_not_public'
+  | 'url_not_resolved';
+
 /** Why deliveries may not go to a URL. */
 export interface Refusal {
   readonly ok: false;
@@ -41,6 +52,8 @@ export interface Refusal {
    * could use that to explore our network.
    */
   readonly detail: string;
+  /** The same for programs. The admin page has a text for each. */
+  readonly reason: TargetFault;
   /** What an attempt to the URL fails with. */
   readonly error: DeliveryError & ('target_not_public' | 'name_not_resolved');
 }
@@ -51,12 +64,14 @@ const LOOKUP_TIMEOUT_MS = 3_000;
 const NOT_PUBLIC: Refusal = {
   ok: false,
   detail: 'The URL must lead to public addresses only, and its name must resolve.',
+  reason: 'url_not_public',
   error: 'target_not_public',
 };
 
 const NOT_RESOLVED: Refusal = {
   ok: false,
   detail: 'The name of the URL could not be looked up: no name server gave an answer. Try again.',
+  reason: 'url_not_resolved',
   error: 'name_not_resolved',
 };
 
@@ -85,7 +100,7 @@ function parsePublicTarget(
 ): ParsedTarget {
   const fault = textFault(text, allowPrivateTargets ? /^https?:\/\//i : /^https:\/\//i);
   if (fault) return fault;
-  if (!URL.canParse(text)) return refuse('The URL is malformed.');
+  if (!URL.canParse(text)) return refuse('url_malformed', 'The URL is malformed.');
   const url = new URL(text);
   if (allowPrivateTargets) return { ok: true, url };
   const literal = literalAddress(url.hostname);
@@ -153,21 +168,24 @@ function embeddedIpv4(address: ipaddr.IPv6): ipaddr.IPv4 | null {
   }
 }
 
-function refuse(detail: string): Refusal {
-  return { ok: false, detail, error: 'target_not_public' };
+function refuse(reason: TargetFault, detail: string): Refusal {
+  return { ok: false, detail, reason, error: 'target_not_public' };
 }
 
 // Refuses what a URL parser repairs silently (spaces, backslashes, a missing slash), because other
 // parsers may repair it in another way.
 function textFault(text: string, scheme: RegExp): Refusal | null {
   if (Array.from(text).length > URL_MAX_CHARACTERS)
-    return refuse(`A URL has at most ${URL_MAX_CHARACTERS} characters.`);
-  if (!scheme.test(text)) return refuse('The URL must begin with https://.');
+    return refuse('url_too_long', `A URL has at most ${URL_MAX_CHARACTERS} characters.`);
+  if (!scheme.test(text)) return refuse('url_not_https', 'The URL must begin with https://.');
   if (/[\s\p{Cc}\\]/u.test(text))
-    return refuse('The URL must not hold spaces, control characters or backslashes.');
-  if (text.includes('#')) return refuse('The URL must not have a fragment.');
+    return refuse(
+      'url_invalid_characters',
+      'The URL must not hold spaces, control characters or backslashes.',
+    );
+  if (text.includes('#')) return refuse('url_has_fragment', 'The URL must not have a fragment.');
   if (/^[^/]+\/\/[^/?]*@/.test(text))
-    return refuse('The URL must not hold a user name or password.');
+    return refuse('url_has_credentials', 'The URL must not hold a user name or password.');
   return null;
 }
 

@@ -276,8 +276,11 @@ describe.skipIf(SKIPPED !== '')(`the admin page: sign-in and keys${SKIPPED}`, ()
     await page.getByLabel(/^Nur lesen/).check();
     await page.getByLabel(de.keys.restrict).fill('kein Netz');
     await page.getByRole('button', { name: de.keys.create }).click();
-    await page.getByText(de.fieldReasons['allowed_ips'] ?? '').waitFor();
+    await page.getByText(de.reasons['invalid_network'] ?? '').waitFor();
     expect(await page.getByText('Expected').count()).toBe(0);
+    await page.getByLabel(de.keys.restrict).fill('::ffff:10.0.0.1');
+    await page.getByRole('button', { name: de.keys.create }).click();
+    await page.getByText(de.reasons['mapped_network'] ?? '').waitFor();
   });
 
   it('replaces and revokes a key by the keyboard alone', async () => {

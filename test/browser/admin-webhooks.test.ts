@@ -68,6 +68,10 @@ describe.skipIf(SKIPPED !== '')(`the admin page: webhooks${SKIPPED}`, () => {
     await page.getByLabel('A training was scored').check();
     await page.getByRole('button', { name: 'Add an endpoint' }).click();
     await page.locator('[aria-invalid=true]').waitFor();
+    await page.getByText('The address must begin with https://.').waitFor();
+    await page.getByLabel('Address').fill(`${receiver.url}/#part`);
+    await page.getByRole('button', { name: 'Add an endpoint' }).click();
+    await page.getByText('The address must not have a part after #.').waitFor();
     expect(await findFaults(page)).toEqual([]);
     await page.getByLabel('Address').fill(`${receiver.url}/new`);
     await page.getByRole('button', { name: 'Add an endpoint' }).click();

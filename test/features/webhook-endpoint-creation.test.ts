@@ -1,4 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { de } from '../../src/admin-ui/i18n/de.ts';
+import { en } from '../../src/admin-ui/i18n/en.ts';
 import { decrypt } from '../../src/core/encryption.ts';
 import { SUBSCRIBABLE_EVENTS } from '../../src/core/events.ts';
 import { webhookSecretContext } from '../../src/features/webhook-endpoints/rules.ts';
@@ -127,26 +129,38 @@ describe('POST /webhook-endpoints', () => {
   });
 
   test.each([
-    'http://hooks.example/',
-    'https://inside.example/',
-    'https://nowhere.example/',
-    'https://127.0.0.1/',
-    'https://[::1]/',
-    'https://2130706433/',
-    'https://localhost/',
-    'https://169.254.169.254/',
-    'https://me@hooks.example/',
-    'https://hooks.example/#a',
-    'hooks.example',
-    '',
-    `https://hooks.example/${'x'.repeat(2048)}`,
-  ])('422: refuses the target %s', async (url) => {
+    ['http://hooks.example/', 'url_not_https'],
+    ['https://inside.example/', 'url_not_public'],
+    ['https://nowhere.example/', 'url_not_public'],
+    ['https://127.0.0.1/', 'url_not_public'],
+    ['https://[::1]/', 'url_not_public'],
+    ['https://2130706433/', 'url_not_public'],
+    ['https://localhost/', 'url_not_public'],
+    ['https://169.254.169.254/', 'url_not_public'],
+    ['https://me@hooks.example/', 'url_has_credentials'],
+    ['https://me:pw@hooks.example/', 'url_has_credentials'],
+    ['https://hooks.example/#a', 'url_has_fragment'],
+    ['https://hooks.example/a b', 'url_invalid_characters'],
+    ['https://hooks.example:99999/', 'url_malformed'],
+    ['hooks.example', 'url_not_https'],
+    ['', 'url_not_https'],
+    [`https://hooks.example/${'x'.repeat(2048)}`, 'url_too_long'],
+  ])('422: refuses the target %s, and says why: %s', async (url, reason) => {
     const before = await count();
     const refused = await create({ url });
     expect(refused).toMatchObject({
       status: 422,
-      body: { code: 'validation_error', field: 'url' },
+      body: {
+        code: 'validation_error',
+        field: 'url',
+        errors: [{ path: 'body.url', code: reason }],
+      },
     });
+    // The admin page says it in its own words.
+    expect([en.reasons[reason], de.reasons[reason]]).toEqual([
+      expect.any(String),
+      expect.any(String),
+    ]);
     expect(refused.text).not.toContain('10.0.0.5');
     expect(await count()).toBe(before);
   });
@@ -168,7 +182,10 @@ describe('POST /webhook-endpoints', () => {
   });
 
   test('422: a team has at most 50 endpoints', async () => {
-    expect(await create({}, 'full')).toMatchObject({ status: 422, body: { field: 'url' } });
+    expect(await create({}, 'full')).toMatchObject({
+      status: 422,
+      body: { field: 'url', errors: [{ code: 'too_many_endpoints' }] },
+    });
     expect(await count('full')).toBe(50);
     expect((await call('DELETE', '/webhook-endpoints/whe_7', undefined, 'full')).status).toBe(200);
     expect((await create({}, 'full')).status).toBe(201);

@@ -23,6 +23,7 @@ describe('a receiver on this machine', () => {
     expect(refused).toEqual({
       ok: false,
       detail: expect.stringContaining('the setting WEBHOOK_ALLOW_PRIVATE_TARGETS=1 allows it'),
+      reason: url.startsWith('https') ? 'url_not_public' : 'url_not_https',
       error: 'target_not_public',
     });
     expect(parseTarget(url, PRIVATE_TOO).ok).toBe(true);

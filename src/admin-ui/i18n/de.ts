@@ -287,6 +287,23 @@ export const de: Texts = {
     too_many_links:
       'Es gibt 100 offene Links. Ziehen Sie einen zurück, oder warten Sie, bis einer endet.',
     too_many_keys: 'Ein Team kann 50 gültige Schlüssel haben. Widerrufen Sie zuerst einen.',
+    too_many_endpoints:
+      'Das Team hat so viele Endpunkte, wie es haben kann. Löschen Sie zuerst einen.',
+    url_too_long: 'Eine Adresse hat höchstens 2048 Zeichen.',
+    url_not_https: 'Die Adresse muss mit https:// beginnen.',
+    url_invalid_characters:
+      'Die Adresse darf keine Leerzeichen, Backslashes oder Steuerzeichen enthalten.',
+    url_has_fragment: 'Die Adresse darf keinen Teil nach # haben.',
+    url_has_credentials: 'Die Adresse darf weder Benutzernamen noch Passwort enthalten.',
+    url_malformed: 'Das ist keine Adresse wie https://example.com/webhooks.',
+    url_not_public: 'Diese Adresse ist aus dem Internet nicht erreichbar.',
+    url_not_resolved:
+      'Der Name in der Adresse ließ sich gerade nicht nachschlagen. Versuchen Sie es erneut.',
+    invalid_network:
+      'Erwartet wird eine IPv4- oder IPv6-Adresse, oder ein Netz wie 203.0.113.0/24.',
+    mapped_network: 'Schreiben Sie eine IPv4-Adresse als solche, ohne ::ffff:.',
+    not_in_future: 'Das Ende muss in der Zukunft liegen.',
+    not_recent: 'Erwartet wird eine Zeit in den letzten 90 Tagen.',
     secret_replaced:
       'Ein anderes Geheimnis hat es inzwischen ersetzt. Wer das getan hat, hat das jetzige.',
     token_rejected: 'Das CRM nimmt das Token nicht an.',
@@ -298,11 +315,7 @@ export const de: Texts = {
     invalid_format: 'Das hat nicht die richtige Form.',
   },
   fieldReasons: {
-    allowed_ips: 'Erwartet wird eine IPv4- oder IPv6-Adresse, oder ein Netz wie 203.0.113.0/24.',
-    url: 'Erwartet wird eine https-Adresse, die aus dem Internet erreichbar ist.',
-    expires_at: 'Das Ende muss in der Zukunft liegen.',
     score: 'Erwartet wird eine Zahl von 0 bis 100.',
-    at: 'Erwartet wird eine Zeit in den letzten 90 Tagen.',
   },
   otherReason: 'Dieser Wert wird nicht angenommen.',
   keys: {

@@ -3,13 +3,16 @@ import type { Texts } from '../i18n/en.ts';
 import type { PageLanguage } from '../i18n/languages.ts';
 import type { FieldProblem, Problem } from './problem.ts';
 
+/** The codes of a value that has the wrong form: those of the service's schemas. */
+const OF_FORM = new Set(['custom', 'invalid_type', 'invalid_value', 'too_small', 'too_big']);
+
 /** Says in the reader's language what is wrong with a value. The service says it in English. */
 export function reasonOf(
   { field, code, message }: FieldProblem,
   t: Pick<Texts, 'reasons' | 'fieldReasons' | 'otherReason'>,
   language: PageLanguage,
 ): string {
-  const own = t.reasons[code] ?? t.fieldReasons[field];
+  const own = (OF_FORM.has(code) ? t.fieldReasons[field] : undefined) ?? t.reasons[code];
   return own ?? (language === 'en' ? message : t.otherReason);
 }
 

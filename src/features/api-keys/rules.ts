@@ -205,7 +205,7 @@ export function requireCreator(actor: CurrentActor): string {
 /** Throws `validation_error` (field `expires_at`) unless the time is in the future. */
 export function requireFuture(expiresAt: string | null, now: Date): void {
   if (expiresAt !== null && Date.parse(expiresAt) <= now.getTime())
-    throw invalidField('expires_at', 'The expiry must lie in the future.');
+    throw invalidField('expires_at', 'The expiry must lie in the future.', 'not_in_future');
 }
 
 /** Throws `validation_error` (field `name`). Read the facts under the team's lock. */

@@ -103,8 +103,12 @@ const network = z
   .refine(isNetwork, {
     error: 'Expected an IPv4 or IPv6 address, or a network such as 10.0.0.0/8.',
     abort: true,
+    params: { code: 'invalid_network' },
   })
-  .refine((text) => !isMapped(text), { error: 'Write an IPv4 address as one, without ::ffff:.' });
+  .refine((text) => !isMapped(text), {
+    error: 'Write an IPv4 address as one, without ::ffff:.',
+    params: { code: 'mapped_network' },
+  });
 
 const expiresAt = dateTimeInput.nullable().optional();
 const keyId = { key_id: id.meta({ description: 'Id of a key.' }) };

@@ -163,7 +163,8 @@ export function requireRecent(at: string | undefined, now: Date): Date {
   const wanted = new Date(at);
   const ageMs = now.getTime() - wanted.getTime();
   if (ageMs >= 0 && ageMs <= DAYS_BACK * DAY_MS) return wanted;
-  throw invalidField('at', `A time in the last ${DAYS_BACK} days, and not in the future.`);
+  const detail = `A time in the last ${DAYS_BACK} days, and not in the future.`;
+  throw invalidField('at', detail, 'not_recent');
 }
 
 /** How long after its end a training is scored. */

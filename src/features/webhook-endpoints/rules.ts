@@ -2,7 +2,8 @@
  * Decisions about webhook endpoints that the specification leaves open:
  *  * All faults of a target are errors of the field `url`: its form, its scheme, what its name
  *    resolves to, and that no name server answers (delivery/target.ts). So is the limit of 50
- *    endpoints.
+ *    endpoints. Each has a code of its own in `errors`, so that the page can say which one it is.
+ *    That list of codes is open (`core/problem-shapes.ts`). They were all `refused` before.
  *  * No events at all, `ping` and unknown types are errors of the field `events`. The request's
  *    schema does not list the types, because v1 may add types. Repeated types collapse and keep the
  *    order in which they were first named.
@@ -161,7 +162,8 @@ export function requireSettableStatus(status: string): (typeof SETTABLE)[number]
  */
 export function requireRoom(teamId: string, endpoints: number): void {
   const max = limitOf(teamId, 'webhookEndpoints');
-  if (endpoints >= max) throw invalidField('url', `A team may have ${max} endpoints.`);
+  if (endpoints >= max)
+    throw invalidField('url', `A team may have ${max} endpoints.`, 'too_many_endpoints');
 }
 
 function isSubscribable(type: string): type is EventType {

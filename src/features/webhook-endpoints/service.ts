@@ -316,6 +316,6 @@ export function listExamples(
 
 /** Returns the host, the only part of a URL that audit entries show. */
 function requireTarget(target: ParsedTarget): string {
-  if (!target.ok) throw invalidField('url', target.detail);
+  if (!target.ok) throw invalidField('url', target.detail, target.reason);
   return target.url.host;
 }

@@ -134,7 +134,7 @@ describe('a link', () => {
 
 describe('a problem of a form', () => {
   const texts = (t: typeof en) => ({
-    reasons: { known: 'reason' },
+    reasons: { known: 'reason', too_big: 'of any field' },
     fieldReasons: { url: 'of the field' },
     otherReason: t.otherReason,
   });
@@ -142,7 +142,11 @@ describe('a problem of a form', () => {
 
   test.each([
     [problem('url', 'known'), 'reason', 'reason'],
-    [problem('url', 'other'), 'of the field', 'of the field'],
+    [problem('url', 'custom'), 'of the field', 'of the field'],
+    [problem('url', 'too_big'), 'of the field', 'of the field'],
+    // A rule has refused a value whose form is right.
+    [problem('url', 'refused'), de.otherReason, 'In English.'],
+    [problem('name', 'too_big'), 'of any field', 'of any field'],
     [problem('name', 'other'), de.otherReason, 'In English.'],
   ])('%j is said in the language of the reader', (one, german, english) => {
     expect(reasonOf(one, texts(de) as never, 'de')).toBe(german);
