@@ -35,9 +35,14 @@ const fault = {
     .string()
     .optional()
     .meta({ description: 'An English explanation for the developer. Never with 500 or 503.' }),
-  errors: z.array(fieldError).optional().meta({
-    description: 'What is wrong with the input, 20 faults at most. Always with `validation_error`.',
-  }),
+  errors: z
+    .array(fieldError)
+    .optional()
+    .meta({
+      description:
+        'What is wrong with the input, 20 faults at most. Always with `validation_error`, ' +
+        'and with a `conflict` about one value, such as an email that is taken.',
+    }),
   more_errors: z.literal(true).optional().meta({
     description: 'There are more faults than `errors` lists. Only with `validation_error`.',
   }),
@@ -46,8 +51,8 @@ const fault = {
     .optional()
     .meta({
       description:
-        'The field at fault, if there is only one. With `validation_error`, and with ' +
-        '`not_found` for an id in the body.',
+        'The field at fault, if there is only one. With `validation_error`, with ' +
+        '`not_found` for an id in the body, and with a `conflict` about one value.',
     }),
   dimension: knownText(CATALOG_KINDS)
     .optional()

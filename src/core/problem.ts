@@ -107,9 +107,9 @@ interface ProblemFields {
     | { readonly refused: readonly RefusedValue[] };
   /**
    * `retry_after`, in seconds, only while a call with the same Idempotency-Key, or another reset of
-   * the sandbox, is running.
+   * the sandbox, is running. It may name the value that collides.
    */
-  conflict: Diagnostic & { readonly retry_after?: number };
+  conflict: (Diagnostic & { readonly retry_after?: number }) | RefusedValue;
   kombination_ungueltig: Diagnostic & { readonly dimension: string; readonly id?: string };
   /** Of a batch that does all or nothing: the entries that are wrong. */
   batch_refused: Diagnostic & { readonly entries: readonly RefusedEntry[] };

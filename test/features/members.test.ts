@@ -261,7 +261,14 @@ describe('POST /users', () => {
       const refused = await api.call(api.key('team_a'), 'POST', '/users', {
         body: { email: taken },
       });
-      expect(refused).toMatchObject({ status: 409, body: { code: 'conflict' } });
+      expect(refused).toMatchObject({
+        status: 409,
+        body: {
+          code: 'conflict',
+          field: 'email',
+          errors: [{ path: 'body.email', code: 'already_member' }],
+        },
+      });
     }
   });
 

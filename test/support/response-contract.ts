@@ -62,8 +62,8 @@ const problemSchema = z.strictObject({
 
 /** The codes that may carry each field besides the common ones. */
 const FIELDS_OF: Readonly<Record<string, readonly ProblemCode[]>> = {
-  errors: ['validation_error'],
-  field: ['not_found', 'validation_error'],
+  errors: ['conflict', 'validation_error'],
+  field: ['conflict', 'not_found', 'validation_error'],
   dimension: ['kombination_ungueltig'],
   id: ['kombination_ungueltig'],
   required_scope: ['insufficient_scope'],

@@ -284,6 +284,7 @@ export const de: Texts = {
   reasons: {
     name_taken:
       'Das Team hat oder hatte einen Schlüssel mit diesem Namen. Wählen Sie einen anderen.',
+    already_member: 'Wer diese Adresse hat, ist schon im Team oder eingeladen.',
     too_many_links:
       'Es gibt 100 offene Links. Ziehen Sie einen zurück, oder warten Sie, bis einer endet.',
     too_many_keys: 'Ein Team kann 50 gültige Schlüssel haben. Widerrufen Sie zuerst einen.',

@@ -275,6 +275,7 @@ export const en = {
   /** Reasons of refusal, by their code in the API. Others are shown as the API words them. */
   reasons: {
     name_taken: 'The team has, or had, a key of this name. Choose another one.',
+    already_member: 'Who has this address is in the team already, or is invited.',
     too_many_links: 'There are 100 open links. Withdraw one, or wait until one has ended.',
     too_many_keys: 'A team may have 50 live keys. Revoke one first.',
     too_many_endpoints: 'The team has as many endpoints as it may have. Delete one first.',

@@ -3,6 +3,8 @@
  *  * A request may name the roles `admin` and `member`. Any other role is a validation error of the
  *    field `role`.
  *  * Active and invited members take a seat, the owner included.
+ *  * An email that is taken is a `conflict`, which names the field and has a code in `errors`, as a
+ *    `validation_error` does, so that a form can say it where it was entered.
  *  * The limit of invitations is a sliding window. An invitation counts for exactly one hour, even
  *    if its membership has ended meanwhile.
  *  * An invitation is checked in this order: role, right to make admins, email taken, seats, hourly
@@ -176,7 +178,9 @@ export interface InvitationFacts {
 export function requireInvitable(facts: InvitationFacts, now: Date): void {
   if (facts.emailTaken)
     throw new ProblemError('conflict', {
+      field: 'email',
       detail: 'The email already belongs to a member of this team.',
+      reason: 'already_member',
     });
   if (facts.seatsUsed >= facts.seats) throw new ProblemError('seat_limit_reached');
   requireBelowInvitationLimit(facts.limitingInvitedAt, now);

@@ -69,7 +69,7 @@ export function problemBody(
     code: problem.code,
     request_id: context.requestId,
     ...explain(problem.code, context.route),
-    ...(problem.code === 'validation_error' ? withErrors(fields, context.route) : fields),
+    ...withErrors(fields, context.route),
   };
 }
 
