@@ -181,6 +181,10 @@ describe('POST /webhook-endpoints', () => {
     expect(await create(fields)).toMatchObject({ status: 422, body: { errors: [{ path }] } });
   });
 
+  test('201: a description of which nothing can be seen is none', async () => {
+    expect((await create({ description: ' \u200b' })).body.description).toBeNull();
+  });
+
   test('422: a team has at most 50 endpoints', async () => {
     expect(await create({}, 'full')).toMatchObject({
       status: 422,

@@ -115,6 +115,16 @@ describe('PATCH /webhook-endpoints/{endpoint_id}', () => {
     expect(await failingSince(id)).toBeNull();
   });
 
+  test.each([
+    ['', null],
+    [' \u200b ', null],
+    [' Ours ', 'Ours'],
+  ])('200: stores the description %j as %j', async (given, description) => {
+    const id = await newEndpoint();
+    expect((await patch(id, { description: 'Before' })).body.description).toBe('Before');
+    expect((await patch(id, { description: given })).body.description).toBe(description);
+  });
+
   test('200: an empty body changes nothing, looks up nothing and logs nothing', async () => {
     const id = await newEndpoint();
     dns.asked.length = 0;

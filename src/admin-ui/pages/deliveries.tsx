@@ -12,7 +12,7 @@ import { TimeFilter, useTimes } from '../ui/time-filter.tsx';
 import { DeliveryTable } from './delivery-table.tsx';
 import { nameOfEvent, SUBSCRIBABLE_EVENTS } from './event-types.ts';
 import { PastResends, ResendDialog } from './resend.tsx';
-import { nameOfEndpoint, type Endpoint } from './endpoint-name.ts';
+import { endpointChoices, type Endpoint } from './endpoint-name.ts';
 
 const route = getRouteApi('/deliveries');
 const STATUSES = ['failed', 'ok', 'retrying', 'gave_up', 'pending'] as const;
@@ -115,7 +115,7 @@ function Filters({
           <Filter
             label={t.deliveries.endpoint}
             value={search.endpoint}
-            options={endpoints.map((endpoint) => [endpoint.id, nameOfEndpoint(endpoint)])}
+            options={endpointChoices(endpoints)}
             onChange={(endpoint) => set({ endpoint })}
           />
         </>

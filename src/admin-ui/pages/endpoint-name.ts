@@ -1,9 +1,38 @@
 import type { RouterOutputs } from '../lib/api.ts';
 
 export type Endpoint = RouterOutputs['v1']['webhooks']['listEndpoints']['data'][number];
+type Named = Pick<Endpoint, 'url' | 'description'>;
 
-/** How a webhook endpoint is called on the page. */
-export const nameOfEndpoint = ({
-  url,
-  description,
-}: Pick<Endpoint, 'url' | 'description'>): string => description ?? new URL(url).host;
+/** As in `core/endpoint-name.ts`. */
+const BLANK = /^[\s\p{Cc}\p{Default_Ignorable_Code_Point}]*$/u;
+/** A choice as long as its text would be wider than the page. */
+const CHOICE_MAX_CHARACTERS = 80;
+
+/** How a webhook endpoint is called on the page. A stored description can be blank. */
+export function nameOfEndpoint({ url, description }: Named): string {
+  return description === null || BLANK.test(description) ? new URL(url).host : description;
+}
+
+/**
+ * The endpoints as choices, cut. Those of one name have their path, too, or their id where that is
+ * the same. Never the query, which may hold a secret.
+ */
+export function endpointChoices(
+  endpoints: readonly (Named & { readonly id: string })[],
+): (readonly [id: string, text: string])[] {
+  const short = (one: Named): string => cut(nameOfEndpoint(one));
+  const long = (one: Named): string => `${short(one)} ${cut(new URL(one.url).pathname)}`;
+  const isOne = (textOf: (one: Named) => string, text: string): boolean =>
+    endpoints.filter((one) => textOf(one) === text).length === 1;
+  return endpoints.map((endpoint) => {
+    const text = [short, long].find((textOf) => isOne(textOf, textOf(endpoint)));
+    return [endpoint.id, text ? text(endpoint) : `${long(endpoint)} (${endpoint.id})`];
+  });
+}
+
+function cut(text: string): string {
+  const characters = Array.from(text);
+  return characters.length <= CHOICE_MAX_CHARACTERS
+    ? text
+    : `${characters.slice(0, CHOICE_MAX_CHARACTERS).join('')}…`;
+}

@@ -14,7 +14,7 @@ import { Badge, Loaded } from '../ui/states.tsx';
 import { Table } from '../ui/table.tsx';
 import { TimeFilter, useTimes } from '../ui/time-filter.tsx';
 import { FAILED } from './delivery-outcome.ts';
-import { nameOfEndpoint, type Endpoint } from './endpoint-name.ts';
+import { endpointChoices, nameOfEndpoint, type Endpoint } from './endpoint-name.ts';
 import { nameOfEvent, SUBSCRIBABLE_EVENTS } from './event-types.ts';
 import {
   ALL,
@@ -152,9 +152,9 @@ function EndpointField({
       {(props) => (
         <select {...props} value={value} onChange={(event) => onChange(event.currentTarget.value)}>
           {endpoints.length > 1 && <option value={ALL}>{t.resend.allEndpoints}</option>}
-          {endpoints.map((one) => (
-            <option key={one.id} value={one.id}>
-              {nameOfEndpoint(one)}
+          {endpointChoices(endpoints).map(([id, text]) => (
+            <option key={id} value={id}>
+              {text}
             </option>
           ))}
         </select>

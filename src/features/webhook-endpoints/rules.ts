@@ -16,6 +16,8 @@
  *  * A new `url` is checked like that of a creation. The endpoint keeps its secret, its events and
  *    its waiting deliveries.
  *  * A creation checks events, then the target, then the limit. The name is resolved before that.
+ *  * A description is stored without spaces around it, and as null if nothing of it can be seen: it
+ *    is the name of the endpoint in lists and mails. Its host is the name then.
  *  * An empty PATCH changes nothing and writes no audit entry. Audit entries show only the host of
  *    a URL, because path and query may hold a receiver's secret.
  *  * A rotation gives the endpoint a new secret at once. Deliveries are also signed with the old

@@ -1,5 +1,6 @@
 import { ENCRYPTED_COLUMNS, type EncryptedColumn } from '../../core/encrypted-columns.ts';
 import { decrypt, encrypt, type AppSecrets } from '../../core/encryption.ts';
+import { visibleText } from '../../core/endpoint-name.ts';
 import { EVENT_API_VERSION, SUBSCRIBABLE_EVENTS, type EventType } from '../../core/events.ts';
 import type { Privacy } from '../../core/privacy.ts';
 import { makeWebhookSecret, newId } from '../../core/ids.ts';
@@ -82,7 +83,7 @@ export async function createEndpoint(
       events,
       status: 'active',
       api_version: EVENT_API_VERSION,
-      description: wanted.description,
+      description: visibleText(wanted.description),
       created_at: at.toISOString(),
       last_success_at: null,
       earlier_secrets_until: null,
@@ -143,7 +144,9 @@ export async function updateEndpoint(
   { target, ...change }: EndpointChange & { readonly target: ParsedTarget | null },
 ): Promise<EndpointRow> {
   const { teamId } = context;
-  const { url, description } = change;
+  const { url } = change;
+  const description =
+    change.description === undefined ? undefined : visibleText(change.description);
   const [status, events, host] = checkAll(
     () => (change.status === undefined ? undefined : rules.requireSettableStatus(change.status)),
     () => (change.events === undefined ? undefined : rules.requireSubscribable(change.events)),

@@ -12,7 +12,7 @@ import {
   toneOfDelivery,
 } from '../../../src/admin-ui/pages/delivery-outcome.ts';
 import type { Endpoint } from '../../../src/admin-ui/pages/endpoint-name.ts';
-import { nameOfEndpoint } from '../../../src/admin-ui/pages/endpoint-name.ts';
+import { endpointChoices, nameOfEndpoint } from '../../../src/admin-ui/pages/endpoint-name.ts';
 import { nameOfEvent, SUBSCRIBABLE_EVENTS } from '../../../src/admin-ui/pages/event-types.ts';
 import {
   ALL,
@@ -23,6 +23,7 @@ import {
   whyNotResend,
 } from '../../../src/admin-ui/pages/resend-choice.ts';
 import { DELIVERY_ERRORS } from '../../../src/core/delivery-errors.ts';
+import { endpointName } from '../../../src/core/endpoint-name.ts';
 import { EVENT_TYPES, SUBSCRIBABLE_EVENTS as SUBSCRIBABLE } from '../../../src/core/events.ts';
 import { useStandingDate } from './standing-date.ts';
 
@@ -142,6 +143,36 @@ describe('an endpoint', () => {
     expect(nameOfEndpoint(endpoint('whe-1'))).toBe('whe-1.test');
     expect(nameOfEndpoint(endpoint('whe-1', { description: 'Ours' }))).toBe('Ours');
     expect(nameOfEndpoint({ url: 'https://x.test:8443/a', description: null })).toBe('x.test:8443');
+  });
+
+  test.each(['', '   ', '\u200b', '\u2060\u00ad \ufeff'])(
+    'is named by its host if nothing of its description %j can be seen',
+    (description) => {
+      const blank = { url: 'https://x.test/a', description };
+      expect([nameOfEndpoint(blank), endpointName(blank)]).toEqual(['x.test', 'x.test']);
+    },
+  );
+
+  test('is told from others of its name where one is chosen, and is cut', () => {
+    const at = (id: string, url: string, description: string | null = null) => ({
+      id,
+      url: `https://${url}`,
+      description,
+    });
+    const choices = endpointChoices([
+      at('whe-1', 'x.test/a?token=1'),
+      at('whe-2', 'x.test/b'),
+      at('whe-3', 'x.test/b?token=2'),
+      at('whe-4', 'y.test/c'),
+      at('whe-5', 'y.test/d', 'n'.repeat(5_000)),
+    ]);
+    expect(choices).toEqual([
+      ['whe-1', 'x.test /a'],
+      ['whe-2', 'x.test /b (whe-2)'],
+      ['whe-3', 'x.test /b (whe-3)'],
+      ['whe-4', 'y.test'],
+      ['whe-5', `${'n'.repeat(80)}…`],
+    ]);
   });
 
   test('of a delivery is named once the endpoints are here', () => {
