@@ -6,6 +6,7 @@ import { PROVIDER_NAMES } from '../../src/features/crm/providers/registry.ts';
 import { useCrmSync } from '../support/crm-sync.ts';
 import { ago, expected, makeDeals, MINUTE, NOW, startWith } from '../support/crm/deals.ts';
 import { answer, type FakeCrm } from '../support/crm/fake.ts';
+import { userId } from '../support/seed.ts';
 
 const { api, clock, connect, connectionRow, events, rows, slept, stored, sync, syncLater } =
   useCrmSync();
@@ -263,4 +264,81 @@ test.each([
   };
   expect(await sync(id)).toBe('done');
   expect(slept).toEqual([ms]);
+});
+
+const DEALS_SEARCH = 'POST /crm/v3/objects/deals/search';
+const DELETED_DEALS = 'GET /crm/v3/objects/deals';
+const PIPEDRIVE_DEALS = 'GET /api/v2/deals';
+
+// Our database holds none of these as an id. Changed, they would be other ids.
+test.each([
+  ['hubspot', 'deal', DEALS_SEARCH, (id: string) => ({ results: [{ id, properties: {} }] })],
+  ['hubspot', 'deleted deal', DELETED_DEALS, (id: string) => ({ results: [{ id }] })],
+  ['hubspot', 'note', 'POST /crm/v3/objects/notes/search', hubspotNote],
+  ['hubspot', 'deal of a note', 'POST /crm/v3/associations/notes/deals/batch/read', noteOf],
+  [
+    'hubspot',
+    'next page',
+    DELETED_DEALS,
+    (after: string) => ({ results: [], paging: { next: { after } } }),
+  ],
+  ['pipedrive', 'deal', PIPEDRIVE_DEALS, (id: string) => ({ data: [{ id }] })],
+  [
+    'pipedrive',
+    'deleted deal',
+    PIPEDRIVE_DEALS,
+    (id: string) => ({ data: [{ id, is_deleted: true }] }),
+  ],
+  [
+    'pipedrive',
+    'deal of a note',
+    'GET /v1/notes',
+    (deal_id: string) => ({ data: [{ id: 1, deal_id, content: 'Einwand: Zu teuer' }] }),
+  ],
+  [
+    'pipedrive',
+    'next page',
+    PIPEDRIVE_DEALS,
+    (next_cursor: string) => ({ data: [], additional_data: { next_cursor } }),
+  ],
+] as const)("%s: nonsense as the id of a %s is the CRM's fault", async (name, _of, call, body) => {
+  const crm = await startWith(name);
+  crm.notes.set(1, { id: 1, dealId: 1, html: 'Einwand: Zu teuer', modified: ago(1) });
+  const id = await connect(crm, 'Einwand:');
+  const nonsense = ['a\0b', 'a\ud800b', 'x'.repeat(4000), ''];
+  for (const text of nonsense) {
+    crm.intercept = ({ method, path }, response) => {
+      if (`${method} ${path}` !== call) return false;
+      answer(response, 200, body(text));
+      return true;
+    };
+    expect(await sync(id)).toBe('failed');
+    clock.advance(16 * MINUTE);
+  }
+  expect(await events()).toMatchObject(nonsense.map(() => ({ reason: 'invalid_response' })));
+  crm.intercept = null;
+  expect(await sync(id)).toBe('done');
+  expect(await stored(id)).toEqual(expected(crm));
+});
+
+function hubspotNote(id: string): object {
+  const properties = { hs_note_body: 'Einwand: Zu teuer', hs_lastmodifieddate: ago(1) };
+  return { results: [{ id, properties }] };
+}
+
+function noteOf(id: string): object {
+  return { results: [{ from: { id: '1' }, to: [{ id, type: 'note_to_deal' }] }] };
+}
+
+test.each(PROVIDER_NAMES)("%s: an owner's email is kept without what is no text", async (name) => {
+  const crm = await startWith(
+    name,
+    makeDeals(1, () => ({ ownerId: 70 })),
+  );
+  crm.owners.set(70, 'member\0@a.test');
+  const id = await connect(crm);
+  expect(await sync(id)).toBe('done');
+  expect(await rows('select owner_user_id as owner from crm_deal')).toEqual([
+    { owner: userId('a', 'member') },
+  ]);
 });

@@ -21,7 +21,7 @@ import {
   type ProviderNote,
   type ProviderPage,
 } from './provider.ts';
-import { decimalOf, htmlOf, instantOf, textOf } from './values.ts';
+import { cursorOf, decimalOf, htmlOf, idOf, instantOf, textOf } from './values.ts';
 
 const SEARCH_PAGE = 200;
 const LIST_PAGE = 100;
@@ -153,10 +153,10 @@ async function toNotes(
     client.crm.associations.batchApi.read('notes', 'deals', { inputs }),
   );
   const deals = new Map(
-    associated.results.map(({ _from, to }) => [_from.id, to.map(({ id }) => id)]),
+    associated.results.map(({ _from, to }) => [_from.id, to.map(({ id }) => idOf(id))]),
   );
   return results.map(({ id, properties }) => ({
-    id,
+    id: idOf(id),
     dealIds: deals.get(id) ?? [],
     html: htmlOf(properties['hs_note_body']),
   }));
@@ -172,9 +172,9 @@ async function readArchived(
   );
   return {
     deals: [],
-    deletedDealIds: page.results.map(({ id }) => id),
+    deletedDealIds: page.results.map(({ id }) => idOf(id)),
     notes: [],
-    next: page.paging?.next?.after ?? null,
+    next: cursorOf(page.paging?.next?.after),
     modifiedUntil: null,
   };
 }
@@ -184,7 +184,10 @@ async function listOwners({ client, ask }: Session): Promise<Map<string, string>
   const owners = new Map<string, string>();
   await readAll(async (after) => {
     const page = await ask(() => ownersApi.getPage(undefined, after, OWNERS_PAGE, false));
-    for (const { id, email } of page.results) if (email) owners.set(id, email);
+    for (const { id, email } of page.results) {
+      const address = textOf(email);
+      if (address !== null) owners.set(id, address);
+    }
     return page.paging?.next?.after;
   });
   return owners;
@@ -225,7 +228,7 @@ function toDeal({ id, properties }: { id: string; properties: Properties }): Pro
   const isLost = !isWon && properties['hs_is_closed'] === 'true';
   const share = Number.parseFloat(properties['hs_deal_stage_probability'] ?? '');
   return {
-    externalId: id,
+    externalId: idOf(id),
     outcome: isWon ? 'won' : isLost ? 'lost' : 'open',
     title: textOf(properties['dealname']),
     amount: decimalOf(properties['amount']),

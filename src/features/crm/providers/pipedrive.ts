@@ -25,7 +25,7 @@ import {
   type ProviderDeal,
   type ProviderPage,
 } from './provider.ts';
-import { decimalOf, htmlOf, instantOf, parseExactly, textOf } from './values.ts';
+import { cursorOf, decimalOf, htmlOf, idOf, instantOf, parseExactly, textOf } from './values.ts';
 
 const OWN_ADDRESS = 'https://api.pipedrive.com';
 const DEALS_PAGE = 500;
@@ -165,9 +165,9 @@ async function readDeals(
   const rows = answer.data ?? [];
   return {
     deals: rows.filter((row) => !isDeleted(row)).map(toDeal),
-    deletedDealIds: rows.filter(isDeleted).map((row) => String(row.id)),
+    deletedDealIds: rows.filter(isDeleted).map((row) => idOf(row.id)),
     notes: [],
-    next: answer.additional_data?.next_cursor ?? null,
+    next: cursorOf(answer.additional_data?.next_cursor),
     modifiedUntil: instantOf(rows.at(-1)?.update_time),
   };
 }
@@ -197,7 +197,7 @@ async function readNotes(
     deals: [],
     deletedDealIds: [],
     notes: rows.map((row) => ({
-      id: String(row.id),
+      id: idOf(row.id),
       dealIds: dealIdsOf(row),
       html: htmlOf(row.content),
     })),
@@ -209,13 +209,16 @@ async function readNotes(
 async function listOwners({ usersApi }: Session): Promise<Map<string, string>> {
   const { data } = await ask(users, () => usersApi.getUsers());
   return new Map(
-    (data ?? []).flatMap(({ id, email }) => (email ? [[String(id), email] as const] : [])),
+    (data ?? []).flatMap(({ id, email }) => {
+      const address = textOf(email);
+      return address === null ? [] : [[String(id), address] as const];
+    }),
   );
 }
 
 /** A deleted note belongs to no deal. */
 function dealIdsOf({ active_flag: isActive, deal_id: dealId }: Note): string[] {
-  return isActive === false || dealId === null || dealId === undefined ? [] : [String(dealId)];
+  return isActive === false || dealId === null || dealId === undefined ? [] : [idOf(dealId)];
 }
 
 function isDeleted(row: Deal): boolean {
@@ -226,7 +229,7 @@ function toDeal(row: Deal): ProviderDeal {
   const outcome = row.status === 'won' || row.status === 'lost' ? row.status : 'open';
   const probability = row.probability ?? null;
   return {
-    externalId: String(row.id),
+    externalId: idOf(row.id),
     outcome,
     title: textOf(row.title),
     amount: decimalOf(row.value),

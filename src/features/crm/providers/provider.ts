@@ -14,6 +14,7 @@ import { providerError } from './errors.ts';
 
 /** A deal in our terms. Texts are what the CRM gave; money is exact decimal text. */
 export interface ProviderDeal {
+  /** As `idOf` returns it. */
   readonly externalId: string;
   readonly outcome: DealOutcome;
   readonly title: string | null;
@@ -34,6 +35,7 @@ export interface ProviderDeal {
 }
 
 export interface ProviderNote {
+  /** As `idOf` returns it. */
   readonly id: string;
   /** `externalId` of the deals that the note belongs to; empty for a deleted note. */
   readonly dealIds: readonly string[];
@@ -46,7 +48,7 @@ export interface ProviderPage {
   /** `externalId` of deleted deals. */
   readonly deletedDealIds: readonly string[];
   readonly notes: readonly ProviderNote[];
-  /** The cursor of the next page; null after the last page. */
+  /** The cursor of the next page, as `cursorOf` returns it; null after the last page. */
   readonly next: string | null;
   /** The latest modification time on the page, ISO; null if the list is not read by that time. */
   readonly modifiedUntil: string | null;

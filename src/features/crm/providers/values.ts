@@ -1,9 +1,13 @@
 /** Values of a CRM in the form that the database keeps. */
+import { providerError } from './errors.ts';
 
 /** A CRM's texts are cut at this length. */
 const TEXT_MAX_CHARACTERS = 10_000;
 /** A note is read up to this length of its HTML. */
 const HTML_MAX_CHARACTERS = 32_768;
+const ID_MAX_CHARACTERS = 200;
+/** No index holds it, so it may be longer than an id. */
+const CURSOR_MAX_CHARACTERS = 2_000;
 const TIME_MAX_CHARACTERS = 64;
 const NUMBER_MAX_CHARACTERS = 100;
 
@@ -20,6 +24,23 @@ export function textOf(value: unknown, maxCharacters = TEXT_MAX_CHARACTERS): str
   if (typeof value !== 'string') return null;
   const text = cut(value.replaceAll('\0', '').toWellFormed(), maxCharacters);
   return text.trim() === '' ? null : text;
+}
+
+/**
+ * An id of the CRM. Throws `invalid_response` for one that the database cannot hold: an id is never
+ * changed, because it would be another one then.
+ */
+export function idOf(value: unknown, maxCharacters = ID_MAX_CHARACTERS): string {
+  const id = typeof value === 'number' ? String(value) : value;
+  const isText = typeof id === 'string' && id !== '' && id.length <= maxCharacters;
+  if (!isText || id.includes('\0') || !id.isWellFormed())
+    throw providerError('invalid_response', { cause: 'an id or a cursor that cannot be kept' });
+  return id;
+}
+
+/** The cursor of the next page, which is kept as an id is; null for none. */
+export function cursorOf(value: unknown): string | null {
+  return value === null || value === undefined ? null : idOf(value, CURSOR_MAX_CHARACTERS);
 }
 
 /** A note's HTML; '' for none. */
