@@ -74,6 +74,19 @@ describe('a note', () => {
     expect(objectionInNote(html, 'Objection')).toBe(text);
   });
 
+  test.each([
+    ['<strong>Einwand</strong>: Zu teuer.', 'Einwand:', 'Zu teuer.'],
+    ['<p><span>Einw</span><span>and:</span> Zu teuer.</p>', 'Einwand:', 'Zu teuer.'],
+    ['<p>Einwand: <b>un</b>brauchbar</p>', 'Einwand:', 'unbrauchbar'],
+    ['Einwand:<UL><LI>teuer</LI><LI>spät</LI></UL>', 'Einwand:', 'teuer spät'],
+    ['<table><tr><td>Einwand:</td><td>zu</td><td>teuer</td></tr></table>', 'Einwand:', 'zu teuer'],
+    ['Kunde<br/>sagt: nein', 'Kunde sagt:', 'nein'],
+    ['Kunde sagt: nein', 'Kunde  sagt:', 'nein'],
+    ['Kunde&nbsp; sagt: nein', ' Kunde \u00a0sagt: ', 'nein'],
+  ])('%j, whose marker is %j, has the objection %j', (html, marker, text) => {
+    expect(objectionInNote(html, marker)).toBe(text);
+  });
+
   test('is cut, between two characters', () => {
     const text = objectionInNote(`Objection: x${'😀'.repeat(5_000)}`, 'Objection');
     expect(text).toHaveLength(4_999);

@@ -72,13 +72,22 @@ export function detectLanguage(text: string): Language {
 /** The text after the marker; null if the note is no objection. */
 export function objectionInNote(html: string, marker: string): string | null {
   const text = plainText(html);
-  if (!text.toLowerCase().startsWith(marker.toLowerCase())) return null;
-  const objection = text.slice(marker.length).replace(/^[\s:–-]+/u, '');
+  const begin = oneLine(marker);
+  if (!text.toLowerCase().startsWith(begin.toLowerCase())) return null;
+  const objection = text.slice(begin.length).replace(/^[\s:–-]+/u, '');
   return objection === '' ? null : cut(objection, OBJECTION_MAX_CHARACTERS);
 }
 
 /** Elements whose text is not shown to a reader. */
 const HIDDEN = ['script', 'style'];
+/** Elements that begin a line or a cell. All others, such as bold text, may stand in a word. */
+const BREAKING = new Set(
+  (
+    'address article aside blockquote br caption dd details div dl dt fieldset figcaption figure ' +
+    'footer form h1 h2 h3 h4 h5 h6 header hr legend li main nav ol option p pre section summary ' +
+    'table tbody td tfoot th thead tr ul'
+  ).split(' '),
+);
 const ignore = (): void => undefined;
 
 /**
@@ -88,6 +97,10 @@ const ignore = (): void => undefined;
 function plainText(html: string): string {
   const texts: string[] = [];
   let isHidden = false;
+  const nameAt = (start: number, end: number): string => html.slice(start, end).toLowerCase();
+  const breakAt = (name: string): void => {
+    if (BREAKING.has(name)) texts.push(' ');
+  };
   const tokenizer = new Tokenizer(
     { decodeEntities: true },
     {
@@ -96,12 +109,13 @@ function plainText(html: string): string {
       },
       ontextentity: (codepoint) => texts.push(String.fromCodePoint(codepoint)),
       onopentagname: (start, end) => {
-        isHidden = HIDDEN.includes(html.slice(start, end).toLowerCase());
-        texts.push(' ');
+        const name = nameAt(start, end);
+        isHidden = HIDDEN.includes(name);
+        breakAt(name);
       },
-      onclosetag: () => {
+      onclosetag: (start, end) => {
         isHidden = false;
-        texts.push(' ');
+        breakAt(nameAt(start, end));
       },
       onattribdata: ignore,
       onattribend: ignore,
@@ -118,5 +132,10 @@ function plainText(html: string): string {
   );
   tokenizer.write(html);
   tokenizer.end();
-  return texts.join('').replaceAll(/\s+/g, ' ').trim().replaceAll('\0', '').toWellFormed();
+  return oneLine(texts.join(''));
+}
+
+/** The text on one line, without what Postgres or UTF-8 cannot hold. */
+function oneLine(text: string): string {
+  return text.replaceAll('\0', '').replaceAll(/\s+/g, ' ').trim().toWellFormed();
 }
