@@ -235,6 +235,28 @@ describe.each(PROVIDER_NAMES)('%s: a failure', (name) => {
     expect(await stored(id)).toEqual(expected(crm));
   });
 
+  test.each([
+    { what: 'the first call', isLimited: () => true, calls: 1 },
+    { what: 'the second page', isLimited: (crm: FakeCrm) => crm.pages().length > 1, calls: 3 },
+  ])('is not asked for again by a worker that stops at $what', async ({ isLimited, calls }) => {
+    const crm = await startWith(name);
+    const id = await connect(crm);
+    const stop = new AbortController();
+    crm.intercept = (_request, response) => {
+      if (!isLimited(crm)) return false;
+      answer(response, 429, { message: 'limit' }, { 'retry-after': '3' });
+      return true;
+    };
+    const sleep = async (): Promise<void> => stop.abort();
+    expect(await sync(id, { signal: stop.signal, sleep })).toBe('yielded');
+    expect(crm.requests).toHaveLength(calls);
+    expect(await events()).toEqual([]);
+    expect(await connectionRow(id)).toMatchObject({ failure_streak: 0, last_error: null });
+    crm.intercept = null;
+    expect(await sync(id)).toBe('done');
+    expect(await stored(id)).toEqual(expected(crm));
+  });
+
   test("a limit at the first call is a failure, which respects the CRM's Retry-After", async () => {
     const crm = await startWith(name);
     const id = await connect(crm);

@@ -144,7 +144,7 @@ async function readRound(parts: RunParts): Promise<RunOutcome> {
   const owners = await withPatience(dependencies, patience, () => client.listOwners());
   let round: Round = roundOf(state, client.lists, clock.now());
   while (round.list !== END) {
-    if (signal?.aborted || clock.now().getTime() - startMs > RUN_MS) {
+    if (owners === null || signal?.aborted || clock.now().getTime() - startMs > RUN_MS) {
       await store.release(db, run, null);
       return 'yielded';
     }
@@ -152,6 +152,8 @@ async function readRound(parts: RunParts): Promise<RunOutcome> {
     const place = { since: full ? null : (state.since[list] ?? null), cursor };
     const read = () => client.readPage(list, place);
     const page = list === SWEEP ? null : await withPatience(dependencies, patience, read);
+    // The worker stops.
+    if (page === null && list !== SWEEP) continue;
     const next = await applyStep(parts, { state, round, page, owners });
     if (next === null) return 'lost';
     progress.pages += 1;
@@ -221,22 +223,22 @@ async function endRound(
   return db.transaction((tx) => store.endRound(tx, run, end));
 }
 
-/** Waits for rate limits that end soon, a few times per run. */
+/** Waits for rate limits that end soon, a few times per run. Null: the worker stops meanwhile. */
 async function withPatience<T>(
   { sleep, signal }: SyncDependencies,
   patience: { waits: number },
   work: () => Promise<T>,
-): Promise<T> {
+): Promise<T | null> {
   for (;;) {
     try {
       return await work();
     } catch (error) {
-      if (!isProviderError(error) || error.reason !== 'rate_limited' || signal?.aborted)
-        throw error;
+      if (!isProviderError(error) || error.reason !== 'rate_limited') throw error;
       const waitMs = error.retryAfterMs ?? WAIT_MAX_MS;
       if (waitMs > WAIT_MAX_MS || patience.waits >= WAITS_MAX) throw error;
       patience.waits += 1;
-      await sleep(waitMs);
+      if (!signal?.aborted) await sleep(waitMs);
+      if (signal?.aborted) return null;
     }
   }
 }
