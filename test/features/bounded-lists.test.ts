@@ -10,7 +10,7 @@ import {
   type PageQuery,
 } from '../../src/core/page.ts';
 import { privacyOf } from '../../src/core/privacy.ts';
-import type { Db } from '../../src/db/client.ts';
+import type { Db, Tx } from '../../src/db/client.ts';
 import { openDatabase, type Database } from '../../src/db/connections/database.ts';
 import { listEntries } from '../../src/features/audit-log/service.ts';
 import {
@@ -24,6 +24,7 @@ import * as cases from '../../src/features/cases/service.ts';
 import { listCases } from '../../src/features/cases/store.ts';
 import * as crm from '../../src/features/crm/service.ts';
 import { listDeals, listObjections } from '../../src/features/crm/store.ts';
+import { sweepDeals, sweepNotes } from '../../src/features/crm/sync/sweep-store.ts';
 import * as events from '../../src/features/events/service.ts';
 import { listEvents } from '../../src/features/events/store.ts';
 import * as evaluations from '../../src/features/evaluations/service.ts';
@@ -250,6 +251,16 @@ describe.each<Mode>(['generic', 'custom'])('with a %s plan', (mode) => {
     const most = 2 * PAGE.limit + 3;
     expect(await read((db) => listDeals(db, TEAM, PAGE))).toBeLessThanOrEqual(most);
     expect(await read((db) => listObjections(db, TEAM, PAGE))).toBeLessThanOrEqual(most);
+  });
+
+  test('a step of a sweep reads so many rows, however many a connection has', async () => {
+    const of = { teamId: TEAM, connectionId: 'paused' };
+    const since = '2026-03-01T00:00:00.000Z';
+    const steps: ((tx: Tx) => Promise<unknown>)[] = [
+      (tx) => sweepDeals(tx, of, { since, after: '5' }),
+      (tx) => sweepNotes(tx, of, { since, after: null }),
+    ];
+    for (const step of steps) expect(await read((recorder) => step(recorder as Tx))).toBe(2_000);
   });
 
   // Those near the position, with a look at the membership of each, and a page of the others.

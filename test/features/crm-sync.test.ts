@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { JobHelpers } from 'graphile-worker';
 import { describe, expect, test } from 'vitest';
+import type { Db } from '../../src/db/client.ts';
 import { openDatabase } from '../../src/db/connections/database.ts';
 import { SYNC_CONNECTION } from '../../src/features/crm/sync/jobs.ts';
 import { scheduleDue } from '../../src/features/crm/sync/service.ts';
@@ -9,8 +10,10 @@ import { startWorkerProcess, TEST_APP_SECRET } from '../support/api.ts';
 import { useCrmSync } from '../support/crm-sync.ts';
 import { ago, expected, makeDeals, MINUTE, NOW, startWith } from '../support/crm/deals.ts';
 import { answer } from '../support/crm/fake.ts';
+import { holdLock } from '../support/locks.ts';
 
-const { api, clock, connect, list, signIn, stored, sync, syncLater } = useCrmSync();
+const { api, clock, connect, connectionRow, events, list, rows, signIn, stored, sync, syncLater } =
+  useCrmSync();
 
 describe('one at a time', () => {
   test('two workers at once synchronize once', async () => {
@@ -204,6 +207,65 @@ describe('one at a time', () => {
     expect(pages).toBeLessThan(3);
     expect(await stored(id)).toEqual(expected(crm));
   });
+});
+
+test('a statement that takes too long is a failure of ours, and told like any other', async () => {
+  const crm = await startWith('hubspot');
+  const id = await connect(crm);
+  await sync(id);
+  crm.put({ id: 1, title: 'Renamed', modified: ago(-5) });
+  clock.advance(16 * MINUTE);
+  const release = await holdLock(
+    api(),
+    `select from crm_deal where team_id = 'team_a' and external_id = '1' for update`,
+  );
+  const hurried = openDatabase({
+    url: api().databaseUrl,
+    poolMax: 4,
+    onError: () => undefined,
+    statementTimeoutMs: 1_000,
+  });
+  await expect(sync(id, { db: hurried })).rejects.toMatchObject({ code: 'unavailable' });
+  await hurried.close();
+  await release();
+  expect(await connectionRow(id)).toMatchObject({
+    last_error: 'internal',
+    failure_streak: 1,
+    sync_token: null,
+    sync_lease_until: null,
+  });
+  expect(await events()).toMatchObject([{ connection_id: id, reason: 'internal' }]);
+  clock.advance(MINUTE);
+  expect(await sync(id)).toBe('done');
+  expect(await stored(id)).toEqual(expected(crm));
+});
+
+test('a sweep of many rows goes on where another run has stopped', async () => {
+  const crm = await startWith('hubspot');
+  const id = await connect(crm, 'Einwand:');
+  await sync(id);
+  clock.advance(25 * 60 * MINUTE);
+  await api().db.pool.query(
+    `insert into crm_deal
+       (team_id, id, connection_id, external_id, outcome, title, created_at, synced_at)
+     select 'team_a', 'many_' || n, $1, to_char(n, 'FM0000000'), 'open', 'Gone', $2,
+       case when n % 1000 = 0 then $2 else $3::timestamptz end
+     from generate_series(1, 4500) n`,
+    [id, NOW, clock.now()],
+  );
+  const left = async () => (await rows(`select from crm_deal where title = 'Gone'`)).length;
+  const stop = new AbortController();
+  // The worker stops after the first step that has removed a deal.
+  const transaction: Db['transaction'] = async (work) => {
+    const result = await api().db.transaction(work);
+    if ((await left()) < 4500) stop.abort();
+    return result;
+  };
+  const db = Object.assign(Object.create(api().db) as Db, { transaction });
+  expect(await sync(id, { db, signal: stop.signal })).toBe('yielded');
+  expect(await left()).toBe(4498);
+  expect(await sync(id)).toBe('done');
+  expect(await left()).toBe(4496);
 });
 
 describe('the worker', () => {

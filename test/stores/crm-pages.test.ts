@@ -1,8 +1,10 @@
 // Which deals and objections the lists show, and a page of a synchronization removes.
 import { beforeEach, describe, expect, test } from 'vitest';
+import type { PagePosition } from '../../src/core/page.ts';
 import type { Tx } from '../../src/db/client.ts';
 import * as lists from '../../src/features/crm/store.ts';
 import * as pages from '../../src/features/crm/sync/page-store.ts';
+import * as sweeps from '../../src/features/crm/sync/sweep-store.ts';
 import { openTwinStores, type TwinStores } from '../support/twin-stores.ts';
 
 const AT = new Date('2026-11-20T10:00:00.000Z');
@@ -188,6 +190,10 @@ test('replaceNotes adds what a note says to the deal of its connection', async (
 
 describe('sweep', () => {
   const since = '2026-11-01T00:00:00.000Z';
+  const sweepDeals = (after = '') =>
+    twins.db.transaction((tx) => sweeps.sweepDeals(tx, OF, { since, after }));
+  const sweepNotes = (after: PagePosition | null = null) =>
+    twins.db.transaction((tx) => sweeps.sweepNotes(tx, OF, { since, after }));
 
   test('removes deals that no page contained since then, or ever', async () => {
     await twins.pool.query(
@@ -198,15 +204,9 @@ describe('sweep', () => {
       [since],
     );
     await twins.pool.query(`delete from crm_objection`);
-    let isDone = true;
-    const removed = await removedBy(async (tx) => {
-      isDone = await pages.sweep(tx, OF, since);
-    });
+    const removed = await twins.changes(async () => expect(await sweepDeals()).toBeNull());
     expect(removed).toEqual({ crm_deal: ['- team_a deal_1', '- team_a deal_2'] });
-    expect(isDone).toBe(false);
-    await twins.db.transaction(async (tx) => {
-      expect(await pages.sweep(tx, OF, since)).toBe(true);
-    });
+    expect(await sweepDeals()).toBeNull();
   });
 
   test('removes the objections of those deals only', async () => {
@@ -219,37 +219,78 @@ describe('sweep', () => {
        set source = id, deal_id = 'deal_1'
        where team_id = 'team_b' and id = 'obj_2'`,
     );
-    expect(await removedBy((tx) => pages.sweep(tx, OF, since))).toEqual({
+    expect(await twins.changes(() => sweepDeals())).toEqual({
       crm_deal: ['- team_a deal_1'],
       crm_objection: ['- team_a obj_1'],
     });
   });
 
-  test('removes a batch of objections before their deal', async () => {
+  test('removes a batch of objections before their deal, and stays there', async () => {
     await twins.pool.query(
       `insert into crm_objection (team_id, id, deal_id, category, text, lang, created_at)
        select 'team_a', 'obj_many' || n, 'deal_1', 'price', 'x', 'en', now()
        from generate_series(1, 1100) n`,
     );
-    const removed = await removedBy((tx) => pages.sweep(tx, OF, since));
+    const removed = await twins.changes(async () => expect(await sweepDeals('a')).toBe('a'));
     expect(Object.keys(removed)).toEqual(['crm_objection']);
+    expect(await sweepDeals('a')).toBeNull();
+  });
+
+  test('reads 2,000 deals a step, by their ids in the CRM', async () => {
+    await twins.pool.query(
+      `insert into crm_deal
+         (team_id, id, connection_id, external_id, outcome, created_at, synced_at)
+       select 'team_a', 'many_' || n, 'crm_1', 'a' || to_char(n, 'FM0000'), 'open', now(), $1
+       from generate_series(1, 2000) n`,
+      [since],
+    );
+    await twins.pool.query(`delete from crm_objection`);
+    const none = await twins.changes(async () => expect(await sweepDeals()).toBe('a2000'));
+    expect(none).toEqual({});
+    const rest = await twins.changes(async () => expect(await sweepDeals('a2000')).toBeNull());
+    expect(rest).toEqual({
+      crm_deal: ['- team_a deal_1', '- team_a deal_2', '- team_a deal_3'],
+    });
   });
 
   test('removes notes that no page contained since then', async () => {
-    await twins.pool.query(`update crm_deal set synced_at = '2026-11-20Z'`);
     await twins.pool.query(
       `update crm_objection
-       set source = case when deal_id = 'deal_2' then 'lost_reason' else 'note:1' end,
+       set connection_id = case when id = 'obj_4' then 'crm_2' else 'crm_1' end,
+         source = case when deal_id = 'deal_2' then 'lost_reason' else 'note:1' end,
          synced_at = case when deal_id = 'deal_3' then $1::timestamptz else synced_at end
        where team_id = 'team_a'`,
       [since],
     );
     // In team B the objection 3 is an old note.
     await twins.pool.query(
-      `update crm_objection set source = 'note:1' where team_id = 'team_b' and id = 'obj_3'`,
+      `update crm_objection
+       set connection_id = 'crm_1', source = 'note:1'
+       where team_id = 'team_b' and id = 'obj_3'`,
     );
-    const removed = await removedBy((tx) => pages.sweep(tx, OF, since));
+    const removed = await twins.changes(async () => expect(await sweepNotes()).toBeNull());
     expect(removed).toEqual({ crm_objection: ['- team_a obj_1'] });
+  });
+
+  test('reads 2,000 objections a step, the newest first', async () => {
+    await twins.pool.query(`delete from crm_objection where id <> 'obj_1'`);
+    await twins.pool.query(
+      `update crm_objection set connection_id = 'crm_1', source = 'note:1', created_at = $1`,
+      [since],
+    );
+    await twins.pool.query(
+      `insert into crm_objection
+         (team_id, id, deal_id, connection_id, category, text, lang, created_at, source, synced_at)
+       select 'team_a', 'many_' || to_char(n, 'FM0000'), 'deal_1', 'crm_1', 'price', 'x', 'en', $1,
+         'note:many' || n, $2
+       from generate_series(1, 2000) n`,
+      [AT, AT],
+    );
+    const last = { at: AT.toISOString(), id: 'many_0001' };
+    const none = await twins.changes(async () => expect(await sweepNotes()).toEqual(last));
+    expect(none).toEqual({});
+    const rest = await twins.changes(async () => expect(await sweepNotes(last)).toBeNull());
+    expect(rest).toEqual({ crm_objection: ['- team_a obj_1'] });
   });
 });
 

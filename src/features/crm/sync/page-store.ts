@@ -66,26 +66,18 @@ interface Removed {
   readonly objections: number;
 }
 
-/** SQL: removes a batch of the deals that `stale` selects, and says how much that was. */
-function countedRemovalText(stale: string): string {
-  return `${removalText(stale, REMOVE_BATCH)}
-   select (select count(*)::int from deal) as deals,
-     (select count(*)::int from objection) as objections`;
-}
-
-function isFull(removed: Removed | undefined): boolean {
-  return removed?.deals === REMOVE_BATCH || removed?.objections === REMOVE_BATCH;
-}
-
 const REMOVE_DEALS = statement<Removed>(
   'crm.removeDeletedDeals',
-  countedRemovalText(
+  `${removalText(
     `select id
      from crm_deal
      where team_id = $1
        and connection_id = $2
        and external_id = any ($3::text[])`,
-  ),
+    REMOVE_BATCH,
+  )}
+   select (select count(*)::int from deal) as deals,
+     (select count(*)::int from objection) as objections`,
 );
 
 /** Removes a batch of these deals, by `externalId`, and of their objections. True: none is left. */
@@ -95,7 +87,7 @@ export async function removeDeals(
   externalIds: readonly string[],
 ): Promise<boolean> {
   const [removed] = await tx.query(REMOVE_DEALS, [teamId, connectionId, externalIds]);
-  return !isFull(removed);
+  return removed?.deals !== REMOVE_BATCH && removed?.objections !== REMOVE_BATCH;
 }
 
 export interface SourcedObjection extends ObjectionText {
@@ -191,45 +183,4 @@ function upsertObjections(
     lang,
   }));
   tx.send(UPSERT_OBJECTIONS, [teamId, connectionId, at, JSON.stringify(rows)]);
-}
-
-const SWEEP_DEALS = statement<Removed>(
-  'crm.sweepDeals',
-  countedRemovalText(
-    `select id
-     from crm_deal
-     where team_id = $1
-       and connection_id = $2
-       and (synced_at is null or synced_at < $3)`,
-  ),
-);
-const SWEEP_NOTES = statement<{ id: string }>(
-  'crm.sweepNotes',
-  `delete from crm_objection
-   where team_id = $1
-     and id = any (array(
-       select o.id
-       from crm_objection o
-       join crm_deal d on d.team_id = $1 and d.id = o.deal_id
-       where o.team_id = $1
-         and d.connection_id = $2
-         and o.source like 'note:%'
-         and o.synced_at < $3
-       limit ${REMOVE_BATCH}
-     ))
-   returning id`,
-);
-
-/** Removes a batch of what no page contained since that time. True if nothing is left. */
-export async function sweep(
-  tx: Tx,
-  { teamId, connectionId }: ConnectionKey,
-  since: string,
-): Promise<boolean> {
-  const values = [teamId, connectionId, since];
-  const [[removed], notes] = await Promise.all([
-    tx.query(SWEEP_DEALS, values),
-    tx.query(SWEEP_NOTES, values),
-  ]);
-  return (removed?.deals ?? 0) + (removed?.objections ?? 0) + notes.length === 0;
 }

@@ -53,7 +53,7 @@ export function parseState(stored: unknown): SyncState {
   return stateShape.safeParse(stored).data ?? EMPTY;
 }
 
-/** `Round.list` after the last list of a full round: what it has not read is removed. */
+/** `Round.list` after the last list of a full round: what it has not read is removed (sweep.ts). */
 export const SWEEP = 'sweep';
 /** `Round.list` when nothing is left to do. */
 export const END = 'end';

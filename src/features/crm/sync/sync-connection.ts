@@ -12,6 +12,7 @@ import { decrypt, type AppSecrets } from '../../../core/encryption.ts';
 import { ProblemError } from '../../../core/problem.ts';
 import { modeOf } from '../../../core/sandbox.ts';
 import type { Db } from '../../../db/client.ts';
+import { isCancelled } from '../../../db/errors.ts';
 import { credentialsContext } from '../connections/rules.ts';
 import { isProviderError, providerError } from '../providers/errors.ts';
 import type { ProviderClient, ProviderPage } from '../providers/provider.ts';
@@ -33,6 +34,7 @@ import {
   type Round,
   type SyncState,
 } from './schedule.ts';
+import { sweepStep } from './sweep.ts';
 
 export interface SyncDependencies {
   readonly db: Db;
@@ -84,8 +86,10 @@ export async function syncConnection(
     client = await open(dependencies, run, row);
     return await readRound({ dependencies, run, row, client, progress });
   } catch (error) {
-    // Without a database nothing can be recorded. The lease ends by itself.
-    if (error instanceof ProblemError && error.code === 'unavailable') throw error;
+    // Without a database nothing can be recorded. The lease ends by itself. But a statement that
+    // takes too long would do so again and again, and nobody would know.
+    const isLost = error instanceof ProblemError && error.code === 'unavailable';
+    if (isLost && !isCancelled(error)) throw error;
     const isExpected = isProviderError(error);
     const known = isExpected ? error : providerError('internal', { cause: error });
     const outcome = await giveUp(dependencies, run, {
@@ -170,7 +174,10 @@ interface Step {
   readonly owners: ReadonlyMap<string, string>;
 }
 
-/** Writes a page, or sweeps a batch, and returns the next place. Null: the connection is lost. */
+/**
+ * Writes a page, or makes a step of the sweep, and returns the next place. Null: the connection is
+ * lost.
+ */
 async function applyStep(parts: RunParts, step: Step): Promise<Round | null> {
   const { dependencies, run, row, client } = parts;
   const { db, clock } = dependencies;
@@ -184,8 +191,7 @@ async function applyStep(parts: RunParts, step: Step): Promise<Round | null> {
     const next = page === null ? round : roundAfter(round, client.lists, page);
     const isHeld = await store.holdRun(tx, run, { ...state, round: next }, leaseFrom(clock.now()));
     if (!isHeld) return null;
-    if (prepared === null)
-      return (await pageStore.sweep(tx, run, round.startedAt)) ? { ...round, list: END } : round;
+    if (prepared === null) return sweepStep(tx, run, round);
     applyPage(tx, prepared, { connection: run, owners, at });
     return next;
   });
