@@ -24,6 +24,7 @@ import * as cases from '../../src/features/cases/service.ts';
 import { listCases } from '../../src/features/cases/store.ts';
 import * as crm from '../../src/features/crm/service.ts';
 import { listDeals, listObjections } from '../../src/features/crm/store.ts';
+import { upsertDeals } from '../../src/features/crm/sync/page-store.ts';
 import { sweepDeals, sweepNotes } from '../../src/features/crm/sync/sweep-store.ts';
 import * as events from '../../src/features/events/service.ts';
 import { listEvents } from '../../src/features/events/store.ts';
@@ -54,6 +55,19 @@ const PAGE = { limit: 51, after: null };
 const HIDDEN = Number(process.env['ROWS'] ?? 20_000);
 /** The members that a search reads for a page at most. */
 const READ_MAX = 10_000;
+
+const DEAL = {
+  outcome: 'open',
+  title: 'Deal',
+  amount: null,
+  currency: null,
+  close_date: null,
+  probability: null,
+  pipeline_id: null,
+  stage_id: null,
+  lost_reason: null,
+  last_activity_at: null,
+} as const;
 
 let database: TestDatabase;
 let client: Client;
@@ -599,6 +613,53 @@ describe('a filter of many members', () => {
     expect(found).toEqual(['mem_crowd_owner']);
     expect(pages).toBe(3);
   });
+});
+
+describe('the owners of a page of deals', () => {
+  const SALES = 'team_sales';
+  let sales: Client;
+
+  beforeAll(async () => {
+    await loadTestSeed(
+      database,
+      makeSeed([makeTeam('sales', { crm_connections: [{ id: 'crm_sales' }] })]),
+    );
+    sales = await openWhereTeamIs(database.url, SALES);
+    await sales.query(
+      `insert into person (team_id, id)
+       select $1, 'usr_' || n
+       from generate_series(1, $2::int) n`,
+      [SALES, HIDDEN],
+    );
+    await sales.query(
+      `insert into member (team_id, id, user_id, email, role, status, created_at)
+       select $1, 'mem_' || n, 'usr_' || n, 'seller_' || n || '@a.test', 'member', 'active', now()
+       from generate_series(1, $2::int) n`,
+      [SALES, HIDDEN],
+    );
+    await sales.query('vacuum analyze');
+    return () => sales.end();
+  });
+
+  test.each<Mode>(['generic', 'custom'])(
+    'are the only members that are read, with a %s plan',
+    async (mode) => {
+      const owners = ['SELLER_7@a.test', 'seller_7@a.test', 'seller_8@a.test', 'x@a.test', null];
+      const deals = owners.map((owner_email, index) => ({
+        ...DEAL,
+        external_id: `${index}`,
+        owner_email,
+      }));
+      const of = { teamId: SALES, connectionId: 'crm_sales' };
+      const upsert = async (recorder: Db) => {
+        const send: Tx['send'] = (sent, values) => void recorder.query(sent, values);
+        upsertDeals({ send } as Tx, of, { deals, at: new Date() });
+      };
+      const plan = await explain(sales, upsert, mode);
+      const reads = plan.filter((node) => node['Relation Name'] === 'member');
+      expect(rowsRead(reads)).toBeLessThanOrEqual(owners.length);
+    },
+  );
 });
 
 describe('trainings of a team with many members', () => {

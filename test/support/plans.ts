@@ -1,5 +1,5 @@
 // How Postgres runs a list: its plan, and how many rows it reads.
-import type { Client } from 'pg';
+import { escapeLiteral, type Client } from 'pg';
 import { withFirst, type Db, type Statement } from '../../src/db/client.ts';
 
 /** A node of EXPLAIN (FORMAT JSON). */
@@ -41,6 +41,7 @@ export async function explain(
   const { statement, values } = await capture(list);
   const literals = values.map((value) => {
     if (value === null) return 'null';
+    if (typeof value === 'string') return escapeLiteral(value);
     const text = JSON.stringify(value).replaceAll('"', '');
     return Array.isArray(value) ? `'{${text.slice(1, -1)}}'` : `'${text}'`;
   });

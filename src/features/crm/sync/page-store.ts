@@ -6,7 +6,8 @@ import type { ConnectionKey } from './jobs.ts';
 import type { ObjectionText } from './objections.ts';
 import { removalText } from './removal-store.ts';
 
-// A deal's owner is the active member with the email that the owner has in the CRM.
+// A deal's owner is the active member with the email that the owner has in the CRM. The index of
+// live addresses is unique, so there is one at most. It is asked for the owners of the page only.
 const UPSERT_DEALS = statement(
   'crm.upsertDeals',
   `insert into crm_deal as d (
@@ -23,12 +24,11 @@ const UPSERT_DEALS = statement(
      owner_email text, last_activity_at timestamptz
    )
    left join (
-     select distinct on (lower(email)) lower(email) as email, user_id
+     select lower(email) as email, user_id
      from member
      where team_id = $1
        and status = 'active'
-       and user_id is not null
-     order by lower(email), id
+       and lower(email) = any (array(select lower(owner) from unnest($5::text[]) owner))
    ) m on m.email = lower(r.owner_email)
    on conflict (team_id, connection_id, external_id) do update
    set outcome = excluded.outcome, title = excluded.title, amount = excluded.amount,
@@ -56,6 +56,7 @@ export function upsertDeals(
     connection.connectionId,
     page.at,
     JSON.stringify(rows),
+    [...new Set(page.deals.flatMap(({ owner_email: email }) => email ?? []))],
   ]);
 }
 
