@@ -25,6 +25,7 @@ const KINDS: readonly Kind[] = [
       'apiKeys.findForUpdate',
       'assignments.findForUpdate',
       'assignments.lockOfTraining',
+      'assignments.touch',
       'cases.findForUpdate',
       'crm.findConnectionLocked',
       'db.lockTeam',

@@ -26,6 +26,17 @@ usePlatform([
   makeTeam('gone', history),
   makeTeam('lone'),
   makeTeam('kept'),
+  makeTeam('copy', {
+    members: ['joins', 'withdrawn'].map((name) => asked('copy', name)),
+    assignments: ['joins', 'withdrawn', 'member'].flatMap((name) =>
+      (['open', 'done'] as const).map((status) => ({
+        id: `asg_copy_${name}_${status}`,
+        member_id: memberId('copy', name),
+        status,
+        title: 'Copied',
+      })),
+    ),
+  }),
   makeTeam('back', {
     members: [
       makeMember('back', 'left', { status: 'ended' }),
@@ -114,6 +125,65 @@ describe('accepting an invitation', () => {
       expect(removed.status).toBe(200);
       expect(['ok', 'not_found']).toContain(code);
       expect(await codeOf(accept('race', `usr_w${index}`, { member_id: id }))).toBe('not_found');
+    }
+  });
+});
+
+describe('GET /assignments with updated_since', () => {
+  const call = (method: string, path: string, body?: object) =>
+    api.call(api.key('team_copy'), method, path, body && { body });
+  const mine = (name: string) => `asg_copy_${name}`;
+  /** The ids of what `change` changes, as who polls finds it. */
+  const changedBy = async (change: () => Promise<unknown>): Promise<string[]> => {
+    await api.db.pool.query(`update assignment set updated_at = now() - interval '1 h'`);
+    const since = new Date(Date.now() - 60_000).toISOString();
+    await change();
+    const { body } = await call('GET', `/assignments?limit=200&updated_since=${since}`);
+    return (body as { data: { id: string }[] }).data.map(({ id }) => id).toSorted();
+  };
+
+  test('shows one whose recipient has accepted the invitation', async () => {
+    const member_id = memberId('copy', 'joins');
+    expect(await changedBy(() => accept('copy', 'usr_joins', { member_id }))).toEqual([
+      mine('joins_done'),
+      mine('joins_open'),
+    ]);
+    const { body } = await call('GET', `/assignments/${mine('joins_open')}`);
+    expect(body).toMatchObject({ member_user_id: 'usr_joins' });
+    expect(await changedBy(() => accept('copy', 'usr_joins', { member_id }))).toEqual([]);
+  });
+
+  test('shows one that has lost the address of an invitation, whatever its status', async () => {
+    const path = `/users/${memberId('copy', 'withdrawn')}`;
+    expect(await changedBy(() => call('DELETE', path))).toEqual([
+      mine('withdrawn_done'),
+      mine('withdrawn_open'),
+    ]);
+  });
+
+  test('shows all of a person who was deleted, also after a call that has died', async () => {
+    await api.db.pool.query(
+      `insert into assignment (team_id, id, member_id, status, title, created_at)
+       select 'team_copy', 'asg_many_' || n, $1, 'done', 'Done', '2026-10-01Z'
+       from generate_series(1, 1998) n`,
+      [memberId('copy', 'member')],
+    );
+    const remove = () =>
+      platform.members.deletePerson.mutate({
+        team_id: 'team_copy',
+        user_id: userId('copy', 'member'),
+      });
+    const count = async (): Promise<unknown> => {
+      const { rows } = await api.db.pool.query(
+        `select count(*)::int as touched, count(distinct member_id)::int as members
+         from assignment
+         where updated_at > now() - interval '1 min'`,
+      );
+      return rows[0];
+    };
+    for (const _ of ['first', 'again']) {
+      expect(await changedBy(remove)).toHaveLength(200);
+      expect(await count()).toEqual({ touched: 2000, members: 1 });
     }
   });
 });

@@ -430,6 +430,18 @@ describe('assignments', () => {
     ]);
   });
 
+  test('are touched from an id on, whatever their status', async () => {
+    await run(`update assignment set member_id = 'mem_2' where id in ('asg_2', 'asg_3', 'asg_4')`);
+    await run(`update assignment set status = 'done' where id = 'asg_3'`);
+    const touch = async (tx: Tx): Promise<void> => {
+      expect(await assignments.touchAssignments(tx, 'team_a', 'mem_2', 'asg_2')).toBeNull();
+    };
+    expect(await columnsChangedIn(touch)).toEqual([
+      'assignment team_a asg_3: updated_at',
+      'assignment team_a asg_4: updated_at',
+    ]);
+  });
+
   describe('searchAssignments', () => {
     const search = async (filters: AssignmentFilters, ...args: Parameters<typeof page>) => {
       const found = await searchAssignments(twins.db, 'team_a', page(...args), filters);

@@ -269,3 +269,16 @@ export async function removeAssignment(
     record(tx, current, { audit: { action: 'assignment.deleted', targetId: assignmentId } });
   });
 }
+
+/**
+ * Makes the assignments of a membership count as changed, because the person or the address that
+ * they show has changed. In steps, each a transaction of its own unless `db` is one.
+ */
+export async function touchAssignments(
+  db: Db | Tx,
+  teamId: string,
+  memberId: string,
+): Promise<void> {
+  let after: string | null = '';
+  while (after !== null) after = await store.touchAssignments(db, teamId, memberId, after);
+}

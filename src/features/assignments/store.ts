@@ -304,3 +304,39 @@ const REVOKE_OPEN = statement(
 export function revokeOpenAssignments(tx: Tx, teamId: string, memberId: string): void {
   tx.send(REVOKE_OPEN, [teamId, memberId]);
 }
+
+const TOUCHED_AT_ONCE = 1_000;
+
+// Locks by id, as whoever locks two assignments does. The time is of the write, after the lock.
+const TOUCH = statement<{ id: string }>(
+  'assignments.touch',
+  `with picked as materialized (
+     select id
+     from assignment
+     where team_id = $1 and member_id = $2 and id > $3
+     order by id
+     limit ${TOUCHED_AT_ONCE}
+     for no key update
+   ), touched as (
+     update assignment
+     set updated_at = clock_timestamp()
+     where team_id = $1 and id = any (array(select id from picked))
+   )
+   select id
+   from picked
+   order by id
+   offset ${TOUCHED_AT_ONCE - 1}`,
+);
+
+/**
+ * Makes the assignments of a membership count as changed now, 1,000 of them after this id. Returns
+ * the id after which to go on; null: these were the last.
+ */
+export async function touchAssignments(
+  db: Db | Tx,
+  teamId: string,
+  memberId: string,
+  after: string,
+): Promise<string | null> {
+  return (await db.queryFirst(TOUCH, [teamId, memberId, after]))?.id ?? null;
+}

@@ -4,6 +4,7 @@ import type { Db, Tx } from '../../db/client.ts';
 import { lockTeam } from '../../db/team-lock.ts';
 import { record } from '../../db/outbox.ts';
 import { readChangeContext, type PlatformChangeContext } from '../../db/change-context.ts';
+import { touchAssignments } from '../assignments/service.ts';
 import * as rules from './platform-rules.ts';
 import * as store from './platform-store.ts';
 import { addressesOf, endMembership, forgetEmails, forgetMails, removeMember } from './service.ts';
@@ -36,6 +37,7 @@ export async function acceptInvitation(
     if (!target) throw unknownId(acceptance.memberId === null ? 'email' : 'member_id');
     if (!rules.requireAcceptable(target, userId, target.is_live_already)) return target;
     await store.activate(tx, teamId, target.id, { userId, at });
+    await touchAssignments(tx, teamId, target.id);
     record(tx, current, {
       audit: { action: 'member.accepted', targetId: target.id, details: { user_id: userId } },
     });
@@ -45,8 +47,10 @@ export async function acceptInvitation(
 
 /**
  * Ends the person's memberships in the team and removes the email from all of them. Whoever was
- * invited to the team's sandbox with such an email leaves it, too. Opens a transaction. Throws
- * `not_found`, and `owner` and `last_admin` unless the team has ended.
+ * invited to the team's sandbox with such an email leaves it, too. Opens transactions: what shows
+ * the email can be many assignments, which count as changed after the first one, in steps. If the
+ * process dies meanwhile, the repeated call does that. Throws `not_found`, and `owner` and
+ * `last_admin` unless the team has ended.
  */
 export async function deletePerson(
   db: Db,
@@ -54,7 +58,7 @@ export async function deletePerson(
   userId: string,
 ): Promise<void> {
   const { teamId } = context;
-  await db.transaction(async (tx) => {
+  const ended = await db.transaction(async (tx) => {
     // First, because whoever resets it holds its lock for seconds, and nobody of the team waits.
     lockTeam(tx, sandboxIdOf(teamId));
     lockTeam(tx, teamId);
@@ -64,11 +68,11 @@ export async function deletePerson(
     ]);
     if (memberships.length === 0) throw unknownId('user_id');
     for (const membership of memberships.filter(({ status }) => status !== 'ended')) {
-      if (membership.team_has_ended) endMembership(tx, current, membership, 'member.removed');
+      if (membership.team_has_ended) await endMembership(tx, current, membership, 'member.removed');
       else await removeMember(tx, current, membership.id);
     }
     const addressed = memberships.filter(({ email }) => email !== null);
-    if (addressed.length === 0) return;
+    if (addressed.length === 0) return memberships;
     const named = addressed.map(({ id }) => id);
     forgetEmails(tx, teamId, addressed);
     store.forgetCreation(tx, teamId, named);
@@ -76,7 +80,9 @@ export async function deletePerson(
     record(tx, current, {
       audit: { action: 'person.deleted', targetId: userId, details: { member_ids: named } },
     });
+    return memberships;
   });
+  for (const { id } of ended) await touchAssignments(db, teamId, id);
 }
 
 /**
@@ -94,6 +100,7 @@ async function forgetInSandbox(
   if (members.length === 0) return;
   const current = await readChangeContext(tx, { ...context, teamId });
   for (const member of members.filter(({ status }) => status !== 'ended'))
-    endMembership(tx, current, member, 'member.removed');
+    await endMembership(tx, current, member, 'member.removed');
   forgetEmails(tx, teamId, members);
+  for (const { id } of members) await touchAssignments(tx, teamId, id);
 }

@@ -12,7 +12,7 @@ import { lockFreeTeam, lockTeam } from '../../db/team-lock.ts';
 import { record, type ChangeContext } from '../../db/outbox.ts';
 import { lockRow } from '../../db/row-lock.ts';
 import { requireRoomInSandbox } from '../../db/sandbox-rows.ts';
-import { revokeOpenAssignments } from '../assignments/service.ts';
+import { revokeOpenAssignments, touchAssignments } from '../assignments/service.ts';
 import * as invitations from './invitation-store.ts';
 import type { ExpiredRow } from './invitation-store.ts';
 import * as rules from './rules.ts';
@@ -213,7 +213,7 @@ export async function removeMember(
     rules.requireNotOwner(target);
     if (target.role === 'admin') rules.requireMayChangeAdmins(current.actor);
     rules.requireAnotherAdmin(target, target.other_active_admins);
-    endMembership(tx, current, target, 'member.removed');
+    await endMembership(tx, current, target, 'member.removed');
   });
 }
 
@@ -266,7 +266,7 @@ export async function withdrawInvitation(
     ]);
     if (!target) throw unknownId('member_id');
     rules.requireInvited(target);
-    endMembership(tx, current, target, 'member.invitation_withdrawn');
+    await endMembership(tx, current, target, 'member.invitation_withdrawn');
   });
 }
 
@@ -318,7 +318,7 @@ function endExpired(
       readChangeContext(tx, { teamId, actor, requestId: newRequestId(), at }),
       invitations.findExpired(tx, teamId, memberId, sentBefore),
     ]);
-    if (target) endMembership(tx, context, target, 'member.invitation_expired');
+    if (target) await endMembership(tx, context, target, 'member.invitation_expired');
     return target !== null;
   });
 }
@@ -328,17 +328,20 @@ function endExpired(
  * nobody has accepted it. `action` is what the audit log says. The caller has locked the team and
  * checked that the membership may end.
  */
-export function endMembership(
+export async function endMembership(
   tx: Tx,
   context: ChangeContext,
   target: Pick<MemberRow, 'id' | 'role' | 'user_id' | 'status'> & Addressed,
   action: 'member.removed' | 'member.invitation_withdrawn' | 'member.invitation_expired',
-): void {
+): Promise<void> {
   const { teamId, at } = context;
   const { id, role, user_id, status } = target;
   store.endMembership(tx, teamId, id, at);
-  if (status === 'invited') forgetEmails(tx, teamId, [target]);
   revokeOpenAssignments(tx, teamId, id);
+  if (status === 'invited') {
+    forgetEmails(tx, teamId, [target]);
+    await touchAssignments(tx, teamId, id);
+  }
   record(tx, context, {
     audit: { action, targetId: id, details: { role } },
     events: [{ type: 'member.removed', data: { member_id: id, role, user_id } }],
@@ -353,7 +356,8 @@ interface Addressed {
 
 /**
  * Removes the addresses of memberships that have ended, wherever the team keeps them: also from the
- * responses that are kept for an `Idempotency-Key`, and the mails of a sandbox.
+ * responses that are kept for an `Idempotency-Key`, and the mails of a sandbox. The caller calls
+ * `touchAssignments` for each of them.
  */
 export function forgetEmails(tx: Tx, teamId: string, memberships: readonly Addressed[]): void {
   store.forgetEmails(
