@@ -316,6 +316,20 @@ describe('deleting a person', () => {
     });
   });
 
+  test('is not needed: who was removed is in no repeated response any more', async () => {
+    const invite = () =>
+      api.call(api.key('team_kept'), 'POST', '/users', {
+        body: { email: 'removed@kept.test' },
+        headers: { 'idempotency-key': 'removed' },
+      });
+    const { id } = (await invite()).body as { id: string };
+    await accept('kept', userId('kept', 'removed'), { member_id: id });
+    await api.call(api.key('team_kept'), 'DELETE', `/users/${id}`);
+    const again = await invite();
+    expect(again).toMatchObject({ status: 201, body: { id } });
+    expect(again.body).not.toHaveProperty('email');
+  });
+
   test('deletes the address from the responses that are kept for a repeated call', async () => {
     const post = (path: string, body: object) =>
       api.call(api.key('team_kept'), 'POST', path, {

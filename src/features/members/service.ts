@@ -8,6 +8,7 @@ import { invalidField, notFound, unknownId, type ProblemError } from '../../core
 import { isSandbox } from '../../core/sandbox.ts';
 import { lockTeamFor, readChangeContext, type CurrentContext } from '../../db/change-context.ts';
 import type { Db, Tx } from '../../db/client.ts';
+import { forgetKeptDetails } from '../../db/kept-responses.ts';
 import { lockFreeTeam, lockTeam } from '../../db/team-lock.ts';
 import { record, type ChangeContext } from '../../db/outbox.ts';
 import { lockRow } from '../../db/row-lock.ts';
@@ -324,9 +325,9 @@ function endExpired(
 }
 
 /**
- * Ends the membership with what belongs to it. An invitation ends without its address, because
- * nobody has accepted it. `action` is what the audit log says. The caller has locked the team and
- * checked that the membership may end.
+ * Ends the membership with what belongs to it. No kept response shows its details any more, as no
+ * read does. An invitation ends without its address, because nobody has accepted it. `action` is
+ * what the audit log says. The caller has locked the team and checked that the membership may end.
  */
 export async function endMembership(
   tx: Tx,
@@ -341,7 +342,7 @@ export async function endMembership(
   if (status === 'invited') {
     forgetEmails(tx, teamId, [target]);
     await touchAssignments(tx, teamId, id);
-  }
+  } else forgetKeptDetails(tx, teamId, [id]);
   record(tx, context, {
     audit: { action, targetId: id, details: { role } },
     events: [{ type: 'member.removed', data: { member_id: id, role, user_id } }],
