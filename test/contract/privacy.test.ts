@@ -176,6 +176,14 @@ describe('while member_detail_enabled is off', () => {
   });
 });
 
+it('an operation that shows a person needs a scope', () => {
+  const shown = ENDPOINTS.filter(({ output }) =>
+    privateFieldsOf(output).some(({ kind }) => kind === 'personal'),
+  );
+  expect(shown.length).toBeGreaterThan(10);
+  expect(shown.filter(({ scope }) => scope === null).map(({ name }) => name)).toEqual([]);
+});
+
 describe('after member_detail_enabled was switched off', () => {
   it('no replay has what the first response had', async () => {
     const tenant = makeTenant(fc.sample(tenants, { numRuns: 1, seed: 20261102 })[0] ?? fail());

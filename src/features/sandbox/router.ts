@@ -134,7 +134,8 @@ export const sandbox = {
   mails: endpoint({
     method: 'GET',
     path: '/sandbox/mails',
-    scope: null,
+    // It names who was invited.
+    scope: 'users:read',
     mode: 'test',
     tag: 'Sandbox',
     summary: 'List the mails of the sandbox',
