@@ -263,6 +263,41 @@ describe('a member', () => {
     expect(await play(again)).toMatchObject({ status: 409 });
   });
 
+  it('who was invited by the scenario becomes the person that the guide names', async () => {
+    await play({ play: 'invitation_accepted', member_id: 'mem_sandbox_lena' });
+    const lena = { user_id: 'usr_sandbox_lena' };
+    expect(await get('/users/mem_sandbox_lena')).toMatchObject(lena);
+    await play({ play: 'member_left', member_id: 'mem_sandbox_lena' });
+    expect(await invitedAgain('Lena@sandbox.example')).toMatchObject(lena);
+  });
+
+  it('who was removed and is invited again is the same person, with their trainings', async () => {
+    const trainings = async () => await listed('/trainings?user_id=usr_sandbox_greta');
+    const before = await trainings();
+    expect(before).not.toEqual([]);
+    await play({ play: 'member_left', member_id: 'mem_sandbox_greta' });
+    expect(await trainings()).toEqual([]);
+    expect(await invitedAgain('GRETA@sandbox.example')).toMatchObject({
+      status: 'active',
+      user_id: 'usr_sandbox_greta',
+    });
+    expect(await trainings()).toEqual(before);
+  });
+
+  it('who is invited for the first time is a new person', async () => {
+    const { user_id } = await invitedAgain('new@sandbox.example');
+    expect(user_id).toMatch(/^usr_(?!sandbox)/);
+  });
+
+  /** Invites the address, accepts that and reads the member. */
+  const invitedAgain = async (email: string): Promise<Json> => {
+    const invited = await api.call(key, 'POST', '/users', { body: { email } });
+    const { id } = invited.body as { id: string };
+    const accepted = await play({ play: 'invitation_accepted', member_id: id });
+    if (accepted.status !== 200) throw new Error(accepted.text);
+    return get(`/users/${id}`);
+  };
+
   it('leaves, once', async () => {
     const body = { play: 'member_left', member_id: 'mem_sandbox_clara' };
     const answers = await Promise.all([play(body), play(body)]);

@@ -8,6 +8,9 @@
  *  * A play that needs somebody or something and is not told whom or what takes the first that
  *    fits, always the same way: to train, the member who has been there longest; to leave, the
  *    newest one; the oldest invitation; the newest training with, or without, an evaluation.
+ *  * Who accepts an invitation is who was a member with its address before, as in a live team,
+ *    where a person signs in with it. So whoever was removed and invited again gets the trainings
+ *    back. The invited one of a scenario has the id that is fixed for them.
  *  * A training is scored ten seconds after its end, divided by the sandbox's `speed`, by a job.
  *    `delay_s` is taken as it is. With 0 the evaluation is saved in the same call.
  *  * `at` moves what the host application would report: the beginning and the end of the training,

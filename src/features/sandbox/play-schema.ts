@@ -19,7 +19,10 @@ const optionalId = (description: string) => hostId.optional().meta({ description
 export const simulateInput = z.strictObject({
   play: z.enum(PLAY_NAMES).meta({ description: 'What happens.' }),
   member_id: optionalId('Who trains, who leaves, or whose invitation is accepted.'),
-  user_id: optionalId('The same by the person. Of an invitation: who accepts it.'),
+  user_id: optionalId(
+    'The same by the person. Of an invitation: who accepts it; by default who was a member with ' +
+      'its address before, or else a new person.',
+  ),
   training_id: optionalId('The training whose evaluation is saved or corrected.'),
   assignment_id: optionalId('The assignment that the training is for.'),
   situation_id: optionalId('The situation that is trained.'),

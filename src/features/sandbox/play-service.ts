@@ -21,7 +21,7 @@ import type { Play } from './play-rules.ts';
 import type { simulateInput } from './play-schema.ts';
 import * as store from './play-store.ts';
 import * as rules from './rules.ts';
-import { judgementOf } from './scenario.ts';
+import { judgementOf, scenarioPersonOf } from './scenario.ts';
 import { idFor, sandboxOf, type Sandbox } from './service.ts';
 import { findSandbox, type SandboxRow } from './store.ts';
 import { endSuspension } from './suspension-service.ts';
@@ -225,10 +225,14 @@ async function correct({ tx, host }: Stage, wanted: Wanted): Promise<Made> {
 }
 
 async function accept({ tx, host }: Stage, wanted: Wanted): Promise<Made> {
-  const memberId = await store.findInvitation(tx, host.teamId, wanted.member_id);
-  if (memberId === null)
+  const { teamId } = host;
+  const invitation = await store.findInvitation(tx, teamId, wanted.member_id);
+  if (!invitation)
     throw wanted.member_id === undefined ? nothing('invitation is open') : unknownId('member_id');
-  const userId = wanted.user_id ?? newId('user');
+  const { id: memberId, email } = invitation;
+  const named = scenarioPersonOf(email);
+  const userId =
+    wanted.user_id ?? (await store.findAbsent(tx, teamId, { email, named })) ?? newId('user');
   await acceptInvitation(tx, host, { userId, memberId, email: null });
   return { memberId };
 }

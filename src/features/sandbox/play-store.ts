@@ -55,17 +55,48 @@ export function findPerson(
 }
 
 /** The invitation that is wanted, or the oldest one that is open. */
-export async function findInvitation(
+export function findInvitation(
   tx: Tx,
   teamId: string,
   memberId: string | undefined,
-): Promise<string | null> {
-  const found = await tx.prisma.member.findFirst({
+): Promise<RowOf<'Member', 'id' | 'email'> | null> {
+  return tx.prisma.member.findFirst({
     where: { teamId, ...(memberId === undefined ? { status: 'invited' } : { id: memberId }) },
     orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
-    select: { id: true },
+    select: { id: true, email: true },
   });
-  return found && found.id;
+}
+
+const FIND_ABSENT = statement<{ readonly user_id: string }>(
+  'sandbox.findAbsent',
+  `select p.user_id
+   from (
+     select user_id, created_at
+     from member
+     where team_id = $1 and lower(email) = lower($2)
+     union all
+     values ($3, '-infinity'::timestamptz)
+   ) p
+   where p.user_id is not null
+     and not exists (
+       select
+       from member o
+       where o.team_id = $1 and o.user_id = p.user_id and o.status <> 'ended'
+     )
+   order by p.created_at desc, p.user_id
+   limit 1`,
+);
+
+/**
+ * The person who was a member with this address and is none now, the last one if there were
+ * several; else the one who is `named`, unless they are a member; null: nobody.
+ */
+export async function findAbsent(
+  tx: Tx,
+  teamId: string,
+  { email, named }: { readonly email: string | null; readonly named: string | null },
+): Promise<string | null> {
+  return (await tx.queryFirst(FIND_ABSENT, [teamId, email, named]))?.user_id ?? null;
 }
 
 /** What a training takes over from its assignment. */

@@ -37,6 +37,11 @@ const INVITED = 'lena';
 
 const { memberOf, userOf, emailOf } = SANDBOX_PEOPLE;
 
+/** The person of a scenario who is invited with this address; null: it is nobody's there. */
+export function scenarioPersonOf(email: string | null): string | null {
+  return email?.toLowerCase() === emailOf(INVITED) ? userOf(INVITED) : null;
+}
+
 /** What the simulated CRM would have filled. */
 export type CrmContent = Pick<Content, 'connections' | 'deals' | 'objections'>;
 
