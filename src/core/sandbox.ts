@@ -47,3 +47,11 @@ export const SANDBOX_PEOPLE = {
 
 /** Who does in a sandbox what the host application does in a live team: its stand-in. */
 export const SANDBOX_ACTOR = { kind: 'platform', id: 'sandbox' } as const;
+
+/**
+ * Whether a reset removes what the operation has made. Webhook endpoints with their deliveries
+ * stay, and so does what only the app can make, such as keys.
+ */
+export function isRemovedByReset(operation: string): boolean {
+  return /^\/(?!webhook-|sandbox\/reset$)/.test(operation);
+}

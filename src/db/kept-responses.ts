@@ -18,3 +18,28 @@ const FORGET = statement(
 export function forgetKeptDetails(tx: Tx, teamId: string, subjectIds: readonly string[]): void {
   tx.send(FORGET, [teamId, subjectIds]);
 }
+
+const REMOVED_AT_ONCE = 10_000;
+
+const REMOVE_MARKED = statement<{ readonly count: number }>(
+  'db.removeResponsesOfReset',
+  `with removed as (
+     delete from idempotency_record
+     where team_id = $1 and key = any (array(
+       select key
+       from idempotency_record
+       where team_id = $1 and removed_by_reset
+       limit ${REMOVED_AT_ONCE}
+     ))
+     returning key
+   )
+   select count(*)::int
+   from removed`,
+);
+
+/** Removes the kept responses of what a reset removes, in steps that a statement has time for. */
+export async function removeResponsesOfReset(tx: Tx, sandboxId: string): Promise<void> {
+  let count = REMOVED_AT_ONCE;
+  while (count === REMOVED_AT_ONCE)
+    count = (await tx.queryFirst(REMOVE_MARKED, [sandboxId]))?.count ?? 0;
+}

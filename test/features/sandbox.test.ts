@@ -208,6 +208,36 @@ describe('a reset', () => {
     expect(actions).toEqual(expect.arrayContaining(['member.invited', 'sandbox.reset']));
   });
 
+  it('frees the Idempotency-Keys of what it removes, and those of nothing else', async () => {
+    const post = (path: string, body: object) =>
+      api.call(test, 'POST', path, { body, headers: { 'idempotency-key': `fixed ${path}` } });
+    const run = async () => [
+      await post('/users', { email: 'fixed@sandbox.example' }),
+      await post('/assignments', {
+        member_id: 'mem_sandbox_jonas',
+        title: 'Fixed',
+        situation_id: 'sit_sandbox_complaint',
+        personality_id: 'per_sandbox_sceptic',
+        industry_id: 'ind_sandbox_software',
+      }),
+      await post('/sandbox/simulate', { play: 'training_completed' }),
+      await post('/webhook-endpoints', { url: 'http://127.0.0.1:9/f', events: ['member.joined'] }),
+      await post('/sandbox/reset', { scenario: 'typical' }),
+    ];
+    const replayed = (answers: readonly { readonly headers: object }[]) =>
+      answers.map(({ headers }) => 'idempotency-replayed' in headers);
+    const first = await run();
+    expect(first.map(({ status }) => status)).toEqual([201, 403, 200, 201, 200]);
+    const again = await run();
+    expect(replayed(again)).toEqual([false, false, false, true, true]);
+    expect(again.map(({ status }) => status)).toEqual([201, 403, 200, 201, 200]);
+    const [user, , , endpoint] = again.map(({ body }) => body as { id: string });
+    expect((await get(test, `/users/${user?.id}`)).status).toBe(200);
+    expect(replayed(await run())).toEqual([true, true, true, true, true]);
+    await api.call(test, 'DELETE', `/webhook-endpoints/${endpoint?.id}`);
+    await api.call(test, 'POST', '/sandbox/reset');
+  });
+
   it('of 10,000 trainings brings all of them back', async () => {
     const key = await openSandbox(api, 'c', 'large');
     const reset = async (): Promise<void> => {

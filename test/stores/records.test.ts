@@ -548,7 +548,13 @@ describe('kept responses', () => {
     const found = await findRecord(twins.db, key());
     if (!found) throw new Error('no record');
     const changed = await twins.changesIn((tx) =>
-      insertRecord(tx, key(), { ...found, status: 202, subject_id: null, other_subject_ids: null }),
+      insertRecord(tx, key(), {
+        ...found,
+        status: 202,
+        subject_id: null,
+        other_subject_ids: null,
+        removed_by_reset: false,
+      }),
     );
     expect(Object.values(changed).flat()).toEqual([
       expect.stringMatching('team_a kept: created_at'),

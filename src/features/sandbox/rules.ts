@@ -9,6 +9,9 @@
  *    one, in one transaction: keys, webhook endpoints, events, the audit log and the switches of
  *    privacy stay. It raises no event: nothing has happened to anybody. A second reset waits some
  *    seconds for the first one, and then is a `conflict` with `retry_after`.
+ *  * The responses that are kept for an `Idempotency-Key` go with what they tell of, the refused
+ *    ones, too. So a test with fixed keys can be run again after a reset. Those of webhook
+ *    endpoints, which stay, and of resets stay: a reset that is repeated late resets nothing.
  *  * What a reset removes is limited in number (`db/sandbox-rows.ts`): 20,000 trainings, 5,000
  *    assignments, 2,000 cases and 2,000 members, former ones included. So a reset is always in
  *    time. Whoever adds one too many gets a `conflict` that says so. Rejected: to remove more rows

@@ -3,6 +3,7 @@ import { unknownId } from '../../core/problem.ts';
 import { isSandbox, SANDBOX_OWNER, sandboxIdOf } from '../../core/sandbox.ts';
 import type { Db, Tx } from '../../db/client.ts';
 import { isCancelled, isLockTimeout } from '../../db/errors.ts';
+import { removeResponsesOfReset } from '../../db/kept-responses.ts';
 import { record } from '../../db/outbox.ts';
 import { isAboveLimit } from '../../db/sandbox-rows.ts';
 import { readChangeContext, type PlatformChangeContext } from '../../db/change-context.ts';
@@ -106,6 +107,7 @@ export async function resetSandbox(
     const { before, current, large } = await lockForReset(tx, { ...context, teamId: sandboxId });
     const scenario = wanted ?? (before.scenario as Scenario);
     await removeContent(tx, sandboxId, large);
+    await removeResponsesOfReset(tx, sandboxId);
     await fill(tx, sandboxId, { scenario, appSecret, at });
     record(tx, current, {
       audit: { action: 'sandbox.reset', targetId: sandboxId, details: { scenario } },

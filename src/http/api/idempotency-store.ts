@@ -21,6 +21,8 @@ export interface NewRecord extends IdempotencyRecord {
   readonly subject_id: string | null;
   /** Others that they belong to; null if there are none. */
   readonly other_subject_ids: readonly string[] | null;
+  /** Whether it goes with a reset of the sandbox. */
+  readonly removed_by_reset: boolean;
 }
 
 /** The key of a record. Records from before `validFrom` count as missing. */
@@ -73,8 +75,8 @@ const INSERT = statement(
   'idempotency.insert',
   `insert into idempotency_record
      (team_id, key, fingerprint, status, body, encrypted, location, created_at, open_body, key_id,
-      subject_id, other_subject_ids)
-   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+      subject_id, other_subject_ids, removed_by_reset)
+   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
    on conflict (team_id, key) do update
    set fingerprint = excluded.fingerprint,
      status = excluded.status,
@@ -85,7 +87,8 @@ const INSERT = statement(
      open_body = excluded.open_body,
      key_id = excluded.key_id,
      subject_id = excluded.subject_id,
-     other_subject_ids = excluded.other_subject_ids`,
+     other_subject_ids = excluded.other_subject_ids,
+     removed_by_reset = excluded.removed_by_reset`,
 );
 
 /** Sends the record without waiting. Needs the key's lock (`beginIdempotent`). */
@@ -104,5 +107,6 @@ export function insertRecord(tx: Tx, { teamId, key, now }: RecordKey, record: Ne
     key_id,
     record.subject_id,
     record.other_subject_ids,
+    record.removed_by_reset,
   ]);
 }

@@ -9,6 +9,7 @@
  *    Others of the team get the same response without the secret, as every later read shows it.
  *  * When the member or the webhook endpoint goes that the fields belong to, they go from the kept
  *    response (`db/kept-responses.ts`). The rest stays, so that a repeated call still acts once.
+ *  * A reset of a sandbox removes the responses of what it removes: a repeated call acts again.
  *
  * What the call was is kept as a fingerprint, encrypted: whoever reads the table could otherwise
  * try addresses until one has the same hash, after the address itself is gone. It is encrypted, and
@@ -22,6 +23,7 @@ import { decrypt, encrypt, type AppSecrets } from '../../core/encryption.ts';
 import { canonicalJson } from '../../core/json.ts';
 import { showsMemberDetail, type Privacy } from '../../core/privacy.ts';
 import { ProblemError } from '../../core/problem.ts';
+import { isRemovedByReset } from '../../core/sandbox.ts';
 import type { Db, Tx } from '../../db/client.ts';
 import type { WithheldOutput } from '../../trpc/call.ts';
 import {
@@ -53,6 +55,8 @@ export interface IdempotentCall {
   readonly teamId: string;
   readonly key: string;
   readonly fingerprint: Buffer;
+  /** The path of the operation, or the name of the procedure. */
+  readonly operation: string;
   /** The API key that calls, or the member in the app. */
   readonly keyId: string;
   /** The current switches of the team. */
@@ -182,6 +186,7 @@ function toRecord(call: IdempotentCall, response: KeptResponse): Omit<NewRecord,
     key_id: isSecret ? call.keyId : null,
     subject_id: isPrivate ? subject : null,
     other_subject_ids: isPrivate && others.length > 0 ? others : null,
+    removed_by_reset: isRemovedByReset(call.operation),
   };
 }
 

@@ -181,6 +181,7 @@ function performOnce(
       teamId: tenant.team.id,
       key,
       fingerprint,
+      operation: route.endpoint.path,
       keyId: tenant.actor.id,
       privacy: tenant.privacy,
     },

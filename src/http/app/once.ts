@@ -15,7 +15,7 @@ export function onceOf(request: IncomingMessage, { clock, secrets }: Services): 
   return async ({ db, teamId, actorId: keyId, privacy, name, input }, call) => {
     const fingerprint = fingerprintOf('tRPC', name, input);
     const { response } = await runOnce(
-      { db, clock, secrets, teamId, key, fingerprint, keyId, privacy },
+      { db, clock, secrets, teamId, key, fingerprint, operation: name, keyId, privacy },
       {
         prepare: call.prepare,
         perform: async (tx, prepared) => {
