@@ -131,6 +131,16 @@ describe('POST /assignments/batch', () => {
     expect(kinds.map(of)).toEqual(kinds.map(() => ids.toSorted()));
   });
 
+  test('is refused as a whole if text in it cannot be stored', async () => {
+    const before = await countOf('a');
+    const body = { assignments: [entry('a'), entry('a', { title: 'x\u0000' })] };
+    expect(await send('a', body)).toMatchObject({
+      status: 422,
+      body: { code: 'validation_error', errors: [{ path: 'body.assignments.1.title' }] },
+    });
+    expect(await countOf('a')).toBe(before);
+  });
+
   test('refuses each wrong entry as a single call does, and creates the others', async () => {
     const before = await countOf('a');
     const entries = Object.entries(wrong('a'));

@@ -106,6 +106,22 @@ describe('Idempotency-Key', () => {
     expect(again.text).not.toContain(again.headers['x-request-id']);
   });
 
+  test('a value that a rule refuses is kept, and one of a wrong form is not', async () => {
+    const create = (url: unknown) =>
+      api.call(api.key('team_a'), 'POST', '/webhook-endpoints', {
+        body: { url, events: ['member.joined'] },
+        headers: { 'idempotency-key': `to ${String(url)}` },
+      });
+    for (const [url, code, isKept] of [
+      ['ftp://x.test', 'refused', true],
+      [7, 'invalid_type', false],
+    ] as const) {
+      const errors = [{ path: 'body.url', code }];
+      expect(await create(url)).toMatchObject({ status: 422, body: { errors } });
+      expect(replayed(await create(url))).toBe(isKept);
+    }
+  });
+
   test('responses to invalid requests and missing rights are not kept', async () => {
     expect((await post('parse', { email: 'no email' })).status).toBe(422);
     expect((await post('parse', { email: 'parse@a.test' })).status).toBe(201);

@@ -32,7 +32,9 @@
  *  * A batch creates up to 100 assignments in one transaction. Each entry is checked as a single
  *    creation is, by the same code, and its problem is the one that `POST /assignments` would
  *    respond with, its shape included. So one entry never spoils the others, unless the caller
- *    wants all or none. An entry may repeat another one: nothing about an assignment is unique.
+ *    wants all or none, or its text cannot be stored: that is looked for in the whole body first,
+ *    as in every other, before anything reads it. An entry may repeat another one: nothing about an
+ *    assignment is unique.
  *  * The response to a batch is 200, even if all entries were refused: it says what became of each.
  *    With `all_or_none` one wrong entry is an error of the call, `batch_refused`, which names all
  *    wrong entries. Nobody takes it for a success, and a repeated call gets it again.

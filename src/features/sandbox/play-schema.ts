@@ -57,7 +57,8 @@ export const simulateInput = z.strictObject({
     .meta({
       description:
         `How long it lasts. ${DEFAULTS.suspendedS} by default for \`team_suspended\`, ` +
-        `${DEFAULTS.failingS} for \`webhooks_failing\`. 0 ends it.`,
+        `${DEFAULTS.failingS} for \`webhooks_failing\`. 0 ends it; \`team_suspended\` only in ` +
+        'the app, because keys get 403 `api_disabled` meanwhile.',
     }),
   remaining: z
     .int()
