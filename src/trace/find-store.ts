@@ -60,17 +60,6 @@ export type DeliveryRow = RowOf<'WebhookDelivery', (typeof DELIVERY)[number]>;
 /** A team, and what it is recognized by elsewhere. */
 export type IdRow = Pick<RowOf<'Event'>, 'team_id' | 'id'>;
 
-const LIST_TEAMS = statement<{ readonly id: string }>(
-  'trace.listTeams',
-  'select id from team where id > $1 order by id limit $2',
-  { because: 'no client' },
-);
-
-/** Returns the ids of up to `limit` teams after this one, sandboxes among them. */
-export async function listTeams(db: Db, after: string, limit: number): Promise<string[]> {
-  return (await db.query(LIST_TEAMS, [after, limit])).map(({ id }) => id);
-}
-
 // Each is planned with its teams: how many they are decides how they are looked up.
 const PLANNED = { isSearch: true } as const;
 

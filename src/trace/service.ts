@@ -2,6 +2,7 @@
 import { isSandbox } from '../core/sandbox.ts';
 import type { Db, Tx } from '../db/client.ts';
 import { isDistributed } from '../db/parts.ts';
+import { listTeamIds } from '../db/team-pages.ts';
 import { listWorkers } from '../delivery/due-store.ts';
 import { KEPT_DAYS_MAX, slotOf, timeOfRequest } from '../features/requests/rules.ts';
 import { readConnections, readKey } from './callers.ts';
@@ -99,7 +100,7 @@ function createSearch(tx: Tx, teamId: string | null) {
   return async <Row>(ask: (teamIds: readonly string[]) => Promise<Row[]>): Promise<Row[]> => {
     if (teamId !== null) return ask([teamId]);
     for (let after = ''; ;) {
-      const teamIds = await find.listTeams(tx, after, TEAMS_PER_STATEMENT);
+      const teamIds = await listTeamIds(tx, after, TEAMS_PER_STATEMENT);
       const rows = teamIds.length > 0 ? await ask(teamIds) : [];
       if (rows.length > 0 || teamIds.length < TEAMS_PER_STATEMENT) return rows;
       after = teamIds.at(-1) ?? '';

@@ -88,6 +88,7 @@ const KINDS: readonly Kind[] = [
       'erasure.unlinkCompletions',
       'jobs.move',
       'jobs.take',
+      'requests.removeOld',
       'retention.audit',
       'retention.counters',
       'retention.deliveries',
@@ -139,6 +140,7 @@ const KINDS: readonly Kind[] = [
 /** Queries that lock several rows in no order, and why they deadlock with nobody. */
 const UNORDERED: Readonly<Record<string, string>> = {
   'cases.lockOwner': 'a person is one active member of a team at most',
+  'requests.removeOld': 'all of them go, and it waits for none',
   'webhooks.removal.resends': 'all of them go, and it waits for none',
 };
 

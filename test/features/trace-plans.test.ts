@@ -4,6 +4,7 @@
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Db } from '../../src/db/client.ts';
+import { listTeamIds } from '../../src/db/team-pages.ts';
 import { slotOf } from '../../src/features/requests/rules.ts';
 import { listChanges } from '../../src/trace/change-store.ts';
 import { listConnections, listJobs } from '../../src/trace/connection-store.ts';
@@ -106,7 +107,7 @@ afterAll(async () => {
 
 const window = { from: at(ROWS / 2 - 60), to: at(ROWS / 2 + 60) };
 const cases: readonly [what: string, most: number, ask: (db: Db) => Promise<unknown>][] = [
-  ['a page of teams', TEAMS, (db) => find.listTeams(db, '', TEAMS)],
+  ['a page of teams', TEAMS, (db) => listTeamIds(db, '', TEAMS)],
   [
     'the line of a request, in all teams',
     1,

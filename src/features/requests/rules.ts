@@ -17,6 +17,12 @@
  *  * Days are kept in ten partitions in turn. Emptying the partition of eight days ago leaves the
  *    last seven days, today, and a day before and behind for clocks that differ. With
  *    `REQUEST_LOG_DAYS`, those of later days are emptied, too.
+ *  * If no removal ran for a day, the partition of tomorrow still has the calls of nine days ago.
+ *    It is emptied as well, with the calls of processes whose clock is ahead of that midnight.
+ *    After more days, old calls lie among newer ones. Each run asks for them by team and time, so
+ *    no call outlives the days that are kept, however long the removal was away. They go in
+ *    batches, because the newer ones stay. Rejected: an index by time, for which each request would
+ *    pay.
  *  * A search reads `READ_MAX` calls for a page at most. Then it returns what it has found, which
  *    may be nothing, with a cursor behind the last call that it has read. So each page gets on, and
  *    the last one is at the end of the seven days. Rejected: an index for each filter, for which
@@ -47,12 +53,17 @@ export function slotOf(at: Date): number {
   return Math.floor(at.getTime() / DAY_MS) % SLOTS;
 }
 
+/** Calls before this moment are removed: days end at midnight in UTC. */
+export function oldestKept(now: Date, keptDays: number): Date {
+  return new Date((Math.floor(now.getTime() / DAY_MS) - keptDays) * DAY_MS);
+}
+
 /**
- * Returns the partitions to empty now: those of the days that are not kept. More than one has rows
- * after the number of days was made smaller.
+ * Returns the partitions to empty if they have calls that are not kept: those of the days before
+ * `oldestKept` that are not those of newer days as well, but for tomorrow.
  */
 export function expiredSlots(now: Date, keptDays: number): readonly number[] {
-  const daysAgo = Array.from({ length: KEPT_DAYS_MAX + 1 - keptDays }, (_, n) => keptDays + 1 + n);
+  const daysAgo = Array.from({ length: SLOTS - 1 - keptDays }, (_, n) => keptDays + 1 + n);
   return daysAgo.map((days) => slotOf(new Date(now.getTime() - days * DAY_MS)));
 }
 

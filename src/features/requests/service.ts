@@ -4,6 +4,7 @@ import { readPage, type Page, type PageQuery } from '../../core/page.ts';
 import { notFound } from '../../core/problem.ts';
 import { toInstants } from '../../core/shapes.ts';
 import type { Db } from '../../db/client.ts';
+import { pagesOfTeams } from '../../db/team-pages.ts';
 import * as rules from './rules.ts';
 import * as store from './store.ts';
 import type { RequestRow } from './store.ts';
@@ -45,18 +46,28 @@ export function listRequests(
   );
 }
 
+/** How many teams one statement asks for old calls: it takes tens of milliseconds. */
+const TEAMS_PER_STATEMENT = 1_000;
+
 /**
  * Removes the calls that are too old, of all teams: it is the operator's job. Opens a transaction
- * for each day. Fails if somebody reads one at the moment; the next run removes it.
+ * for each day that goes at once. Fails if somebody reads one at the moment; the next run removes
+ * it.
  */
 export async function removeOldRequests(
   db: Db,
   now: Date,
   keptDays = rules.KEPT_DAYS_MAX,
 ): Promise<void> {
+  const before = rules.oldestKept(now, keptDays);
   for (const slot of rules.expiredSlots(now, keptDays)) {
-    if (await store.hasRows(db, slot))
+    if (await store.hasOld(db, slot, before))
       await db.transaction((tx) => Promise.resolve(store.emptySlot(tx, slot)));
+  }
+  for await (const teamIds of pagesOfTeams(db, TEAMS_PER_STATEMENT)) {
+    let removed: number;
+    do removed = await store.removeOld(db, teamIds, before);
+    while (removed > 0);
   }
 }
 

@@ -1,6 +1,7 @@
 import type { PageSlice, SearchResult } from '../../core/page.ts';
 import { statement, type Db, type Tx } from '../../db/client.ts';
 import { BY_CREATION, newestFirst } from '../../db/keyset.ts';
+import { queryTeams } from '../../db/parts.ts';
 import { columnsOf, listed, type RowOf } from '../../db/rows.ts';
 import { FIRST_FILTER, IN_TIME, search, type FoundRow, type TimeRange } from '../../db/search.ts';
 import { READ_MAX, SLOTS, type LoggedFault } from './rules.ts';
@@ -145,13 +146,15 @@ const EMPTY = Array.from({ length: SLOTS }, (_, slot) =>
   statement(`requests.empty.${slot}`, `truncate request_days.day_${slot}`),
 );
 
-const FIND_ANY = statement('requests.findAny', 'select from request_log where slot = $1 limit 1', {
-  because: 'many teams',
-});
+const FIND_OLD = statement(
+  'requests.findOld',
+  'select from request_log where slot = $1 and created_at < $2 limit 1',
+  { because: 'many teams' },
+);
 
-/** Whether the partition holds calls, of whichever team. */
-export async function hasRows(db: Db, slot: number): Promise<boolean> {
-  return (await db.query(FIND_ANY, [slot])).length > 0;
+/** Whether the partition holds calls from before this moment, of whichever team. */
+export async function hasOld(db: Db, slot: number, before: Date): Promise<boolean> {
+  return (await db.query(FIND_OLD, [slot, before])).length > 0;
 }
 
 /** Removes all calls of a partition at once. Gives up if somebody reads it for half a second. */
@@ -160,4 +163,33 @@ export function emptySlot(tx: Tx, slot: number): void {
   if (!empty) throw new Error(`there is no partition ${slot}`);
   tx.send(WAIT_BRIEFLY, []);
   tx.send(empty, []);
+}
+
+/** It takes tens of milliseconds. */
+const REMOVED_MAX = 1_000;
+
+// By the index of each team's calls by time. Without old ones, that is all that it reads.
+const REMOVE_OLD = statement(
+  'requests.removeOld',
+  `with old as materialized (
+     select r.team_id, r.slot, r.id
+     from unnest($1::text[]) as n (team_id)
+     cross join lateral (
+       select team_id, slot, id
+       from request_log
+       where team_id = n.team_id and created_at < $2
+       limit ${REMOVED_MAX}
+       for update skip locked
+     ) r
+     limit ${REMOVED_MAX}
+   )
+   delete from request_log l
+   using old
+   where l.team_id = old.team_id and l.slot = old.slot and l.id = old.id
+   returning l.id`,
+);
+
+/** Removes some calls of these teams from before this moment. Returns how many; 0: none is left. */
+export async function removeOld(db: Db, teamIds: readonly string[], before: Date): Promise<number> {
+  return (await queryTeams(db, REMOVE_OLD, [teamIds, before])).length;
 }
