@@ -29,7 +29,6 @@ const NEVER_NULL: Readonly<Record<string, string>> = {
   'webhooks.findPauseMail email': ENDED,
   'assignments.readRecipients email': ENDED,
   'assignments.readRecipient email': ENDED,
-  'announcements.list email': ENDED,
   'alerts.findRecipient email': ENDED,
   'sandbox.findLongest user_id': 'an active member has one: member_active_has_user_check',
   'sandbox.findNewest user_id': 'the same',

@@ -1,11 +1,13 @@
 import type { Clock } from '../../core/clock.ts';
 import { MailNotTaken, type TeamMailer } from '../../core/mail.ts';
 import type { Db } from '../../db/client.ts';
+import { pagesOfTeams } from '../../db/team-pages.ts';
 import { announcementId, type Announcement } from './rules.ts';
 import * as store from './store.ts';
 import { toAnnouncementMail } from './view.ts';
 
-const PAGE_SIZE = 100;
+/** So many teams are read at once. What a mail says is as old as their mails take. */
+const TEAMS_PER_STATEMENT = 20;
 /** So many failures in a row are a problem of the mail server, not of the recipients. */
 const FAILURES_MAX = 5;
 /**
@@ -29,15 +31,18 @@ export async function planAnnouncement(
   clock: Clock,
   announcement: Announcement,
 ): Promise<AnnouncementPlan> {
-  const rows = await store.countRecipients(db, announcementId(announcement), clock.now());
-  const teams = rows
-    .map((row) => ({ teamId: row.team_id, mails: row.waiting }))
-    .filter(({ mails }) => mails > 0);
-  return {
-    teams,
-    mails: teams.reduce((sum, { mails }) => sum + mails, 0),
-    sentBefore: rows.reduce((sum, { sent }) => sum + sent, 0),
-  };
+  const id = announcementId(announcement);
+  const now = clock.now();
+  const teams: { teamId: string; mails: number }[] = [];
+  let [mails, sentBefore] = [0, 0];
+  for await (const teamIds of pagesOfTeams(db, TEAMS_PER_STATEMENT)) {
+    for (const row of await store.countRecipients(db, id, { teamIds, now })) {
+      mails += row.waiting;
+      sentBefore += row.sent;
+      if (row.waiting > 0) teams.push({ teamId: row.team_id, mails: row.waiting });
+    }
+  }
+  return { teams, mails, sentBefore };
 }
 
 export interface AnnouncementDependencies {
@@ -62,12 +67,9 @@ export async function announce(
   const id = announcementId(announcement);
   let [sent, failed, failedInARow] = [0, 0, 0];
   const refusedTeams = new Set<string>();
-  let after = { teamId: '', memberId: '' };
-  for (;;) {
-    const page = await store.listRecipients(db, id, { now: clock.now(), after, limit: PAGE_SIZE });
-    if (page.length === 0) return { sent, failed };
+  for await (const teamIds of pagesOfTeams(db, TEAMS_PER_STATEMENT)) {
+    const page = await store.listRecipients(db, id, { teamIds, now: clock.now() });
     for (const recipient of page) {
-      after = { teamId: recipient.team_id, memberId: recipient.member_id };
       try {
         await mailer(recipient.team_id, toAnnouncementMail(recipient, announcement, publicUrl));
       } catch (error) {
@@ -81,8 +83,10 @@ export async function announce(
       }
       failedInARow = 0;
       refusedTeams.clear();
-      await store.insertSent(db, id, { ...after, at: clock.now() });
+      const { team_id: teamId, member_id: memberId } = recipient;
+      await store.insertSent(db, id, { teamId, memberId, at: clock.now() });
       sent += 1;
     }
   }
+  return { sent, failed };
 }

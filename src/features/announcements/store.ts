@@ -13,71 +13,81 @@ export interface RecipientRow {
   readonly keys: string[];
 }
 
-// Each live key with the member to notify: its creator, or the owner if the creator is no admin.
-const ADDRESSEES = `
-  select k.team_id, m.id as member_id, k.name
-  from api_key k
-  join team t on t.id = k.team_id and t.status <> 'ended' and t.id not like '%${SANDBOX_END}'
-  join member c on c.team_id = k.team_id and c.id = k.created_by
-  join member m on m.team_id = k.team_id and m.status = 'active' and m.email is not null
-    and case
-      when c.status = 'active' and c.role in ('owner', 'admin') then m.id = c.id
-      else m.role = 'owner'
-    end
-  where (k.revoked_at is null or k.revoked_at > $2)
-    and (k.expires_at is null or k.expires_at > $2)`;
+// Each live key of some teams with the member to notify: its creator, or the owner if the creator
+// is no admin. Whoever that is, the member is looked up by the id: a team may have many members.
+const ADDRESSEES = `from api_key k
+   join team t on t.id = k.team_id
+   join member c on c.team_id = k.team_id and c.id = k.created_by
+   left join member o on o.team_id = k.team_id and o.role = 'owner' and o.status = 'active'
+   join member m on m.team_id = k.team_id
+     and m.id = case
+       when c.status = 'active' and c.role in ('owner', 'admin') then c.id
+       else o.id
+     end`;
+const IS_ADDRESSED = `t.id = any ($2::text[])
+     and (k.revoked_at is null or k.revoked_at > $3)
+     and (k.expires_at is null or k.expires_at > $3)
+     and t.status <> 'ended'
+     and t.id not like '%${SANDBOX_END}'
+     and m.status = 'active'
+     and m.email is not null`;
+
+/** Planned with its teams: how many they are decides how their keys are looked up. */
+const PLANNED = { isSearch: true } as const;
 
 const LIST = statement<RecipientRow>(
   'announcements.list',
-  `with addressee as (
-     ${ADDRESSEES}
-     and (k.team_id > $3 or k.team_id = $3 and m.id > $4)
-   )
-   select a.team_id, a.member_id, m.email, coalesce(m.language, t.language) as language,
-     t.name as team_name, array_agg(a.name order by a.name) as keys
-   from addressee a
-   join member m on m.team_id = a.team_id and m.id = a.member_id
-   join team t on t.id = a.team_id
-   where not exists (
-     select from announcement_mail s
-     where s.team_id = a.team_id
-       and s.announcement = $1
-       and s.member_id = a.member_id
-   )
-   group by a.team_id, a.member_id, m.email, m.language, t.language, t.name
-   order by a.team_id, a.member_id
-   limit $5`,
+  `select k.team_id, m.id as member_id, m.email, coalesce(m.language, t.language) as language,
+     t.name as team_name, array_agg(k.name order by k.name) as keys
+   ${ADDRESSEES}
+   where ${IS_ADDRESSED}
+     and not exists (
+       select from announcement_mail s
+       where s.team_id = k.team_id
+         and s.announcement = $1
+         and s.member_id = m.id
+     )
+   group by k.team_id, m.id, m.email, m.language, t.language, t.name
+   order by k.team_id, m.id`,
+  PLANNED,
 );
 
-/** The members who were not mailed yet, by team and member id, after `after`. */
+/** Some teams, and the time by which a key is live. A team has 50 live keys at most. */
+export interface AnnouncedTeams {
+  readonly teamIds: readonly string[];
+  readonly now: Date;
+}
+
+/** The members of these teams who were not mailed yet, by team and member id. */
 export function listRecipients(
   db: Db,
   announcement: string,
-  { now, after, limit }: { now: Date; after: { teamId: string; memberId: string }; limit: number },
+  { teamIds, now }: AnnouncedTeams,
 ): Promise<RecipientRow[]> {
-  return db.query(LIST, [announcement, now, after.teamId, after.memberId, limit]);
+  return db.query(LIST, [announcement, teamIds, now]);
 }
 
 const COUNT = statement<{ team_id: string; waiting: number; sent: number }>(
   'announcements.count',
-  `with addressee as (${ADDRESSEES})
-   select a.team_id,
-     count(distinct a.member_id) filter (where s.member_id is null)::int as waiting,
+  `select k.team_id,
+     count(distinct m.id) filter (where s.member_id is null)::int as waiting,
      count(distinct s.member_id)::int as sent
-   from addressee a
+   ${ADDRESSEES}
    left join announcement_mail s
-     on s.team_id = a.team_id and s.announcement = $1 and s.member_id = a.member_id
-   group by a.team_id
-   order by a.team_id`,
+     on s.team_id = k.team_id and s.announcement = $1 and s.member_id = m.id
+   where ${IS_ADDRESSED}
+   group by k.team_id
+   order by k.team_id`,
+  PLANNED,
 );
 
-/** For each team, how many members are still to be mailed, and how many were mailed. */
+/** For each of these teams with some, how many members are to be mailed, and how many were. */
 export function countRecipients(
   db: Db,
   announcement: string,
-  now: Date,
+  { teamIds, now }: AnnouncedTeams,
 ): Promise<{ team_id: string; waiting: number; sent: number }[]> {
-  return db.query(COUNT, [announcement, now]);
+  return db.query(COUNT, [announcement, teamIds, now]);
 }
 
 /** Records that the member was mailed. */
