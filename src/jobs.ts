@@ -7,6 +7,7 @@ import { systemClock } from './core/clock.ts';
 import type { Caller, Db } from './db/client.ts';
 import type { Database } from './db/connections/database.ts';
 import { ALERT_CRON, alertMailTasks, alertTasks } from './features/alerts/tasks.ts';
+import { SYNC_QUEUES } from './features/crm/rules.ts';
 import { CRM_CRON, crmTasks } from './features/crm/sync/tasks.ts';
 import { MEMBER_CRON, memberMailTasks, memberTasks } from './features/members/tasks.ts';
 import { RETENTION_CRON, retentionTasks } from './features/retention/tasks.ts';
@@ -33,8 +34,11 @@ const POOL_MAX = 8;
 /** The thread has no other work, so jobs need no share. They may take long. */
 const JOBS: Caller = { share: null, background: true };
 
-/** Jobs are wake-ups and synchronizations: few, and mostly short. Deliveries have slots too. */
-const JOB_SLOTS = 10;
+/**
+ * Jobs are wake-ups and removals, few and mostly short, and synchronizations. Each queue of the
+ * latter has a slot, so CRMs that hang keep neither each other's slots nor those of other jobs.
+ */
+const JOB_SLOTS = 5 + SYNC_QUEUES;
 /**
  * Mails have slots of their own. A mail server that is silent keeps each of them for 20 s, and the
  * other jobs must not wait for that.

@@ -1,7 +1,7 @@
 // Which connections get a job to synchronize them, and which come first.
 import { expect, test } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
-import { scheduleDue } from '../../src/features/crm/sync/service.ts';
+import { scheduleDue, scheduleNext } from '../../src/features/crm/sync/service.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
 
@@ -13,8 +13,11 @@ const DUE = {
   team_id: 'team_a',
   status: 'active',
   credentials: 'x',
+  provider: 'hubspot',
   next_sync_at: at(0),
   sync_lease_until: null as string | null,
+  failure_streak: 0,
+  sync_state: null as object | null,
 };
 
 async function insert(api: TestApi, connections: Record<string, Partial<typeof DUE>>) {
@@ -22,13 +25,13 @@ async function insert(api: TestApi, connections: Record<string, Partial<typeof D
   await api.db.pool.query(
     `insert into crm_connection (
        team_id, id, provider, status, created_at, credentials_encrypted, next_sync_at,
-       sync_lease_until
+       sync_lease_until, failure_streak, sync_state
      )
-     select team_id, id, 'hubspot', status, now(), credentials::bytea, next_sync_at,
-       sync_lease_until
+     select team_id, id, provider, status, now(), credentials::bytea, next_sync_at,
+       sync_lease_until, failure_streak, sync_state
      from json_to_recordset($1) as row (
-       team_id text, id text, status text, credentials text, next_sync_at timestamptz,
-       sync_lease_until timestamptz
+       team_id text, id text, provider text, status text, credentials text,
+       next_sync_at timestamptz, sync_lease_until timestamptz, failure_streak int, sync_state jsonb
      )`,
     [JSON.stringify(rows)],
   );
@@ -44,34 +47,98 @@ async function scheduled(api: TestApi): Promise<string[]> {
 }
 
 test('those that are due, connected and not being synchronized, of active teams', async () => {
-  const teams = [makeTeam('a'), makeTeam('b'), makeTeam('suspended', { status: 'suspended' })];
+  const active = ['a', 'b', 'c', 'd', 'e'].map((name) => makeTeam(name));
+  const teams = [...active, makeTeam('suspended', { status: 'suspended' })];
   const api = await startTestApi({ clock, seed: makeSeed(teams) });
   await insert(api, {
     due: {},
-    overdue: { next_sync_at: at(-3600) },
-    left_by_its_run: { sync_lease_until: at(0) },
-    too_early: { next_sync_at: at(1) },
-    held: { sync_lease_until: at(1) },
-    paused: { status: 'paused' },
-    of_a_seed_file: { credentials: null as never },
+    overdue: { team_id: 'team_c', next_sync_at: at(-3600) },
+    left_by_its_run: { team_id: 'team_d', sync_lease_until: at(0) },
+    too_early: { team_id: 'team_e', next_sync_at: at(1) },
+    held: { team_id: 'team_e', sync_lease_until: at(1) },
+    paused: { team_id: 'team_e', status: 'paused' },
+    of_a_seed_file: { team_id: 'team_e', credentials: null as never },
     of_a_suspended_team: { team_id: 'team_suspended' },
   });
   // The same id in two teams makes two jobs.
   await insert(api, { due: { team_id: 'team_b' } });
   expect(await scheduled(api)).toEqual([
     'team_a due',
-    'team_a left_by_its_run',
-    'team_a overdue',
     'team_b due',
+    'team_c overdue',
+    'team_d left_by_its_run',
   ]);
 });
 
-test('the longest overdue first, 1000 at a time', async () => {
+test.each([
+  ['imports', ''],
+  ['sandboxes', ':sandbox'],
+])('the longest overdue first, 100 %s at a time', async (_what, end) => {
   const api = await startTestApi({ clock, seed: makeSeed([makeTeam('a')]) });
-  const ids = Array.from({ length: 1001 }, (_, number) => `crm_${String(number).padStart(4, '0')}`);
-  await insert(
-    api,
-    Object.fromEntries(ids.map((id, number) => [id, { next_sync_at: at(-number) }])),
+  const names = Array.from(
+    { length: 101 },
+    (_, number) => `${String(number).padStart(3, '0')}${end}`,
   );
-  expect(await scheduled(api)).toEqual(ids.slice(1).map((id) => `team_a ${id}`));
+  await api.db.pool.query(
+    `insert into team (id, name, created_at)
+     select 'team_' || name, 'T', now() from unnest($1::text[]) as of (name)`,
+    [names],
+  );
+  const rows = names.map((name, number) => [
+    `crm_${name}`,
+    { team_id: `team_${name}`, next_sync_at: at(-number) },
+  ]);
+  await insert(api, Object.fromEntries(rows) as Record<string, Partial<typeof DUE>>);
+  expect(await scheduled(api)).toEqual(names.slice(1).map((name) => `team_${name} crm_${name}`));
+});
+
+const FRESH = { since: {}, fullAt: at(-3600), round: null };
+const GOING_ON = {
+  ...FRESH,
+  fullAt: null,
+  round: { startedAt: at(-60), full: true, list: 'deals', cursor: '2', seen: {} },
+};
+
+test.each<[lane: string, priority: number, Partial<typeof DUE>]>([
+  ['hubspot_regular', 0, { sync_state: FRESH }],
+  ['pipedrive_regular', 0, { sync_state: FRESH, provider: 'pipedrive' }],
+  ['hubspot_long', 0, { sync_state: null }],
+  ['hubspot_long', 0, { sync_state: { ...FRESH, fullAt: at(-24 * 3600) } }],
+  ['hubspot_long', 1, { sync_state: GOING_ON }],
+  ['hubspot_failing', 1, { sync_state: FRESH, failure_streak: 1 }],
+  ['hubspot_failing', 2, { sync_state: null, failure_streak: 2 }],
+  ['hubspot_failing', 10, { sync_state: GOING_ON, failure_streak: 500 }],
+])('a run is in the lane %s, with the priority %i: %j', async (lane, priority, connection) => {
+  const api = await startTestApi({ clock, seed: makeSeed([makeTeam('a')]) });
+  await insert(api, { one: connection });
+  await scheduleDue(api.db, clock);
+  const { rows } = await api.db.pool.query(
+    `select regexp_replace(queue_name, '^crm_sync_(.*)_\\d+$', '\\1') as lane, priority
+     from graphile_worker.jobs`,
+  );
+  expect(rows).toEqual([{ lane, priority }]);
+});
+
+test('a team has one job in each queue, and the next one follows its run', async () => {
+  const api = await startTestApi({ clock, seed: makeSeed([makeTeam('a'), makeTeam('b')]) });
+  await insert(api, {
+    first: { next_sync_at: at(-3) },
+    second: { next_sync_at: at(-2) },
+    third: { next_sync_at: at(-1) },
+    other: { provider: 'pipedrive' },
+  });
+  await insert(api, { first: { team_id: 'team_b' } });
+  const soon = ['team_a first', 'team_a other', 'team_b first'];
+  expect(await scheduled(api)).toEqual(soon);
+  expect(await scheduled(api)).toEqual(soon);
+  await api.db.pool.query(
+    `update crm_connection set sync_lease_until = $1 where team_id = 'team_a' and id = 'first'`,
+    [at(60)],
+  );
+  await api.db.pool.query('delete from graphile_worker._private_jobs');
+  await scheduleNext(api.db, clock, 'team_a');
+  const { rows } = await api.db.pool.query(
+    `select payload ->> 'connectionId' as id from graphile_worker._private_jobs order by 1`,
+  );
+  expect(rows).toEqual([{ id: 'other' }, { id: 'second' }]);
 });

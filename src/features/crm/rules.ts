@@ -1,4 +1,22 @@
 /**
+ * Nobody waits for the CRM of somebody else. What is decided about that:
+ *  * Jobs run in queues, each one job at a time, and each queue has a slot of its own in every
+ *    worker (`SYNC_QUEUES`). So whatever hangs holds its own queue, and no other job.
+ *  * Each provider has its own queues: if one is away, no connection with another waits for it.
+ *  * Each provider has three lanes (`SYNC_LANES`). `regular` has connections whose last run was
+ *    fine, and that only read what has changed: about a second. A round that goes on, or reads
+ *    everything, such as a first import, is `long`. A connection that failed is `failing` until a
+ *    round is complete. So a CRM that hangs holds a regular queue once, for one call.
+ *  * In `long`, a round that begins goes before those that go on: a small import waits for one run
+ *    of a large one. In `failing`, the fewer failures, the sooner: one failure does not wait for
+ *    CRMs that have been away for days.
+ *  * A team is always in the same queue of a lane. There it has at most one job that waits, however
+ *    many of its connections are due. The next one is added after its run, behind those of other
+ *    teams. So another team waits for two runs of it at most, each of a minute and a call.
+ *  * Sandboxes share one queue: their CRM is simulated, and no call of theirs leaves the process.
+ * Rejected: a queue for each team, since graphile-worker locks all free queues whenever it takes a
+ * job; more runs at once, since each may hold a large page in memory.
+ *
  * Decisions about synchronizations that the specification leaves open:
  *  * `crm.sync.failed` is raised when "a CRM sync attempt failed". An attempt is one run: a regular
  *    one, an automatic retry, or one that was asked for. While a CRM refuses us there is an event
@@ -22,6 +40,16 @@
  *  * Money and `close_date` are text, as the CRM gave them. A text is cut after 10,000 characters,
  *    an objection after 5,000. A note is an objection of 20 deals at most.
  */
+import { CRM_PROVIDERS } from '../../core/vocabularies.ts';
+
+/** The lanes of synchronizations, and how many queues each has for each provider. */
+export const SYNC_LANES = { regular: 3, long: 1, failing: 1 } as const;
+export type SyncLane = keyof typeof SYNC_LANES;
+export const SANDBOX_QUEUE = 'sandboxes';
+
+/** How many synchronizations run at once, in all workers together. */
+export const SYNC_QUEUES =
+  CRM_PROVIDERS.length * Object.values(SYNC_LANES).reduce((sum, queues) => sum + queues, 0) + 1;
 
 export const OBJECTION_MAX_CHARACTERS = 5_000;
 export const DEALS_PER_NOTE_MAX = 20;

@@ -1,5 +1,6 @@
 import { SANDBOX_END } from '../../../core/sandbox.ts';
 import { statement, type Db } from '../../../db/client.ts';
+import { SANDBOX_QUEUE, SYNC_LANES, type SyncLane } from '../rules.ts';
 import { keyOfJobText, SYNC_CONNECTION } from './jobs.ts';
 
 /** SQL: `crm_connection c` should be synchronized at time $1, and no run has it. */
@@ -13,66 +14,108 @@ export const IS_DUE = `c.status = 'active'
          and t.status = 'active'
      )`;
 
-/**
- * The queues that all workers share; each runs one job at a time. With five, mails always find a
- * free slot. A sync of a few changes takes about a second, so five serve thousands of connections.
- */
-const QUEUES = 5;
-const LIVE_MAX = 1000;
-/** Sandboxes share one queue, and have so many places in a minute. */
-const SANDBOXES_MAX = 100;
+/** The jobs of a lane, or of sandboxes, that a minute has: more than its queues can run. */
+const JOBS_MAX: Readonly<Record<SyncLane | 'sandboxes', number>> = {
+  regular: 500,
+  long: 100,
+  failing: 100,
+  sandboxes: 100,
+};
 
 const JOB_KEY = keyOfJobText(SYNC_CONNECTION, { teamId: 'due.team_id', connectionId: 'due.id' });
 
-const IS_SANDBOX = `c.team_id like '%${SANDBOX_END}'`;
+const LANE = `case
+           when c.team_id like '%${SANDBOX_END}' then 'sandboxes'
+           when c.failure_streak > 0 then 'failing'
+           when jsonb_typeof(c.sync_state -> 'round') = 'object' then 'long'
+           when coalesce(c.sync_state ->> 'fullAt', '') <= $2 then 'long'
+           else 'regular'
+         end`;
 
-/** Those of sandboxes apart: no live team waits for them. */
-const SCHEDULES = [
-  scheduling('live', {
-    which: `not ${IS_SANDBOX}`,
-    limit: LIVE_MAX,
-    queue: `(hashtext(due.key) & 2147483647) % ${QUEUES}`,
-  }),
-  scheduling('sandboxes', {
-    which: IS_SANDBOX,
-    limit: SANDBOXES_MAX,
-    queue: `'sandboxes'`,
-  }),
-];
+/** Of a lane's jobs, the lower number comes first. */
+const PRIORITY = `case
+           when c.failure_streak > 0 then least(c.failure_streak, 10)
+           when jsonb_typeof(c.sync_state -> 'round') = 'object' then 1
+           else 0
+         end`;
 
-interface Scheduled {
-  /** SQL: a condition. */
-  readonly which: string;
-  readonly limit: number;
-  /** SQL: which queue. */
-  readonly queue: string;
-}
+const QUEUE = `'crm_sync_' || case lane
+         when 'sandboxes' then '${SANDBOX_QUEUE}'
+         else provider || '_' || lane || '_' || (hashtext(team_id) & 2147483647) % case lane
+${Object.entries(SYNC_LANES)
+  .map(([lane, queues]) => `           when '${lane}' then ${queues}`)
+  .join('\n')}
+         end
+       end`;
 
-function scheduling(name: string, { which, limit, queue }: Scheduled) {
+const JOBS = Object.entries(JOBS_MAX)
+  .map(([lane, max]) => `         when '${lane}' then ${max}`)
+  .join('\n');
+
+// One job of each team in each queue: the team's other connections follow after its run.
+function scheduling(name: string, which: string) {
   return statement(
     `crm.scheduleSyncs.${name}`,
     `select (
        graphile_worker.add_job(
          identifier => '${SYNC_CONNECTION}',
          payload => json_build_object('teamId', due.team_id, 'connectionId', due.id),
-         queue_name => 'crm_sync_' || ${queue},
+         queue_name => due.queue,
          max_attempts => 1,
+         priority => due.priority,
          job_key => ${JOB_KEY},
          job_key_mode => 'preserve_run_at'
        )
      ).id
      from (
-       select c.team_id, c.id, c.team_id || ':' || c.id as key
-       from crm_connection c
-       where ${IS_DUE}
-         and ${which}
-       order by c.next_sync_at
-       limit ${limit}
-     ) due`,
+       select first.*,
+         row_number() over (
+           partition by case lane when 'sandboxes' then null else provider end, lane
+           order by priority, next_sync_at
+         ) as place
+       from (
+         select distinct on (queue, team_id) *
+         from (
+           select of_lane.*, ${QUEUE} as queue
+           from (
+             select c.team_id, c.id, c.provider, c.next_sync_at, ${LANE} as lane,
+               ${PRIORITY} as priority
+             from crm_connection c
+             where ${IS_DUE}
+               and ${which}
+           ) of_lane
+         ) of_queue
+         order by queue, team_id, priority, next_sync_at
+       ) first
+     ) due
+     where due.place <= case due.lane
+${JOBS}
+       end
+     order by due.priority, due.next_sync_at`,
   );
 }
 
-/** Enqueues a job for each connection that is due and that no run has. */
-export async function enqueueDue(db: Db, now: Date): Promise<void> {
-  for (const schedule of SCHEDULES) await db.query(schedule, [now]);
+const SCHEDULE = scheduling('all', 'true');
+const SCHEDULE_TEAM = scheduling('team', 'c.team_id = $3');
+
+/** When something is due: now, and the time since which a round need not read everything. */
+export interface DueTimes {
+  readonly now: Date;
+  readonly fullSince: Date;
+}
+
+/**
+ * Enqueues a job for each connection that is due and that no run has, one for each team and queue.
+ */
+export async function enqueueDue(db: Db, { now, fullSince }: DueTimes): Promise<void> {
+  await db.query(SCHEDULE, [now, fullSince.toISOString()]);
+}
+
+/** The same for one team. */
+export async function enqueueDueOf(
+  db: Db,
+  teamId: string,
+  { now, fullSince }: DueTimes,
+): Promise<void> {
+  await db.query(SCHEDULE_TEAM, [now, fullSince.toISOString(), teamId]);
 }

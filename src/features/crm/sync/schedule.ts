@@ -58,11 +58,16 @@ export const SWEEP = 'sweep';
 /** `Round.list` when nothing is left to do. */
 export const END = 'end';
 
+/** If the last round that read everything began then or before, the next one reads everything. */
+export function fullSince(now: Date): Date {
+  return new Date(now.getTime() - FULL_EVERY_MS);
+}
+
 /** The round to continue, or a new one. */
 export function roundOf(state: SyncState, lists: readonly string[], now: Date): Round {
   const { round: current } = state;
   if (current && [...lists, SWEEP, END].includes(current.list)) return current;
-  const full = state.fullAt === null || now.getTime() - Date.parse(state.fullAt) >= FULL_EVERY_MS;
+  const full = state.fullAt === null || Date.parse(state.fullAt) <= fullSince(now).getTime();
   return { startedAt: now.toISOString(), full, list: lists[0] ?? SWEEP, cursor: null, seen: {} };
 }
 

@@ -6,11 +6,22 @@ import { providerError, type FailureReason } from '../providers/errors.ts';
 import { giveUp } from './give-up.ts';
 import type { ConnectionKey } from './jobs.ts';
 import { takeOver } from './run-store.ts';
-import { enqueueDue } from './schedule-store.ts';
+import { enqueueDue, enqueueDueOf } from './schedule-store.ts';
+import { fullSince } from './schedule.ts';
 
-/** Enqueues a job for each connection that is due and that no run has. */
+/**
+ * Enqueues a job for each connection that is due and that no run has, one for each team and queue
+ * (../rules.ts). The others of the team follow by `scheduleNext`.
+ */
 export async function scheduleDue(db: Db, clock: Clock): Promise<void> {
-  await enqueueDue(db, clock.now());
+  const now = clock.now();
+  await enqueueDue(db, { now, fullSince: fullSince(now) });
+}
+
+/** The same for the team whose run has ended, which may have more to do. */
+export async function scheduleNext(db: Db, clock: Clock, teamId: string): Promise<void> {
+  const now = clock.now();
+  await enqueueDueOf(db, teamId, { now, fullSince: fullSince(now) });
 }
 
 /**

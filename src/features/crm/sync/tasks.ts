@@ -6,7 +6,7 @@ import type { AppSecrets } from '../../../core/encryption.ts';
 import type { Db } from '../../../db/client.ts';
 import { REMOVE_CONNECTION, SCHEDULE_SYNCS, SCHEDULED, SYNC_CONNECTION } from './jobs.ts';
 import { removeRows } from './removal.ts';
-import { scheduleDue } from './service.ts';
+import { scheduleDue, scheduleNext } from './service.ts';
 import { syncConnection, type SyncDependencies } from './sync-connection.ts';
 
 /** Of each network call. */
@@ -44,9 +44,8 @@ export function crmTasks({
         { db, clock, secrets, settings, random: Math.random, sleep, signal, onFailure },
         key,
       );
-      // Continue now, not at the next minute.
-      const hasMore = outcome === 'yielded' || outcome === 'again';
-      if (hasMore && !signal?.aborted) await scheduleDue(db, clock);
+      // Continue now, not at the next minute: with this connection, or with another of the team.
+      if (outcome !== 'skipped' && !signal?.aborted) await scheduleNext(db, clock, key.teamId);
     },
     [REMOVE_CONNECTION]: async (payload, { abortSignal: signal }) => {
       await removeRows(db, removalPayload.parse(payload), signal);
