@@ -42,7 +42,7 @@ const PRIVATE_TEAMS = [
   'page',
   'procedure',
 ] as const;
-const ENDING_TEAMS = ['patching', 'deleting'] as const;
+const ENDING_TEAMS = ['patching', 'deleting', 'replacing'] as const;
 
 let api: TestApi;
 beforeAll(async () => {
@@ -213,6 +213,28 @@ describe('a key that may no longer call while its call waits', () => {
     expect(answer).toMatchObject({ status: 401, body: { code: 'unauthorized' } });
     expect(await read()).toEqual(before);
     expect(await auditOf(api, `team_${team}`)).toEqual([]);
+  });
+
+  test('401: gets no new secret of a webhook endpoint', async () => {
+    const endpoint = `from webhook_endpoint where team_id = 'team_replacing'`;
+    const read = async () => (await api.db.pool.query(`select secret_encrypted ${endpoint}`)).rows;
+    const before = await read();
+    const answer = await changeWhileWaiting(
+      api,
+      {
+        lock: `select ${endpoint} for update`,
+        change: `update api_key set revoked_at = now() where team_id = 'team_replacing'`,
+      },
+      () =>
+        api.call(
+          api.key('team_replacing'),
+          'POST',
+          '/webhook-endpoints/whe_replacing/rotate-secret',
+          { body: { grace_s: 0 } },
+        ),
+    );
+    expect(answer).toMatchObject({ status: 401, body: { code: 'unauthorized' } });
+    expect(await read()).toEqual(before);
   });
 });
 

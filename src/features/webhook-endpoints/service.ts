@@ -6,7 +6,7 @@ import type { Privacy } from '../../core/privacy.ts';
 import { makeWebhookSecret, newId } from '../../core/ids.ts';
 import { checkAll, invalidField, notFound, unknownId } from '../../core/problem.ts';
 import { earlierSecretsText, readEarlierSecrets } from '../../core/signing-secrets.ts';
-import { lockTeamFor } from '../../db/change-context.ts';
+import { lockTeamFor, readChangeContext } from '../../db/change-context.ts';
 import type { Db, Tx } from '../../db/client.ts';
 import { endLinksToEndpoint } from '../../db/handover-links.ts';
 import { forgetKeptDetails } from '../../db/kept-responses.ts';
@@ -178,7 +178,8 @@ export interface SecretRotation {
 }
 
 /**
- * Gives the endpoint a new secret, and returns both. Opens a transaction. Throws `not_found`.
+ * Gives the endpoint a new secret, and returns both. Opens a transaction. Throws `not_found`, and
+ * what {@link readChangeContext} throws: whoever has lost the right meanwhile gets no secret.
  */
 export async function rotateSecret(
   db: Db,
@@ -193,7 +194,9 @@ export async function rotateSecret(
   const seal = (column: EncryptedColumn, text: string): Buffer =>
     encrypt(text, appSecrets.current, column.context(teamId, endpointId));
   return db.transaction(async (tx) => {
-    const found = await store.findSealedForUpdate(tx, teamId, endpointId);
+    const finding = store.findSealedForUpdate(tx, teamId, endpointId);
+    endLinksToEndpoint(tx, teamId, endpointId, at);
+    const [found, current] = await Promise.all([finding, readChangeContext(tx, context)]);
     if (!found) throw notFound();
     const { secret_encrypted: sealed, earlier_secrets_encrypted: sealedEarlier, ...row } = found;
     const before = {
@@ -210,8 +213,7 @@ export async function rotateSecret(
       earlier_secrets_until,
       secret_unconfirmed_since: rules.unconfirmedSince(context),
     });
-    endLinksToEndpoint(tx, teamId, endpointId, at);
-    record(tx, context, {
+    record(tx, current, {
       audit: {
         action: 'webhook_endpoint.secret_rotated',
         targetId: endpointId,
