@@ -35,14 +35,9 @@ const fault = {
     .string()
     .optional()
     .meta({ description: 'An English explanation for the developer. Never with 500 or 503.' }),
-  errors: z
-    .array(fieldError)
-    .optional()
-    .meta({
-      description:
-        'What is wrong with the input, 20 faults at most. Always with `validation_error`, ' +
-        'and with a `conflict` about one value, such as an email that is taken.',
-    }),
+  errors: z.array(fieldError).optional().meta({
+    description: 'What is wrong with the input, 20 faults at most. Always with `validation_error`.',
+  }),
   more_errors: z.literal(true).optional().meta({
     description: 'There are more faults than `errors` lists. Only with `validation_error`.',
   }),
@@ -51,8 +46,8 @@ const fault = {
     .optional()
     .meta({
       description:
-        'The field at fault, if there is only one. With `validation_error`, with ' +
-        '`not_found` for an id in the body, and with a `conflict` about one value.',
+        'The field at fault, if there is only one. With `validation_error`, `conflict`, and ' +
+        '`not_found` for an id in the body.',
     }),
   dimension: knownText(CATALOG_KINDS)
     .optional()
@@ -104,8 +99,7 @@ export const problem = z
     code: fault.code,
     request_id: z.uuid().meta({
       description:
-        'Also in the header `X-Request-Id`, unless the response is a replay: then it is that of ' +
-        'the first call. Name it when you contact support.',
+        'Also in the header `X-Request-Id`, but for a replay. Name it when you contact support.',
     }),
     detail: fault.detail,
     errors: fault.errors,

@@ -64,8 +64,8 @@ const UNFILLED: Readonly<Record<string, readonly string[]>> = {
   ],
   webhook_resend: ['position_at', 'position_id'],
   pending_job: ['key', 'priority', 'queue', 'refused_at', 'run_at'],
-  // The record of a caller without a key has none.
-  idempotency_record: ['key_id'],
+  // The record of a caller without a key has none, and nobody resets a live team.
+  idempotency_record: ['key_id', 'removed_by_reset'],
   // Any other value ends the team, or hides what the twins compare.
   team: ['status', 'member_detail_enabled', 'creation_hash', 'erasing_since'],
 };

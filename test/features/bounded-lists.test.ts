@@ -617,6 +617,7 @@ describe('a filter of many members', () => {
 
 describe('the owners of a page of deals', () => {
   const SALES = 'team_sales';
+  const SELLERS = 1_000;
   let sales: Client;
 
   beforeAll(async () => {
@@ -629,13 +630,13 @@ describe('the owners of a page of deals', () => {
       `insert into person (team_id, id)
        select $1, 'usr_' || n
        from generate_series(1, $2::int) n`,
-      [SALES, HIDDEN],
+      [SALES, SELLERS],
     );
     await sales.query(
       `insert into member (team_id, id, user_id, email, role, status, created_at)
        select $1, 'mem_' || n, 'usr_' || n, 'seller_' || n || '@a.test', 'member', 'active', now()
        from generate_series(1, $2::int) n`,
-      [SALES, HIDDEN],
+      [SALES, SELLERS],
     );
     await sales.query('vacuum analyze');
     return () => sales.end();

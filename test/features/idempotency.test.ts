@@ -113,7 +113,7 @@ describe('Idempotency-Key', () => {
         headers: { 'idempotency-key': `to ${String(url)}` },
       });
     for (const [url, code, isKept] of [
-      ['ftp://x.test', 'refused', true],
+      ['ftp://x.test', 'url_not_https', true],
       [7, 'invalid_type', false],
     ] as const) {
       const errors = [{ path: 'body.url', code }];

@@ -20,8 +20,7 @@ export const simulateInput = z.strictObject({
   play: z.enum(PLAY_NAMES).meta({ description: 'What happens.' }),
   member_id: optionalId('Who trains, who leaves, or whose invitation is accepted.'),
   user_id: optionalId(
-    'The same by the person. Of an invitation: who accepts it; by default who was a member with ' +
-      'its address before, or else a new person.',
+    'The same by the person. Of an invitation: who accepts it; by default who had its address.',
   ),
   training_id: optionalId('The training whose evaluation is saved or corrected.'),
   assignment_id: optionalId('The assignment that the training is for.'),
@@ -57,8 +56,8 @@ export const simulateInput = z.strictObject({
     .meta({
       description:
         `How long it lasts. ${DEFAULTS.suspendedS} by default for \`team_suspended\`, ` +
-        `${DEFAULTS.failingS} for \`webhooks_failing\`. 0 ends it; \`team_suspended\` only in ` +
-        'the app, because keys get 403 `api_disabled` meanwhile.',
+        `${DEFAULTS.failingS} for \`webhooks_failing\`. 0 ends it, ` +
+        'of `team_suspended` only in the app.',
     }),
   remaining: z
     .int()

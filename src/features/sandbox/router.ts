@@ -45,8 +45,7 @@ export const sandbox = {
     description:
       'Brings a scenario back: its members, trainings, evaluations, assignments, cases and ' +
       'deals, with the same ids and with times counted back from now. Keys, webhook endpoints, ' +
-      'events and the audit log stay, and no webhook is sent. Each `Idempotency-Key` is free ' +
-      'again, but for those of calls about webhooks and of resets.',
+      'events and the audit log stay, and no webhook is sent.',
     input: schema.resetInput,
     output: schema.sandbox,
     outputName: 'Sandbox',

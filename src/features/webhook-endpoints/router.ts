@@ -122,9 +122,8 @@ export const webhookEndpoints = {
     summary: 'Change a webhook endpoint',
     description:
       'Sets the fields that the body names; null clears `description`. ' +
-      '`disabled` pauses the endpoint: what already waits for it is kept, and is sent once it is ' +
-      '`active` again. Events that happen meanwhile are not sent, not even later; read them by ' +
-      '`GET /events`. `active` also ends a pause after failures.',
+      '`disabled` keeps what waits until the endpoint is `active` again. What happens meanwhile ' +
+      'is never sent (see `GET /events`). `active` also ends a pause after failures.',
     input: updateInput,
     output: webhookEndpoint,
     outputName: 'WebhookEndpoint',

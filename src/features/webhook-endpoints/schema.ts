@@ -93,7 +93,7 @@ const description = z
   .nullable()
   .optional()
   .meta({
-    description: "The team's own description; null clears it, and so does one of spaces only.",
+    description: "The team's own description; null clears it.",
     examples: ['Learning platform'],
   });
 

@@ -54,8 +54,7 @@ curl {base_url}/me -H 'Authorization: Bearer svck_live_…'
   Enterprise. The secret part of a key is shown only once.
 - A key belongs to the team, not to a person. No path and no body names a team. For data of another
   team the response is 404, exactly as if the data did not exist.
-- Scopes are fixed when the key is created. Every operation names the scope that it needs, or says
-  that it needs none.
+- Scopes are fixed when the key is created. Every operation names the scope that it needs.
 - A key can be limited to IP addresses, and it can have an end date.
 - A revoked key stops working at once. To rotate a key, let the old and the new one overlap.
 - Do not use a key in a browser. There is no CORS.
