@@ -88,6 +88,9 @@ const webhookSecret = (t: Texts, more: readonly string[]): string[] => {
   );
 };
 
+/** The port of the last webhook endpoint that a dialog has made. */
+let lastPort = 9;
+
 /** The dialogs by the place that opens each of them and the key of its title. */
 const DIALOGS: Readonly<Record<string, Shown>> = {
   'pages/change-member.tsx members.changeTitle': {
@@ -211,7 +214,9 @@ const DIALOGS: Readonly<Record<string, Shown>> = {
   'pages/endpoint-secret.tsx webhooks.secretTitle': {
     path: '/webhooks/new',
     open: async ({ page, t, press }) => {
-      await page.getByLabel(t.webhooks.url).fill('http://127.0.0.1:9/hook');
+      // Each has a host of its own, by which the other dialogs name it.
+      lastPort += 1;
+      await page.getByLabel(t.webhooks.url).fill(`http://127.0.0.1:${lastPort}/hook`);
       await page.getByLabel(t.webhooks.eventNames['member.joined'] ?? '').check();
       await press(t.webhooks.create);
     },

@@ -25,7 +25,7 @@ const KINDS: readonly Kind[] = [
       'apiKeys.findForUpdate',
       'assignments.findForUpdate',
       'assignments.lockOfTraining',
-      'assignments.touch',
+      'assignments.lockSome',
       'cases.findForUpdate',
       'crm.findConnectionLocked',
       'db.lockTeam',

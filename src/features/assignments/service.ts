@@ -274,11 +274,10 @@ export async function removeAssignment(
  * Makes the assignments of a membership count as changed, because the person or the address that
  * they show has changed. In steps, each a transaction of its own unless `db` is one.
  */
-export async function touchAssignments(
-  db: Db | Tx,
-  teamId: string,
-  memberId: string,
-): Promise<void> {
+export async function touchAssignments(db: Db, teamId: string, memberId: string): Promise<void> {
   let after: string | null = '';
-  while (after !== null) after = await store.touchAssignments(db, teamId, memberId, after);
+  while (after !== null) {
+    const from: string = after;
+    after = await db.transaction((tx) => store.touchAssignments(tx, teamId, memberId, from));
+  }
 }

@@ -307,25 +307,23 @@ export function revokeOpenAssignments(tx: Tx, teamId: string, memberId: string):
 
 const TOUCHED_AT_ONCE = 1_000;
 
-// Locks by id, as whoever locks two assignments does. The time is of the write, after the lock.
-const TOUCH = statement<{ id: string }>(
-  'assignments.touch',
-  `with picked as materialized (
-     select id
-     from assignment
-     where team_id = $1 and member_id = $2 and id > $3
-     order by id
-     limit ${TOUCHED_AT_ONCE}
-     for no key update
-   ), touched as (
-     update assignment
-     set updated_at = clock_timestamp()
-     where team_id = $1 and id = any (array(select id from picked))
-   )
-   select id
-   from picked
+// By id, as whoever locks two assignments does.
+const LOCK_SOME = statement<{ id: string }>(
+  'assignments.lockSome',
+  `select id
+   from assignment
+   where team_id = $1 and member_id = $2 and id > $3
    order by id
-   offset ${TOUCHED_AT_ONCE - 1}`,
+   limit ${TOUCHED_AT_ONCE}
+   for no key update`,
+);
+
+// A statement of its own, so that its time is after the locks.
+const TOUCH = statement(
+  'assignments.touch',
+  `update assignment
+   set updated_at = statement_timestamp()
+   where team_id = $1 and id = any ($2::text[])`,
 );
 
 /**
@@ -333,10 +331,12 @@ const TOUCH = statement<{ id: string }>(
  * the id after which to go on; null: these were the last.
  */
 export async function touchAssignments(
-  db: Db | Tx,
+  tx: Tx,
   teamId: string,
   memberId: string,
   after: string,
 ): Promise<string | null> {
-  return (await db.queryFirst(TOUCH, [teamId, memberId, after]))?.id ?? null;
+  const ids = (await tx.query(LOCK_SOME, [teamId, memberId, after])).map(({ id }) => id);
+  if (ids.length > 0) tx.send(TOUCH, [teamId, ids]);
+  return ids[TOUCHED_AT_ONCE - 1] ?? null;
 }
