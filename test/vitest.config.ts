@@ -24,6 +24,7 @@ const NOT_ON_CITUS = [
   // The nodes make their own plans for the statements of a function, at each call.
   'test/features/counter-plans.test.ts',
   // It counts the rows that one server reads.
+  'test/features/announcement-plans.test.ts',
   'test/features/trace-plans.test.ts',
 ];
 /** They take ten minutes and count what changes rarely, so only `npm run test:citus` has them. */

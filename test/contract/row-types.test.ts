@@ -19,6 +19,8 @@ const ENDED = 'only an ended member has no address (member_live_has_email_check)
 
 /** Columns that are not null although the text and the tables do not tell. */
 const NEVER_NULL: Readonly<Record<string, string>> = {
+  'crm.findDueSyncs.all queue': 'its parts are not null, and each lane has a number of queues',
+  'crm.findDueSyncs.team queue': 'its parts are not null, and each lane has a number of queues',
   'team.listAdmins email': ENDED,
   'members.list email': ENDED,
   'members.find email': ENDED,

@@ -133,7 +133,7 @@ const OVER_ALL_TEAMS: readonly Exception[] = [
   { names: ['alerts.listDue'], why: 'looks for subscriptions that are due, whosever they are' },
   { names: ['sandbox.listDue'], why: 'looks for sandboxes that nobody may use any more' },
   {
-    names: ['crm.scheduleSyncs.all'],
+    names: ['crm.findDueSyncs.all'],
     why: 'looks for connections that are due, whosever they are',
   },
   {
@@ -477,8 +477,7 @@ const NOTIFYING: Readonly<Record<string, string>> = {
   'wakeUps.notify': 'tells workers about many commits, outside every transaction',
   'jobs.move': 'a worker hands over many jobs at once',
   'jobs.add': 'a worker hands over many jobs at once',
-  'crm.scheduleSyncs.all': 'a worker schedules synchronizations each minute',
-  'crm.scheduleSyncs.team': 'a worker schedules those of a team after a run',
+  'crm.addSyncs': 'a worker schedules synchronizations, outside every transaction',
   'webhooks.pause': 'a worker pauses endpoints each minute',
   'webhooks.resend.addJob': 'a worker adds the job of its next batch',
 };

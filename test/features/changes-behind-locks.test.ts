@@ -172,7 +172,7 @@ describe('a key that is revoked while its call waits', () => {
 
 describe('a key that may no longer call while its call waits', () => {
   test.each([
-    [401, 'unauthorized', 'expired', `update api_key set expires_at = clock_timestamp()`],
+    [401, 'unauthorized', 'expired', `update api_key set expires_at = now()`],
     [403, 'api_disabled', 'suspended', `update team set status = 'suspended'`],
     [403, 'api_disabled', 'starter', `update team set plan = 'starter'`],
   ])('%i %s: invites nobody', async (status, code, team, change) => {

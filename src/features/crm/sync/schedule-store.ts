@@ -52,21 +52,18 @@ const JOBS = Object.entries(JOBS_MAX)
   .map(([lane, max]) => `         when '${lane}' then ${max}`)
   .join('\n');
 
+interface DueRow {
+  readonly team_id: string;
+  readonly id: string;
+  readonly queue: string;
+  readonly priority: number;
+}
+
 // One job of each team in each queue: the team's other connections follow after its run.
-function scheduling(name: string, which: string) {
-  return statement(
-    `crm.scheduleSyncs.${name}`,
-    `select (
-       graphile_worker.add_job(
-         identifier => '${SYNC_CONNECTION}',
-         payload => json_build_object('teamId', due.team_id, 'connectionId', due.id),
-         queue_name => due.queue,
-         max_attempts => 1,
-         priority => due.priority,
-         job_key => ${JOB_KEY},
-         job_key_mode => 'preserve_run_at'
-       )
-     ).id
+function finding(name: string, which: string) {
+  return statement<DueRow>(
+    `crm.findDueSyncs.${name}`,
+    `select due.team_id, due.id, due.queue, due.priority
      from (
        select first.*,
          row_number() over (
@@ -95,8 +92,25 @@ ${JOBS}
   );
 }
 
-const SCHEDULE = scheduling('all', 'true');
-const SCHEDULE_TEAM = scheduling('team', 'c.team_id = $3');
+const FIND = finding('all', 'true');
+const FIND_OF_TEAM = finding('team', 'c.team_id = $3');
+
+// A statement of its own: the rows of a team may be at another node than the jobs.
+const ADD = statement(
+  'crm.addSyncs',
+  `select (
+     graphile_worker.add_job(
+       identifier => '${SYNC_CONNECTION}',
+       payload => json_build_object('teamId', due.team_id, 'connectionId', due.id),
+       queue_name => due.queue,
+       max_attempts => 1,
+       priority => due.priority,
+       job_key => ${JOB_KEY},
+       job_key_mode => 'preserve_run_at'
+     )
+   ).id
+   from json_to_recordset($1) as due (team_id text, id text, queue text, priority int)`,
+);
 
 /** When something is due: now, and the time since which a round need not read everything. */
 export interface DueTimes {
@@ -108,7 +122,7 @@ export interface DueTimes {
  * Enqueues a job for each connection that is due and that no run has, one for each team and queue.
  */
 export async function enqueueDue(db: Db, { now, fullSince }: DueTimes): Promise<void> {
-  await db.query(SCHEDULE, [now, fullSince.toISOString()]);
+  await add(db, await db.query(FIND, [now, fullSince.toISOString()]));
 }
 
 /** The same for one team. */
@@ -117,5 +131,9 @@ export async function enqueueDueOf(
   teamId: string,
   { now, fullSince }: DueTimes,
 ): Promise<void> {
-  await db.query(SCHEDULE_TEAM, [now, fullSince.toISOString(), teamId]);
+  await add(db, await db.query(FIND_OF_TEAM, [now, fullSince.toISOString(), teamId]));
+}
+
+async function add(db: Db, due: readonly DueRow[]): Promise<void> {
+  if (due.length > 0) await db.query(ADD, [JSON.stringify(due)]);
 }
