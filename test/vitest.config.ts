@@ -23,7 +23,7 @@ const NOT_ON_CITUS = [
   'test/features/batched-authentication.test.ts',
   // The nodes make their own plans for the statements of a function, at each call.
   'test/features/counter-plans.test.ts',
-  // It counts the rows that one server reads.
+  // They count the rows that one server reads.
   'test/features/announcement-plans.test.ts',
   'test/features/trace-plans.test.ts',
 ];
