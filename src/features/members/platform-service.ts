@@ -7,7 +7,14 @@ import { readChangeContext, type PlatformChangeContext } from '../../db/change-c
 import { touchAssignments } from '../assignments/service.ts';
 import * as rules from './platform-rules.ts';
 import * as store from './platform-store.ts';
-import { addressesOf, endMembership, forgetEmails, forgetMails, removeMember } from './service.ts';
+import {
+  addressesOf,
+  endMembership,
+  forgetEmails,
+  forgetMails,
+  removeEmails,
+  removeMember,
+} from './service.ts';
 
 /** Who accepts which invitation. */
 export interface Acceptance {
@@ -74,7 +81,7 @@ export async function deletePerson(
     const addressed = memberships.filter(({ email }) => email !== null);
     if (addressed.length === 0) return memberships;
     const named = addressed.map(({ id }) => id);
-    forgetEmails(tx, teamId, addressed);
+    removeEmails(tx, teamId, addressed);
     store.forgetCreation(tx, teamId, named);
     await forgetInSandbox(tx, context, addressesOf(addressed));
     record(tx, current, {
@@ -101,6 +108,5 @@ async function forgetInSandbox(
   const current = await readChangeContext(tx, { ...context, teamId });
   for (const member of members.filter(({ status }) => status !== 'ended'))
     await endMembership(tx, current, member, 'member.removed');
-  forgetEmails(tx, teamId, members);
-  for (const { id } of members) await touchAssignments(tx, teamId, id);
+  await forgetEmails(tx, teamId, members);
 }

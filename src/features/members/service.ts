@@ -339,10 +339,8 @@ export async function endMembership(
   const { id, role, user_id, status } = target;
   store.endMembership(tx, teamId, id, at);
   revokeOpenAssignments(tx, teamId, id);
-  if (status === 'invited') {
-    forgetEmails(tx, teamId, [target]);
-    await touchAssignments(tx, teamId, id);
-  } else forgetKeptDetails(tx, teamId, [id]);
+  if (status === 'invited') await forgetEmails(tx, teamId, [target]);
+  else forgetKeptDetails(tx, teamId, [id]);
   record(tx, context, {
     audit: { action, targetId: id, details: { role } },
     events: [{ type: 'member.removed', data: { member_id: id, role, user_id } }],
@@ -355,12 +353,22 @@ interface Addressed {
   readonly email: string | null;
 }
 
+/** Removes the addresses of memberships that have ended. What showed one counts as changed. */
+export async function forgetEmails(
+  tx: Tx,
+  teamId: string,
+  memberships: readonly Addressed[],
+): Promise<void> {
+  removeEmails(tx, teamId, memberships);
+  for (const { id } of memberships) await touchAssignments(tx, teamId, id);
+}
+
 /**
- * Removes the addresses of memberships that have ended, wherever the team keeps them: also from the
- * responses that are kept for an `Idempotency-Key`, and the mails of a sandbox. The caller calls
- * `touchAssignments` for each of them.
+ * Removes the addresses wherever the team keeps them: also from the responses that are kept for an
+ * `Idempotency-Key`, and the mails of a sandbox. For a person, whose assignments can be too many to
+ * be touched in one transaction.
  */
-export function forgetEmails(tx: Tx, teamId: string, memberships: readonly Addressed[]): void {
+export function removeEmails(tx: Tx, teamId: string, memberships: readonly Addressed[]): void {
   store.forgetEmails(
     tx,
     teamId,
