@@ -42,6 +42,7 @@ import * as resends from '../../src/features/webhook-deliveries/resend-store.ts'
 import { COUNTED_MAX, RECENT } from '../../src/features/webhook-deliveries/rules.ts';
 import { findPauseMailRow } from '../../src/features/webhook-endpoints/pause-store.ts';
 import { loadTestSeed } from '../support/api.ts';
+import { PAGE_DEAL } from '../support/crm/deals.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { blocksRead, explain, rowsRead, type Mode } from '../support/plans.ts';
 import { makeMember, makeSeed, makeTeam, userId } from '../support/seed.ts';
@@ -55,19 +56,6 @@ const PAGE = { limit: 51, after: null };
 const HIDDEN = Number(process.env['ROWS'] ?? 20_000);
 /** The members that a search reads for a page at most. */
 const READ_MAX = 10_000;
-
-const DEAL = {
-  outcome: 'open',
-  title: 'Deal',
-  amount: null,
-  currency: null,
-  close_date: null,
-  probability: null,
-  pipeline_id: null,
-  stage_id: null,
-  lost_reason: null,
-  last_activity_at: null,
-} as const;
 
 let database: TestDatabase;
 let client: Client;
@@ -647,7 +635,7 @@ describe('the owners of a page of deals', () => {
     async (mode) => {
       const owners = ['SELLER_7@a.test', 'seller_7@a.test', 'seller_8@a.test', 'x@a.test', null];
       const deals = owners.map((owner_email, index) => ({
-        ...DEAL,
+        ...PAGE_DEAL,
         external_id: `${index}`,
         owner_email,
       }));

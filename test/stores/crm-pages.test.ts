@@ -5,23 +5,11 @@ import type { Tx } from '../../src/db/client.ts';
 import * as lists from '../../src/features/crm/store.ts';
 import * as pages from '../../src/features/crm/sync/page-store.ts';
 import * as sweeps from '../../src/features/crm/sync/sweep-store.ts';
+import { PAGE_DEAL } from '../support/crm/deals.ts';
 import { openTwinStores, type TwinStores } from '../support/twin-stores.ts';
 
 const AT = new Date('2026-11-20T10:00:00.000Z');
 const OF = { teamId: 'team_a', connectionId: 'crm_1' };
-
-const DEAL = {
-  outcome: 'open',
-  title: 'Deal',
-  amount: '1.00',
-  currency: 'EUR',
-  close_date: null,
-  probability: null,
-  pipeline_id: null,
-  stage_id: null,
-  lost_reason: null,
-  last_activity_at: null,
-} as const;
 
 let twins: TwinStores;
 /**
@@ -62,7 +50,7 @@ test('upsertDeals gives a deal to the active member with the email of its owner'
   // In team A the fourth has left and the fifth is only invited; in team B both are active.
   const owners = ['MEM_3@twin.test', 'mem_4@twin.test', 'mem_5@twin.test', 'x@twin.test', null];
   const deals = owners.map((owner_email, index) => ({
-    ...DEAL,
+    ...PAGE_DEAL,
     external_id: `${index}`,
     owner_email,
   }));

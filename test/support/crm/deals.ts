@@ -10,6 +10,20 @@ export const MINUTE = 60_000;
 export const ago = (minutes: number): string =>
   new Date(NOW.getTime() - minutes * MINUTE).toISOString();
 
+/** A deal of a page, but for its ids and its owner. */
+export const PAGE_DEAL = {
+  outcome: 'open',
+  title: 'Deal',
+  amount: '1.00',
+  currency: 'EUR',
+  close_date: null,
+  probability: null,
+  pipeline_id: null,
+  stage_id: null,
+  lost_reason: null,
+  last_activity_at: null,
+} as const;
+
 /** Makes deals 1 to `count`, each modified one minute after the one before. */
 export function makeDeals(
   count: number,
