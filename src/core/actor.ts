@@ -9,7 +9,7 @@ declare const current: unique symbol;
 /**
  * Marks an actor whose role and rights were read under the locks of the change. Only
  * `db/change-context.ts` makes one. Before, the actor is as authentication found it, and may have
- * lost a role or a right while the transaction waited.
+ * lost a role, a right or its key while the transaction waited. Nothing is recorded for such a one.
  */
 export interface Current {
   readonly [current]: true;

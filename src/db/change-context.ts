@@ -3,7 +3,7 @@
  * then: the transaction may have waited behind a change of just that.
  */
 import { requireAccess } from '../core/access.ts';
-import type { Current, MemberStatus, Role } from '../core/actor.ts';
+import type { Actor, Current, MemberStatus, Role, SystemActor } from '../core/actor.ts';
 import { hasApi } from '../core/plans.ts';
 import { narrow, privacyOf, privacyOfCall, type CallPrivacy } from '../core/privacy.ts';
 import { ProblemError, unknownId } from '../core/problem.ts';
@@ -18,14 +18,17 @@ import { lockTeam } from './team-lock.ts';
  */
 export type PlatformChangeContext = Omit<ChangeContext, 'privacy'>;
 
+/** A change context before it is read: that of a call, or one that nobody responds to. */
+export interface UnreadContext extends Omit<RecordContext, 'actor' | 'privacy'> {
+  readonly actor: Actor | SystemActor;
+  readonly privacy?: CallPrivacy;
+}
+
 /** A change context that was read under the locks. */
-export type CurrentContext<C extends Pick<RecordContext, 'actor'> = ChangeContext> = C & {
+export type CurrentContext<C extends Pick<UnreadContext, 'actor'> = ChangeContext> = C & {
   readonly actor: C['actor'] & Current;
   readonly privacy: CallPrivacy;
 };
-
-/** A change context before it is read: that of a call, or one that nobody responds to. */
-type Unread = Omit<RecordContext, 'privacy'> & { readonly privacy?: CallPrivacy };
 
 interface Switches {
   readonly member_detail_enabled: boolean;
@@ -81,7 +84,10 @@ const READ_WITH_KEY = statement<KeyPower>(
  * a role or a right begins with it. Costs no round trip of its own if it is sent together with
  * other statements, as the first of them. Throws like {@link readChangeContext}.
  */
-export function lockTeamFor<C extends Unread>(tx: Tx, context: C): Promise<CurrentContext<C>> {
+export function lockTeamFor<C extends UnreadContext>(
+  tx: Tx,
+  context: C,
+): Promise<CurrentContext<C>> {
   lockTeam(tx, context.teamId);
   return readChangeContext(tx, context);
 }
@@ -101,7 +107,7 @@ export function lockTeamFor<C extends Unread>(tx: Tx, context: C): Promise<Curre
  * from the live team, which a change in the sandbox does not lock, so authentication decides. It
  * also decides whether a sandbox is open to keys: a suspension that was played may be overdue.
  */
-export async function readChangeContext<C extends Unread>(
+export async function readChangeContext<C extends UnreadContext>(
   tx: Tx,
   context: C,
 ): Promise<CurrentContext<C>> {
@@ -111,11 +117,24 @@ export async function readChangeContext<C extends Unread>(
     leaderboardEnabled: switches.leaderboard_enabled,
   });
   if (context.privacy) narrow(context.privacy, privacy);
-  // No other place marks an actor as current.
   return { ...context, privacy: privacyOfCall(privacy), actor: actor as C['actor'] & Current };
 }
 
-type Acting = Pick<RecordContext, 'teamId' | 'actor'>;
+/**
+ * The context as authentication found it, for the one change that waits for no lock and is too
+ * frequent for a statement more (`createAssignments`).
+ */
+export function asAuthenticated(context: ChangeContext): CurrentContext {
+  return context as CurrentContext;
+}
+
+/** The context of a job that records nobody's data. It needs no look at the privacy switches. */
+export function contextOfJob(context: Omit<UnreadContext, 'privacy'>): RecordContext {
+  const privacy = privacyOf({ memberDetailEnabled: false, leaderboardEnabled: false });
+  return { ...context, privacy, actor: context.actor as UnreadContext['actor'] & Current };
+}
+
+type Acting = Pick<UnreadContext, 'teamId' | 'actor'>;
 
 async function readActor(
   tx: Tx,

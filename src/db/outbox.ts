@@ -1,4 +1,4 @@
-import type { Actor, SystemActor } from '../core/actor.ts';
+import type { Actor, Current, SystemActor } from '../core/actor.ts';
 import type { NewAuditEntry } from '../core/audit-actions.ts';
 import { isRaisedBy, type NewEvent } from '../core/events.ts';
 import { newId } from '../core/ids.ts';
@@ -10,7 +10,10 @@ import {
 } from '../core/privacy.ts';
 import { statement, type Db, type Tx } from './client.ts';
 
-/** Who makes a change, in which team, when, and for which request. */
+/**
+ * Who makes a change, in which team, when, and for which request. It is as authentication found it:
+ * `readChangeContext` makes what can be recorded of it.
+ */
 export interface ChangeContext {
   readonly teamId: string;
   readonly actor: Actor;
@@ -19,9 +22,9 @@ export interface ChangeContext {
   readonly at: Date;
 }
 
-/** A change that nobody has signed in for, or an ordinary one. */
+/** The context of a change as it is under its locks (`change-context.ts`). */
 export interface RecordContext extends Omit<ChangeContext, 'actor' | 'privacy'> {
-  readonly actor: Actor | SystemActor;
+  readonly actor: (Actor | SystemActor) & Current;
   readonly privacy: Privacy;
 }
 

@@ -1,6 +1,7 @@
 // A response that breaks its own schema is a 500, and never a 422 that blames the caller.
 import { beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { readChangeContext } from '../../src/db/change-context.ts';
 import { record } from '../../src/db/outbox.ts';
 import type { Identity } from '../../src/http/app/token.ts';
 import { ENDPOINTS, endpointsOf } from '../../src/routers/endpoints.ts';
@@ -30,7 +31,9 @@ const broken = endpoint({
   example: { body: { id: 'x' }, output: { number: 1 } },
 }).mutation(async ({ ctx, input }) => {
   await ctx.db.transaction(async (tx) =>
-    record(tx, changeContextOf(ctx), { audit: { action: 'case.deleted', targetId: input.id } }),
+    record(tx, await readChangeContext(tx, changeContextOf(ctx)), {
+      audit: { action: 'case.deleted', targetId: input.id },
+    }),
   );
   return { number: SECRET as unknown as number };
 });

@@ -41,6 +41,7 @@ const KINDS: readonly Kind[] = [
       'trainings.lockPerson',
       'trainings.lockPersonOf',
       'webhooks.findDeliveryForUpdate',
+      'webhooks.findForUpdate',
       'webhooks.findSealed',
       'webhooks.recordEndpoints',
       'webhooks.resend.findForUpdate',

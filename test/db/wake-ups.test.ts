@@ -12,7 +12,7 @@ import {
   vi,
 } from 'vitest';
 import { systemClock } from '../../src/core/clock.ts';
-import { privacyOf } from '../../src/core/privacy.ts';
+import { contextOfJob } from '../../src/db/change-context.ts';
 import { openDatabase, type Database } from '../../src/db/connections/database.ts';
 import { startListener, type Listener } from '../../src/db/connections/listener.ts';
 import { ONLY_EVENTS, WAKE_UP_CHANNELS } from '../../src/db/connections/wake-ups.ts';
@@ -80,13 +80,9 @@ const change = (
   by = db,
 ): Promise<void> =>
   by.transaction(async (tx) => {
-    const context = {
-      teamId: 'team_a',
-      actor: { kind: 'platform', id: 'test' },
-      privacy: privacyOf({ memberDetailEnabled: true, leaderboardEnabled: true }),
-      requestId: 'req_1',
-      at: systemClock.now(),
-    } as const;
+    const actor = { kind: 'platform', id: 'test' } as const;
+    const at = systemClock.now();
+    const context = contextOfJob({ teamId: 'team_a', actor, requestId: 'req_1', at });
     record(tx, context, what);
     await work();
   });

@@ -1,5 +1,5 @@
 // A change may wait for a lock behind a change of what it depends on. It then goes by what is true
-// afterwards, and not by what authentication had found.
+// afterwards, and not by what authentication had found. Keys that end: test/contract/ended-keys.
 import { beforeAll, describe, expect, test } from 'vitest';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { createKey, KEY_HOLDER } from '../support/api-keys.ts';
@@ -15,8 +15,6 @@ const KEY_TEAMS = [
   'inviting',
   'plain',
   'removing',
-  'revoked',
-  'subscribing',
   'expired',
   'suspended',
   'starter',
@@ -42,12 +40,10 @@ const PRIVATE_TEAMS = [
   'page',
   'procedure',
 ] as const;
-const ENDING_TEAMS = ['patching', 'deleting', 'replacing'] as const;
 
 let api: TestApi;
 beforeAll(async () => {
   api = await startTestApi({
-    allowPrivateTargets: true,
     seed: makeSeed([
       ...KEY_TEAMS.map((name) =>
         makeTeam(name, { members: [makeMember(name, 'other', { role: 'admin' })] }),
@@ -60,7 +56,7 @@ beforeAll(async () => {
           ],
         }),
       ),
-      ...[...PRIVATE_TEAMS, ...ENDING_TEAMS].map((name) => makeFullTeam(name)),
+      ...PRIVATE_TEAMS.map((name) => makeFullTeam(name)),
     ]),
   });
 });
@@ -137,39 +133,6 @@ test('a promotion that waits behind the demotion of its admin does not undo it',
   });
 });
 
-describe('a key that is revoked while its call waits', () => {
-  const revoke = (team: string): string =>
-    `update api_key
-     set revoked_at = now()
-     where team_id = 'team_${team}' and name = 'by_admin'`;
-
-  test('401: invites nobody', async () => {
-    const answer = await changeWhileWaiting(
-      api,
-      { lock: lockOf('revoked'), change: revoke('revoked') },
-      () =>
-        api.call(api.key('team_revoked', 'by_admin'), 'POST', '/users', {
-          body: { email: 'late@revoked.test', role: 'member' },
-        }),
-    );
-    expect(answer).toMatchObject({ status: 401, body: { code: 'unauthorized' } });
-    expect(await membersOf('revoked')).toHaveLength(4);
-  });
-
-  test('401: creates no webhook endpoint', async () => {
-    const answer = await changeWhileWaiting(
-      api,
-      { lock: lockOf('subscribing'), change: revoke('subscribing') },
-      () =>
-        api.call(api.key('team_subscribing', 'by_admin'), 'POST', '/webhook-endpoints', {
-          body: { url: 'http://127.0.0.1:9/hook', events: ['member.joined'] },
-        }),
-    );
-    expect(answer).toMatchObject({ status: 401, body: { code: 'unauthorized' } });
-    expect(await auditOf(api, 'team_subscribing')).toEqual([]);
-  });
-});
-
 describe('a key that may no longer call while its call waits', () => {
   test.each([
     [401, 'unauthorized', 'expired', `update api_key set expires_at = now()`],
@@ -191,50 +154,6 @@ describe('a key that may no longer call while its call waits', () => {
     expect(await membersOf(team)).toHaveLength(4);
     // What comes afterwards is told the same.
     expect(await invite()).toMatchObject({ status, body: { code } });
-  });
-
-  test.each([
-    ['patching', 'PATCH', { status: 'done' }],
-    ['deleting', 'DELETE', undefined],
-  ])('401: is %s no assignment (%s)', async (team, method, body) => {
-    const read = async () =>
-      (await api.db.pool.query(`select * from assignment where team_id = $1`, [`team_${team}`]))
-        .rows;
-    const before = await read();
-    const answer = await changeWhileWaiting(
-      api,
-      {
-        lock: `select from assignment where team_id = 'team_${team}' for update`,
-        change: `update api_key set revoked_at = now() where team_id = 'team_${team}'`,
-      },
-      () =>
-        api.call(api.key(`team_${team}`), method, `/assignments/asg_${team}`, body ? { body } : {}),
-    );
-    expect(answer).toMatchObject({ status: 401, body: { code: 'unauthorized' } });
-    expect(await read()).toEqual(before);
-    expect(await auditOf(api, `team_${team}`)).toEqual([]);
-  });
-
-  test('401: gets no new secret of a webhook endpoint', async () => {
-    const endpoint = `from webhook_endpoint where team_id = 'team_replacing'`;
-    const read = async () => (await api.db.pool.query(`select secret_encrypted ${endpoint}`)).rows;
-    const before = await read();
-    const answer = await changeWhileWaiting(
-      api,
-      {
-        lock: `select ${endpoint} for update`,
-        change: `update api_key set revoked_at = now() where team_id = 'team_replacing'`,
-      },
-      () =>
-        api.call(
-          api.key('team_replacing'),
-          'POST',
-          '/webhook-endpoints/whe_replacing/rotate-secret',
-          { body: { grace_s: 0 } },
-        ),
-    );
-    expect(answer).toMatchObject({ status: 401, body: { code: 'unauthorized' } });
-    expect(await read()).toEqual(before);
   });
 });
 

@@ -735,20 +735,27 @@ describe('cases', () => {
     expect(await twins.lockedBy('member', lock('usr_7'))).toEqual(['team_a mem_7']);
   });
 
-  test('are found for a change, locked, written and removed alone', async () => {
-    const find = (team: string) => (tx: Tx) => platformCases.findCaseForUpdate(tx, team, 'cas_2');
+  test('are found for a change, locked and written alone', async () => {
+    const find = (team: string) => (tx: Tx) => cases.findCaseForUpdate(tx, team, 'cas_2');
     expect(await twins.inTransaction(find('team_b'))).toMatchObject({ title: 'cas_2 of b' });
     const found = await twins.inTransaction(find('team_a'));
     if (!found) throw new Error('no case');
     expect(found).toMatchObject({ id: 'cas_2', title: 'cas_2 of a' });
     expect(await twins.lockedBy('training_case', find('team_a'))).toEqual(['team_a cas_2']);
-    const update = (tx: Tx) => platformCases.updateCase(tx, 'team_a', { ...found, title: 'new' });
+    const update = (tx: Tx) => cases.updateCase(tx, 'team_a', { ...found, title: 'new' });
     const changed = await columnsChangedIn(update);
     expect(changed).toContain('training_case team_a cas_2: title');
     expect(changed.filter((line) => !line.startsWith('training_case team_a cas_2: '))).toEqual([]);
-    const remove = (tx: Tx) => platformCases.removeCase(tx, 'team_a', 'cas_2');
-    expect(await columnsChangedIn(remove)).toEqual(['training_case - team_a cas_2']);
-    expect(await twins.inTransaction(remove)).toBe(false);
+  });
+
+  test.each([
+    ['the host application', platformCases.removeCase, true],
+    ['the team', cases.removeCase, false],
+  ])('are removed alone by %s', async (_who, removeCase, mayPrivate) => {
+    const remove = (id: string) => (tx: Tx) => removeCase(tx, 'team_a', id);
+    expect(await columnsChangedIn(remove('cas_2'))).toEqual(['training_case - team_a cas_2']);
+    expect(await twins.inTransaction(remove('cas_2'))).toBe(false);
+    expect(await twins.inTransaction(remove('cas_6'))).toBe(mayPrivate);
   });
 });
 

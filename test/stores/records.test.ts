@@ -4,7 +4,7 @@ import { Client } from 'pg';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { ENCRYPTED_COLUMNS } from '../../src/core/encrypted-columns.ts';
 import { encrypt } from '../../src/core/encryption.ts';
-import { privacyOf } from '../../src/core/privacy.ts';
+import { contextOfJob } from '../../src/db/change-context.ts';
 import type { Db, Tx } from '../../src/db/client.ts';
 import { movePendingJobs } from '../../src/db/jobs/job-intake.ts';
 import { releaseKeptEvents } from '../../src/db/kept-events.ts';
@@ -597,13 +597,12 @@ describe('jobs', () => {
   });
 
   test('are added by a change, with its events, or alone', async () => {
-    const context = {
+    const context = contextOfJob({
       teamId: 'team_a',
       actor: { kind: 'platform', id: 'app' },
-      privacy: privacyOf({ memberDetailEnabled: true, leaderboardEnabled: true }),
       requestId: '01900000-0000-7000-8000-000000000001',
       at: AT,
-    } as const;
+    });
     const job = { task: 'x', payload: { teamId: 'team_a' } };
     const changed = await twins.changesIn((tx) =>
       record(tx, context, { audit: { action: 'case.deleted', targetId: 'z' }, jobs: [job, job] }),

@@ -7,7 +7,7 @@ import type { Scope } from '../../core/scopes.ts';
 import { limitOf } from '../../core/team-limits.ts';
 import { lockTeamFor, readChangeContext } from '../../db/change-context.ts';
 import type { Db, Tx } from '../../db/client.ts';
-import { record, type ChangeContext } from '../../db/outbox.ts';
+import { record, type ChangeContext, type RecordContext } from '../../db/outbox.ts';
 import * as rules from './rules.ts';
 import * as store from './store.ts';
 import type { CountedKeys, DatabaseTime, KeyRow } from './store.ts';
@@ -90,7 +90,11 @@ export async function createKey(db: Db, by: KeyChangeContext, wanted: NewKey): P
 }
 
 /** For whom a key is made, and with which time of the database. */
-type KeyMaker = Omit<KeyChangeContext, 'plan'> & { readonly creatorId: string };
+interface KeyMaker {
+  readonly context: RecordContext;
+  readonly now: DatabaseTime;
+  readonly creatorId: string;
+}
 /** What was counted for a new key while the team was locked. */
 type CountedMaker = KeyMaker & { readonly counted: CountedKeys };
 

@@ -3,7 +3,7 @@ import { newId } from '../../core/ids.ts';
 import { readPage, readPageBy, type Page, type PageQuery } from '../../core/page.ts';
 import { notFound, ProblemError, unknownId } from '../../core/problem.ts';
 import { toInstant } from '../../core/shapes.ts';
-import { readChangeContext } from '../../db/change-context.ts';
+import { asAuthenticated, readChangeContext } from '../../db/change-context.ts';
 import type { Db, Tx } from '../../db/client.ts';
 import { record, type ChangeContext } from '../../db/outbox.ts';
 import { lockRow, type LockedFor } from '../../db/row-lock.ts';
@@ -138,7 +138,7 @@ export async function createAssignments(
     for (const row of rows) {
       if (row instanceof Error) continue;
       store.insertAssignment(tx, context.teamId, row);
-      record(tx, context, {
+      record(tx, asAuthenticated(context), {
         audit: { action: 'assignment.created', targetId: row.id },
         events: [toAssignmentEvent('assignment.created', row)],
       });

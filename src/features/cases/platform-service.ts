@@ -4,12 +4,17 @@ import { record } from '../../db/outbox.ts';
 import { readChangeContext, type PlatformChangeContext } from '../../db/change-context.ts';
 import { isSameCase } from './platform-rules.ts';
 import * as store from './platform-store.ts';
-import type { PlatformCaseRow } from './platform-store.ts';
 import { requireStorable } from './rules.ts';
-import { lockActiveMember, type CaseChange } from './store.ts';
+import {
+  findCaseForUpdate,
+  lockActiveMember,
+  updateCase as writeCase,
+  type CaseChange,
+  type StoredCaseRow,
+} from './store.ts';
 
 /** The values of a creation. `fields` and `external_ref` are objects or null, not any JSON. */
-export type NewPlatformCase = Omit<PlatformCaseRow, 'created_at' | 'fields' | 'external_ref'> & {
+export type NewPlatformCase = Omit<StoredCaseRow, 'created_at' | 'fields' | 'external_ref'> & {
   readonly fields: object | null;
   readonly external_ref: object | null;
 };
@@ -22,23 +27,23 @@ export async function createCase(
   db: Db,
   context: PlatformChangeContext,
   wanted: NewPlatformCase,
-): Promise<PlatformCaseRow> {
+): Promise<StoredCaseRow> {
   const { teamId, at } = context;
   requireStorable(wanted);
   return db.transaction(async (tx) => {
     const [stored, isMember, current] = await Promise.all([
-      store.findCaseForUpdate(tx, teamId, wanted.id),
+      findCaseForUpdate(tx, teamId, wanted.id),
       lockActiveMember(tx, teamId, wanted.user_id),
       readChangeContext(tx, context),
     ]);
-    const row: PlatformCaseRow = { ...wanted, created_at: at.toISOString() };
+    const row: StoredCaseRow = { ...wanted, created_at: at.toISOString() };
     if (!stored && !isMember) throw unknownId('user_id');
     if (!stored && (await store.insertCase(tx, teamId, row))) {
       const details = { user_id: wanted.user_id, private: wanted.private };
       record(tx, current, { audit: { action: 'case.created', targetId: row.id, details } });
       return row;
     }
-    const existing = stored ?? (await store.findCaseForUpdate(tx, teamId, wanted.id));
+    const existing = stored ?? (await findCaseForUpdate(tx, teamId, wanted.id));
     if (existing && isSameCase(existing, row)) return existing;
     throw new ProblemError('conflict', { detail: 'The case exists with other values.' });
   });
@@ -52,19 +57,19 @@ export async function updateCase(
   context: PlatformChangeContext,
   caseId: string,
   change: CaseChange & { readonly private?: boolean | undefined },
-): Promise<PlatformCaseRow> {
+): Promise<StoredCaseRow> {
   const { teamId } = context;
   requireStorable(change);
   const named = Object.entries(change).filter(([, value]) => value !== undefined);
   return db.transaction(async (tx) => {
     const [before, current] = await Promise.all([
-      store.findCaseForUpdate(tx, teamId, caseId),
+      findCaseForUpdate(tx, teamId, caseId),
       readChangeContext(tx, context),
     ]);
     if (!before) throw unknownId('case_id');
-    const row: PlatformCaseRow = { ...before, ...Object.fromEntries(named) };
+    const row: StoredCaseRow = { ...before, ...Object.fromEntries(named) };
     if (isSameCase(before, row)) return before;
-    store.updateCase(tx, teamId, row);
+    writeCase(tx, teamId, row);
     const fields = named.map(([name]) => name);
     record(tx, current, {
       audit: { action: 'case.updated', targetId: caseId, details: { fields } },

@@ -1,9 +1,9 @@
 import type { z } from 'zod';
 import type { platformCase } from './platform-schema.ts';
-import type { PlatformCaseRow } from './platform-store.ts';
+import type { StoredCaseRow } from './store.ts';
 import { toCase } from './view.ts';
 
 /** The case as the host application sees it. */
-export function toPlatformCase(row: PlatformCaseRow): z.input<typeof platformCase> {
+export function toPlatformCase(row: StoredCaseRow): z.input<typeof platformCase> {
   return { ...toCase(row), private: row.private };
 }

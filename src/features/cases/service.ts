@@ -99,15 +99,22 @@ export async function updateCase(
 ): Promise<CaseRow> {
   const { teamId } = context;
   rules.requireStorable(change);
-  const named = Object.entries(change).flatMap(([name, value]) =>
-    value === undefined ? [] : [name],
-  );
+  const named = Object.entries(change).filter(([, value]) => value !== undefined);
   if (named.length === 0) return getCase(db, teamId, caseId);
   return db.transaction(async (tx) => {
-    const row = await store.updateCase(tx, teamId, caseId, change);
-    if (!row) throw notFound();
-    record(tx, context, {
-      audit: { action: 'case.updated', targetId: caseId, details: { fields: named } },
+    const [before, current] = await Promise.all([
+      store.findCaseForUpdate(tx, teamId, caseId),
+      readChangeContext(tx, context),
+    ]);
+    if (!before || before.private) throw notFound();
+    const row = { ...before, ...Object.fromEntries(named) };
+    store.updateCase(tx, teamId, row);
+    record(tx, current, {
+      audit: {
+        action: 'case.updated',
+        targetId: caseId,
+        details: { fields: named.map(([name]) => name) },
+      },
     });
     return row;
   });
@@ -116,7 +123,11 @@ export async function updateCase(
 /** Opens a transaction. Throws `not_found`. */
 export async function removeCase(db: Db, context: ChangeContext, caseId: string): Promise<void> {
   await db.transaction(async (tx) => {
-    if (!(await store.removeCase(tx, context.teamId, caseId))) throw notFound();
-    record(tx, context, { audit: { action: 'case.deleted', targetId: caseId } });
+    const [isRemoved, current] = await Promise.all([
+      store.removeCase(tx, context.teamId, caseId),
+      readChangeContext(tx, context),
+    ]);
+    if (!isRemoved) throw notFound();
+    record(tx, current, { audit: { action: 'case.deleted', targetId: caseId } });
   });
 }

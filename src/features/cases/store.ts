@@ -1,10 +1,17 @@
 import { jsonBytes } from '../../core/json.ts';
 import type { MeasuredRow, PagePosition } from '../../core/page.ts';
 import { statement, type Db, type Tx } from '../../db/client.ts';
-import { Prisma } from '../../db/generated/client.ts';
 import { BY_CREATION, isAfter, newestFirst, positionValues } from '../../db/keyset.ts';
 import { bytesOf, thatFit } from '../../db/page-size.ts';
-import { columnsOf, listed, parameters, selectionOf, valuesIn, type RowOf } from '../../db/rows.ts';
+import {
+  assigned,
+  columnsOf,
+  listed,
+  parameters,
+  selectionOf,
+  valuesIn,
+  type RowOf,
+} from '../../db/rows.ts';
 
 const CASE = columnsOf('TrainingCase', 'team_id', 'private', 'json_bytes');
 const COLUMNS = listed(CASE);
@@ -110,14 +117,6 @@ export function toStored<Row extends CaseRow>(row: Row) {
   };
 }
 
-const MEASURE = statement(
-  'cases.measure',
-  `update training_case
-   set json_bytes =
-     coalesce(octet_length(fields::text), 0) + coalesce(octet_length(external_ref::text), 0)
-   where team_id = $1 and id = $2`,
-);
-
 /** The fields that a change can set; undefined leaves a value as it is, null clears it. */
 export interface CaseChange {
   readonly title?: string | null | undefined;
@@ -126,36 +125,50 @@ export interface CaseChange {
   readonly external_ref?: object | null | undefined;
 }
 
-/** Changes the case and returns it; null if there is none, or it is private. */
-export async function updateCase(
+const STORED_CASE = columnsOf('TrainingCase', 'team_id', 'json_bytes');
+
+/** A case, private or not. */
+export type StoredCaseRow = RowOf<'TrainingCase', (typeof STORED_CASE)[number]>;
+
+const FIND_FOR_UPDATE = statement<StoredCaseRow>(
+  'cases.findForUpdate',
+  `select ${listed(STORED_CASE)}
+   from training_case
+   where team_id = $1 and id = $2
+   for no key update`,
+);
+
+/** The case, private or not, locked until the transaction ends; null if there is none. */
+export function findCaseForUpdate(
   tx: Tx,
   teamId: string,
   caseId: string,
-  change: CaseChange,
-): Promise<CaseRow | null> {
-  const { title, persona_id, fields, external_ref } = change;
-  const [changed] = await tx.prisma.trainingCase.updateManyAndReturn({
-    where: teamCase(teamId, caseId),
-    data: {
-      ...(title !== undefined && { title }),
-      ...(persona_id !== undefined && { personaId: persona_id }),
-      ...(fields !== undefined && { fields: toJson(fields) }),
-      ...(external_ref !== undefined && { externalRef: toJson(external_ref) }),
-    },
-    select: SHOWN.select,
-  });
-  if (!changed) return null;
-  if (fields !== undefined || external_ref !== undefined) tx.send(MEASURE, [teamId, caseId]);
-  return SHOWN.toRow(changed);
+): Promise<StoredCaseRow | null> {
+  return tx.queryFirst(FIND_FOR_UPDATE, [teamId, caseId]);
 }
+
+const CHANGEABLE = columnsOf('TrainingCase', 'team_id', 'id', 'user_id', 'created_at');
+
+const UPDATE = statement(
+  'cases.update',
+  `update training_case
+   set ${assigned(CHANGEABLE, 3)}
+   where team_id = $1 and id = $2`,
+  { because: 'pipelined' },
+);
+
+/** Writes all values that a change can set. Does not wait for the database. */
+export function updateCase(tx: Tx, teamId: string, row: StoredCaseRow): void {
+  tx.send(UPDATE, [teamId, row.id, ...valuesIn(CHANGEABLE, toStored(row))]);
+}
+
+const REMOVE = statement<{ id: string }>(
+  'cases.remove',
+  'delete from training_case where team_id = $1 and id = $2 and not private returning id',
+  { because: 'pipelined' },
+);
 
 /** Removes the case. False if there is none, or it is private. */
 export async function removeCase(tx: Tx, teamId: string, caseId: string): Promise<boolean> {
-  const { count } = await tx.prisma.trainingCase.deleteMany({ where: teamCase(teamId, caseId) });
-  return count > 0;
-}
-
-/** SQL NULL, not the JSON value null. */
-function toJson(value: unknown): Prisma.InputJsonValue | typeof Prisma.DbNull {
-  return value === null ? Prisma.DbNull : (value as Prisma.InputJsonValue);
+  return (await tx.query(REMOVE, [teamId, caseId])).length > 0;
 }

@@ -10,7 +10,7 @@ import { lockTeamFor, readChangeContext, type CurrentContext } from '../../db/ch
 import type { Db, Tx } from '../../db/client.ts';
 import { forgetKeptDetails } from '../../db/kept-responses.ts';
 import { lockFreeTeam, lockTeam } from '../../db/team-lock.ts';
-import { record, type ChangeContext } from '../../db/outbox.ts';
+import { record, type ChangeContext, type RecordContext } from '../../db/outbox.ts';
 import { lockRow } from '../../db/row-lock.ts';
 import { requireRoomInSandbox } from '../../db/sandbox-rows.ts';
 import { revokeOpenAssignments, touchAssignments } from '../assignments/service.ts';
@@ -331,7 +331,7 @@ function endExpired(
  */
 export async function endMembership(
   tx: Tx,
-  context: ChangeContext,
+  context: RecordContext,
   target: Pick<MemberRow, 'id' | 'role' | 'user_id' | 'status'> & Addressed,
   action: 'member.removed' | 'member.invitation_withdrawn' | 'member.invitation_expired',
 ): Promise<void> {

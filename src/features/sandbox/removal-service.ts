@@ -8,10 +8,14 @@ import type { Mail } from '../../core/mail.ts';
 import { unknownId } from '../../core/problem.ts';
 import { liveIdOf, sandboxIdOf } from '../../core/sandbox.ts';
 import type { Db, Tx } from '../../db/client.ts';
-import { record, type RecordContext } from '../../db/outbox.ts';
+import { record } from '../../db/outbox.ts';
 import { enqueueForAdmins, type AdminPlace } from '../../db/team-admins.ts';
 import { lockFreeTeam, lockTeam } from '../../db/team-lock.ts';
-import { readChangeContext, type PlatformChangeContext } from '../../db/change-context.ts';
+import {
+  readChangeContext,
+  type PlatformChangeContext,
+  type UnreadContext,
+} from '../../db/change-context.ts';
 import { markSandbox } from '../team-lifecycle/erasure-service.ts';
 import { SEND_REMOVAL_WARNING, WARN_ADMINS } from './jobs.ts';
 import { writeWarning } from './removal-mail.ts';
@@ -35,10 +39,7 @@ export async function removeSandbox(db: Db, context: PlatformChangeContext): Pro
 }
 
 /** Null if there is none. The live team must be locked. */
-async function remove(
-  tx: Tx,
-  context: Omit<RecordContext, 'privacy'>,
-): Promise<'removed' | 'before' | null> {
+async function remove(tx: Tx, context: UnreadContext): Promise<'removed' | 'before' | null> {
   const targetId = sandboxIdOf(context.teamId);
   const erasure = await markSandbox(tx, targetId, context.at);
   if (erasure.kind === 'none') return null;

@@ -2,7 +2,11 @@ import type { NewEvent } from '../../core/events.ts';
 import { invalidField, ProblemError, unknownId } from '../../core/problem.ts';
 import type { Db, Tx } from '../../db/client.ts';
 import { record, type ChangeContext } from '../../db/outbox.ts';
-import { readChangeContext, type PlatformChangeContext } from '../../db/change-context.ts';
+import {
+  readChangeContext,
+  type CurrentContext,
+  type PlatformChangeContext,
+} from '../../db/change-context.ts';
 import { changeRollups } from '../analytics/platform-service.ts';
 import {
   completeAssignment,
@@ -142,7 +146,7 @@ function followUp(
 /** A training whose person and assignment are locked. */
 export interface TrainingToScore {
   readonly training: TrainingRow;
-  readonly context: ChangeContext;
+  readonly context: CurrentContext<PlatformChangeContext>;
   /** The assignment that the training was made for. Its row is locked. */
   readonly assignment: AssignmentRow | null;
 }

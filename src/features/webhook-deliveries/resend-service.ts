@@ -15,6 +15,7 @@ import { toInstant } from '../../core/shapes.ts';
 import type { Clock } from '../../core/clock.ts';
 import { limitOf } from '../../core/team-limits.ts';
 import type { Db } from '../../db/client.ts';
+import { readChangeContext } from '../../db/change-context.ts';
 import { record, type ChangeContext } from '../../db/outbox.ts';
 import { requireEventType, requireResendStatus } from './rules.ts';
 import * as store from './resend-store.ts';
@@ -68,7 +69,10 @@ export async function startResends(
   // Nobody waits for the count: the endpoints are locked after it.
   const counts = await store.countFailed(db, teamId, what);
   return db.transaction(async (tx) => {
-    const facts = await store.readStartFacts(tx, teamId, wanted.endpointId);
+    const [facts, current] = await Promise.all([
+      store.readStartFacts(tx, teamId, wanted.endpointId),
+      readChangeContext(tx, context),
+    ]);
     const found = withCounts(facts, counts);
     if (wanted.endpointId !== null) requireStart(found);
     const startable = wanted.endpointId === null ? found.filter(hasWork) : found;
@@ -77,7 +81,7 @@ export async function startResends(
     for (const row of rows) {
       const { id: resendId, endpoint_id: endpointId, since, until, event_type } = row;
       const { status, total } = row;
-      record(tx, context, {
+      record(tx, current, {
         audit: {
           action: 'webhook_endpoint.resend_started',
           targetId: endpointId,
@@ -233,12 +237,15 @@ export async function cancelResend(
 ): Promise<ResendRow> {
   const { teamId, at } = context;
   return db.transaction(async (tx) => {
-    const found = await store.findResendForUpdate(tx, teamId, resendId);
+    const [found, current] = await Promise.all([
+      store.findResendForUpdate(tx, teamId, resendId),
+      readChangeContext(tx, context),
+    ]);
     if (!found) throw unknownId('resend_id');
     if (found.state !== 'running') return found;
     const row: ResendRow = { ...found, state: 'cancelled', finished_at: at.toISOString() };
     await store.updateResend(tx, teamId, row);
-    record(tx, context, {
+    record(tx, current, {
       audit: {
         action: 'webhook_endpoint.resend_cancelled',
         targetId: row.endpoint_id,

@@ -1,6 +1,7 @@
 import type { Page, PageQuery } from '../../core/page.ts';
 import { notFound } from '../../core/problem.ts';
 import type { Db } from '../../db/client.ts';
+import { readChangeContext } from '../../db/change-context.ts';
 import { record, type ChangeContext } from '../../db/outbox.ts';
 import { listDeliveries as listAnyDeliveries } from './admin-service.ts';
 import type { AdminDeliveryRow } from './admin-store.ts';
@@ -63,11 +64,14 @@ export async function retryDelivery(
 ): Promise<DeliveryRow> {
   const { teamId } = context;
   return db.transaction(async (tx) => {
-    const delivery = await store.findDeliveryForUpdate(tx, teamId, deliveryId);
+    const [delivery, current] = await Promise.all([
+      store.findDeliveryForUpdate(tx, teamId, deliveryId),
+      readChangeContext(tx, context),
+    ]);
     if (!delivery) throw notFound();
     requireRetryable(delivery.status);
     store.makeUrgent(tx, teamId, deliveryId);
-    record(tx, context, {
+    record(tx, current, {
       audit: { action: 'webhook_delivery.retried', targetId: deliveryId },
       makesDeliveryDue: true,
     });

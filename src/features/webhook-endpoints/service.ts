@@ -152,19 +152,24 @@ export async function updateEndpoint(
     () => (change.events === undefined ? undefined : rules.requireSubscribable(change.events)),
     () => (target === null ? undefined : requireTarget(target)),
   );
-  const named = Object.entries({ url, description, events, status }).flatMap(([name, value]) =>
-    value === undefined ? [] : [name],
+  const named = Object.entries({ url, description, events, status }).filter(
+    ([, value]) => value !== undefined,
   );
   if (named.length === 0) return getEndpoint(db, teamId, endpointId);
   return db.transaction(async (tx) => {
-    const values = { url, description, events, status, at: context.at };
-    const row = await store.updateEndpoint(tx, teamId, endpointId, values);
-    if (!row) throw notFound();
-    record(tx, context, {
+    const [before, current] = await Promise.all([
+      store.findForUpdate(tx, teamId, endpointId),
+      readChangeContext(tx, context),
+    ]);
+    if (!before) throw notFound();
+    const row = { ...before, ...Object.fromEntries(named) };
+    store.updateEndpoint(tx, teamId, row);
+    if (status === 'active') store.activateEndpoint(tx, teamId, endpointId, context.at);
+    record(tx, current, {
       audit: {
         action: 'webhook_endpoint.updated',
         targetId: endpointId,
-        details: { fields: named, host, events, status },
+        details: { fields: named.map(([name]) => name), host, events, status },
       },
     });
     return row;
@@ -236,13 +241,16 @@ export async function confirmStored(
 ): Promise<void> {
   const { teamId } = context;
   await db.transaction(async (tx) => {
-    const found = await store.findSealedForUpdate(tx, teamId, endpointId);
+    const [found, current] = await Promise.all([
+      store.findSealedForUpdate(tx, teamId, endpointId),
+      readChangeContext(tx, context),
+    ]);
     if (!found) throw unknownId('endpoint_id');
     const boundTo = rules.webhookSecretContext(teamId, endpointId);
     rules.requirePresentSecret(shown, decrypt(found.secret_encrypted, appSecrets, boundTo));
     if (found.secret_unconfirmed_since === null) return;
     await store.markSecretStored(tx, teamId, endpointId);
-    record(tx, context, {
+    record(tx, current, {
       audit: { action: 'webhook_endpoint.secret_stored', targetId: endpointId },
     });
   });
@@ -274,9 +282,11 @@ export async function removeEndpoint(
   endpointId: string,
 ): Promise<void> {
   await db.transaction(async (tx) => {
-    if (!(await store.removeEndpoint(tx, context.teamId, endpointId))) throw notFound();
+    const removing = store.removeEndpoint(tx, context.teamId, endpointId);
     forgetKeptDetails(tx, context.teamId, [endpointId]);
-    record(tx, context, {
+    const [isRemoved, current] = await Promise.all([removing, readChangeContext(tx, context)]);
+    if (!isRemoved) throw notFound();
+    record(tx, current, {
       audit: { action: 'webhook_endpoint.deleted', targetId: endpointId },
       jobs: [removalJob({ teamId: context.teamId, endpointId })],
     });
@@ -292,14 +302,25 @@ export async function testEndpoint(
   context: ChangeContext,
   { endpointId, eventType }: { readonly endpointId: string; readonly eventType: string },
 ): Promise<{ readonly id: string; readonly status: 'pending' }> {
-  const { teamId, at, privacy, requestId } = context;
+  const { teamId, at, requestId } = context;
   const type = rules.requireTestable(eventType);
-  const data = testData(privacy, { teamId, endpointId, type });
   return db.transaction(async (tx) => {
+    const [isThere, current] = await Promise.all([
+      store.holdEndpoint(tx, teamId, endpointId),
+      readChangeContext(tx, context),
+    ]);
+    if (!isThere) throw notFound();
     const deliveryId = newId('webhookDelivery');
-    const ping = { endpointId, eventId: newId('event'), deliveryId, at, data, requestId };
-    if (!(await store.insertPing(tx, teamId, ping))) throw notFound();
-    record(tx, context, {
+    const data = testData(current.privacy, { teamId, endpointId, type });
+    store.insertPing(tx, teamId, {
+      endpointId,
+      eventId: newId('event'),
+      deliveryId,
+      at,
+      data,
+      requestId,
+    });
+    record(tx, current, {
       audit: {
         action: 'webhook_endpoint.tested',
         targetId: endpointId,

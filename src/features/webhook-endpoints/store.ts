@@ -97,37 +97,48 @@ export function insertEndpoint(
   tx.send(INSERT_ENDPOINT, [teamId, ...valuesIn(INSERTED, row)]);
 }
 
-/** A field that is undefined stays as it is, null clears it. */
-export interface EndpointChange {
-  readonly url?: string | undefined;
-  readonly description?: string | null | undefined;
-  readonly events?: readonly string[] | undefined;
-  readonly status?: 'active' | 'disabled' | undefined;
-}
+const FIND_FOR_UPDATE = statement<EndpointRow>(
+  'webhooks.findForUpdate',
+  `select ${listed(SHOWN)}
+   from webhook_endpoint
+   where team_id = $1 and id = $2
+   for no key update`,
+);
 
-/**
- * Changes the endpoint and returns it, or null if there is none. The status `active` clears the
- * failures and makes workers look for deliveries that waited.
- */
-export async function updateEndpoint(
+/** The endpoint, locked until the transaction ends, or null. */
+export function findForUpdate(
   tx: Tx,
   teamId: string,
   endpointId: string,
-  { at, ...change }: EndpointChange & { readonly at: Date },
 ): Promise<EndpointRow | null> {
-  const { url, description, events, status } = change;
-  const [changed] = await tx.prisma.webhookEndpoint.updateManyAndReturn({
-    where: { teamId, id: endpointId },
-    data: {
-      ...(url !== undefined && { url }),
-      ...(description !== undefined && { description }),
-      ...(events !== undefined && { events: [...events] }),
-      ...(status !== undefined && { status }),
-      ...(status === 'active' && { failingSince: null, hourlyFailures: [], activatedAt: at }),
-    },
-    select: SELECTION.select,
-  });
-  return changed ? SELECTION.toRow(changed) : null;
+  return tx.queryFirst(FIND_FOR_UPDATE, [teamId, endpointId]);
+}
+
+const CHANGEABLE = ['url', 'description', 'events', 'status'] as const;
+
+const UPDATE = statement(
+  'webhooks.update',
+  `update webhook_endpoint
+   set ${assigned(CHANGEABLE, 3)}
+   where team_id = $1 and id = $2`,
+  { because: 'pipelined' },
+);
+const ACTIVATE = statement(
+  'webhooks.activate',
+  `update webhook_endpoint
+   set failing_since = null, hourly_failures = '{}', activated_at = $3
+   where team_id = $1 and id = $2`,
+  { because: 'pipelined' },
+);
+
+/** Writes all values that a change can set, of an endpoint that the caller has locked. */
+export function updateEndpoint(tx: Tx, teamId: string, row: EndpointRow): void {
+  tx.send(UPDATE, [teamId, row.id, ...valuesIn(CHANGEABLE, row)]);
+}
+
+/** Clears the failures and makes workers look for deliveries that waited. */
+export function activateEndpoint(tx: Tx, teamId: string, endpointId: string, at: Date): void {
+  tx.send(ACTIVATE, [teamId, endpointId, at]);
 }
 
 const SEALED = [
@@ -193,15 +204,18 @@ export async function markSecretStored(tx: Tx, teamId: string, endpointId: strin
   });
 }
 
+const REMOVE = statement<{ readonly id: string }>(
+  'webhooks.remove',
+  'delete from webhook_endpoint where team_id = $1 and id = $2 returning id',
+  { because: 'pipelined' },
+);
+
 /**
  * Deletes the endpoint's row. Its deliveries belong to no endpoint then. Returns false if there is
  * no such endpoint.
  */
 export async function removeEndpoint(tx: Tx, teamId: string, endpointId: string): Promise<boolean> {
-  const { count } = await tx.prisma.webhookEndpoint.deleteMany({
-    where: { teamId, id: endpointId },
-  });
-  return count > 0;
+  return (await tx.query(REMOVE, [teamId, endpointId])).length > 0;
 }
 
 const HOLD = statement<{ readonly id: string }>(
@@ -227,10 +241,13 @@ const INSERT_PING = statement(
    values ($1, $4, $2, $3, 'ping', $5, $5, true)`,
 );
 
-/**
- * Queues a `ping` to the endpoint, whatever its status. Returns false if there is no such endpoint.
- */
-export async function insertPing(
+/** Keeps the endpoint from being removed until the transaction ends. False if there is none. */
+export async function holdEndpoint(tx: Tx, teamId: string, endpointId: string): Promise<boolean> {
+  return (await tx.query(HOLD, [teamId, endpointId])).length > 0;
+}
+
+/** Queues a `ping` to the endpoint, whatever its status. */
+export function insertPing(
   tx: Tx,
   teamId: string,
   ping: {
@@ -241,11 +258,9 @@ export async function insertPing(
     data: string;
     requestId: string;
   },
-): Promise<boolean> {
+): void {
   const { endpointId, eventId, deliveryId, at, data, requestId } = ping;
-  if ((await tx.query(HOLD, [teamId, endpointId])).length === 0) return false;
   const traceparent = tx.trace?.event('ping', eventId) ?? null;
   const values = [teamId, endpointId, eventId, deliveryId, at, traceparent, data, requestId];
   tx.send(INSERT_PING, values);
-  return true;
 }

@@ -1,7 +1,7 @@
 import { encrypt } from '../../../core/encryption.ts';
 import { newId } from '../../../core/ids.ts';
 import { invalidField, ProblemError, unknownId } from '../../../core/problem.ts';
-import { lockTeamFor } from '../../../db/change-context.ts';
+import { lockTeamFor, readChangeContext, type CurrentContext } from '../../../db/change-context.ts';
 import type { Db, Tx } from '../../../db/client.ts';
 import { record, type NewJob, type ChangeContext } from '../../../db/outbox.ts';
 import { requireRoomInSandbox } from '../../../db/sandbox-rows.ts';
@@ -121,7 +121,7 @@ export async function replaceCredentials(
     { teamId, provider, storedCredentials, baseUrl, readsNotes: marker !== null, at },
     allowBaseUrl,
   );
-  return change(db, context, connectionId, async (tx, { status }) => {
+  return change(db, context, connectionId, async (tx, { status }, current) => {
     const credentialsEncrypted = encrypt(
       storedCredentials,
       appSecret,
@@ -129,7 +129,7 @@ export async function replaceCredentials(
     );
     const next = status === 'active' ? at : null;
     await store.replaceCredentials(tx, teamId, { connectionId, credentialsEncrypted, next });
-    record(tx, context, {
+    record(tx, current, {
       audit: {
         action: 'crm_connection.credentials_replaced',
         targetId: connectionId,
@@ -176,10 +176,10 @@ export function pause(
   context: ChangeContext,
   connectionId: string,
 ): Promise<ConnectionRow> {
-  return change(db, context, connectionId, async (tx, row) => {
+  return change(db, context, connectionId, async (tx, row, current) => {
     if (row.status === 'paused') return;
     await store.pauseConnection(tx, context.teamId, connectionId);
-    record(tx, context, { audit: { action: 'crm_connection.paused', targetId: connectionId } });
+    record(tx, current, { audit: { action: 'crm_connection.paused', targetId: connectionId } });
   });
 }
 
@@ -189,10 +189,10 @@ export function resume(
   context: ChangeContext,
   connectionId: string,
 ): Promise<ConnectionRow> {
-  return change(db, context, connectionId, async (tx, row) => {
+  return change(db, context, connectionId, async (tx, row, current) => {
     if (row.status === 'active') return;
     store.resumeConnection(tx, context.teamId, { connectionId, at: context.at });
-    record(tx, context, {
+    record(tx, current, {
       audit: { action: 'crm_connection.resumed', targetId: connectionId },
       jobs: [SCHEDULE_NOW],
     });
@@ -208,13 +208,13 @@ export function syncNow(
   context: ChangeContext,
   connectionId: string,
 ): Promise<ConnectionRow> {
-  return change(db, context, connectionId, async (tx, row) => {
+  return change(db, context, connectionId, async (tx, row, current) => {
     if (row.status !== 'active')
       throw new ProblemError('conflict', { detail: 'The connection is paused.' });
     if (!row.has_credentials)
       throw new ProblemError('conflict', { detail: 'The connection has no credentials.' });
     await store.makeDue(tx, context.teamId, { connectionId, at: context.at });
-    record(tx, context, {
+    record(tx, current, {
       audit: { action: 'crm_connection.sync_requested', targetId: connectionId },
       jobs: [SCHEDULE_NOW],
     });
@@ -232,9 +232,12 @@ export async function disconnect(
 ): Promise<void> {
   const { teamId } = context;
   await db.transaction(async (tx) => {
-    const { provider } = await requireConnection(tx, context, connectionId);
+    const [{ provider }, current] = await Promise.all([
+      requireConnection(tx, context, connectionId),
+      readChangeContext(tx, context),
+    ]);
     await store.disconnect(tx, teamId, connectionId);
-    record(tx, context, {
+    record(tx, current, {
       audit: {
         action: 'crm_connection.disconnected',
         targetId: connectionId,
@@ -249,10 +252,14 @@ function change(
   db: Db,
   context: ChangeContext,
   connectionId: string,
-  work: (tx: Tx, row: ConnectionRow) => Promise<void>,
+  work: (tx: Tx, row: ConnectionRow, current: CurrentContext) => Promise<void>,
 ): Promise<ConnectionRow> {
   return db.transaction(async (tx) => {
-    await work(tx, await requireConnection(tx, context, connectionId));
+    const [row, current] = await Promise.all([
+      requireConnection(tx, context, connectionId),
+      readChangeContext(tx, context),
+    ]);
+    await work(tx, row, current);
     return requireConnection(tx, context, connectionId);
   });
 }

@@ -1,8 +1,8 @@
 import { JOB_ACTORS } from '../../../core/actor.ts';
 import type { Clock } from '../../../core/clock.ts';
 import { newRequestId } from '../../../core/ids.ts';
-import { privacyOf } from '../../../core/privacy.ts';
 import type { Db, Tx } from '../../../db/client.ts';
+import { contextOfJob } from '../../../db/change-context.ts';
 import { record } from '../../../db/outbox.ts';
 import type { FailureReason, ProviderError } from '../providers/errors.ts';
 import type { ConnectionKey } from './jobs.ts';
@@ -91,15 +91,7 @@ function recordFailure(
     requestId,
   }: { at: Date; reason: string; provider: string; requestId: string },
 ): void {
-  const context = {
-    teamId,
-    actor: JOB_ACTORS.crmSync,
-    // The event has no personal data.
-    privacy: privacyOf({ memberDetailEnabled: false, leaderboardEnabled: false }),
-    requestId,
-    at,
-  } as const;
-  record(tx, context, {
+  record(tx, contextOfJob({ teamId, actor: JOB_ACTORS.crmSync, requestId, at }), {
     audit: { action: 'crm_connection.sync_failed', targetId: connectionId, details: { reason } },
     events: [{ type: 'crm.sync.failed', data: { connection_id: connectionId, provider, reason } }],
   });
