@@ -36,11 +36,8 @@ test.each(changing.map((endpoint) => [endpoint.name, endpoint] as const))(
       },
       () => api.call(api.key(teamId), method, path, body ? { body } : {}),
     );
-    if (BY_AUTHENTICATION.includes(name)) {
-      expect(answer.status).toBeLessThan(300);
-      return;
-    }
-    expect(answer).toMatchObject({ status: 401, body: { code: 'unauthorized' } });
-    expect(await auditOf(api, teamId)).toEqual([]);
+    const goesThrough = BY_AUTHENTICATION.includes(name);
+    expect(answer.status === 401).toBe(!goesThrough);
+    expect((await auditOf(api, teamId)).length > 0).toBe(goesThrough);
   },
 );
