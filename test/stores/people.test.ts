@@ -212,6 +212,10 @@ describe('invitations', () => {
       team_name: 'Twin b',
     });
     expect(await find('mem_6')).toBeNull();
+    await run(`update team set status = 'suspended'`);
+    expect(await find('mem_5')).not.toBeNull();
+    await run(`update team set status = 'ended' where id = 'team_a'`);
+    expect(await find('mem_5')).toBeNull();
   });
 
   test('expire, the oldest first, but not those of a team that is being erased', async () => {

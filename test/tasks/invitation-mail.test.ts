@@ -1,14 +1,17 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { memberMailTasks } from '../../src/features/members/tasks.ts';
 import { startTestApi, startWorkerProcess, type TestApi } from '../support/api.ts';
 import { makeFolder } from '../support/folder.ts';
+import { runJobsOnce } from '../support/jobs.ts';
 import { startMailServer } from '../support/mail-server.ts';
+import { platformOf } from '../support/platform.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
 import { until } from '../support/until.ts';
 
-async function invite(api: TestApi, body: object): Promise<string> {
-  const created = await api.call(api.key('team_a'), 'POST', '/users', { body });
+async function invite(api: TestApi, body: object, team = 'a'): Promise<string> {
+  const created = await api.call(api.key(`team_${team}`), 'POST', '/users', { body });
   expect(created.status).toBe(201);
   return (created.body as { id: string }).id;
 }
@@ -46,6 +49,23 @@ describe('the invitation mail', () => {
     expect(text('english@a.test')).not.toMatch(/^Bcc:/m);
     expect(worker.output()).not.toContain('@a.test');
     await worker.kill('SIGTERM');
+  });
+
+  test('is sent for a suspended team, not for one that has ended or is being erased', async () => {
+    const names = ['suspended', 'ended', 'erased', 'reopened'];
+    const api = await startTestApi({ seed: makeSeed(names.map((name) => makeTeam(name))) });
+    const { teams } = await platformOf(api);
+    for (const name of names) await invite(api, { email: `new@${name}.test` }, name);
+    const setStatus = async (name: string, status: 'active' | 'suspended' | 'ended') =>
+      teams.update.mutate({ team_id: `team_${name}`, status });
+    await setStatus('suspended', 'suspended');
+    for (const name of ['ended', 'erased', 'reopened']) await setStatus(name, 'ended');
+    await teams.erase.mutate({ team_id: 'team_erased' });
+    await setStatus('reopened', 'active');
+    const sent: string[] = [];
+    const mailer = async (_teamId: string, { to }: { readonly to: string }) => void sent.push(to);
+    await runJobsOnce(api, memberMailTasks({ db: api.db, mailer, publicUrl: api.url }));
+    expect(sent.toSorted()).toEqual(['new@reopened.test', 'new@suspended.test']);
   });
 
   test('is sent again if the mail server refused it', async () => {

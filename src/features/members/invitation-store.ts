@@ -147,11 +147,11 @@ const FIND_INVITATION = statement<InvitationRow>(
   'members.findInvitation',
   `select m.email, coalesce(m.language, t.language) as language, t.name as team_name
    from member m
-   join team t on t.id = m.team_id
+   join team t on t.id = m.team_id and t.status <> 'ended'
    where m.team_id = $1 and m.id = $2 and m.status = 'invited'`,
 );
 
-/** Returns null once the invitation was accepted or withdrawn. */
+/** Returns null once the invitation was accepted or withdrawn, or its team has ended. */
 export function findInvitation(
   db: Db,
   teamId: string,

@@ -36,6 +36,10 @@
  *    10,000 members, so a filter reads that many for a page, by the list's own index. An index for
  *    each filter would be paid for by every change of a member.
  *  * An invitation that is mailed again counts toward the limit like a new one.
+ *  * An invitation of a team that has ended is not mailed. If the team is opened again, an admin
+ *    can have it mailed again. That of a suspended team is mailed: it was requested before, and the
+ *    host application can record its acceptance. Rejected: to let the mail wait, because a
+ *    suspension may last for months.
  *  * An invitation that nobody accepts within 180 days after it was last mailed ends, as if it had
  *    been withdrawn. One that this service did not mail, from a seed file, does not end by itself.
  *  * An invitation that ends without being accepted loses its address. The membership stays with
