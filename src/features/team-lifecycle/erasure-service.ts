@@ -2,9 +2,9 @@
  * Erases whole teams: every row and every job that belongs to them, in all tables.
  *
  * The request only marks the team. From then on it is unknown to the host application, closed to
- * its keys and members, and nothing is sent for it. A job removes the rows in batches, those of all
- * marked teams in turn. It may be killed at any moment: the mark stays until nothing else is left,
- * and goes with the team's own row.
+ * its keys and members, and nothing is sent for it. A job removes the rows in batches, of some
+ * marked teams in turn, and of others in each run. It may be killed at any moment: the mark stays
+ * until nothing else is left, and goes with the team's own row.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { notFound } from '../../core/problem.ts';
@@ -102,15 +102,19 @@ export async function eraseTeams(db: Db, options: ErasureOptions = {}): Promise<
 }
 
 /**
- * Removes everything of a team. Yields after each batch. A change that began before the mark may
- * still add rows, and a job may still run, so the steps are repeated until nothing is left.
+ * Removes everything of a team. Yields after each batch, even if all rows left are locked: no other
+ * team waits for them. A change that began before the mark may still add rows, and a job may still
+ * run, so the steps are repeated until nothing is left.
  */
 async function* eraseTeam(db: Db, teamId: string, batch: number): AsyncGenerator<void, void> {
   for (;;) {
     for (const step of steps.STEPS) {
       while (!(await steps.isDone(db, teamId, step))) {
         let after: steps.Position | null = step.start;
-        while ((after = await steps.runBatch(db, teamId, step, { after, limit: batch }))) yield;
+        do {
+          after = await steps.runBatch(db, teamId, step, { after, limit: batch });
+          yield;
+        } while (after);
       }
     }
     while ((await store.removeJobs(db, teamId, batch)) === batch) yield;

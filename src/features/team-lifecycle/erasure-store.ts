@@ -65,12 +65,14 @@ const LIST_ERASING = statement<{ id: string }>(
   `select id
    from team
    where erasing_since is not null
-   order by erasing_since
+   order by random()
    limit $1`,
-  { because: 'many teams' },
 );
 
-/** The teams that are being erased, the first one first. */
+/**
+ * Some of the teams that are being erased, others at each call: teams that are large, or cannot be
+ * erased, never keep the rest from their turn.
+ */
 export async function listErasing(db: Db, limit: number): Promise<string[]> {
   return (await db.query(LIST_ERASING, [limit])).map(({ id }) => id);
 }
