@@ -129,7 +129,7 @@ const KINDS: readonly Kind[] = [
   {
     how: ['for key share'],
     why: 'the row stays until the commit, because a row that refers to it comes',
-    names: ['team.globalEntries', 'webhooks.hold'],
+    names: ['announcements.holdMember', 'team.globalEntries', 'webhooks.hold'],
   },
   {
     how: ['for key share skip locked', 'for no key update skip locked'],

@@ -3,6 +3,7 @@
 import { beforeEach, expect, test } from 'vitest';
 import { systemClock } from '../../src/core/clock.ts';
 import { movePendingJobs } from '../../src/db/jobs/job-intake.ts';
+import { announce } from '../../src/features/announcements/service.ts';
 import { eraseTeams } from '../../src/features/team-lifecycle/erasure-service.ts';
 import { ERASE_TEAMS } from '../../src/features/team-lifecycle/jobs.ts';
 import { TEAM_CRON } from '../../src/features/team-lifecycle/tasks.ts';
@@ -327,6 +328,30 @@ test('teams that cannot be erased keep no other from being erased', async () => 
     await eraseTeams(api.db, { runMs: 0, teamsMax: 1 }).catch(() => undefined);
   await release();
   expect(runs).toBeLessThan(200);
+});
+
+test('an announcement goes on if a team is erased while its admins are mailed', async () => {
+  const announcement = { version: 'v1', since: '2027-01-01', sunset: '2028-01-01' };
+  const mailed: string[] = [];
+  const mailer = async (teamId: string) => {
+    mailed.push(teamId);
+    if (teamId !== TEAM) return;
+    await platform.teams.update.mutate({ team_id: TEAM, status: 'ended' });
+    await platform.teams.erase.mutate({ team_id: TEAM });
+    while (await eraseTeams(api.db, TO_THE_END));
+  };
+  await api.db.pool.query('delete from announcement_mail');
+  await api.db.pool.query(
+    `update api_key set created_by = 'mem_owner', revoked_at = null, expires_at = null
+     where team_id = $1`,
+    [TEAM],
+  );
+  const onFailure = (): never => expect.fail('a mail was refused');
+  const shared = { db: api.db, clock: systemClock, mailer, publicUrl: api.url, onFailure };
+  expect(await announce(shared, announcement)).toEqual({ sent: mailed.length, failed: 0 });
+  expect(new Set(mailed)).toEqual(new Set([TEAM, 'team_other']));
+  const { rows } = await api.db.pool.query('select distinct team_id from announcement_mail');
+  expect(rows).toEqual([{ team_id: 'team_other' }]);
 });
 
 test('a worker erases the team, and another goes on where one was killed', async () => {

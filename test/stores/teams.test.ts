@@ -775,10 +775,12 @@ describe('announcements', () => {
 
   test('are sent once to each member', async () => {
     const sent = { teamId: 'team_a', memberId: 'mem_1', at: AT };
-    expect(await twins.changes(() => announcements.insertSent(twins.db, 'v2', sent))).toEqual({
+    const insert = (of: typeof sent) => (tx: Tx) => announcements.insertSent(tx, 'v2', of);
+    expect(await twins.changesIn(insert({ ...sent, memberId: 'mem_gone' }))).toEqual({});
+    expect(await twins.changesIn(insert(sent))).toEqual({
       announcement_mail: ['+ team_a v2 mem_1'],
     });
-    await announcements.insertSent(twins.db, 'v2', sent);
+    expect(await twins.lockedBy('member', insert(sent))).toEqual(['team_a mem_1']);
     await run(
       `insert into announcement_mail (team_id, announcement, member_id, sent_at)
        values ('team_b', 'v1', 'mem_owner', now()), ('team_a', 'v1', 'mem_owner', now()),

@@ -60,7 +60,8 @@ export const GUARDS: Readonly<Record<Table, Guard>> = {
   audit_log: FREE,
   request_log: FREE,
   api_key_usage: FREE,
-  announcement_mail: FREE,
+  // The member is not gone with the team.
+  announcement_mail: { insert: ['member'] },
   alert_subscription: FREE,
   team_counter: FREE,
   spent_token: FREE,

@@ -57,8 +57,8 @@ export interface AnnouncementDependencies {
 /**
  * Mails everybody who has not been mailed yet, one after the other, and records each mail once it
  * is sent. Only one may run at a time. If a mail is refused, calls `onFailure` and continues; the
- * next run tries that recipient again. Throws if the mail server seems to take nothing. Opens no
- * transaction.
+ * next run tries that recipient again. Throws if the mail server seems to take nothing. Opens a
+ * transaction after each mail.
  */
 export async function announce(
   { db, clock, mailer, publicUrl, onFailure }: AnnouncementDependencies,
@@ -84,7 +84,8 @@ export async function announce(
       failedInARow = 0;
       refusedTeams.clear();
       const { team_id: teamId, member_id: memberId } = recipient;
-      await store.insertSent(db, id, { teamId, memberId, at: clock.now() });
+      const at = clock.now();
+      await db.transaction((tx) => store.insertSent(tx, id, { teamId, memberId, at }));
       sent += 1;
     }
   }

@@ -1,6 +1,6 @@
 import type { Language } from '../../core/language.ts';
 import { SANDBOX_END } from '../../core/sandbox.ts';
-import { statement, type Db } from '../../db/client.ts';
+import { statement, type Db, type Tx } from '../../db/client.ts';
 
 /** A member to be mailed, with what the mail says. */
 export interface RecipientRow {
@@ -90,14 +90,26 @@ export function countRecipients(
   return db.query(COUNT, [announcement, teamIds, now]);
 }
 
-/** Records that the member was mailed. */
+const HOLD_MEMBER = statement<{ readonly id: string }>(
+  'announcements.holdMember',
+  `select id
+   from member
+   where team_id = $1 and id = $2
+   for key share`,
+);
+
+/**
+ * Records that the member was mailed, unless the team was erased meanwhile. Not by INSERT … SELECT,
+ * for which Citus would lock all shards.
+ */
 export async function insertSent(
-  db: Db,
+  tx: Tx,
   announcement: string,
   sent: { teamId: string; memberId: string; at: Date },
 ): Promise<void> {
   const { teamId, memberId, at: sentAt } = sent;
-  await db.prisma.announcementMail.createMany({
+  if (!(await tx.queryFirst(HOLD_MEMBER, [teamId, memberId]))) return;
+  await tx.prisma.announcementMail.createMany({
     data: [{ teamId, announcement, memberId, sentAt }],
     skipDuplicates: true,
   });
