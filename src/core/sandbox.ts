@@ -38,6 +38,18 @@ export const SANDBOX_OWNER = {
   email: 'owner@sandbox.example',
 } as const;
 
+/** What a sandbox has at most. */
+export const SANDBOX_LIMITS = { seats: 200, requestsPerMinute: 300 } as const;
+
+/** What a sandbox takes over from its live team, whenever that changes. */
+export const TAKEN_OVER = ['name', 'plan', 'status', 'language', 'rate_limit_per_min'] as const;
+
+/** What a live team has, as its sandbox has it: never more requests in a minute, perhaps fewer. */
+export function asSandbox<Live extends { readonly rate_limit_per_min: number }>(live: Live): Live {
+  const { requestsPerMinute } = SANDBOX_LIMITS;
+  return { ...live, rate_limit_per_min: Math.min(live.rate_limit_per_min, requestsPerMinute) };
+}
+
 /** What a person of a scenario is called, by their first name. */
 export const SANDBOX_PEOPLE = {
   memberOf: (name: string): string => `mem_sandbox_${name}`,

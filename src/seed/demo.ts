@@ -13,8 +13,7 @@ import {
 import { DEMO_KEYS } from './demo-calls.ts';
 import { DEMO_SANDBOX_ID, DEMO_TEAM_ID, EXAMPLE_IDS } from './demo-team.ts';
 import { DEMO_ENDPOINTS, demoDeliveries } from './demo-webhooks.ts';
-import { SANDBOX_OWNER } from '../core/sandbox.ts';
-import { LIMITS } from '../features/sandbox/rules.ts';
+import { SANDBOX_LIMITS, SANDBOX_OWNER } from '../core/sandbox.ts';
 import type { SeedFileInput } from './schema.ts';
 
 const DAY_MS = 86_400_000;
@@ -79,8 +78,8 @@ function demoSandbox({ name, plan, language }: Team, ago: Ago): Team {
     name,
     plan,
     language,
-    seats: LIMITS.seats,
-    rate_limit_per_min: LIMITS.requestsPerMinute,
+    seats: SANDBOX_LIMITS.seats,
+    rate_limit_per_min: SANDBOX_LIMITS.requestsPerMinute,
     members: [{ id: memberId, user_id: userId, email, role: 'owner', created_at: ago(1) }],
     api_keys: [{ name: 'demo', scopes: 'all' }],
   };

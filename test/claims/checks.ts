@@ -5,7 +5,7 @@ import { expect, vi } from 'vitest';
 import { createClient } from '../../src/client/client.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX } from '../../src/core/page.ts';
-import { SANDBOX_OWNER } from '../../src/core/sandbox.ts';
+import { SANDBOX_LIMITS, SANDBOX_OWNER } from '../../src/core/sandbox.ts';
 import { TEAM_LIMITS } from '../../src/core/team-limits.ts';
 import {
   DAYS_BACK,
@@ -15,7 +15,7 @@ import {
 } from '../../src/features/sandbox/play-rules.ts';
 import { mostRows } from '../../src/db/sandbox-rows.ts';
 import { simulatedRows } from '../../src/features/crm/sandbox-service.ts';
-import { LIMITS, SCENARIOS } from '../../src/features/sandbox/rules.ts';
+import { SCENARIOS } from '../../src/features/sandbox/rules.ts';
 import { contentOf } from '../../src/features/sandbox/scenario.ts';
 import { IP_RATE_LIMIT_PER_MINUTE } from '../../src/http/api/authentication/rate-limits.ts';
 import { LANGUAGES } from '../../src/http/docs/samples/languages.ts';
@@ -137,7 +137,7 @@ export const CHECKS: Readonly<Record<string, (api: TestApi) => Promise<void>>> =
     expect([DAYS_BACK, SPEED_MAX]).toEqual([90, 1000]);
     const allS = RETRY_DELAYS_S.reduce((sum, delayS) => sum + delayS, 0);
     expect(allS / SPEED_MAX).toBeLessThan(180);
-    expect(LIMITS).toEqual({ seats: 200, requestsPerMinute: 300 });
+    expect(SANDBOX_LIMITS).toEqual({ seats: 200, requestsPerMinute: 300 });
     expect((['training', 'assignment', 'training_case', 'member'] as const).map(mostRows)).toEqual([
       20_000, 5000, 2000, 2000,
     ]);

@@ -1,10 +1,11 @@
 // The creation of a sandbox beside a live team that works meanwhile: by several at once, by one
 // that dies, and while the live team changes.
 import { beforeEach, describe, expect, it } from 'vitest';
-import { LIMITS } from '../../src/features/sandbox/rules.ts';
+import { SANDBOX_LIMITS } from '../../src/core/sandbox.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { appAsPlatform, codeOf } from '../support/app.ts';
 import { endWaiting, holdLock, lockWhole, untilWaiting } from '../support/locks.ts';
+import type { Platform } from '../support/platform.ts';
 import { appInSandbox, openSandbox } from '../support/sandbox.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
 
@@ -21,7 +22,8 @@ const create = async (scenario: 'typical' | 'large' = 'typical') => {
   const platform = await appAsPlatform(api);
   return platform.platform.teams.createSandbox.mutate({ team_id: 'team_a', scenario });
 };
-const update = async (fields: { status?: 'suspended' | 'ended'; plan?: 'enterprise' }) => {
+type Update = Parameters<Platform['teams']['update']['mutate']>[0];
+const update = async (fields: Omit<Update, 'team_id'>) => {
   const platform = await appAsPlatform(api);
   return platform.platform.teams.update.mutate({ team_id: 'team_a', ...fields });
 };
@@ -56,7 +58,11 @@ describe('while a sandbox is filled', () => {
     await release();
     expect(await creation).toBe('ok');
     expect(await read('select plan, status, rate_limit_per_min from team where id = $1')).toEqual([
-      { plan: 'enterprise', status: 'active', rate_limit_per_min: LIMITS.requestsPerMinute },
+      {
+        plan: 'enterprise',
+        status: 'active',
+        rate_limit_per_min: SANDBOX_LIMITS.requestsPerMinute,
+      },
     ]);
   });
 
@@ -129,6 +135,16 @@ describe('while a sandbox is filled', () => {
     expect(await creation).toBe('not_found');
     expect(await rowsLeft()).toEqual([]);
   });
+});
+
+it('a sandbox follows its live team in all that it has taken over', async () => {
+  await create();
+  await update({ name: 'Renamed', language: 'de', plan: 'enterprise', rate_limit_per_min: 20 });
+  const shown = 'select name, language, plan, rate_limit_per_min from team where id = $1';
+  const followed = { name: 'Renamed', language: 'de', plan: 'enterprise' };
+  expect(await read(shown)).toEqual([{ ...followed, rate_limit_per_min: 20 }]);
+  await update({ rate_limit_per_min: 5000 });
+  expect(await read(shown)).toEqual([{ ...followed, rate_limit_per_min: 300 }]);
 });
 
 describe('while a sandbox is reset', () => {

@@ -17,7 +17,7 @@ import * as plays from '../../src/features/sandbox/play-store.ts';
 import * as removals from '../../src/features/sandbox/removal-store.ts';
 import * as admins from '../../src/db/team-admins.ts';
 import { lockFreeTeam } from '../../src/db/team-lock.ts';
-import { LIMITS } from '../../src/features/sandbox/rules.ts';
+import { SANDBOX_LIMITS } from '../../src/core/sandbox.ts';
 import * as sandboxes from '../../src/features/sandbox/store.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { openSturdyPool } from '../support/pool.ts';
@@ -145,7 +145,7 @@ async function rowsReadBy(db: Database, work: (tx: Tx) => unknown): Promise<numb
 const nobody = { memberId: undefined, userId: undefined };
 const PAGE = 100;
 const use = { usedAt: NOW.toISOString(), warnedAt: null, checkAt: NOW };
-const { seats } = LIMITS;
+const { seats } = SANDBOX_LIMITS;
 const admin = { role: 'admin', created_at: NOW.toISOString(), id: 'm7' };
 const MAILS = SANDBOX_ROWS.sandbox_mail.most;
 /** So many rows of a table are few to a reset. */

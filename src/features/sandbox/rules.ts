@@ -30,9 +30,10 @@
  *    application gives entries of its own just these ids. A migration has written it, and a reset
  *    leaves it. A scenario cannot have rules of its own: the platform knows none of one team.
  *    Rejected: to write it with each reset, which would let one team's write wait for others.
- *  * Its plan and its status follow those of the live team. It ends and is erased with it.
- *  * It has seats and limits of its own (`LIMITS`), below those of a live team: a stage, not a
- *    store.
+ *  * Its name, plan, status, language and limit of requests follow those of the live team. It ends
+ *    and is erased with it.
+ *  * It has seats and limits of its own (`SANDBOX_LIMITS`), below those of a live team: it is a
+ *    stage, not a store.
  *  * It sends no mail. What a live team would have sent is kept for 30 days, or until a reset.
  *  * Its other limits are smaller, too (`core/team-limits.ts`), and what has an age is kept for 30
  *    days (`retention/rules.ts`). Its CRM is simulated (`crm/providers/simulated.ts`): a round
@@ -62,14 +63,6 @@ export const TRAININGS: Readonly<Record<Scenario, number>> = {
   typical: 60,
   large: 10_000,
 };
-
-/** What a sandbox has at most. */
-export const LIMITS = { seats: 200, requestsPerMinute: 300 } as const;
-
-/** The limit of a sandbox's requests in a minute, which is never above that of its live team. */
-export function requestsPerMinute(ofLiveTeam: number): number {
-  return Math.min(ofLiveTeam, LIMITS.requestsPerMinute);
-}
 
 const DAY_MS = 86_400_000;
 

@@ -1,6 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import { unknownId } from '../../core/problem.ts';
-import { isSandbox, SANDBOX_OWNER, sandboxIdOf } from '../../core/sandbox.ts';
+import {
+  asSandbox,
+  isSandbox,
+  SANDBOX_LIMITS,
+  SANDBOX_OWNER,
+  sandboxIdOf,
+} from '../../core/sandbox.ts';
 import type { Db, Tx } from '../../db/client.ts';
 import { isCancelled, isLockTimeout } from '../../db/errors.ts';
 import { removeResponsesOfReset } from '../../db/kept-responses.ts';
@@ -56,7 +62,11 @@ export async function createSandbox(
     const live = await store.findLiveTeam(tx, teamId);
     if (!live) throw unknownId('team_id');
     const id = sandboxIdOf(teamId);
-    const [team, seats, checkAt] = [asSandbox(live), rules.LIMITS.seats, rules.firstCheckAfter(at)];
+    const [team, seats, checkAt] = [
+      asSandbox(live),
+      SANDBOX_LIMITS.seats,
+      rules.firstCheckAfter(at),
+    ];
     if (!(await store.insertSandbox(tx, { id, team, seats, scenario, at, checkAt }))) {
       const found = await findSandbox(tx, id);
       if (!found) throw rules.beingRemoved();
@@ -70,11 +80,6 @@ export async function createSandbox(
     });
     return getSandbox(tx, id);
   });
-}
-
-/** What a sandbox takes over from a live team. */
-function asSandbox(live: LiveTeam): LiveTeam {
-  return { ...live, rate_limit_per_min: rules.requestsPerMinute(live.rate_limit_per_min) };
 }
 
 /**

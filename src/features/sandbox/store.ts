@@ -1,4 +1,4 @@
-import { SANDBOX_OWNER } from '../../core/sandbox.ts';
+import { SANDBOX_OWNER, TAKEN_OVER } from '../../core/sandbox.ts';
 import { statement, type Db, type Statement, type Tx } from '../../db/client.ts';
 import { columnsOf, listed, selectionOf, type RowOf } from '../../db/rows.ts';
 import { LASTING_TABLES, REMOVED_BY_RESET } from '../../db/sandbox-rows.ts';
@@ -30,7 +30,6 @@ export async function findSandbox(db: Db, sandboxId: string): Promise<SandboxRow
   return found && SANDBOX.toRow(found);
 }
 
-const TAKEN_OVER = ['name', 'plan', 'status', 'language', 'rate_limit_per_min'] as const;
 const LIVE = selectionOf('Team', TAKEN_OVER);
 
 /** What a sandbox takes over from its live team. */

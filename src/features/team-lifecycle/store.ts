@@ -1,7 +1,7 @@
 import { SCHNITTSTELLEN } from '../../core/access.ts';
 import type { MemberStatus, Role } from '../../core/actor.ts';
 import type { Language } from '../../core/language.ts';
-import { sandboxIdOf } from '../../core/sandbox.ts';
+import { asSandbox, sandboxIdOf, TAKEN_OVER } from '../../core/sandbox.ts';
 import type { PLANS } from '../../core/plans.ts';
 import { statement, type Tx } from '../../db/client.ts';
 import { listed, selectionOf, type RowOf } from '../../db/rows.ts';
@@ -9,6 +9,7 @@ import type { TeamStatus } from './rules.ts';
 
 const CHANGEABLE = ['name', 'plan', 'status', 'seats', 'language', 'rate_limit_per_min'] as const;
 const CHANGES = selectionOf('Team', CHANGEABLE);
+const IN_SANDBOX = selectionOf('Team', TAKEN_OVER);
 
 /** A team. */
 export interface TeamRow extends RowOf<'Team', 'id' | (typeof CHANGEABLE)[number]> {
@@ -110,20 +111,20 @@ export async function updateTeam(tx: Tx, team: TeamRow): Promise<void> {
 }
 
 /**
- * The plan and the status of its sandbox, if it has one that is not being erased, are those of the
- * team. While a suspension is played there, an active team's sandbox stays suspended. Its team must
- * be locked: then nobody begins or ends a suspension.
+ * Its sandbox, if it has one that is not being erased, takes over what the team has now. While a
+ * suspension is played there, an active team's sandbox stays suspended. Its team must be locked:
+ * then nobody begins or ends a suspension.
  */
-export async function updateSandbox(tx: Tx, { id, plan, status }: TeamRow): Promise<void> {
-  const sandboxId = sandboxIdOf(id);
+export async function updateSandbox(tx: Tx, team: TeamRow): Promise<void> {
+  const sandboxId = sandboxIdOf(team.id);
   const played = await tx.prisma.sandbox.findFirst({
     where: { teamId: sandboxId, suspendedUntil: { not: null } },
     select: { suspendedUntil: true },
   });
-  const shown = played && status === 'active' ? 'suspended' : status;
+  const status = played && team.status === 'active' ? 'suspended' : team.status;
   await tx.prisma.team.updateMany({
     where: { id: sandboxId, erasingSince: null },
-    data: { plan, status: shown },
+    data: IN_SANDBOX.toData({ ...asSandbox(team), status }),
   });
 }
 
