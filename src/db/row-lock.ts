@@ -16,12 +16,13 @@ export function holdUnlessLocked(table: 'webhook_endpoint' | 'api_key', isRow: s
 }
 
 /** The tables whose rows callers change one by one. */
-type LockedTable = 'assignment' | 'member' | 'training_case' | 'webhook_endpoint';
+type LockedTable = 'api_key' | 'assignment' | 'member' | 'training_case' | 'webhook_endpoint';
 
 /** What a row is locked for. A removal waits for rows that refer to it; a change does not. */
 export type LockedFor = 'change' | 'removal';
 
 const LOCKS = {
+  api_key: declareLocks('api_key'),
   assignment: declareLocks('assignment'),
   member: declareLocks('member'),
   training_case: declareLocks('training_case'),

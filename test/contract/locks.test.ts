@@ -22,7 +22,6 @@ const KINDS: readonly Kind[] = [
     how: ['for no key update'],
     why: 'the row changes, and nobody else may change it meanwhile; rows that refer to it may come',
     names: [
-      'apiKeys.findForUpdate',
       'assignments.findForUpdate',
       'assignments.lockOfTraining',
       'assignments.lockSome',

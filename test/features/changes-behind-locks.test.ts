@@ -29,6 +29,7 @@ const APP_TEAMS = [
   'granting',
   'resending',
   'closed',
+  'twice',
 ] as const;
 const PRIVATE_TEAMS = [
   'removal',
@@ -217,6 +218,21 @@ describe('in the app, an admin whose call waits', () => {
     );
     expect(code).toBe('forbidden');
     expect(await auditOfTarget(api, id)).toMatchObject([{ action: 'api_key.created' }]);
+  });
+
+  test('ends a key once, when others have ended it meanwhile', async () => {
+    const app = await appAsMember(api, 'twice', 'holder');
+    const { id } = await createKey(app);
+    const release = await holdLock(
+      api,
+      `select from api_key where team_id = 'team_twice' and id = '${id}' for no key update`,
+    );
+    const ends = [1, 2, 3].map(() => app.admin.apiKeys.revoke.mutate({ key_id: id }));
+    await untilWaiting(api, 3);
+    await release();
+    expect(new Set((await Promise.all(ends)).map((key) => key.revoked_at)).size).toBe(1);
+    const actions = (await auditOf(api, 'team_twice')).map(({ action }) => action);
+    expect(actions).toEqual(['api_key.created', 'api_key.revoked']);
   });
 
   test('withdraws no invitation without the role', async () => {

@@ -136,7 +136,7 @@ describe('mutants of all statements', () => {
     const all = sqlMutants(declarations, await readStatements(declarations));
     const kindsOf = (name: string) =>
       new Set(all.filter(({ id }) => id.includes(` › ${name} › `)).map(({ kind }) => kind));
-    expect(kindsOf('apiKeys.findForUpdate')).toEqual(new Set(['read']));
+    expect(kindsOf('teams.findForUpdate')).toEqual(new Set(['read']));
     expect(kindsOf('usage.add')).toEqual(new Set(['write']));
   });
 

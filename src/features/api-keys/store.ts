@@ -3,6 +3,7 @@ import type { Scope } from '../../core/scopes.ts';
 import { statement, type Db, type Tx } from '../../db/client.ts';
 import { keyStateAt, LAST_USED, liveKeysAt } from '../../db/key-state.ts';
 import { isAfter, newestFirst, positionValues } from '../../db/keyset.ts';
+import { lockRow } from '../../db/row-lock.ts';
 import { listed, selectionOf, type RowOf } from '../../db/rows.ts';
 import type { KeyState } from './rules.ts';
 
@@ -136,14 +137,10 @@ export function findKey(
   return db.queryFirst(FIND, [teamId, now, keyId]);
 }
 
-const FIND_FOR_UPDATE = statement<KeyRow>(
-  'apiKeys.findForUpdate',
-  `${FIND.text} for no key update of k`,
-);
-
 /**
- * The key, locked until the transaction ends: only one call at a time can end it. Requests that use
- * the key do not wait for the lock.
+ * The key, locked until the transaction ends: only one call at a time can end it. It is read in
+ * another statement than it is locked in, so the database's clock has the time after the wait.
+ * Requests that use the key do not wait for the lock.
  */
 export function findKeyForUpdate(
   tx: Tx,
@@ -151,7 +148,8 @@ export function findKeyForUpdate(
   keyId: string,
   now: DatabaseTime,
 ): Promise<KeyRow | null> {
-  return tx.queryFirst(FIND_FOR_UPDATE, [teamId, now, keyId]);
+  lockRow(tx, 'api_key', { teamId, id: keyId, to: 'change' });
+  return findKey(tx, teamId, keyId, now);
 }
 
 const LIVE_AND_NAMES = statement<{ live_keys: number; names: string[] }>(
