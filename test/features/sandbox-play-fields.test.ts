@@ -358,3 +358,20 @@ it.each(NAMED)('%s refuses an unknown %s, and changes nothing', async (name, fie
   const after = await first('select count(*)::int as entries from audit_log where team_id = $1');
   expect(after).toEqual(before);
 });
+
+it('training_completed refuses the assignment of somebody who has not joined', async () => {
+  const assignment_id = 'asg_sandbox_focused';
+  await api.db.pool.query(
+    `update assignment set member_id = 'mem_later' where team_id = $1 and id = $2`,
+    [SANDBOX, assignment_id],
+  );
+  expect(await play({ play: 'training_completed', assignment_id })).toMatchObject({
+    status: 422,
+    body: { code: 'validation_error', field: 'assignment_id' },
+  });
+  const member_id = 'mem_later';
+  expect(await play({ play: 'training_completed', assignment_id, member_id })).toMatchObject({
+    status: 404,
+    body: { code: 'not_found', field: 'member_id' },
+  });
+});

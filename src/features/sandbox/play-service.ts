@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { Clock } from '../../core/clock.ts';
 import { DIMENSIONS } from '../../core/dimensions.ts';
 import { newId, newRequestId } from '../../core/ids.ts';
-import { ProblemError, unknownId } from '../../core/problem.ts';
+import { invalidField, ProblemError, unknownId } from '../../core/problem.ts';
 import { SANDBOX_ACTOR } from '../../core/sandbox.ts';
 import type { Db, Tx } from '../../db/client.ts';
 import { enqueue, record } from '../../db/outbox.ts';
@@ -98,10 +98,12 @@ async function completeTraining(stage: Stage, wanted: Wanted): Promise<Made> {
   const { teamId } = host;
   await requireRoomInSandbox(tx, teamId, 'training');
   const assignment = await requireAssignment(stage, wanted.assignment_id);
-  const person = await requirePerson(stage, 'longest', {
-    memberId: wanted.member_id ?? (wanted.user_id === undefined ? assignment?.memberId : undefined),
-    userId: wanted.user_id,
-  });
+  const named = { memberId: wanted.member_id, userId: wanted.user_id };
+  const isNamed = Object.values(named).some((id) => id !== undefined);
+  const person =
+    assignment && !isNamed
+      ? await requireRecipient(stage, assignment)
+      : await requirePerson(stage, 'longest', named);
   const end = plays.requireRecent(wanted.at, host.at);
   const durationS = wanted.duration_s ?? plays.DEFAULTS.durationS;
   const trainingId = newId('training');
@@ -153,6 +155,16 @@ async function requirePerson(
 ): Promise<store.Person> {
   const found = await store.findPerson(tx, host.teamId, which, wanted);
   if (!found) throw unknownId(wanted.userId === undefined ? 'member_id' : 'user_id');
+  return found;
+}
+
+async function requireRecipient(
+  { tx, host }: Stage,
+  { memberId }: store.AssignmentToTrain,
+): Promise<store.Person> {
+  const wanted = { memberId, userId: undefined };
+  const found = await store.findPerson(tx, host.teamId, 'longest', wanted);
+  if (!found) throw invalidField('assignment_id', 'Its recipient is no active member.');
   return found;
 }
 
