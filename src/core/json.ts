@@ -66,7 +66,7 @@ function endOfDigits(bytes: Buffer, start: number): number {
 }
 
 /**
- * Whether a 64-bit float holds the digits exactly. True for what is no integer: a fraction, an
+ * Whether the digits come back as the same number. True for what is no integer: a fraction, an
  * exponent, and a number that is beyond the range, which is refused for that later.
  */
 function isExact(bytes: Buffer, start: number, end: number): boolean {
@@ -76,7 +76,18 @@ function isExact(bytes: Buffer, start: number, end: number): boolean {
   const digits = bytes.toString('latin1', start, end);
   const value = Number(digits);
   if (!Number.isFinite(value) || String(value) === digits) return true;
-  return BigInt(value) === BigInt(digits);
+  return integerWritten(value) === BigInt(digits);
+}
+
+/**
+ * The integer that JSON has for this float: the shortest one that leads to the float again, which
+ * may be another one although the float holds the integer exactly. 90071992547409904 would come
+ * back as 90071992547409900.
+ */
+function integerWritten(value: number): bigint {
+  const [mantissa = '', exponent = '0'] = String(value).split('e+');
+  const [whole = '', fraction = ''] = mantissa.split('.');
+  return BigInt((whole + fraction).padEnd(whole.length + Number(exponent), '0'));
 }
 
 function inexact(digits: string): JsonFault {

@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { canonicalJson, findJsonFault, findRawJsonFault } from '../../src/core/json.ts';
 import { freeContainer, freeObject } from '../../src/core/shapes.ts';
@@ -48,7 +49,10 @@ describe('the bytes of a request, before they are parsed,', () => {
     ['commas, colons and brackets in texts', JSON.stringify(',:[{"\\,'.repeat(100_000))],
     ['escaped quotes and backslashes', JSON.stringify(['"', '\\', '\\"', ',']).repeat(3)],
     ['long integers in texts', '["12345678901234567890", "1\\"12345678901234567891"]'],
-    ['long integers that a float holds', '[1000000000000000000000, -9007199254740992]'],
+    [
+      'long integers that a float holds',
+      '[1000000000000000000000, -9007199254740992, 12300000000000000000000000]',
+    ],
     ['integers of 16 digits that a float holds', '[9007199254740991]'],
     [
       'fractions and exponents',
@@ -67,9 +71,44 @@ describe('the bytes of a request, before they are parsed,', () => {
     ['a long integer that a float would change', '{"a":[9007199254740993]}', 'invalid_number'],
     ['such an integer with a sign', '{"a":-12345678901234567891}', 'invalid_number'],
     ['such an integer at the end', '12345678901234567891', 'invalid_number'],
+    [
+      'an integer that a float holds, but writes otherwise',
+      '[90071992547409904]',
+      'invalid_number',
+    ],
+    ['a larger one', '[1000000000000000000001048576]', 'invalid_number'],
     ['such an integer after an escape', '["\\\\",12345678901234567891]', 'invalid_number'],
   ])('must not have %s', (_what, text, code) => {
     expect(find(text)).toMatchObject({ path: [], code });
+  });
+});
+
+/** The parts of a number in JSON, in every spelling. Many have about as many digits as a float. */
+const digits = fc
+  .tuple(
+    fc.constantFrom('', '1', '12345678901234', '900719925474099', '999999999999999'),
+    fc.stringMatching(/^[0-9]{1,5}$/),
+  )
+  .map(([start, end]) => (start + end).replace(/^0+(?=\d)/, ''));
+const parts = fc.record({
+  before: fc.constantFrom('', '[', '{"a":', '[1,', '["1",', '[ ', '[-1e5,'),
+  sign: fc.constantFrom('', '-'),
+  integer: digits,
+  fraction: fc.constantFrom('', '.0', '.5', '.12345678901234567891'),
+  exponent: fc.constantFrom('', 'e2', 'E2', 'e+2', 'E+2', 'e-2', 'E-2', 'E12345678901234'),
+});
+
+describe('a number', () => {
+  it('is refused just if it is an integer that would come back as another one', () => {
+    fc.assert(
+      fc.property(parts, ({ before, sign, integer, fraction, exponent }) => {
+        const isInteger = fraction === '' && exponent === '';
+        const isChanged = isInteger && JSON.stringify(JSON.parse(integer)) !== integer;
+        const fault = findRawJsonFault(Buffer.from(before + sign + integer + fraction + exponent));
+        expect(fault?.code).toBe(isChanged ? 'invalid_number' : undefined);
+      }),
+      { numRuns: 2_000 },
+    );
   });
 });
 
