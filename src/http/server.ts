@@ -45,6 +45,8 @@ export interface AppOptions
   readonly connections: Pick<GuardedServer, 'suspect' | 'closeAfterLast'>;
   /** For how long a request holds a place of its address at most (`concurrency-limit.ts`). */
   readonly placeMaxMs?: number;
+  /** Holds back refusals (`throttle.ts`). */
+  readonly throttle?: ReturnType<typeof createThrottle>;
 }
 
 /** Everything that the API process serves. The routes are tried in this order. */
@@ -57,7 +59,7 @@ export function createApp(options: AppOptions): Express {
   const ipOf = (request: IncomingMessage): string | null => normalizeIp((request as Request).ip);
   const networkOfCaller = (request: IncomingMessage): string => networkOf(ipOf(request));
   const limit = createConcurrencyLimit(options.placeMaxMs);
-  const throttle = createThrottle();
+  const throttle = options.throttle ?? createThrottle();
   const slowDown = (request: IncomingMessage, cost: number): Promise<void> | undefined => {
     limit.release(request);
     const wait = throttle(networkOfCaller(request), cost);

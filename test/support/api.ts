@@ -118,6 +118,7 @@ export interface TestApiOptions {
       | 'endpoints'
       | 'deprecations'
       | 'placeMaxMs'
+      | 'throttle'
       | 'countUse'
       | 'observeCall'
       | 'createAuthenticator'
