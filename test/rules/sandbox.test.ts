@@ -1,7 +1,9 @@
 // What becomes of a sandbox, by its last use and its last warning.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { isRemovedByReset } from '../../src/core/sandbox.ts';
 import { judge } from '../../src/features/sandbox/rules.ts';
+import { ENDPOINTS } from '../../src/routers/endpoints.ts';
 
 const DAY_MS = 86_400_000;
 const NOW = new Date('2026-11-02T09:00:00.000Z');
@@ -39,4 +41,16 @@ describe('a sandbox', () => {
       }),
     );
   });
+});
+
+// Whoever adds an operation decides whether a call that is repeated after a reset acts again.
+it('keeps the responses of what a reset leaves, and of resets', () => {
+  const posts = ENDPOINTS.filter(({ method }) => method === 'POST').map(({ path }) => path);
+  expect(posts.filter(isRemovedByReset).toSorted()).toEqual([
+    '/assignments',
+    '/assignments/batch',
+    '/cases',
+    '/sandbox/simulate',
+    '/users',
+  ]);
 });

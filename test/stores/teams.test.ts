@@ -1,13 +1,20 @@
 // What belongs to a team: its members, settings, catalog and keys, and its erasure, among those of
 // two teams with the same ids.
 import { beforeEach, describe, expect, test } from 'vitest';
+import { fixedClock } from '../../src/core/clock.ts';
+import { MailNotTaken } from '../../src/core/mail.ts';
 import type { Tx } from '../../src/db/client.ts';
+import type { TEAM_LIMITS } from '../../src/core/team-limits.ts';
 import { TENANT_TABLES, TENANT_TABLE_NAMES } from '../../src/db/tenant-tables.ts';
 import { lockTeam } from '../../src/db/team-lock.ts';
+import { announce } from '../../src/features/announcements/service.ts';
 import * as announcements from '../../src/features/announcements/store.ts';
 import * as keys from '../../src/features/api-keys/store.ts';
 import * as platformCatalog from '../../src/features/catalog/platform-store.ts';
 import * as catalog from '../../src/features/catalog/store.ts';
+import * as connections from '../../src/features/crm/connections/store.ts';
+import * as handovers from '../../src/features/handovers/store.ts';
+import * as invitations from '../../src/features/members/invitation-store.ts';
 import { isDone, runBatch, STEPS } from '../../src/features/team-lifecycle/erasure-steps-store.ts';
 import * as erasure from '../../src/features/team-lifecycle/erasure-store.ts';
 import * as teams from '../../src/features/team-lifecycle/store.ts';
@@ -682,6 +689,78 @@ describe('API keys', () => {
   });
 });
 
+interface Counted {
+  readonly table: string;
+  /** SQL: what one row becomes so that it counts. */
+  readonly counts: string;
+  /** SQL: what it becomes so that it takes no room any more. */
+  readonly ended: Readonly<Record<string, string>>;
+  readonly count: (tx: Tx) => Promise<number>;
+}
+
+/** A webhook endpoint goes at once. A resend counts its deliveries while it writes. */
+type Uncounted = 'webhookEndpoints' | 'resentDeliveries';
+
+const COUNTED: Readonly<Record<'seats' | Exclude<keyof typeof TEAM_LIMITS, Uncounted>, Counted>> = {
+  seats: {
+    table: 'member',
+    counts: `status = 'active'`,
+    ended: { ended: `status = 'ended'` },
+    count: async (tx) =>
+      (await invitations.readInvitationFacts(tx, 'team_a', 'x@of.test', AT)).seatsUsed,
+  },
+  liveKeys: {
+    table: 'api_key',
+    counts: `revoked_at = '2026-11-20T10:00:01Z', expires_at = null`,
+    ended: {
+      revoked: `revoked_at = '2026-11-20T10:00:00Z', expires_at = null`,
+      expired: `revoked_at = null, expires_at = '2026-11-20T10:00:00Z'`,
+    },
+    count: async (tx) => (await keys.countLiveAndNames(tx, 'team_a', [], AT)).liveKeys,
+  },
+  openHandovers: {
+    table: 'handover',
+    counts: `opened_at = null, sealed = '\\x01', expires_at = '2026-11-20T10:00:01Z'`,
+    ended: {
+      opened: `opened_at = '2026-11-20T09:00:00Z', sealed = null, expires_at = '2026-11-21Z'`,
+      withdrawn: `opened_at = null, sealed = null, expires_at = '2026-11-20T10:00:00Z'`,
+      'withdrawn where a clock is ahead': `opened_at = null, sealed = null,
+        expires_at = '2026-11-20T11:00:00Z'`,
+      expired: `opened_at = null, sealed = '\\x01', expires_at = '2026-11-20T10:00:00Z'`,
+    },
+    count: (tx) => handovers.countOpen(tx, 'team_a', AT),
+  },
+  crmConnections: {
+    table: 'crm_connection',
+    counts: `status = 'active'`,
+    ended: { disconnected: `status = 'disconnected', credentials_encrypted = null` },
+    count: (tx) => connections.countConnections(tx, 'team_a'),
+  },
+};
+
+describe('what takes room within a limit of a team', () => {
+  test.each(
+    Object.entries(COUNTED).flatMap(([limit, { ended, ...counted }]) =>
+      Object.entries(ended).map(([what, change]) => ({ limit, what, change, ...counted })),
+    ),
+  )('$limit: is none that is $what', async ({ table, counts, change, count }) => {
+    const set = (to: string) =>
+      run(
+        `update ${table}
+         set ${to}
+         where (team_id, id) in (
+           select 'team_a', min(id)
+           from ${table}
+           where team_id = 'team_a'
+         )`,
+      );
+    await set(counts);
+    const before = await twins.inTransaction(count);
+    await set(change);
+    expect(await twins.inTransaction(count)).toBe(before - 1);
+  });
+});
+
 describe('announcements', () => {
   const BOTH = ['team_a', 'team_b'];
   const list = async (teamIds = BOTH) =>
@@ -702,6 +781,56 @@ describe('announcements', () => {
   beforeEach(async () => {
     await run(`update api_key set created_by = 'mem_1' where id = 'key_second'`);
     await run(`update member set email = team_id || '.' || id || '@of.test'`);
+  });
+
+  // What the mail server answers to one after the other: + takes it, - does not now, x never does.
+  test.each([
+    ['+----+----+----+', { sent: 4, failed: 12 }],
+    ['-----', 'The mail server takes nothing. Run it again later.'],
+    ['+--x-x-x-', 'The mail server takes nothing. Run it again later.'],
+    ['xxxxxxxx-+x----x', { sent: 1, failed: 15 }],
+  ])('go on unless five in a row are not taken: %s', async (answers, outcome) => {
+    await run(`update member set role = 'admin' where status = 'active' and role <> 'owner'`);
+    await run(`update api_key set revoked_at = '2026-11-01Z'`);
+    await run(
+      `with made as (
+         select m.team_id, m.id, md5(m.team_id || m.id) as prefix,
+           k.scopes, k.secret_hash, k.created_at
+         from member m
+         join api_key k on k.team_id = m.team_id and k.id = 'key_full'
+         where m.status = 'active'
+       ), directory as (
+         insert into key_directory (team_id, prefix)
+         select team_id, prefix
+         from made
+       )
+       insert into api_key
+         (team_id, id, name, prefix, created_by, scopes, secret_hash, created_at)
+       select team_id, 'key_' || id, 'of ' || id, prefix, id, scopes, secret_hash, created_at
+       from made`,
+    );
+    const asked: string[] = [];
+    const announcing = announce(
+      {
+        db: twins.db,
+        clock: fixedClock(AT),
+        mailer: async (_teamId, { to }) => {
+          const answer = answers[asked.push(to) - 1] ?? '+';
+          if (answer === '+') return;
+          throw new MailNotTaken('no', { isRefusal: answer === 'x' });
+        },
+        publicUrl: 'https://api.test',
+        onFailure: () => undefined,
+      },
+      { version: 'v1', since: '2030-01-01', sunset: '2031-01-01' },
+    ).catch(({ message }: Error) => message);
+    expect(await announcing).toEqual(outcome);
+    expect(asked).toHaveLength(answers.length);
+    expect(new Set(asked).size).toBe(answers.length);
+    const { rows } = await run(
+      `select from announcement_mail where announcement = 'v1 2030-01-01 2031-01-01'`,
+    );
+    expect(rows).toHaveLength(answers.replaceAll(/[^+]/g, '').length);
   });
 
   test('go to the creators of live keys, or to the owner if they are no admins', async () => {
