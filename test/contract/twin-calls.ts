@@ -3,6 +3,7 @@
  * existing id, each value of an enumeration and each filter, one at a time. A new declaration needs
  * nothing here, unless it takes a new kind of id (see `TWIN_IDS`).
  */
+import { hash } from 'node:crypto';
 import { z } from 'zod';
 import type { AnyProcedure } from '@trpc/server';
 import { ENDPOINTS, type Endpoint } from '../../src/routers/endpoints.ts';
@@ -58,6 +59,7 @@ const VALUES: Readonly<Record<string, readonly unknown[]>> = {
   updated_since: ['2026-10-10T00:00:00Z'],
   limit: [1, 200],
   blocked: [[], ['own_1'], ['per_tough', 'ind_public', 'own_b', 'sit_cold'], ['own_a']],
+  rules: [[{ situation_id: 'sit_renewal', industry_id: 'ind_saas' }]],
   released: [[], ['sit_cold', 'ind_public', 'per_calm'], ['own_1']],
   name: ['full', 'a new one'],
   action: ['member.invited'],
@@ -97,16 +99,65 @@ const SPECIAL: Readonly<Record<string, (side: Side, crmUrl: string) => Input>> =
   }),
 };
 
+/** The id of a link that there is not yet. */
+const NEW_HANDOVER = '9'.padStart(43, '0');
+
+/** One more input for calls that change nothing with any other one: some of its fields. */
+const MORE: Readonly<Record<string, (side: Side) => Input>> = {
+  'POST /assignments/batch': (side) => ({
+    assignments: ['mem_1', 'mem_3', 'mem_4'].map((member_id) => ({
+      member_id,
+      title: 'Practise',
+      situation_id: 'sit_cold',
+      personality_id: 'per_calm',
+      industry_id: side === 'a' ? 'ind_saas' : 'ind_public',
+    })),
+  }),
+  'admin.team.grantRight': (side) => ({ member_id: side === 'a' ? 'mem_1' : 'mem_2' }),
+  'admin.handovers.create': () => ({ handover_id: NEW_HANDOVER, key_id: 'key_full' }),
+  'admin.endpointHandovers.create': (side) => ({
+    handover_id: NEW_HANDOVER,
+    endpoint_id: UNSTORED_SECRET.endpointId,
+    secret_hash: hash('sha256', UNSTORED_SECRET.secretOf(side), 'base64url'),
+  }),
+  'platform.handovers.create': () => ({ handover_id: NEW_HANDOVER, key_id: 'key_full' }),
+  'platform.trainings.start': () => ({ training_id: 'trn_new', assignment_id: undefined }),
+  'platform.trainings.end': () => ({ training_id: 'trn_new', assignment_id: undefined }),
+  'platform.trainings.abort': () => ({ training_id: 'trn_new', assignment_id: undefined }),
+  'platform.cases.create': () => ({ case_id: 'cas_new', user_id: 'usr_1' }),
+  'platform.teams.erase': () => ({}),
+  'platform.apiKeys.createFirst': () => ({ name: 'first', template: 'results', scopes: undefined }),
+};
+
+/** What is called before that, with which inputs: without it, nothing would change. */
+const BEFORE: Readonly<Record<string, readonly [name: string, inputs: readonly Input[]]>> = {
+  'platform.apiKeys.createFirst': [
+    'platform.apiKeys.revoke',
+    TWIN_IDS.key_id.map((key_id) => ({ key_id })),
+  ],
+  'platform.teams.erase': ['platform.teams.update', [{ status: 'ended' }]],
+  'admin.team.grantRight': [
+    'admin.team.withdrawRight',
+    ['mem_1', 'mem_2'].map((member_id) => ({ member_id, right: 'schnittstellen' })),
+  ],
+};
+
 /** Each endpoint of the REST API, with a key of the owner. */
-export const REST_OPERATIONS: readonly Operation[] = ENDPOINTS.map((endpoint) => ({
-  name: `${endpoint.method} ${endpoint.path}`,
-  changes: endpoint.method !== 'GET',
-  isRest: true,
-  calls: inputsOf(endpoint.input, baseOf(endpoint)).map((input) => ({
+export const REST_OPERATIONS: readonly Operation[] = ENDPOINTS.map((endpoint) => {
+  const name = `${endpoint.method} ${endpoint.path}`;
+  const base = baseOf(endpoint);
+  const calls = inputsOf(endpoint.input, base).map((input): Operation['calls'][number] => ({
     label: JSON.stringify(input),
     call: (api, side) => callRest(api, side, endpoint, input),
-  })),
-}));
+  }));
+  const more = MORE[name];
+  if (more)
+    calls.push({
+      label: 'that changes something',
+      call: (api, side) => callRest(api, side, endpoint, { ...base, ...more(side) }),
+    });
+  return { name, changes: endpoint.method !== 'GET', isRest: true, calls };
+});
 
 /**
  * Returns each procedure of the tRPC API. The owner sends all inputs; members whose role differs
@@ -133,6 +184,20 @@ export function appOperations(crmUrl: string): readonly Operation[] {
             input: inputFor(side, input),
           });
       const first = chosen[0] ?? {};
+      const more = MORE[name];
+      const [before = '', inputsBefore = []] = BEFORE[name] ?? [];
+      const changing: TwinCall = async (api, side) => {
+        const user = isPlatform ? null : 'usr_owner';
+        const team = isPlatform ? { team_id: teamIdOf(side) } : {};
+        for (const input of inputsBefore)
+          await callApp(api, side, {
+            name: before,
+            type: 'mutation',
+            user,
+            input: { ...team, ...input },
+          });
+        return as('usr_owner', { ...first, ...more?.(side) })(api, side);
+      };
       return {
         name,
         changes: _def.type === 'mutation',
@@ -141,6 +206,7 @@ export function appOperations(crmUrl: string): readonly Operation[] {
             label: JSON.stringify(input),
             call: as('usr_owner', input),
           })),
+          ...(more ? [{ label: 'that changes something', call: changing }] : []),
           ...(isPlatform ? [] : ['usr_1', 'usr_2', 'usr_3']).map((user) => ({
             label: user,
             call: as(user, first),
