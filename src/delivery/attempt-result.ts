@@ -38,12 +38,12 @@ export function toResult(
 ): AttemptResult {
   const responseMs = Math.round(performance.now() - startedAt);
   if ('error' in outcome) return { ...NO_ANSWER, responseMs, error: outcome.error };
-  const { statusCode, retryAfter, chunks } = outcome.answer;
+  const { statusCode, retryAfter } = outcome.answer;
   const mayRetryAfter = statusCode === 429 || statusCode === 503;
   return {
     ok: statusCode >= 200 && statusCode <= 299,
     responseCode: statusCode,
-    responseExcerpt: excerptOf(chunks),
+    responseExcerpt: excerptOf(outcome.answer),
     responseMs,
     error: null,
     retryAfterS: mayRetryAfter ? parseRetryAfter(retryAfter, new Date()) : null,
@@ -51,10 +51,10 @@ export function toResult(
 }
 
 /** Replaces the character 0, because Postgres cannot store it. */
-function excerptOf(chunks: readonly Buffer[]): string {
-  if (chunks.length === 0) return '';
-  const bytes = Buffer.concat(chunks).subarray(0, EXCERPT_MAX_BYTES);
-  const characters = Array.from(new TextDecoder().decode(bytes)).slice(0, EXCERPT_MAX_CHARACTERS);
+function excerptOf({ body, sizeBytes }: HttpAnswer): string {
+  if (body === null) return '';
+  const text = new TextDecoder().decode(body.subarray(0, sizeBytes));
+  const characters = Array.from(text).slice(0, EXCERPT_MAX_CHARACTERS);
   return characters.join('').replaceAll('\0', '\uFFFD');
 }
 
@@ -65,6 +65,7 @@ const ERROR_NAMES: Readonly<Record<string, DeliveryError>> = {
   UND_ERR_SOCKET: 'connection_closed',
   UND_ERR_CONNECT_TIMEOUT: 'timeout',
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'invalid_response',
+  UND_ERR_RES_EXCEEDED_MAX_SIZE: 'invalid_response',
   UND_ERR_HEADERS_OVERFLOW: 'response_headers_too_large',
   ETIMEDOUT: 'timeout',
   EPROTO: 'tls_error',

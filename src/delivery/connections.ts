@@ -3,7 +3,8 @@
  * origin *and* the same checked address. So no attempt goes to an address that was not checked for
  * it.
  */
-import { buildConnector, Client } from 'undici';
+import type { Socket } from 'node:net';
+import { buildConnector, Client, errors } from 'undici';
 import type { HostAddress } from '../core/dns-lookup.ts';
 
 /** One address of one origin. */
@@ -25,6 +26,10 @@ export interface Connection {
   readonly client: Client;
   /** How often it has connected. Written by its client's `connect` event; read by sender.ts. */
   opened: number;
+  /** Its socket of now or, once that is closed, of before; null until it has connected. */
+  socket: Socket | null;
+  /** The bytes that undici had taken from the socket before the last request. */
+  takenBefore: number;
   /** Written by keep; read by sweep. */
   idleSinceMs: number;
 }
@@ -42,6 +47,15 @@ export interface Connections {
 
 /** How long a connection is kept that no request uses. */
 export const KEEP_ALIVE_MS = 15_000;
+
+/**
+ * What is read of an answer, counted at the socket: its head, the excerpt, and what may stand
+ * around both. undici counts only parts of it. An answer without an end would keep the process
+ * busy.
+ */
+const ANSWER_MAX_BYTES = 32_768;
+/** A server sends about two tickets for later TLS sessions. They do not count as bytes read. */
+const TICKETS_MAX = 20;
 
 /** Returns an empty pool. The caller must end its attempts within `attemptTimeoutMs`. */
 export function newConnections(attemptTimeoutMs: number, keepAliveMs: number): Connections {
@@ -86,13 +100,49 @@ export function connect({ open, keepAliveMs }: Connections, route: Route): Conne
     headersTimeout: 0,
     bodyTimeout: 0,
     maxHeaderSize: 16_384,
-    connect: route.connect,
+    connect: (options, done) =>
+      route.connect(options, (...[error, socket]) => {
+        if (error) return done(error, null);
+        limitAnswers(connection, socket);
+        done(null, socket);
+      }),
   });
-  const connection: Connection = { client, opened: 0, idleSinceMs: 0 };
+  const connection: Connection = {
+    client,
+    opened: 0,
+    socket: null,
+    takenBefore: 0,
+    idleSinceMs: 0,
+  };
   client.on('connect', () => (connection.opened += 1));
   open.add(client);
   route.connections += 1;
   return connection;
+}
+
+/** Breaks off whatever is longer than an answer, also between two requests. */
+function limitAnswers(connection: Connection, socket: Socket): void {
+  connection.socket = socket;
+  connection.takenBefore = 0;
+  const refuse = (): unknown => socket.destroy(new errors.ResponseExceededMaxSizeError());
+  // Called before undici takes what has come.
+  socket.on('readable', () => {
+    if (takenFrom(socket) - connection.takenBefore > ANSWER_MAX_BYTES) refuse();
+  });
+  let tickets = 0;
+  socket.on('session', () => {
+    tickets += 1;
+    if (tickets > TICKETS_MAX) refuse();
+  });
+}
+
+/** Counts the bytes of the next answer from here. Call it before each request. */
+export function expectAnswer(connection: Connection): void {
+  if (connection.socket) connection.takenBefore = takenFrom(connection.socket);
+}
+
+function takenFrom({ bytesRead, readableLength }: Socket): number {
+  return bytesRead - readableLength;
 }
 
 /** Keeps a connection for the route's next request. */

@@ -1,12 +1,12 @@
 /** Makes one POST request on one connection. */
-import type { Client } from 'undici';
+import { errors, type Client } from 'undici';
 
 /** One POST request, independent of the connection. */
 export interface Post {
   readonly path: string;
   readonly headers: Record<string, string>;
   readonly body: string;
-  /** If the answer is longer, the rest is not read. */
+  /** If the body of the answer is longer, the rest is not read. */
   readonly readMaxBytes: number;
   readonly deadline: Deadline;
 }
@@ -27,14 +27,17 @@ export interface HttpAnswer {
   /** 0 until the answer begins. */
   statusCode: number;
   retryAfter: string | string[] | undefined;
-  /** The body as far as it was read. */
-  readonly chunks: Buffer[];
+  /** The beginning of the body, in the first `sizeBytes` bytes; null until it begins. */
+  body: Buffer | null;
   sizeBytes: number;
 }
 
+/** How many 1xx responses may come before the answer. */
+const INTERIM_MAX = 20;
+
 /** An answer of which nothing has arrived yet. */
 export function newAnswer(): HttpAnswer {
-  return { statusCode: 0, retryAfter: undefined, chunks: [], sizeBytes: 0 };
+  return { statusCode: 0, retryAfter: undefined, body: null, sizeBytes: 0 };
 }
 
 /**
@@ -45,6 +48,7 @@ export function newAnswer(): HttpAnswer {
  */
 export function post(client: Client, request: Post, answer: HttpAnswer): Promise<boolean> {
   const { path, headers, body, readMaxBytes, deadline } = request;
+  let interim = 0;
   return new Promise((resolve, reject) => {
     client.dispatch(
       { method: 'POST', path, headers, body },
@@ -53,16 +57,21 @@ export function post(client: Client, request: Post, answer: HttpAnswer): Promise
           deadline.abort = (reason) => controller.abort(reason);
           if (deadline.isOver) controller.abort(new Error('timeout'));
         },
-        onResponseStart: (_controller, statusCode, answered) => {
-          // A 1xx response is not the answer yet.
-          if (statusCode < 200) return;
+        onResponseStart: (controller, statusCode, answered) => {
+          if (statusCode < 200) {
+            interim += 1;
+            if (interim > INTERIM_MAX) controller.abort(new errors.ResponseExceededMaxSizeError());
+            return;
+          }
           answer.statusCode = statusCode;
           answer.retryAfter = answered['retry-after'];
         },
         onResponseData: (controller, chunk) => {
-          answer.chunks.push(chunk);
-          answer.sizeBytes += chunk.length;
-          if (answer.sizeBytes <= readMaxBytes) return;
+          // A chunk of one byte would keep all that was read with it, a pooled buffer its pool.
+          answer.body ??= Buffer.allocUnsafeSlow(readMaxBytes);
+          const copied = chunk.copy(answer.body, answer.sizeBytes);
+          answer.sizeBytes += copied;
+          if (copied === chunk.length) return;
           resolve(false);
           controller.abort(new Error('the rest is not read'));
         },

@@ -13,6 +13,7 @@ import {
   closeConnections,
   connect,
   discard,
+  expectAnswer,
   keep,
   KEEP_ALIVE_MS,
   newConnections,
@@ -112,6 +113,7 @@ async function postOn(
 ): Promise<HttpAnswer> {
   const openedBefore = connection.opened;
   const answer = newAnswer();
+  expectAnswer(connection);
   try {
     const isWhole = await post(connection.client, request, answer);
     if (isWhole) keep(route, connection);

@@ -25,6 +25,7 @@ import {
 
 useWebhookPings();
 
+const CHUNKED = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n';
 const HALF_BODY = 'HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\nsome';
 
 describe('an attempt fails when the receiver closes the connection', () => {
@@ -208,6 +209,72 @@ test('a request whose time is over before its connection is open is not sent', a
   deadline.isOver = true;
   await expect(posted).rejects.toThrow('timeout');
   expect(own.requests).toEqual([]);
+});
+
+describe('an answer is broken off', () => {
+  /** Attempts a request to a server that sends `begin`, and then `piece` again and again. */
+  async function flooded(begin: string, piece: string): Promise<{ error: unknown; sent: number }> {
+    let sent = 0;
+    const server = await startRaw((socket) =>
+      socket.once('data', () => {
+        const pour = (): void => {
+          while (!socket.destroyed) {
+            sent += piece.length;
+            if (!socket.write(piece)) break;
+          }
+        };
+        socket.on('drain', pour).write(begin);
+        pour();
+      }),
+    );
+    const sender = createSender({ allowPrivateTargets: true, timeoutMs: 3_000 });
+    onTestFinished(() => sender.close());
+    const { error } = await sender.send(`http://127.0.0.1:${server.port}/`, {}, '');
+    return { error, sent };
+  }
+
+  /** What fits into the buffers of both sides, and more than is ever read. */
+  const UNREAD_MAX_BYTES = 20_000_000;
+
+  test.each([
+    { what: 'interim responses', begin: '', piece: 'HTTP/1.1 103 a\r\n\r\n'.repeat(4_000) },
+    { what: 'empty lines before it', begin: '', piece: '\r\n'.repeat(32_000) },
+    { what: 'chunk extensions', begin: CHUNKED, piece: `1;${'a'.repeat(60_000)}\r\na\r\n` },
+    { what: 'one chunk extension', begin: `${CHUNKED}1;`, piece: 'a'.repeat(60_000) },
+    { what: 'one status line', begin: 'HTTP/1.1 200 ', piece: 'a'.repeat(60_000) },
+  ])('that has $what without end', async ({ begin, piece }) => {
+    const { error, sent } = await flooded(begin, piece);
+    expect(error).toBe('invalid_response');
+    expect(sent).toBeLessThan(UNREAD_MAX_BYTES);
+  });
+
+  test('after twenty interim responses, however short they are', async () => {
+    const hints = (count: number): string =>
+      `${'HTTP/1.1 103 a\r\n\r\n'.repeat(count)}HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n`;
+    expect((await pingTo(raw(hints(20)))).row).toMatchObject(OK);
+    expect((await pingTo(raw(hints(21)))).row).toMatchObject(failed('invalid_response'));
+  });
+
+  test('never for the length of earlier answers on its connection', async () => {
+    const own = await startReceiver();
+    own.on('/', status(200, 'ok', { 'x-long': 'x'.repeat(12_000) }));
+    const endpoint = await createEndpoint(own.url);
+    for (let n = 0; n < 5; n += 1) expect(await ping(endpoint)).toMatchObject(OK);
+    expect(own.connections()).toBe(1);
+  });
+});
+
+test('an answer in very small pieces keeps no more memory than its excerpt', async () => {
+  const piece = `1;${'a'.repeat(60_000)}\r\na\r\n`;
+  const client = new Client(`http://127.0.0.1:${receiver.port}`);
+  onTestFinished(() => client.destroy());
+  receiver.on('/pieces', raw(CHUNKED + piece.repeat(2) + '0\r\n\r\n'));
+  const deadline = { isOver: false, abort: null };
+  const request = { path: '/pieces', headers: {}, body: '', readMaxBytes: 10, deadline };
+  const answer = newAnswer();
+  await post(client, request, answer);
+  expect(answer.body?.toString('latin1', 0, answer.sizeBytes)).toBe('aa');
+  expect(answer.body?.buffer.byteLength).toBe(request.readMaxBytes);
 });
 
 describe('a redirect', () => {

@@ -1,4 +1,5 @@
 // What becomes of a connection to a receiver when its request ends.
+import { Socket } from 'node:net';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import {
   closeConnections,
@@ -10,6 +11,7 @@ import {
   routeTo,
   type Connections,
 } from '../../src/delivery/connections.ts';
+import { newAnswer, post } from '../../src/delivery/request.ts';
 
 const ORIGIN = 'http://receiver.test:8080';
 const ADDRESS = { address: '127.0.0.1', family: 4 } as const;
@@ -51,4 +53,23 @@ test('its route goes with the last one', () => {
   for (const connection of used) discard(connections, route, connection);
   vi.advanceTimersByTime(SWEEP_MS);
   expect([connections.open.size, connections.routes.size]).toEqual([0, 0]);
+});
+
+test('it is closed if its server sends TLS tickets without end', async () => {
+  const socket = new Socket();
+  const route = routeTo(connections, ORIGIN, ADDRESS);
+  const { client } = connect(connections, {
+    ...route,
+    connect: (_options, done) => done(null, socket),
+  });
+  const deadline = { isOver: false, abort: null };
+  const request = { path: '/', headers: {}, body: '', readMaxBytes: 1, deadline };
+  const posted = post(client, request, newAnswer());
+  await vi.waitUntil(() => socket.listenerCount('session') > 0);
+  const ticket = Buffer.from('a ticket');
+  for (let sent = 0; sent < 20; sent += 1) socket.emit('session', ticket);
+  expect(socket.destroyed).toBe(false);
+  socket.emit('session', ticket);
+  expect(socket.destroyed).toBe(true);
+  await expect(posted).rejects.toMatchObject({ code: 'UND_ERR_RES_EXCEEDED_MAX_SIZE' });
 });
