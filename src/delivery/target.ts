@@ -75,6 +75,12 @@ const NOT_RESOLVED: Refusal = {
   error: 'name_not_resolved',
 };
 
+const MALFORMED = refuse('url_malformed', 'The URL is malformed.');
+const HAS_CREDENTIALS = refuse(
+  'url_has_credentials',
+  'The URL must not hold a user name or password.',
+);
+
 /** What a lookup fails with if the DNS has answered: there is no such name, or no address of it. */
 const UNKNOWN_NAME = new Set<unknown>(['ENOTFOUND', 'ENODATA', 'EBADNAME']);
 
@@ -100,8 +106,9 @@ function parsePublicTarget(
 ): ParsedTarget {
   const fault = textFault(text, allowPrivateTargets ? /^https?:\/\//i : /^https:\/\//i);
   if (fault) return fault;
-  if (!URL.canParse(text)) return refuse('url_malformed', 'The URL is malformed.');
+  if (!URL.canParse(text)) return MALFORMED;
   const url = new URL(text);
+  if (url.username !== '' || url.password !== '') return HAS_CREDENTIALS;
   if (allowPrivateTargets) return { ok: true, url };
   const literal = literalAddress(url.hostname);
   if (literal === null ? isLocalName(url.hostname) : !isPublicAddress(literal)) return NOT_PUBLIC;
@@ -172,8 +179,8 @@ function refuse(reason: TargetFault, detail: string): Refusal {
   return { ok: false, detail, reason, error: 'target_not_public' };
 }
 
-// Refuses what a URL parser repairs silently (spaces, backslashes, a missing slash), because other
-// parsers may repair it in another way.
+// Refuses what a URL parser repairs silently (spaces, backslashes, a missing or surplus slash),
+// because other parsers may repair it in another way.
 function textFault(text: string, scheme: RegExp): Refusal | null {
   if (Array.from(text).length > URL_MAX_CHARACTERS)
     return refuse('url_too_long', `A URL has at most ${URL_MAX_CHARACTERS} characters.`);
@@ -184,9 +191,9 @@ function textFault(text: string, scheme: RegExp): Refusal | null {
       'The URL must not hold spaces, control characters or backslashes.',
     );
   if (text.includes('#')) return refuse('url_has_fragment', 'The URL must not have a fragment.');
-  if (/^[^/]+\/\/[^/?]*@/.test(text))
-    return refuse('url_has_credentials', 'The URL must not hold a user name or password.');
-  return null;
+  if (/^[^/]+\/{3}/.test(text)) return MALFORMED;
+  // Empty ones, too, which a parsed URL no longer shows.
+  return /^[^/]+\/\/[^/?]*@/.test(text) ? HAS_CREDENTIALS : null;
 }
 
 /**

@@ -142,6 +142,7 @@ describe('POST /webhook-endpoints', () => {
     ['https://hooks.example/#a', 'url_has_fragment'],
     ['https://hooks.example/a b', 'url_invalid_characters'],
     ['https://hooks.example:99999/', 'url_malformed'],
+    ['https:///me:pw@hooks.example/', 'url_malformed'],
     ['hooks.example', 'url_not_https'],
     ['', 'url_not_https'],
     [`https://hooks.example/${'x'.repeat(2048)}`, 'url_too_long'],
