@@ -7,6 +7,7 @@ import { ROLES, type Actor, type SystemActor } from './actor.ts';
 import { isPersonal, personal } from './private-fields.ts';
 import { knownText } from './shapes.ts';
 import { ASSIGNMENT_STATUSES, CRM_PROVIDERS } from './vocabularies.ts';
+import { withoutValues, type Quote } from './withheld-values.ts';
 
 /** The version of the event format that new webhook endpoints get. Each endpoint keeps its own. */
 export const EVENT_API_VERSION = '2026-11';
@@ -220,35 +221,16 @@ export function withholdEventData<T extends object>(type: string, data: T): Part
   ) as Partial<T>;
 }
 
-/** Stands for a personal value in a text. */
-const WITHHELD_VALUE = '…';
-
-/** A text that may quote an event, for instance a receiver's answer. */
-interface Quote {
-  readonly text: string;
-  /** Whether its end is missing. */
-  readonly isCut: boolean;
-}
-
 /**
  * Returns the text without the values of the event's personal fields. One that the end of the text
  * cuts off goes, too.
  */
-export function withholdEventValues(type: string, data: object, { text, isCut }: Quote): string {
+export function withholdEventValues(type: string, data: object, quote: Quote): string {
   const shown = withholdEventData(type, data);
   const personal = Object.entries(data).filter(([name]) => !Object.hasOwn(shown, name));
-  return personal.reduce((left, [, value]: [string, unknown]) => {
-    // A score may be a part of any other number.
-    if (typeof value === 'number')
-      return left.replaceAll(new RegExp(`(?<![0-9])${value}(?![0-9])`, 'g'), WITHHELD_VALUE);
-    if (typeof value !== 'string' || value === '') return left;
-    const whole = left.replaceAll(value, WITHHELD_VALUE);
-    return isCut ? withoutStartOf(value, whole) : whole;
-  }, text);
-}
-
-function withoutStartOf(value: string, text: string): string {
-  for (let length = value.length - 1; length > 0; length -= 1)
-    if (text.endsWith(value.slice(0, length))) return text.slice(0, -length) + WITHHELD_VALUE;
-  return text;
+  const values = personal.map(([, value]: [string, unknown]) => value);
+  return withoutValues(
+    values.filter((value) => typeof value === 'string' || typeof value === 'number'),
+    quote,
+  );
 }

@@ -68,6 +68,56 @@ describe('a text that quotes an event', () => {
     expect(withholdEventValues('evaluation.completed', data, quote)).toBe(expected);
   });
 
+  test.each([
+    ['users/anna', String.raw`{"user_id":"users\/anna"}`, '{"user_id":"…"}'],
+    ['users/anna', 'user_id=users%2fanna&score=71', 'user_id=…&score=…'],
+    ['jürgen', String.raw`{"user_id": "j\u00fcrgen"}`, '{"user_id": "…"}'],
+    ['jürgen', String.raw`{"user_id": "j\u00FCrgen"}`, '{"user_id": "…"}'],
+    ['jürgen', '/users/j%C3%BCrgen?a=1', '/users/…?a=1'],
+    [
+      'jürgen',
+      String.raw`{"body":"{\"user_id\":\"j\\u00fcrgen\"}"}`,
+      String.raw`{"body":"{\"user_id\":\"…\"}"}`,
+    ],
+    ['Jo 😀', String.raw`no Jo \ud83d\ude00, Jo%20%F0%9F%98%80, Jo+😀`, 'no …, …, …'],
+    ['a+b@x.de', 'a+b%40x.de, a%2Bb%40x.de, a+b@x.de', '…, …, …'],
+    ["O'Brien & Co", 'no O&#39;Brien &amp; Co, O&#x27;Brien &amp; Co', 'no …, …'],
+    ['DOM\\bob', String.raw`DOM\bob or "DOM\\bob"`, '… or "…"'],
+    ['1', '{"score":71,"user_id":"1"}', '{"score":…,"user_id":"…"}'],
+    ['7', '{"score":71}', '{"score":…}'],
+    ['usr_7', '%zz % \\ & %80 &#99999999; 100%', '%zz % \\ & %80 &#99999999; 100%'],
+  ])('loses %s in any spelling: %s', (user_id, text, expected) => {
+    const quote = { text, isCut: false };
+    expect(withholdEventValues('evaluation.completed', { ...data, user_id }, quote)).toBe(expected);
+  });
+
+  test.each([
+    ['unknown jürg', 'unknown …'],
+    [String.raw`unknown j\u00fcr`, 'unknown …'],
+    [String.raw`unknown j\u00f`, 'unknown …'],
+    [String.raw`unknown j\ `.trim(), 'unknown …'],
+    ['unknown j%C3%', 'unknown …'],
+    ['unknown j%C3', 'unknown …'],
+    ['unknown j%', 'unknown …'],
+    ['"score":7', '"score":…'],
+    ['"score":71', '"score":…'],
+    ['"score":17', '"score":17'],
+  ])('%s, cut off within a value, loses the start of it', (text, expected) => {
+    const quote = { text, isCut: true };
+    const value = { ...data, user_id: 'jürgen' };
+    expect(withholdEventValues('evaluation.completed', value, quote)).toBe(expected);
+  });
+
+  test('takes a bounded time, whatever a receiver writes', () => {
+    const text = String.raw`aa\u0061%61+&#97;`.repeat(60).slice(0, 1_000);
+    const personal = { ...data, user_id: 'a'.repeat(500) };
+    const before = process.cpuUsage();
+    for (let n = 0; n < 10; n += 1)
+      withholdEventValues('evaluation.completed', personal, { text, isCut: true });
+    const { user, system } = process.cpuUsage(before);
+    expect((user + system) / 10).toBeLessThan(50_000);
+  });
+
   test('keeps everything of an event without personal fields, null and empty ones', () => {
     const quote = { text: 'no null, team_01', isCut: true };
     expect(withholdEventValues('crm.sync.failed', { team_id: 'team_01' }, quote)).toBe(quote.text);
