@@ -1,4 +1,4 @@
-/** Launches the attempts of one worker as slots allow. Each attempt ends in a result. */
+/** Launches the attempts of one worker as slots allow. Each one that is made ends in a result. */
 import { ENCRYPTED_COLUMNS, type EncryptedColumn } from '../core/encrypted-columns.ts';
 import { decrypt } from '../core/encryption.ts';
 import { withholdEventValues } from '../core/events.ts';
@@ -11,12 +11,18 @@ import { EXCERPT_MAX_CHARACTERS, NO_ANSWER, type AttemptResult } from './attempt
 import type { ClaimedDelivery } from './claim-store.ts';
 import type { Flight, Pace } from './endpoint-queue.ts';
 import { deliveryHeaders, envelopeText, signingKeyOf, type SigningKey } from './envelope.ts';
-import type { DispatcherOptions, Loop, OpenedSecrets } from './loop.ts';
+import { TICK_MS, type DispatcherOptions, type Loop, type OpenedSecrets } from './loop.ts';
 import type { RecordedAttempt } from './result-store.ts';
 import { flush } from './results.ts';
-import { findPlayed, SIMULATED } from './played.ts';
+import { findPlayed, LIVE, SIMULATED } from './played.ts';
 import { nextState, type AttemptCause } from './schedule.ts';
 import { fillSlots } from './slots.ts';
+
+/** For so many ticks a delivery waits that a fault of ours has kept from being attempted: 10 s. */
+const FAULT_TICKS = 20;
+
+/** What the trace of an attempt tells that could not be made. */
+const FAULT: AttemptResult = { ...NO_ANSWER, responseMs: 0, error: 'internal' };
 
 /** Queues claimed deliveries, and launches what it can. */
 export function accept(loop: Loop, rows: readonly ClaimedDelivery[]): void {
@@ -33,40 +39,60 @@ export function launchNext(loop: Loop): boolean {
   return true;
 }
 
-/** Makes one attempt. Never rejects: a failure becomes the attempt's result. */
+/** Makes one attempt. What happens on the network is its result; a fault of ours has none. */
 async function attempt(loop: Loop, flight: Flight): Promise<void> {
   const { options, queues, state } = loop;
-  state.unwritten.add(teamKey(flight.row.team_id, flight.row.id));
-  const trace = traceOf(loop, flight.row);
-  const traceparent = trace?.traceparent ?? flight.row.event_traceparent;
-  const { result, speed } = isSandbox(flight.row.team_id)
-    ? await play(loop, flight, traceparent)
-    : { result: await send(loop, flight, traceparent), speed: 1 };
+  const { row } = flight;
+  state.unwritten.add(teamKey(row.team_id, row.id));
+  const trace = traceOf(loop, row);
+  const traceparent = trace?.traceparent ?? row.event_traceparent;
+  const made = await make(loop, flight, traceparent).catch((err: unknown) => {
+    // For instance a secret that no key opens. The operator must see it.
+    options.logger.error({ err, delivery: row.id }, 'a delivery could not be attempted');
+    return null;
+  });
+  const result = made?.result ?? FAULT;
   trace?.end(result);
-  const recorded = recordOf(options, flight.row, result, speed);
-  state.results.push(recorded);
-  queues.addUnwritten(flight.queue, 1);
-  options.observe(recorded.status, result.responseMs / 1000, modeOf(flight.row.team_id));
+  if (made) note(loop, flight, made);
+  else keepClaim(loop, flight);
   queues.land(flight, paceOf(result), performance.now());
   fillSlots(loop.slots);
   loop.startRounds();
   flush(loop);
 }
 
-/** Makes an attempt in a sandbox, where receivers may be played, and time may run faster. */
-async function play(
-  loop: Loop,
-  flight: Flight,
-  traceparent: string | null,
-): Promise<{ readonly result: AttemptResult; readonly speed: number }> {
-  const { team_id: teamId, id } = flight.row;
-  try {
-    const { speed, fails } = await findPlayed(loop, teamId);
-    return { result: fails ? SIMULATED : await send(loop, flight, traceparent), speed };
-  } catch (error) {
-    loop.options.logger.error({ err: error, delivery: id }, 'a sandbox could not be read');
-    return { result: { ...NO_ANSWER, responseMs: 0, error: 'internal' }, speed: 1 };
-  }
+interface Made {
+  readonly result: AttemptResult;
+  /** How fast the time of the schedule runs. */
+  readonly speed: number;
+}
+
+function note({ options, queues, state }: Loop, { row, queue }: Flight, made: Made): void {
+  const recorded = recordOf(options, row, made.result, made.speed);
+  state.results.push(recorded);
+  queues.addUnwritten(queue, 1);
+  options.observe(recorded.status, made.result.responseMs / 1000, modeOf(row.team_id));
+}
+
+/**
+ * Keeps the claim of a delivery that could not be attempted, so that nobody tries again at once.
+ * Then it is a forgotten claim, and released as one: the schedule goes on as if nothing had been.
+ */
+function keepClaim({ options, queues, state }: Loop, { row, queue }: Flight): void {
+  queues.addUnwritten(queue, 1);
+  const forget = (): void => {
+    state.unwritten.delete(teamKey(row.team_id, row.id));
+    queues.addUnwritten(queue, -1);
+    state.isInDoubt = true;
+  };
+  setTimeout(forget, FAULT_TICKS * (options.tickMs ?? TICK_MS)).unref();
+}
+
+/** In a sandbox receivers may be played, and time may run faster. Throws for a fault of ours. */
+async function make(loop: Loop, flight: Flight, traceparent: string | null): Promise<Made> {
+  const { team_id: teamId } = flight.row;
+  const { speed, fails } = isSandbox(teamId) ? await findPlayed(loop, teamId) : LIVE;
+  return { result: fails ? SIMULATED : await send(loop, flight, traceparent), speed };
 }
 
 /** Goes on with the trace of the call that raised the event. */
@@ -87,28 +113,21 @@ async function send(
   flight: Flight,
   traceparent: string | null,
 ): Promise<AttemptResult> {
-  const { sender, clock, logger } = loop.options;
+  const { sender, clock } = loop.options;
   const { row } = flight;
-  try {
-    const body = envelopeText({
-      id: row.event_id,
-      type: row.event_type,
-      createdAt: row.event_created_at,
-      apiVersion: row.api_version,
-      teamId: row.team_id,
-      data: row.event_data,
-    });
-    const at = clock.now();
-    const keys = keysAt(loop, flight, at);
-    const headers = deliveryHeaders(body, { keys, eventId: row.event_id, at });
-    if (traceparent !== null) headers['traceparent'] = traceparent;
-    return await sender.send(row.url, headers, body);
-  } catch (error) {
-    // This is a fault of ours, for instance a secret that no key can decrypt. It must not stop the
-    // loop, and the operator must see it.
-    logger.error({ err: error, delivery: row.id }, 'a delivery could not be attempted');
-    return { ...NO_ANSWER, responseMs: 0, error: 'internal' };
-  }
+  const body = envelopeText({
+    id: row.event_id,
+    type: row.event_type,
+    createdAt: row.event_created_at,
+    apiVersion: row.api_version,
+    teamId: row.team_id,
+    data: row.event_data,
+  });
+  const at = clock.now();
+  const keys = keysAt(loop, flight, at);
+  const headers = deliveryHeaders(body, { keys, eventId: row.event_id, at });
+  if (traceparent !== null) headers['traceparent'] = traceparent;
+  return sender.send(row.url, headers, body);
 }
 
 /** Returns the keys of the secrets that are valid at `at`, the current one first. */

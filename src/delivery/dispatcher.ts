@@ -27,7 +27,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { TeamKey } from '../core/team-key.ts';
 import { launchNext } from './attempts.ts';
 import { forgetEvents } from './claim-store.ts';
-import { enter, newLoop, type DispatcherOptions, type Loop } from './loop.ts';
+import { TICK_MS, enter, newLoop, type DispatcherOptions, type Loop } from './loop.ts';
 import { drainResults, writePostponed } from './results.ts';
 import { keysInHand, releaseUnused, startRounds } from './rounds.ts';
 import { fillSlots, type Launcher } from './slots.ts';
@@ -51,7 +51,6 @@ export interface Dispatcher {
   stop(): Promise<void>;
 }
 
-const TICK_MS = 500;
 /** A healthy receiver answers within this time. */
 const PARK_AFTER_MS = 250;
 const PARK_CHECK_MS = 50;

@@ -32,6 +32,9 @@ export interface OpenedSecrets {
   readonly earlier: readonly { readonly key: SigningKey; readonly until: string }[];
 }
 
+/** How often a loop looks for work by itself. */
+export const TICK_MS = 500;
+
 /** What a delivery loop needs. The caller closes all of it after the loop has stopped. */
 export interface DispatcherOptions {
   readonly db: Db;
@@ -117,8 +120,9 @@ export interface LoopState {
   /** Ticks so far. Written by the ticker in dispatcher.ts; read by rounds.ts. */
   ticks: number;
   /**
-   * A statement failed, but may have claimed deliveries nevertheless. These must be released.
-   * Written and read by rounds.ts.
+   * This worker may have claims that it does not know of: a statement failed, and may have claimed
+   * deliveries nevertheless, or attempts.ts has forgotten some. They must be released. Written by
+   * rounds.ts and attempts.ts; read by rounds.ts.
    */
   isInDoubt: boolean;
   /**
@@ -167,8 +171,9 @@ export interface LoopState {
   /** Signing secrets of the endpoints in memory. Written and read by attempts.ts. */
   readonly secrets: WeakMap<EndpointQueue, OpenedSecrets>;
   /**
-   * Deliveries from their launch until their result is written. attempts.ts adds, results.ts
-   * removes; rounds.ts reads it to tell lost claims from its own.
+   * Deliveries from their launch until their result is written, or until a fault of ours is some
+   * seconds old. attempts.ts adds; results.ts and attempts.ts remove; rounds.ts reads it to tell
+   * lost claims from its own.
    */
   readonly unwritten: Set<TeamKey>;
   /** Results to write, oldest first. attempts.ts adds, results.ts takes. */

@@ -15,6 +15,9 @@ export interface Played {
   readonly fails: boolean;
 }
 
+/** A live team. */
+export const LIVE: Played = { speed: 1, fails: false };
+
 /** The result of an attempt whose receiver is not asked. */
 export const SIMULATED: AttemptResult = {
   ...NO_ANSWER,

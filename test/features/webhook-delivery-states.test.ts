@@ -289,3 +289,29 @@ describe('the state of an endpoint', () => {
     expect(receiver.requestsTo(moved)).toHaveLength(1);
   });
 });
+
+// The last one: others see that nothing was logged.
+test('a fault of ours uses up no attempt and counts for no pause', async () => {
+  const endpoint = await createEndpoint();
+  const setSecret = (sealed: unknown) =>
+    query(
+      `update webhook_endpoint set secret_encrypted = $3 where team_id = $1 and id = $2
+       returning failing_since, hourly_failures`,
+      [team, endpoint.id, sealed],
+    );
+  const [stored] = await query('select secret_encrypted from webhook_endpoint where id = $1', [
+    endpoint.id,
+  ]);
+  await setSecret(Buffer.from('no key opens this'));
+  const before = deliveries.logged.length;
+  await raise();
+  // It is tried again, but not at once.
+  await until(() => Promise.resolve(deliveries.logged.length > before + 1));
+  expect(await listDeliveries(endpoint)).toMatchObject([{ status: 'pending', attempt: 0 }]);
+  const [row] = await setSecret(stored?.['secret_encrypted']);
+  expect(row).toEqual({ failing_since: null, hourly_failures: [] });
+  expect(await attempted(endpoint)).toMatchObject({ status: 'ok', attempt: 1 });
+  expect(receiver.requestsTo(endpoint.path)).toHaveLength(1);
+  for (const line of deliveries.logged.slice(before))
+    expect(JSON.parse(line).msg).toBe('a delivery could not be attempted');
+});
