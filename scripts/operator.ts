@@ -49,7 +49,7 @@ async function runAt(place: Workplace, wanted: Wanted): Promise<void> {
   };
   if (!isJson) say(describeTeam(teamId, before));
   if (isDryRun || command.warning !== null) {
-    const rehearsed = await perform(place, wanted, { commits: false });
+    const rehearsed = await perform(place, wanted, (recorded) => !isDryRun && !recorded.length);
     if (isDryRun || rehearsed.recorded.length === 0) {
       finish(rehearsed);
       if (isDryRun && !isJson) say('Dry run: nothing was changed.');
@@ -64,5 +64,5 @@ async function runAt(place: Workplace, wanted: Wanted): Promise<void> {
     }
   }
   await requireAppSecret(place.db, place.secrets);
-  finish(await perform(place, wanted, { commits: true }));
+  finish(await perform(place, wanted, () => true));
 }

@@ -10,7 +10,9 @@
  *    about its users.
  *  * A dry run is the real procedure in a transaction that is rolled back. So it is refused as the
  *    command would be, and tells what would be recorded. What asks for a confirmation begins with
- *    a dry run, so nobody confirms what is then refused.
+ *    a dry run, so nobody confirms what is then refused. If that would record nothing, there is
+ *    nothing to confirm: it is committed at once, since work that follows a commit may be left from
+ *    a command that has died.
  *  * Whether a command has changed anything is read from the audit entries of its transaction, and
  *    not from what the team was before: two operators may act at once.
  *  * The procedure lets the host application set any status. A command says what it comes from:

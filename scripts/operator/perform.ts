@@ -33,17 +33,18 @@ const UNDO = new Error('a dry run');
 
 /**
  * Calls the procedure, with all that belongs to the command, in one transaction. Rolls it back
- * unless `commits`. Throws what the procedure throws.
+ * unless `commits`, which is asked at its end. Throws what the procedure throws.
  */
 export async function perform(
   place: Workplace,
   wanted: Wanted,
-  { commits }: { readonly commits: boolean },
+  commits: (recorded: readonly RecordedRow[]) => boolean,
 ): Promise<Performed> {
   let performed: Performed | null = null;
   const work = async (tx: Tx): Promise<void> => {
-    performed = await callIn(tx, place, wanted);
-    if (!commits) throw UNDO;
+    const called = await callIn(tx, place, wanted);
+    performed = called;
+    if (!commits(called.recorded)) throw UNDO;
   };
   try {
     await place.db.forCaller({ share: wanted.teamId }).transaction(work);

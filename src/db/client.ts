@@ -48,10 +48,11 @@ export interface Tx extends Db {
   /** The trace of the work, which the events that it raises belong to. */
   readonly trace: Trace | null;
   /**
-   * Runs a statement by itself right after the commit, and never if there is none. For rows that
-   * everybody waits for: no transaction may hold them over a round trip.
+   * Runs the work right after the commit, and never if there is none. For rows that others wait
+   * for, and for more rows than one transaction may hold. It belongs to the same caller, for whom
+   * hanging up comes too late. If it fails, `transaction` rejects although it has committed.
    */
-  sendAfterCommit(statement: Statement<unknown>, values: readonly unknown[]): void;
+  afterCommit(work: (db: Db) => Promise<void>): void;
   /** Tells the workers soon after the commit, and never if there is none. */
   wakeAfterCommit(what: WakeUp): void;
 }

@@ -109,18 +109,18 @@ test('every other method refuses its use after the end, too', async () => {
   const ended = 'the transaction has ended';
   expect(() => tx.prisma).toThrow(ended);
   expect(() => tx.wakeAfterCommit('jobs')).toThrow(ended);
-  expect(() => tx.sendAfterCommit(WRITE, [1, {}])).toThrow(ended);
+  expect(() => tx.afterCommit(() => Promise.resolve())).toThrow(ended);
   expect(() => tx.send(WRITE, [1, {}])).toThrow(ended);
   await expect(tx.queryFirst(READ, [])).rejects.toThrow(ended);
   await expect(tx.transaction(() => Promise.resolve())).rejects.toThrow(ended);
 });
 
-describe('what it sends after its commit', () => {
+describe('what follows its commit', () => {
   test('is done when it ends, also of a caller who hangs up meanwhile', async () => {
     const caller = new AbortController();
     await db.forCaller({ share: 'a', signal: caller.signal }).transaction(async (tx) => {
-      tx.sendAfterCommit(COPY, [10]);
-      tx.sendAfterCommit(COPY, [100]);
+      for (const n of [10, 100])
+        tx.afterCommit((later) => later.transaction(async (next) => next.send(COPY, [n])));
       tx.send(WRITE, [1, {}]);
       // COMMIT is on its way in the next turn.
       setImmediate(() => caller.abort());
@@ -131,7 +131,7 @@ describe('what it sends after its commit', () => {
 
   test('is never done without one', async () => {
     const work = async (tx: Tx) => {
-      tx.sendAfterCommit(WRITE, [2, {}]);
+      tx.afterCommit(async (later) => void (await later.query(WRITE, [2, {}])));
       await tx.query(WRITE, [1, {}]);
       tx.send(WRITE, [1, {}]);
     };

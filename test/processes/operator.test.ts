@@ -20,6 +20,7 @@ import {
 import { appAs, appAsMember, appAsPlatform, codeOf } from '../support/app.ts';
 import { auditOf } from '../support/audit.ts';
 import { changesOf } from '../support/changed-rows.ts';
+import { holdLock, untilWaiting } from '../support/locks.ts';
 import { makeFullTeam, makeMember, makeSeed, makeTeam, memberId, userId } from '../support/seed.ts';
 import { until } from '../support/until.ts';
 
@@ -35,6 +36,7 @@ const FULL = [
   'boxed',
   'twice',
   'killed',
+  'busy',
 ];
 
 /** A team without keys, as it is right after its creation. */
@@ -316,6 +318,39 @@ describe('person delete', () => {
     expect(rows).toEqual([{ email: null }]);
     expect(await doneBy('left')).toEqual(['member.removed', 'person.deleted']);
     expect((await remove('member')).output).toContain(NOTHING);
+  });
+
+  test('keeps nobody waiting while it touches assignments; repeated, it touches them', async () => {
+    const remove = ['person', 'delete', team('busy'), '--user-id', userId('busy', 'member')];
+    await api.db.pool.query(
+      `insert into assignment (team_id, id, member_id, status, title, created_at)
+       values ('team_busy', 'asg_done', $1, 'done', 'Done', '2026-01-01Z')`,
+      [memberId('busy', 'member')],
+    );
+    const ofMember = `from assignment where team_id = 'team_busy' and id = 'asg_done'`;
+    const isTouched = async (): Promise<unknown> => {
+      const { rows } = await api.db.pool.query(
+        `select updated_at > now() - interval '1 day' as touched ${ofMember}`,
+      );
+      return rows[0]?.touched;
+    };
+    const release = await holdLock(api, `select ${ofMember} for update`);
+    const command = start(...remove, '--yes', team('busy'));
+    await untilWaiting(api, 1);
+    const body = { email: 'next@busy.test' };
+    expect((await api.call(api.key(team('busy')), 'POST', '/users', { body })).status).toBe(201);
+    await release();
+    expect(await command.exited).toMatchObject({ code: 0 });
+    expect(await isTouched()).toBe(true);
+
+    // As if the process had died right after its commit.
+    await api.db.pool.query(`update assignment set updated_at = '2026-01-01Z' where team_id = $1`, [
+      team('busy'),
+    ]);
+    expect(await run(...remove, '--dry-run')).toMatchObject({ code: 0 });
+    expect(await isTouched()).toBe(false);
+    expect((await run(...remove, '--yes', team('busy'))).output).toContain(NOTHING);
+    expect(await isTouched()).toBe(true);
   });
 });
 

@@ -60,7 +60,7 @@ export function withStatements(
   const others: Omit<Tx, keyof typeof queries | 'prisma'> = {
     trace: tx.trace,
     wakeAfterCommit: (what) => tx.wakeAfterCommit(what),
-    sendAfterCommit: (what, values) => tx.sendAfterCommit(what, values),
+    afterCommit: (work) => tx.afterCommit(work),
     send,
     transaction: (work) => tx.transaction(() => work(own)),
   };

@@ -18,7 +18,7 @@ import { openNodeConnections } from './shared-connections.ts';
 import { openSingleStatements, runLimited, type Send } from './single-statements.ts';
 import { createSlowReport, type SlowStatement } from './slow-statements.ts';
 import { alsoTrace } from './traced-statements.ts';
-import { openTransactions } from './transactions.ts';
+import { openTransactions, type Transactions } from './transactions.ts';
 import { toTellWaits, type ObserveWait } from './waits.ts';
 import { openWakeUps } from './wake-ups.ts';
 import { startWatchdog } from './watchdog.ts';
@@ -168,7 +168,14 @@ export function openDatabase(options: DatabaseOptions): Database {
     return node === null ? caller : { ...caller, node };
   };
   const wakeUps = openWakeUps(queryFor(THE_PROCESS));
-  const transactions = openTransactions({
+  const dbFor = (caller: Caller): Db => {
+    const offer = new OffersPrisma(() => prismaFor(prisma, scope, { caller }));
+    return Object.assign(offer, withFirst(queryFor(caller)), {
+      cluster,
+      transaction: <T>(work: (tx: Tx) => Promise<T>) => transactions.run(caller, work),
+    });
+  };
+  const transactions: Transactions = openTransactions({
     wire,
     connections,
     watchdog,
@@ -176,7 +183,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     prisma,
     wakeUps,
     observeFor,
-    queryFor,
+    dbFor,
     places: counts.transactions,
     observeRefusal: options.observeRefusal,
     tellWait,
@@ -190,14 +197,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     isPlain: () => nodes.isPlain(),
     waiting: () => ({ ...statements.waiting(), transactions: transactions.waiting() }),
     transaction: (work) => transactions.run(THE_PROCESS, work),
-    forCaller: (given) => {
-      const caller = placed(given);
-      const offer = new OffersPrisma(() => prismaFor(prisma, scope, { caller }));
-      return Object.assign(offer, withFirst(queryFor(caller)), {
-        cluster,
-        transaction: <T>(work: (tx: Tx) => Promise<T>) => transactions.run(caller, work),
-      });
-    },
+    forCaller: (caller) => dbFor(placed(caller)),
     forTeam: (teamId) => {
       const node = teamId === null ? null : nodes.of(teamId);
       return node === null ? own : withFirst(queryBy(sendCommon(node)));

@@ -34,12 +34,11 @@ interface Context {
   readonly prisma: PrismaClient;
   readonly wakeUps: WakeUps;
   readonly observeFor: (caller: Caller) => Observe;
-  /** Runs a statement by itself. */
-  readonly queryFor: (caller: Caller) => Db['query'];
+  readonly dbFor: (caller: Caller) => Db;
 }
 
-/** The statements that run after the commit. */
-type Later = Parameters<Tx['sendAfterCommit']>[];
+/** The work that follows the commit. */
+type Later = Parameters<Tx['afterCommit']>[0][];
 
 /** Runs up to `places` transactions at once, and for one team up to half as many. */
 export function openTransactions({
@@ -66,17 +65,13 @@ export function openTransactions({
       } finally {
         queue.leave(caller);
       }
-      if (later.length > 0) await sendAll(context, caller, later);
+      // Hanging up comes too late for it.
+      const { signal: _hangUp, ...stayed } = caller;
+      for (const follow of later) await follow(context.dbFor(stayed));
       return result;
     },
     waiting: () => queue.waiting(),
   };
-}
-
-/** Hanging up comes too late for them. */
-async function sendAll({ queryFor }: Context, caller: Caller, later: Later): Promise<void> {
-  const { signal: _hangUp, ...stayed } = caller;
-  for (const [what, values] of later) await queryFor(stayed)(what, values);
 }
 
 async function runOnConnection<T>(
@@ -131,7 +126,7 @@ async function runOnConnection<T>(
 
 /**
  * Makes what the work gets. It refuses everything as soon as the transaction has ended. `wanted` is
- * what workers are told after the commit, and `later` takes what runs then.
+ * what workers are told after the commit, and `later` takes what follows it.
  */
 function createTx(
   { wire, scope, prisma, observeFor }: Context,
@@ -162,9 +157,9 @@ function createTx(
     trace: caller.trace ?? null,
     send: (what, values) =>
       void transaction.add(() => toQuery(wire, { what, values, observe, isRead: false })),
-    sendAfterCommit: (what, values) => {
+    afterCommit: (follow) => {
       transaction.requireOpen();
-      later.push([what, values]);
+      later.push(follow);
     },
     wakeAfterCommit: (what) => {
       transaction.requireOpen();

@@ -54,8 +54,8 @@ export async function acceptInvitation(
 
 /**
  * Ends the person's memberships in the team and removes the email from all of them. Whoever was
- * invited to the team's sandbox with such an email leaves it, too. Opens transactions: what shows
- * the email can be many assignments, which count as changed after the first one, in steps. If the
+ * invited to the team's sandbox with such an email leaves it, too. Opens a transaction: what shows
+ * the email can be many assignments, which count as changed after its commit, in steps. If the
  * process dies meanwhile, the repeated call does that. Throws `not_found`, and `owner` and
  * `last_admin` unless the team has ended.
  */
@@ -65,7 +65,7 @@ export async function deletePerson(
   userId: string,
 ): Promise<void> {
   const { teamId } = context;
-  const ended = await db.transaction(async (tx) => {
+  await db.transaction(async (tx) => {
     // First, because whoever resets it holds its lock for seconds, and nobody of the team waits.
     lockTeam(tx, sandboxIdOf(teamId));
     lockTeam(tx, teamId);
@@ -78,8 +78,11 @@ export async function deletePerson(
       if (membership.team_has_ended) await endMembership(tx, current, membership, 'member.removed');
       else await removeMember(tx, current, membership.id);
     }
+    tx.afterCommit(async (later) => {
+      for (const { id } of memberships) await touchAssignments(later, teamId, id);
+    });
     const addressed = memberships.filter(({ email }) => email !== null);
-    if (addressed.length === 0) return memberships;
+    if (addressed.length === 0) return;
     const named = addressed.map(({ id }) => id);
     removeEmails(tx, teamId, addressed);
     store.forgetCreation(tx, teamId, named);
@@ -87,9 +90,7 @@ export async function deletePerson(
     record(tx, current, {
       audit: { action: 'person.deleted', targetId: userId, details: { member_ids: named } },
     });
-    return memberships;
   });
-  for (const { id } of ended) await touchAssignments(db, teamId, id);
 }
 
 /**

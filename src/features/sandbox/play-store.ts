@@ -231,6 +231,6 @@ export async function fillRateLimit(
 ): Promise<Date> {
   const row = await tx.queryFirst(FIND_MINUTE, [teamId, now]);
   if (!row) throw new Error('a select without a table returned no row');
-  tx.sendAfterCommit(FILL, [teamId, row.minute, count]);
+  tx.afterCommit(async (db) => void (await db.query(FILL, [teamId, row.minute, count])));
   return new Date((row.minute + 1) * 60_000);
 }
