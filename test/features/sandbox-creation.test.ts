@@ -5,6 +5,7 @@ import { SANDBOX_LIMITS } from '../../src/core/sandbox.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { appAsPlatform, codeOf } from '../support/app.ts';
 import { endWaiting, holdLock, lockWhole, untilWaiting } from '../support/locks.ts';
+import { performHere } from '../support/operator.ts';
 import type { Platform } from '../support/platform.ts';
 import { appInSandbox, openSandbox } from '../support/sandbox.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
@@ -150,6 +151,7 @@ it('a sandbox follows its live team in all that it has taken over', async () => 
 describe('while a sandbox is reset', () => {
   it.each([
     ['a change of the live team', () => update({ plan: 'enterprise' })],
+    ['its suspension by an operator', () => performHere(api, 'team', 'suspend', 'team_a')],
     [
       'the removal of the sandbox',
       async () => {

@@ -21,6 +21,7 @@ import { appAs, appAsMember, appAsPlatform, codeOf } from '../support/app.ts';
 import { auditOf } from '../support/audit.ts';
 import { changesOf } from '../support/changed-rows.ts';
 import { holdLock, untilWaiting } from '../support/locks.ts';
+import { performHere } from '../support/operator.ts';
 import { makeFullTeam, makeMember, makeSeed, makeTeam, memberId, userId } from '../support/seed.ts';
 import { until } from '../support/until.ts';
 
@@ -53,6 +54,7 @@ beforeAll(async () => {
       ),
       makeTeam('over', { status: 'ended' }),
       makeTeam('out', { status: 'ended' }),
+      makeTeam('done', { status: 'ended' }),
       keyless('linked'),
       keyless('printed'),
       { ...keyless('shut'), status: 'suspended' },
@@ -480,11 +482,11 @@ const USES: Readonly<Record<string, readonly [name: string, ...options: string[]
   'team end': ['twice'],
   'team reopen': ['out'],
   'team transfer': ['twice', '--member-id', memberId('twice', 'admin')],
-  'team erase': ['out'],
+  'team erase': ['done'],
   'person delete': ['twice', '--user-id', userId('twice', 'member')],
   'key create-first': ['empty', '--name', 'x', '--scopes', 'users:read,users:write'],
   'key revoke': ['twice', '--key-id', KEY_ID],
-  'sandbox create': ['twice'],
+  'sandbox create': ['empty'],
   'sandbox remove': ['kept'],
 };
 
@@ -530,6 +532,13 @@ describe('each command', () => {
     const recorded = [{ action: 'api_key.created' }, { action: 'api_key.link_created' }];
     const expected = { changed: false, would_change: true, result: null, request_id: null };
     expect(json).toMatchObject({ ...expected, recorded });
+  });
+
+  test('takes its locks in order, as test/record-locks.ts sees in this process alone', async () => {
+    for (const { name } of COMMANDS) {
+      const { recorded } = await performHere(api, ...argumentsOf(name));
+      expect(recorded.length, name).toBeGreaterThan(0);
+    }
   });
 
   test('is refused for a team that does not exist, and for a sandbox', async () => {

@@ -14,8 +14,9 @@ export function describeTeam(db: Db, teamId: string, at: Date): Promise<TeamOver
 }
 
 /**
- * Locks the team until the transaction ends. Throws `conflict` if its status is none of these. A
- * team that is unknown or being erased is left to the procedure that follows.
+ * Locks the team until the transaction ends, and its sandbox before. Throws `conflict` if its
+ * status is none of these. A team that is unknown or being erased is left to the procedure that
+ * follows.
  */
 export async function requireStatus(
   tx: Tx,

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { newId } from '../../core/ids.ts';
 import { ProblemError, unknownId } from '../../core/problem.ts';
-import { isSandbox, sandboxIdOf } from '../../core/sandbox.ts';
+import { isSandbox } from '../../core/sandbox.ts';
 import type { Db, Tx } from '../../db/client.ts';
 import { record } from '../../db/outbox.ts';
 import { lockTeam } from '../../db/team-lock.ts';
@@ -77,8 +77,6 @@ export async function updateTeam(
 ): Promise<store.TeamRow> {
   const { team_id: teamId, ...named } = input;
   return db.transaction(async (tx) => {
-    // First, because whoever resets it holds its lock for seconds, and nobody of the team waits.
-    if (!isSandbox(teamId)) lockTeam(tx, sandboxIdOf(teamId));
     const before = await store.findTeamForUpdate(tx, teamId);
     if (!before) throw unknownId('team_id');
     const changes = Object.entries(named).filter(

@@ -1,10 +1,11 @@
 import { SCHNITTSTELLEN } from '../../core/access.ts';
 import type { MemberStatus, Role } from '../../core/actor.ts';
 import type { Language } from '../../core/language.ts';
-import { asSandbox, sandboxIdOf, TAKEN_OVER } from '../../core/sandbox.ts';
+import { asSandbox, isSandbox, sandboxIdOf, TAKEN_OVER } from '../../core/sandbox.ts';
 import type { PLANS } from '../../core/plans.ts';
 import { statement, type Tx } from '../../db/client.ts';
 import { listed, selectionOf, type RowOf } from '../../db/rows.ts';
+import { lockTeam } from '../../db/team-lock.ts';
 import type { TeamStatus } from './rules.ts';
 
 const CHANGEABLE = ['name', 'plan', 'status', 'seats', 'language', 'rate_limit_per_min'] as const;
@@ -99,9 +100,11 @@ const FIND_FOR_UPDATE = statement<TeamRow>(
 
 /**
  * The team, or null; null also while it is being erased. Takes the lock that writers of memberships
- * take, so that the number of seats cannot change during an invitation.
+ * take, so that the number of seats cannot change during an invitation. That of its sandbox comes
+ * first, because whoever resets it holds its lock for seconds, and nobody of the team waits.
  */
 export function findTeamForUpdate(tx: Tx, teamId: string): Promise<TeamRow | null> {
+  if (!isSandbox(teamId)) lockTeam(tx, sandboxIdOf(teamId));
   return tx.queryFirst(FIND_FOR_UPDATE, [teamId]);
 }
 
