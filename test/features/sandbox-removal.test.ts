@@ -174,14 +174,35 @@ describe('a sandbox that nobody uses', () => {
     expect(await jobs()).toHaveLength(4);
   });
 
-  it('of a team that has ended goes without a mail', async () => {
-    await create();
-    const platform = await platformNow();
-    await platform.platform.teams.update.mutate({ team_id: 'team_a', status: 'ended' });
-    await runUntil(76, 90);
-    expect(await jobs()).toEqual([]);
-    expect(await stateOf()).toEqual(ERASING);
-  });
+  it.each(['suspended', 'ended'] as const)(
+    'of a team that is %s stays, and goes 14 days after a mail to those who can use it again',
+    async (closed) => {
+      const setStatus = async (status: 'active' | typeof closed) => {
+        const platform = await platformNow();
+        await platform.platform.teams.update.mutate({ team_id: 'team_a', status });
+      };
+      await create();
+      await runUntil(0, 75);
+      await setStatus(closed);
+      await runOn(76);
+      expect(await stateOf()).toEqual(IDLE);
+      clock.set(new Date(START.getTime() + 76.5 * DAY_MS));
+      await setStatus('active');
+      expect(await jobs()).toEqual([]);
+      await runUntil(77, 90);
+      expect(await stateOf()).toEqual(WARNED);
+      expect(await jobs()).toHaveLength(2);
+      await setStatus(closed);
+      await runUntil(91, 120);
+      expect(await stateOf()).toEqual(IDLE);
+      await setStatus('active');
+      await runUntil(121, 134);
+      expect(await stateOf()).toEqual(WARNED);
+      expect(await jobs()).toHaveLength(4);
+      await runOn(135);
+      expect(await stateOf()).toEqual(ERASING);
+    },
+  );
 
   it('has all of very many admins told, page by page, and each once', async () => {
     await create();

@@ -16,8 +16,8 @@ const ago = fc.oneof(
     .record({ days: fc.constantFrom(14, 76, 90), ms: fc.constantFrom(-1, 0, 1) })
     .map(({ days, ms }) => days * DAY_MS + ms),
 );
-const verdictOf = (used: number, warned: number | null) =>
-  judge({ usedAt: before(used), warnedAt: warned === null ? null : before(warned) }, NOW);
+const verdictOf = (used: number, warned: number | null, isOpen = true) =>
+  judge({ usedAt: before(used), warnedAt: warned === null ? null : before(warned), isOpen }, NOW);
 
 describe('a sandbox', () => {
   it('goes if it was not used for 90 days, and its admins have known it for 14', () => {
@@ -27,6 +27,16 @@ describe('a sandbox', () => {
         const unused = warned !== null && warned >= 14 * DAY_MS ? 'remove' : 'wait';
         const wanted = isWarned ? unused : 'warn';
         expect(verdictOf(used, warned).kind).toBe(used < 76 * DAY_MS ? 'keep' : wanted);
+      }),
+    );
+  });
+
+  it('stays while its live team is closed, and is looked at again the next day', () => {
+    fc.assert(
+      fc.property(ago, fc.option(ago), (used, warned) => {
+        const idle = 76 * DAY_MS + used;
+        const checkAt = new Date(NOW.getTime() + DAY_MS);
+        expect(verdictOf(idle, warned, false)).toEqual({ kind: 'keep', checkAt });
       }),
     );
   });

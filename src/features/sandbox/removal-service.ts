@@ -100,7 +100,7 @@ async function checkSandbox(db: Db, sandboxId: string, now: Date): Promise<void>
     const row = await removals.findUse(tx, sandboxId, now);
     if (!row) return;
     const { used_at: usedAt, warned_at: warnedAt } = row;
-    const verdict = rules.judge({ usedAt, warnedAt }, now);
+    const verdict = rules.judge({ usedAt, warnedAt, isOpen: live.status === 'active' }, now);
     if (verdict.kind === 'remove') {
       const actor = { kind: 'system', id: 'worker' } as const;
       await remove(tx, { teamId: liveId, actor, requestId: newRequestId(), at: now });
@@ -109,7 +109,7 @@ async function checkSandbox(db: Db, sandboxId: string, now: Date): Promise<void>
     const { kind, checkAt } = verdict;
     const warned = { keep: null, wait: warnedAt, warn: now.toISOString() }[kind];
     await removals.updateUse(tx, sandboxId, { usedAt, warnedAt: warned, checkAt });
-    if (kind === 'warn' && live.status !== 'ended') await enqueueWarnings(tx, liveId, null);
+    if (kind === 'warn') await enqueueWarnings(tx, liveId, null);
   });
 }
 

@@ -41,10 +41,12 @@
  *  * It is removed after 90 days without use. Use is a call with one of its keys, whatever came of
  *    it, a change by an admin or by a key, and a reset; what a worker or the host application does
  *    is none. To look at it in the admin page is none either. The day of a call counts to its end.
- *  * 14 days before, the owner and the admins of the live team get a mail, each in their language,
- *    unless the team has ended. Whoever uses it then keeps it: the warning is taken back within a
- *    day, and the next one comes 76 days later. It is never removed less than 14 days after its
- *    mail was enqueued.
+ *  * 14 days before, the owner and the admins of the live team get a mail, each in their language.
+ *    Whoever uses it then keeps it: the warning is taken back within a day, and the next one comes
+ *    76 days later. It is never removed less than 14 days after its mail was enqueued.
+ *  * While the live team is suspended or has ended, nobody can use the sandbox. So it stays, nobody
+ *    is warned, and a warning is taken back. When the team is active again, the mail comes within a
+ *    day, and the 14 days begin.
  *  * An admin of the live team or the host application may remove it at any time. Its rows are
  *    erased in the background like those of a team that has ended. Until they are gone there is no
  *    sandbox, and to create one is a `conflict`.
@@ -94,15 +96,20 @@ export type Verdict =
   | { readonly kind: 'keep' | 'warn' | 'wait'; readonly checkAt: Date }
   | { readonly kind: 'remove' };
 
-/** Decides by the last use and the last warning. */
+/** Decides by the last use, the last warning, and whether the live team is active. */
 export function judge(
-  { usedAt, warnedAt }: { readonly usedAt: string; readonly warnedAt: string | null },
+  {
+    usedAt,
+    warnedAt,
+    isOpen,
+  }: { readonly usedAt: string; readonly warnedAt: string | null; readonly isOpen: boolean },
   now: Date,
 ): Verdict {
   const warnAt = daysAfter(new Date(usedAt), IDLE.removedAfter - IDLE.warnedBefore);
   if (now < warnAt)
     return { kind: 'keep', checkAt: earlier(warnAt, daysAfter(now, CHECKED_AFTER_DAYS)) };
   const tomorrow = daysAfter(now, 1);
+  if (!isOpen) return { kind: 'keep', checkAt: tomorrow };
   // Used after the last warning, and not looked at since then.
   if (warnedAt === null || warnedAt < usedAt) return { kind: 'warn', checkAt: tomorrow };
   const removeAt = daysAfter(new Date(warnedAt), IDLE.warnedBefore);
