@@ -108,7 +108,8 @@ export function memberRow({ team, now }: RowContext, member: Member): SeedMember
     team_id: team.id,
     id: member.id,
     user_id: member.user_id ?? null,
-    email: member.email,
+    // An invitation that has ended has no address (`endMembership`).
+    email: status === 'ended' && !member.user_id ? null : member.email,
     role,
     status,
     // The owner has this right by default.

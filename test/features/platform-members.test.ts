@@ -316,6 +316,27 @@ describe('deleting a person', () => {
     });
   });
 
+  test('forgets the creation with its owner, whose clock may have been ahead', async () => {
+    const owner = { user_id: userId('ahead', 'owner'), email: 'owner@ahead.test' };
+    const creation = { team_id: 'team_ahead', name: 'Ahead', owner };
+    const created = await platform.teams.create.mutate(creation);
+    // As a process writes it whose clock is right.
+    await api.db.pool.query(
+      `insert into member (team_id, id, email, role, status, created_at)
+       select id, 'mem_ahead_early', 'early@ahead.test', 'member', 'invited',
+         created_at - interval '1.5 s'
+       from team
+       where id = 'team_ahead'`,
+    );
+    expect(await platform.teams.create.mutate(creation)).toEqual(created);
+    await platform.teams.update.mutate({ team_id: 'team_ahead', status: 'ended' });
+    await remove('ahead', 'owner');
+    const { rows } = await api.db.pool.query(
+      `select creation_hash from team where id = 'team_ahead'`,
+    );
+    expect(rows).toEqual([{ creation_hash: null }]);
+  });
+
   test('is not needed: who was removed is in no repeated response any more', async () => {
     const invite = () =>
       api.call(api.key('team_kept'), 'POST', '/users', {

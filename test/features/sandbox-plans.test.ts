@@ -1,9 +1,9 @@
 // What the statements of sandboxes read where there are very many sandboxes, and very many rows in
 // one: no more than of a small one. It is counted by Postgres, with the plan that a prepared
 // statement keeps and with one that is made with the values, whoever has written the statement.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import type { Db, Tx } from '../../src/db/client.ts';
-import { openDatabase, type Database } from '../../src/db/connections/database.ts';
+import type { Database } from '../../src/db/connections/database.ts';
 import {
   COUNTED_TABLES,
   isAboveLimit,
@@ -11,7 +11,6 @@ import {
   requireRoomInSandbox,
   SANDBOX_ROWS,
 } from '../../src/db/sandbox-rows.ts';
-import { statement } from '../../src/db/statement.ts';
 import * as mails from '../../src/features/sandbox/mail-store.ts';
 import * as plays from '../../src/features/sandbox/play-store.ts';
 import * as removals from '../../src/features/sandbox/removal-store.ts';
@@ -20,10 +19,11 @@ import { lockFreeTeam } from '../../src/db/team-lock.ts';
 import { SANDBOX_LIMITS } from '../../src/core/sandbox.ts';
 import * as sandboxes from '../../src/features/sandbox/store.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
+import type { Mode } from '../support/plans.ts';
 import { openSturdyPool } from '../support/pool.ts';
+import { openByMode, rowsReadBy } from '../support/rows-read.ts';
 import { openSandbox } from '../support/sandbox.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
-import { until } from '../support/until.ts';
 
 /** More of them change nothing; they may be set to try that. */
 const ROWS = Number(process.env['ROWS'] ?? 20_000);
@@ -35,7 +35,7 @@ const NOW = new Date();
 const FEW = 20;
 
 let api: TestApi;
-const databases = new Map<string, Database>();
+let databases: ReadonlyMap<Mode, Database>;
 
 beforeAll(async () => {
   api = await startTestApi({ seed: makeSeed([makeTeam('big')]) });
@@ -105,42 +105,8 @@ beforeAll(async () => {
   );
   await pool.query('vacuum analyze');
   await pool.end();
-  for (const mode of ['generic', 'custom']) {
-    const name = api.databaseUrl.split('/').at(-1) ?? '';
-    await api.db.pool.query(`alter database ${name} set plan_cache_mode = force_${mode}_plan`);
-    const db = openDatabase({ url: api.databaseUrl, poolMax: 4, onError: () => undefined });
-    // After so many rows the server may be too busy for a new connection.
-    await until(() => db.query(READ_MODE, []).catch(() => null));
-    databases.set(mode, db);
-  }
+  databases = await openByMode(api);
 }, 3_600_000);
-
-afterAll(async () => {
-  for (const db of databases.values()) await db.close();
-});
-
-const READ_MODE = statement('test.readMode', `select current_setting('plan_cache_mode') as mode`);
-const COUNT_READ = statement<{ readonly rows: string }>(
-  'test.countRead',
-  `select sum(seq_tup_read + coalesce(idx_tup_fetch, 0)) as rows from pg_stat_xact_user_tables`,
-);
-
-class RolledBack extends Error {}
-
-/** How many rows of tables the work reads, in a transaction that is rolled back. */
-async function rowsReadBy(db: Database, work: (tx: Tx) => unknown): Promise<number> {
-  let read = Number.NaN;
-  // The session counts on until it tells the server, which no transaction does while it runs.
-  const count = async (tx: Tx) => Number((await tx.queryFirst(COUNT_READ, []))?.rows);
-  const rolledBack = db.transaction(async (tx) => {
-    const before = await count(tx);
-    await work(tx);
-    read = (await count(tx)) - before;
-    throw new RolledBack();
-  });
-  await expect(rolledBack).rejects.toThrow(RolledBack);
-  return read;
-}
 
 const nobody = { memberId: undefined, userId: undefined };
 const PAGE = 100;
@@ -233,12 +199,10 @@ function due(db: Db, after: removals.DueRow | null) {
   return removals.listDue(db, NOW, { after, limit: PAGE });
 }
 
-describe.each(['generic', 'custom'])('with a %s plan', (mode) => {
+describe.each<Mode>(['generic', 'custom'])('with a %s plan', (mode) => {
   test.each(cases)('%s: at most %i rows are read', async (what, most, ask) => {
-    const db = databases.get(mode);
-    if (!db) throw new Error('no database');
     const startedAt = performance.now();
-    const read = await rowsReadBy(db, ask);
+    const read = await rowsReadBy(databases.get(mode), ask);
     const tookMs = Math.round(performance.now() - startedAt);
     if (process.env['ROWS']) console.info(`${mode}: ${what}: ${read} rows, ${tookMs} ms`);
     expect(read).toBeLessThanOrEqual(most);

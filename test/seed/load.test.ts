@@ -108,6 +108,7 @@ describe('a file with every field', () => {
     });
     expect(await readOne('member', 'mem_4')).toMatchObject({
       user_id: null,
+      email: null,
       status: 'ended',
       ended_at: expect.any(String),
     });

@@ -61,23 +61,21 @@ describe('a team', () => {
     expect(await twins.inTransaction(insert('team_c'))).toBe(false);
   });
 
-  test('has its first member as the owner that it was created with', async () => {
+  test('has the member of its own age as the owner that it was created with', async () => {
+    await run(`update team set created_at = '2026-02-01Z'`);
+    await run(`update member set created_at = '2026-01-01Z'`);
+    await run(`update member set created_at = '2026-02-01Z' where id in ('mem_2', 'mem_3')`);
+    await run(`update member set user_id = 'usr_3', status = 'ended' where id = 'mem_4'`);
+    const creation = (userId: string) => (tx: Tx) => teams.findCreation(tx, 'team_a', userId);
+    expect(await twins.inTransaction(creation('usr_3'))).toBeNull();
     await run(
       `update team set creation_hash = decode(repeat('ab', 32), 'hex') where id = 'team_a'`,
     );
-    await run(`update member set created_at = '2026-02-01Z'`);
-    await run(
-      `update member set created_at = '2026-01-01Z' where team_id = 'team_b' and id = 'mem_2'`,
-    );
-    const creation = (tx: Tx) => teams.findCreation(tx, 'team_a');
-    expect(await twins.inTransaction(creation)).toEqual({
+    expect(await twins.inTransaction(creation('usr_1'))).toBeNull();
+    expect(await twins.inTransaction(creation('usr_3'))).toEqual({
       hash: Buffer.from('ab'.repeat(32), 'hex'),
-      ownerMemberId: 'mem_1',
+      ownerMemberId: 'mem_3',
     });
-    await run(
-      `update member set created_at = '2026-01-02Z' where team_id = 'team_a' and id = 'mem_3'`,
-    );
-    expect(await twins.inTransaction(creation)).toMatchObject({ ownerMemberId: 'mem_3' });
   });
 
   test('gets an owner with a person of their own', async () => {

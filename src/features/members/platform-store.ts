@@ -62,27 +62,39 @@ export interface MembershipRow extends Pick<MemberRow, 'id' | 'user_id' | 'role'
   readonly team_has_ended: boolean;
 }
 
+// Each part reads an index of its own. An invitation that has ended has no address.
 const LIST_MEMBERSHIPS = statement<MembershipRow>(
   'members.listMembershipsOfPerson',
-  `select m.id, m.user_id, m.role, m.status, m.email,
-     t.status = 'ended' as team_has_ended
-   from member m
-   join team t on t.id = m.team_id
-   where m.team_id = $1
-     and (
-       m.user_id = $2
-       or m.user_id is null and lower(m.email) in (
+  `with own as (
+     select id, user_id, role, status, email, created_at
+     from member
+     where team_id = $1 and user_id = $2
+   ),
+   invited as (
+     select id, user_id, role, status, email, created_at
+     from member
+     where team_id = $1
+       and status <> 'ended'
+       and user_id is null
+       and lower(email) = any (array(
          select lower(o.email)
-         from member o
-         where o.team_id = $1 and o.user_id = $2
-       )
-     )
+         from own o
+       ))
+   )
+   select m.id, m.user_id, m.role, m.status, m.email,
+     t.status = 'ended' as team_has_ended
+   from (
+     select * from own
+     union all
+     select * from invited
+   ) m
+   join team t on t.id = $1
    order by m.created_at, m.id`,
 );
 
 /**
- * Lists the person's memberships of any status, and the invitations to an email of theirs. Needs
- * `lockTeam`.
+ * Lists the person's memberships of any status, and the open invitations to an email of theirs.
+ * Needs `lockTeam`.
  */
 export function listMembershipsOfPerson(
   tx: Tx,
@@ -124,18 +136,16 @@ const FORGET_CREATION = statement(
    set creation_hash = null
    where t.id = $1
      and t.creation_hash is not null
-     and (
-       select m.id
+     and exists (
+       select
        from member m
-       where m.team_id = $1
-       order by m.created_at, m.id
-       limit 1
-     ) = any ($2)`,
+       where m.team_id = $1 and m.id = any ($2) and m.created_at = t.created_at
+     )`,
 );
 
 /**
- * Removes the hash of what the team was created with, if that was with one of these members.
- * Whoever guesses the address could compare it with the hash.
+ * Removes the hash of what the team was created with, if that was with one of these members: who is
+ * as old as the team. Whoever guesses the address could compare it with the hash.
  */
 export function forgetCreation(tx: Tx, teamId: string, memberIds: readonly string[]): void {
   tx.send(FORGET_CREATION, [teamId, memberIds]);

@@ -5,7 +5,10 @@
  *    `conflict`. So does a creation of a team that was created in another way, for instance from a
  *    seed file.
  *  * A team's name is one line without control characters, because it stands in subjects of mails.
- *  * The owner is the team's first member, active from the start, with the right `schnittstellen`.
+ *  * The owner is a member from the team's creation on, active from the start, with the right
+ *    `schnittstellen`. Both have the same `created_at`, which tells who the owner of the creation
+ *    was. Rejected: the oldest member, since the clocks of processes differ, and a column with the
+ *    id, which would say the same again.
  *  * An update sets the given fields. One that changes nothing writes no audit entry. A team may
  *    have more members than seats, because it may switch to a smaller plan.
  *  * Ownership passes to an active member, who gets the right `schnittstellen` like a first owner.

@@ -37,8 +37,8 @@ export async function createTeam(
       created_at: at.toISOString(),
     };
     if (!(await store.insertTeam(tx, team))) {
-      const creation = await store.findCreation(tx, teamId);
-      if (!creation.hash?.equals(hash))
+      const creation = await store.findCreation(tx, teamId, owner.user_id);
+      if (!creation?.hash.equals(hash))
         throw new ProblemError('conflict', {
           detail: 'The team already exists and was created with other input, or is being erased.',
         });

@@ -68,26 +68,25 @@ export async function insertOwner(
 }
 
 /**
- * What the team was created with; `hash` is null if it was created in another way. Rows of members
- * are never deleted, so the first member is the owner that the team was created with.
+ * What the team was created with, by an owner who is this person. Null if it was created in another
+ * way. A creation gives the team and its owner one time, which nothing changes, and rows of members
+ * are never deleted. Who was invited is not told by time: clocks of processes differ.
  */
 export async function findCreation(
   tx: Tx,
   teamId: string,
-): Promise<{ hash: Buffer | null; ownerMemberId: string }> {
+  userId: string,
+): Promise<{ hash: Buffer; ownerMemberId: string } | null> {
   const team = await tx.prisma.team.findFirst({
     where: { id: teamId },
-    select: { creationHash: true },
+    select: { creationHash: true, createdAt: true },
   });
+  if (!team?.creationHash) return null;
   const owner = await tx.prisma.member.findFirst({
-    where: { teamId },
-    orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
+    where: { teamId, userId, createdAt: team.createdAt },
     select: { id: true },
   });
-  return {
-    hash: team?.creationHash ? Buffer.from(team.creationHash) : null,
-    ownerMemberId: owner?.id ?? '',
-  };
+  return owner && { hash: Buffer.from(team.creationHash), ownerMemberId: owner.id };
 }
 
 const FIND_FOR_UPDATE = statement<TeamRow>(
