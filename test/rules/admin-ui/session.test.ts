@@ -1,0 +1,94 @@
+// Whose data stand on the page, after each answer about the session.
+import { describe, expect, test, vi } from 'vitest';
+import type * as SessionModule from '../../../src/admin-ui/lib/session.ts';
+import { findMeta, loadAnew, makeWindow, openDocument } from './browser-doubles.ts';
+
+const sessionOf = (team: string, member: string, csrf = 'csrf') =>
+  ({
+    csrf_token: csrf,
+    expires_at: '2026-01-01T00:00:00.000Z',
+    member_id: member,
+    role: 'admin',
+    rights: [],
+    team: { id: team, name: team, language: 'en' },
+  }) as Partial<SessionModule.Session>;
+const ok = (session: Partial<SessionModule.Session>) => Response.json(session);
+const status = (code: number) => new Response('', { status: code });
+
+/** Loads the module in a document that stands alone. `answers`: to one question after the other. */
+async function open(answers: readonly Response[]) {
+  const next = [...answers];
+  const asked: { url: string; headers: Record<string, string> }[] = [];
+  const reload = vi.fn<() => void>();
+  const window = makeWindow();
+  const document = Object.assign(new EventTarget(), {
+    querySelector: findMeta,
+    visibilityState: 'visible',
+  });
+  openDocument({
+    window: Object.assign(window, { parent: window }),
+    document,
+    location: { hash: '', pathname: '/admin', search: '', reload, replace: () => undefined },
+    history: { replaceState: () => undefined },
+    fetch: async (url: string, { headers }: { headers: Record<string, string> }) => {
+      asked.push({ url, headers });
+      const answer = next.shift();
+      if (!answer) throw new TypeError('no network');
+      return answer;
+    },
+  });
+  const page = await loadAnew<typeof SessionModule>('admin-ui/lib/session.ts');
+  const reopened = vi.fn<() => void>();
+  page.onReopened(reopened);
+  for (const _ of answers) await page.loadSession();
+  return { page, asked, reload, reopened, document };
+}
+
+const A = sessionOf('team_a', 'mem_1', 'first');
+
+describe('a document that shows a team to a person', () => {
+  test.each([
+    ['another team', sessionOf('team_b', 'mem_1', 'second')],
+    ['another person', sessionOf('team_a', 'mem_2', 'second')],
+  ])('is loaded anew for %s, whose session it never uses', async (_, other) => {
+    const { page, reload } = await open([ok(A), ok(other)]);
+    expect(reload).toHaveBeenCalledOnce();
+    expect(await page.freshHeaders()).toEqual({ 'x-csrf-token': 'first', 'svc-team': 'team_a' });
+  });
+
+  test.each([401, 403, 404, 500])('is so even if %i was answered between', async (code) => {
+    const { reload } = await open([ok(A), status(code), ok(sessionOf('team_b', 'mem_1'))]);
+    expect(reload).toHaveBeenCalledOnce();
+  });
+
+  test('stays for the same reader, with the new session', async () => {
+    const { page, reload, reopened } = await open([ok(A), ok(sessionOf('team_a', 'mem_1', '2'))]);
+    expect(reload).not.toHaveBeenCalled();
+    expect(reopened).not.toHaveBeenCalled();
+    expect(await page.freshHeaders()).toEqual({ 'x-csrf-token': '2', 'svc-team': 'team_a' });
+  });
+
+  test('reads again what was refused, once the same reader is back', async () => {
+    const { reload, reopened } = await open([ok(A), status(401), ok(A)]);
+    expect(reopened).toHaveBeenCalledOnce();
+    expect(reload).not.toHaveBeenCalled();
+  });
+
+  test('keeps its session while the service does not answer', async () => {
+    const { page, reload } = await open([ok(A), status(503), status(500)]);
+    await page.loadSession();
+    expect(reload).not.toHaveBeenCalled();
+    expect(await page.freshHeaders()).toEqual({ 'x-csrf-token': 'first', 'svc-team': 'team_a' });
+  });
+
+  test('looks again when it is looked at, and not while it is hidden', async () => {
+    const { asked, reload, document } = await open([ok(A)]);
+    document.visibilityState = 'hidden';
+    document.dispatchEvent(new Event('visibilitychange'));
+    expect(asked).toHaveLength(1);
+    document.visibilityState = 'visible';
+    document.dispatchEvent(new Event('visibilitychange'));
+    expect(asked).toHaveLength(2);
+    expect(reload).not.toHaveBeenCalled();
+  });
+});
