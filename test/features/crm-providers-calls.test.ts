@@ -57,6 +57,12 @@ const FAILURES: readonly Failure[] = [
     fail: (response) => answer(response, 200, { results: [], data: [], rest: 'x'.repeat(300_000) }),
   },
   {
+    // Whoever it leads to would get the credentials.
+    what: 'a redirect',
+    reason: 'invalid_response',
+    fail: (response) => answer(response, 307, {}, { location: '/elsewhere' }),
+  },
+  {
     what: 'JSON of another shape',
     reason: 'invalid_response',
     fail: (response) => answer(response, 200, { items: [] }),
@@ -114,6 +120,7 @@ describe.each(PROVIDER_NAMES)('%s: every call', (name) => {
         expect(error).toMatchObject({ name: 'ProviderError', reason });
         expect(inspect(error, { depth: null, showHidden: true })).not.toContain(SECRET);
       }
+      expect(crm.requests.filter(({ path }) => path === '/elsewhere')).toEqual([]);
     },
   );
 });

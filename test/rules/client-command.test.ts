@@ -1,7 +1,11 @@
 // What the command prints, and which options it takes.
-import { describe, expect, it } from 'vitest';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, expect, it, onTestFinished, test } from 'vitest';
 import { API_PATH } from '../../src/client/base-url.ts';
 import { PLAY_FIELDS, readOptions, UsageError } from '../../src/client/command-options.ts';
+import { forward, isAccepted } from '../../src/client/forward.ts';
 import { secretFile } from '../../src/client/kept-secret.ts';
 import { hasColors, toJson, toLine } from '../../src/client/output.ts';
 import { toText } from '../../src/client/play.ts';
@@ -16,6 +20,22 @@ const forwarded = (status: number | null, response = '') => ({
   error: status === null ? 'ECONNREFUSED' : null,
   ms: 12,
   response,
+});
+
+test('a redirect of the receiver is its answer: what it leads to gets nothing', async () => {
+  const paths: unknown[] = [];
+  const receiver = createServer(({ url }, response) => {
+    paths.push(url);
+    response.writeHead(307, { location: '/elsewhere' }).end('moved');
+  });
+  receiver.listen(0, '127.0.0.1');
+  await once(receiver, 'listening');
+  onTestFinished(() => void receiver.close());
+  const { port } = receiver.address() as AddressInfo;
+  const forwarded = await forward(EVENT, `http://127.0.0.1:${port}/hook`, 'whsec_x');
+  expect(forwarded).toMatchObject({ status: 307, response: 'moved', error: null });
+  expect(isAccepted(forwarded)).toBe(false);
+  expect(paths).toEqual(['/hook']);
 });
 
 describe('a line', () => {
