@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { BASE_PATH } from '../../src/http/api/exchange.ts';
 import { createGuardedServer } from '../../src/runtime/connections.ts';
@@ -60,6 +61,16 @@ describe('when a process stops', () => {
     requests.closeConnections();
     held[0]?.end('{}');
     expect(await answersOf(client, 2)).toEqual([]);
+  });
+
+  test('what a client has asked for that has hung up is not waited for', async () => {
+    const { requests, held, client, begin } = await serve();
+    await begin(3);
+    held[0]?.end('{}');
+    await client.answer();
+    client.close();
+    const patience = delay(10_000, 'still in flight', { ref: false });
+    expect(await Promise.race([requests.done(), patience])).toBeUndefined();
   });
 });
 
