@@ -1,7 +1,9 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
-import { fingerprintOf } from '../../src/http/api/idempotency.ts';
-import { startTestApi, type TestApi } from '../support/api.ts';
+import { privacyOf } from '../../src/core/privacy.ts';
+import { ProblemError, PROBLEMS } from '../../src/core/problem.ts';
+import { fingerprintOf, runOnce } from '../../src/http/api/idempotency.ts';
+import { startTestApi, TEST_APP_SECRET, type TestApi } from '../support/api.ts';
 import { endWaiting, holdLock, lockWhole, untilWaiting } from '../support/locks.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
 
@@ -470,4 +472,61 @@ describe('a replay', () => {
     );
     expect(live).toEqual([]);
   });
+});
+
+/** What a repeated call must not get again: it says nothing of the operation, or passes by. */
+const PASSING = [
+  'unauthorized',
+  'insufficient_scope',
+  'api_disabled',
+  'rate_limited',
+  'internal',
+  'unavailable',
+  'conflict, to be tried again',
+];
+
+describe('a refusal of the operation', () => {
+  let api: TestApi;
+  beforeAll(async () => {
+    api = await startTestApi({ seed: makeSeed([makeTeam('refused')]) });
+  });
+
+  const refusals = Object.keys(PROBLEMS).map((code) => [code, {}] as const);
+  test.each([...refusals, ['conflict, to be tried again', { retry_after: 2 }] as const])(
+    '%s is kept unless it passes by, and then the call acts',
+    async (name, fields) => {
+      const [code = ''] = name.split(',');
+      const problem = new ProblemError(code as 'not_found', fields as object);
+      const calls: string[] = [];
+      const call = {
+        db: api.db,
+        clock: fixedClock(START),
+        secrets: { current: TEST_APP_SECRET, previous: null },
+        teamId: 'team_refused',
+        key: name,
+        fingerprint: fingerprintOf('POST', '/users', {}),
+        operation: '/users',
+        keyId: 'key_1',
+        privacy: privacyOf({ memberDetailEnabled: true, leaderboardEnabled: true }),
+      };
+      const answerOf = (status: number) => ({ status, body: '{}', location: null, withheld: null });
+      const run = (perform: () => Promise<ReturnType<typeof answerOf>>) =>
+        runOnce(call, {
+          prepare: null,
+          perform,
+          refuse: ({ status }) => answerOf(status),
+        }).catch((error: unknown) => error);
+      await run(async () => {
+        throw problem;
+      });
+      const again = await run(async () => {
+        calls.push('again');
+        return answerOf(201);
+      });
+      const passes = PASSING.includes(name);
+      expect(calls).toEqual(passes ? ['again'] : []);
+      const status = passes ? 201 : problem.status;
+      expect(again).toMatchObject({ response: { status }, replayed: !passes });
+    },
+  );
 });
