@@ -2,7 +2,8 @@
 // missing right, a refusal.
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { holdBack, openAdminPage, settle } from '../support/admin-page.ts';
+import { en } from '../../src/admin-ui/i18n/en.ts';
+import { holdBack, openAdminPage, refuse, settle } from '../support/admin-page.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { appAsMember } from '../support/app.ts';
 import { findFaults, launchBrowser, photograph, SKIPPED } from '../support/browser.ts';
@@ -237,6 +238,39 @@ describe.skipIf(SKIPPED !== '')(`the admin page: states${SKIPPED}`, () => {
     await box.click();
     await page.getByText('The policy was saved.').waitFor();
     await expect.poll(() => box.isChecked()).toBe(false);
+  });
+
+  it('releases what was added meanwhile, and offers no choice before all is known', async () => {
+    const page = await open('quick', '/privacy');
+    const owner = await appAsMember(api, 'quick', 'owner');
+    const released = async () => (await owner.admin.team.release.get.query({})).released;
+    await owner.admin.team.release.set.mutate({ released: 'all' });
+    const arrive = await holdBack(page, 'team.catalog');
+    await page.getByRole('link', { name: en.nav.catalog }).click();
+    await page.locator('.loading').waitFor();
+    expect(await page.getByRole('radio').count()).toBe(0);
+    arrive();
+    const some = page.getByLabel(en.catalog.releaseSome);
+    await some.waitFor();
+    await refuse(page, 'team.catalog');
+    await some.click();
+    await page.getByText(en.common.undone).waitFor();
+    expect(await released()).toBe('all');
+    await page.unrouteAll();
+    await api.db.pool.query(
+      `insert into catalog_entry (id, kind) values ('ind_later', 'industry')`,
+    );
+    await some.click();
+    await page.getByText(en.catalog.saved).waitFor();
+    expect(await released()).toContain('ind_later');
+  });
+
+  it('says of no member that all is allowed before it knows it', async () => {
+    const page = await open('quick', '/catalog');
+    await refuse(page, 'memberPolicy.get');
+    await page.getByLabel(en.catalog.forWhom).fill('second@quick.test');
+    await page.getByRole('alert').waitFor();
+    expect(await page.getByRole('checkbox').count()).toBe(0);
   });
 
   const setStatus = (status: string) =>

@@ -72,3 +72,16 @@ export async function holdBack(page: Page, procedure: string): Promise<() => voi
   );
   return release;
 }
+
+/** Lets the service fail at the calls of a procedure. The page reads none of them again. */
+export async function refuse(page: Page, procedure: string): Promise<void> {
+  const problem = { code: 'internal', request_id: 'of_the_test' };
+  await page.route(
+    (url) => url.pathname.endsWith(procedure),
+    (route) =>
+      route.fulfill({
+        status: 500,
+        json: { error: { message: 'refused', code: -32_603, data: { problem } } },
+      }),
+  );
+}

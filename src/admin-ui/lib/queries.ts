@@ -6,12 +6,15 @@ export interface QueryLike<T> {
   readonly refetch: () => unknown;
 }
 
-/** A query whose data say nothing true without those of another one. */
-export function alongWith<T>(query: QueryLike<T>, other: QueryLike<unknown>): QueryLike<T> {
+/** Two queries whose data say nothing true without each other. */
+export function alongWith<A, B>(
+  one: QueryLike<A>,
+  other: QueryLike<B>,
+): QueryLike<readonly [A, B]> {
   return {
-    data: other.data === undefined ? undefined : query.data,
-    error: query.error ?? other.error,
-    isPlaceholderData: query.isPlaceholderData,
-    refetch: () => [query.refetch(), other.refetch()],
+    data: one.data === undefined || other.data === undefined ? undefined : [one.data, other.data],
+    error: one.error ?? other.error,
+    isPlaceholderData: one.isPlaceholderData,
+    refetch: () => [one.refetch(), other.refetch()],
   };
 }

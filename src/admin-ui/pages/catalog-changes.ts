@@ -30,15 +30,19 @@ export function withRelease(entries: readonly Entry[], change: Release): Entry[]
   );
 }
 
-/** What is released after a change. `now`: what is released before it, as the service says. */
-export function releasedAfter(
+/**
+ * What is released after a change. `now`: what is released before it, as the service says.
+ * `readAll`: reads the whole catalog as it is now, which is needed if all of it was released.
+ */
+export async function releasedAfter(
   now: 'all' | readonly string[],
   change: Release,
-  entries: readonly Pick<Entry, 'id' | 'own'>[],
-): 'all' | string[] {
+  readAll: () => Promise<readonly Pick<Entry, 'id' | 'own'>[]>,
+): Promise<'all' | string[]> {
   if (change === 'all') return 'all';
   // The team's own entries need no release.
-  const before = now === 'all' ? entries.filter(({ own }) => !own).map(({ id }) => id) : now;
+  const before =
+    now === 'all' ? (await readAll()).filter(({ own }) => !own).map(({ id }) => id) : now;
   return change === 'some' ? [...before] : toggled(before, change.id, change.isReleased);
 }
 

@@ -4,6 +4,7 @@ import { useTexts } from '../i18n/language.ts';
 import { api, client } from '../lib/api.ts';
 import { lastError } from '../lib/field-problems.ts';
 import { optimistic } from '../lib/optimistic.ts';
+import { alongWith } from '../lib/queries.ts';
 import { withoutEmpty } from '../lib/search.ts';
 import { toggled } from '../lib/toggled.ts';
 import { Choice, Field, FormProblem, Group } from '../ui/field.tsx';
@@ -27,13 +28,12 @@ import {
 import { PersonChoice } from './person-choice.tsx';
 
 const KINDS = ['situation', 'personality', 'industry', 'role', 'methodology'] as const;
-/** A catalog has hundreds of entries. This many fit into the memory of any browser. */
-const ENTRIES_MAX = 5000;
 
 const ENTRIES = [...api.admin.team.catalog.queryKey({}), 'all'];
 /** One after the other, because each list is read and then set as a whole. */
 const SCOPE = { id: 'policies' };
 
+/** All of it: an entry that was left out would look as if there were none. */
 async function readCatalog(): Promise<Entry[]> {
   const entries: Entry[] = [];
   let cursor: string | undefined;
@@ -41,7 +41,7 @@ async function readCatalog(): Promise<Entry[]> {
     const page = await client.admin.team.catalog.query({ cursor, limit: 200 });
     entries.push(...page.data);
     cursor = page.next_cursor ?? undefined;
-  } while (cursor !== undefined && entries.length < ENTRIES_MAX);
+  } while (cursor !== undefined);
   return entries;
 }
 
@@ -69,32 +69,43 @@ export function CatalogPage() {
     enabled: memberId !== undefined,
   });
   const block = useBlock(memberId);
-  const setRelease = useRelease(entries.data ?? []);
+  const setRelease = useRelease();
   // What was chosen is shown at once, and taken back if the service refuses it.
   const asked = setRelease.isPending ? setRelease.variables : undefined;
-  const released = releasedShown(asked, release.data?.released);
-  const hasAll = released === 'all';
   return (
     <>
       <PageHead title={t.catalog.title} intro={t.catalog.intro} />
       <FormProblem error={lastError(block, setRelease)} />
-      <ReleaseChoice released={released} onChange={(change) => setRelease.mutate(change)} />
-      <div className="filters section">
-        <PersonChoice label={t.catalog.forWhom} none={t.catalog.wholeTeam} onChange={setChosen} />
-      </div>
-      {chosen !== null && (
-        <Loaded query={entries}>
-          {(data) => (
+      <Loaded query={alongWith(entries, release)}>
+        {([data, { released }]) => {
+          const hasAll = releasedShown(asked, released) === 'all';
+          const entriesUnder = (memberBlocked: readonly string[] | null) => (
             <Entries
               entries={data}
-              memberBlocked={memberId === undefined ? null : (memberPolicy.data?.blocked ?? [])}
+              memberBlocked={memberBlocked}
               canRelease={!hasAll}
               onBlock={(id, isBlocked) => block.mutate({ id, isBlocked })}
               onRelease={(id, isReleased) => setRelease.mutate({ id, isReleased })}
             />
-          )}
-        </Loaded>
-      )}
+          );
+          return (
+            <>
+              <ReleaseChoice hasAll={hasAll} onChange={(change) => setRelease.mutate(change)} />
+              <div className="filters section">
+                <PersonChoice
+                  label={t.catalog.forWhom}
+                  none={t.catalog.wholeTeam}
+                  onChange={setChosen}
+                />
+              </div>
+              {chosen === undefined && entriesUnder(null)}
+              {memberId !== undefined && (
+                <Loaded query={memberPolicy}>{({ blocked }) => entriesUnder(blocked)}</Loaded>
+              )}
+            </>
+          );
+        }}
+      </Loaded>
     </>
   );
 }
@@ -132,25 +143,25 @@ function useBlock(memberId: string | undefined) {
   });
 }
 
-function useRelease(entries: readonly Entry[]) {
+function useRelease() {
   const { onUndone, ...after } = useAfterChange();
   return useMutation({
     ...optimistic<Entry[], Release>(ENTRIES, withRelease, onUndone),
     ...after,
     mutationFn: async (change: Release) => {
       const now = await client.admin.team.release.get.query({});
-      const released = releasedAfter(now.released, change, entries);
+      // What the page shows may be minutes old, and lack what was added since.
+      const released = await releasedAfter(now.released, change, readCatalog);
       return client.admin.team.release.set.mutate({ released });
     },
   });
 }
 
 function ReleaseChoice({
-  released,
+  hasAll,
   onChange,
 }: {
-  /** `all`, or anything else for some of them; undefined while it is read. */
-  readonly released: 'some' | 'all' | readonly string[] | undefined;
+  readonly hasAll: boolean;
   readonly onChange: (change: 'all' | 'some') => void;
 }) {
   const t = useTexts();
@@ -160,14 +171,14 @@ function ReleaseChoice({
         <Choice
           kind="radio"
           name="release"
-          checked={released === 'all'}
+          checked={hasAll}
           label={t.catalog.releaseAll}
           onChange={() => onChange('all')}
         />
         <Choice
           kind="radio"
           name="release"
-          checked={released !== undefined && released !== 'all'}
+          checked={!hasAll}
           label={t.catalog.releaseSome}
           onChange={() => onChange('some')}
         />

@@ -59,10 +59,9 @@ export function KeysPage() {
       <SandboxNote>{t.sandbox.keysNote}</SandboxNote>
       {why !== null && <p className="notice">{why}</p>}
       <Loaded query={alongWith(keys, live)}>
-        {({ pages }) => {
-          const newest = pages.flatMap(({ data }) => data);
-          const known = { live: live.data?.data ?? [], newest };
-          const { shown, hasEnded } = keysToShow(known, ended);
+        {([{ pages }, { data }]) => {
+          const newest = pages.flatMap((page) => page.data);
+          const { shown, hasEnded } = keysToShow({ live: data, newest }, ended);
           return (
             <>
               <HiddenAddresses people={shown.map(({ creator }) => creator)} />

@@ -8,7 +8,7 @@ import { alongWith, type QueryLike } from '../lib/queries.ts';
 import { Confirm } from '../ui/confirm.tsx';
 import { Loaded } from '../ui/states.tsx';
 import { nameOfKey } from './key-name.ts';
-import { liveKeys } from './key-queries.ts';
+import { liveKeys, type NamedKey } from './key-queries.ts';
 import { keysOf, nameOf, type Member, type MemberTask } from './member-name.ts';
 
 /** Removes somebody who leaves, and shows what they have: rights, open assignments, keys. */
@@ -47,10 +47,9 @@ function Holdings({
   const t = useTexts();
   const format = useFormat();
   const keys = useQuery(liveKeys());
-  const own = keysOf(id, keys.data?.data ?? []);
   return (
     <Loaded query={alongWith(leaver, keys)} rows={1}>
-      {({ open_assignments: open, has_more }) => (
+      {([{ open_assignments: open, has_more }, { data }]) => (
         <ul className="bullets">
           <li>{rights.length > 0 ? t.members.leaverRight : t.members.leaverNoRight}</li>
           <li>
@@ -59,20 +58,22 @@ function Holdings({
               : t.members.leaverOpen(open, atLeast(open, has_more, t, format))}
           </li>
           <li>
-            {own.length === 0 ? (
-              t.members.leaverNoKey
-            ) : (
-              <>
-                {t.members.leaverKeys(
-                  own.length,
-                  format.list(own.map(({ name }) => nameOfKey(t, name))),
-                )}{' '}
-                <Link to="/keys">{t.members.leaverToKeys}</Link>
-              </>
-            )}
+            <OwnKeys keys={keysOf(id, data)} />
           </li>
         </ul>
       )}
     </Loaded>
+  );
+}
+
+function OwnKeys({ keys }: { readonly keys: readonly NamedKey[] }) {
+  const t = useTexts();
+  const format = useFormat();
+  if (keys.length === 0) return t.members.leaverNoKey;
+  const names = format.list(keys.map(({ name }) => nameOfKey(t, name)));
+  return (
+    <>
+      {t.members.leaverKeys(keys.length, names)} <Link to="/keys">{t.members.leaverToKeys}</Link>
+    </>
   );
 }

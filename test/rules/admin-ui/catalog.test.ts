@@ -59,8 +59,15 @@ describe('what is released', () => {
     [['a'], on, ['a', 'b']],
     [['a', 'b'], off, ['a']],
     ['all', off, ['a']],
-  ] as const)('from %j by %j is %j', (now, change, after) => {
-    expect(releasedAfter(now, change, ALL)).toEqual(after);
+  ] as const)('from %j by %j is %j', async (now, change, after) => {
+    expect(await releasedAfter(now, change, () => Promise.resolve(ALL))).toEqual(after);
+  });
+
+  test('changes nothing when it cannot be read what all of it is', async () => {
+    const lost = () => Promise.reject(new Error('lost'));
+    await expect(releasedAfter('all', 'some', lost)).rejects.toThrow('lost');
+    await expect(releasedAfter('all', off, lost)).rejects.toThrow('lost');
+    expect(await releasedAfter(['a'], on, lost)).toEqual(['a', 'b']);
   });
 
   test('is shown of one entry, and of none for all', () => {

@@ -16,7 +16,7 @@ describe('a query that is shown with another one', () => {
   const lost = query({ error: new Error('lost') });
 
   test('is here when both are', () => {
-    expect(alongWith(one, other)).toMatchObject({ data: 'one', error: null });
+    expect(alongWith(one, other)).toMatchObject({ data: ['one', 'other'], error: null });
     expect(alongWith(one, query()).data).toBeUndefined();
     expect(alongWith(query(), other).data).toBeUndefined();
   });
