@@ -3,6 +3,7 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { de } from '../../src/admin-ui/i18n/de.ts';
+import { en } from '../../src/admin-ui/i18n/en.ts';
 import { holdBack, openAdminPage, settle } from '../support/admin-page.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { findFaults, launchBrowser, photograph, SKIPPED } from '../support/browser.ts';
@@ -37,7 +38,9 @@ describe.skipIf(SKIPPED !== '')(`the admin page: a large team${SKIPPED}`, () => 
       url: `https://receiver-${n}.test/hooks`,
       events: ['member.joined' as const],
     }));
-    api = await startTestApi({ seed: makeSeed([makeTeam(TEAM, { webhook_endpoints: hooks })]) });
+    api = await startTestApi({
+      seed: makeSeed([makeTeam(TEAM, { webhook_endpoints: hooks }), makeTeam('huge')]),
+    });
     await api.db.pool.query(
       `with e as (
          insert into event (team_id, id, type, data, created_at, fanned_out_at)
@@ -297,5 +300,20 @@ describe.skipIf(SKIPPED !== '')(`the admin page: a large team${SKIPPED}`, () => 
     expect(await findFaults(page)).toEqual([]);
     await who.fill('nobody@large.test');
     await page.getByText('Nobody in the team has this.').waitFor();
+  });
+
+  it('finds somebody behind ten thousand newer members, by a part of their address', async () => {
+    await api.db.pool.query(
+      `insert into member (team_id, id, email, role, status, created_at)
+       select 'team_huge', 'mem_' || n, n || '@newer.test', 'member', 'invited', now()
+       from generate_series(1, 10500) n`,
+    );
+    const { page } = await openAdminPage(browser, api, { path: '/catalog', team: 'huge' });
+    await page.getByLabel('Policy for').fill('member@hu');
+    await page.locator('datalist option[value="member@huge.test"]').waitFor({ state: 'attached' });
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox', { name: en.finder.label }).fill('member@hu');
+    const found = page.getByRole('option', { name: 'member@huge.test' });
+    await expect.poll(() => found.count()).toBe(1);
   });
 });

@@ -512,7 +512,10 @@ describe('the source', () => {
   });
 
   it('sends undeclared SQL only in the listed files', () => {
-    const found = sources.map((source) => [source.fileName, otherWays(source).length] as const);
+    // What runs in browsers reaches no database: its `query` calls the service.
+    const found = sources
+      .filter(({ fileName }) => !fileName.startsWith('src/admin-ui/'))
+      .map((source) => [source.fileName, otherWays(source).length] as const);
     const listed = Object.entries(OTHER_SQL).map(([file, [calls]]) => [file, calls]);
     expect(Object.fromEntries(found.filter(([, calls]) => calls > 0))).toEqual(
       Object.fromEntries(listed),

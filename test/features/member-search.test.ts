@@ -50,6 +50,24 @@ describe('members are found', () => {
     ]);
   });
 
+  test('by their whole address, behind however many whose address holds it', async () => {
+    const text = 'even.8@large.test';
+    await api.db.pool.query(
+      `insert into member (team_id, id, email, role, status, created_at)
+       select 'team_large', 'mem_like_' || n, n || $1, 'member', 'invited',
+         timestamptz '2027-01-01Z' + n * interval '1 second'
+       from generate_series(1, 25) n`,
+      [text],
+    );
+    const found = { ids: [memberId('large', 'guest_8')], next: null };
+    expect(await search({ text: ' Even.8@LARGE.test ', limit: 20 })).toEqual(found);
+    expect(await search({ text, role: 'member', status: 'active', limit: 1 })).toEqual(found);
+    expect((await search({ text, status: 'invited', limit: 200 })).ids).toHaveLength(25);
+    expect((await search({ text: text.slice(0, -1), limit: 200 })).ids).toHaveLength(26);
+    expect((await search({ text: 'even.8@hidden.test' }, 'hidden')).ids).toEqual([]);
+    await api.db.pool.query(`delete from member where id like 'mem_like_%'`);
+  });
+
   test('by a part of their id, or of their person’s', async () => {
     const id = memberId('large', 'guest_77');
     expect((await search({ text: id })).ids).toEqual([id]);

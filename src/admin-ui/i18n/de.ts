@@ -756,6 +756,7 @@ export const de: Texts = {
     nextPage: 'Nächste Seite',
     choose: 'Einen Teil der Adresse eingeben und auswählen.',
     nobody: 'Im Team hat das niemand.',
+    nobodySoFar: 'Bisher wurde niemand gefunden. Geben Sie die ganze Adresse ein.',
     hidden: 'Adressen sind verborgen, weil die Daten einzelner Mitglieder ausgeschaltet sind.',
     hiddenWhere: 'Zu den Schaltern für den Datenschutz',
   },

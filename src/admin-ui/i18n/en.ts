@@ -722,6 +722,7 @@ export const en = {
     nextPage: 'Next page',
     choose: 'Type a part of the address and choose.',
     nobody: 'Nobody in the team has this.',
+    nobodySoFar: 'Nobody was found so far. Type the whole address.',
     hidden: 'Addresses are hidden, because the data of individual members is switched off.',
     hiddenWhere: 'To the privacy switches',
   },

@@ -38,17 +38,33 @@ export function pagesOptions<Page extends PageLike>(
 /** What was read as one page. `isSearched`: it has looked through more than what it has found. */
 type Read<Page> = Page & { readonly isSearched: boolean };
 
+/**
+ * Reads the first page of a search, and those that follow while they hold fewer rows than `enough`,
+ * for a while. If it has found none, there is none only if `next_cursor` is null.
+ */
+export function readFirst<Page extends PageLike>(
+  read: (cursor: string | undefined) => Promise<Page>,
+  enough: number,
+  signal: AbortSignal,
+): Promise<Page> {
+  return readOn(read, undefined, signal, {
+    enough,
+    isUnfinished: ({ next_cursor: next }) => next !== null,
+  });
+}
+
 /** Reads a page, and those that follow while they hold little. */
 async function readOn<Page extends PageLike>(
   read: (cursor: string | undefined) => Promise<Page>,
   cursor: string | undefined,
   signal: AbortSignal,
+  { enough, isUnfinished } = { enough: ROWS_ENOUGH, isUnfinished: hasStopped },
 ): Promise<Read<Page>> {
   const end = Date.now() + GO_ON_MS;
   let page = await read(cursor);
   const isSearched = isUnfinished(page);
   for (let pages = 1; pages < PAGES_AT_ONCE && isUnfinished(page); pages += 1) {
-    if (signal.aborted || Date.now() > end || page.data.length >= ROWS_ENOUGH) break;
+    if (signal.aborted || Date.now() > end || page.data.length >= enough) break;
     // What was found is not lost if the service is busy now. The page says how far it has looked,
     // and the reader can go on from there, which fails if it must.
     const next = await read(page.next_cursor ?? undefined).catch(() => null);
@@ -58,7 +74,8 @@ async function readOn<Page extends PageLike>(
   return { ...page, isSearched };
 }
 
-function isUnfinished({ searched_back_to: reached }: PageLike): boolean {
+/** Whether a page of a search ended before it was full. */
+function hasStopped({ searched_back_to: reached }: PageLike): boolean {
   return typeof reached === 'string';
 }
 

@@ -18,3 +18,11 @@ export function alongWith<A, B>(
     refetch: () => [one.refetch(), other.refetch()],
   };
 }
+
+/**
+ * What a query has read, or `value` while that is unknown: it is loading, or it has failed. The
+ * page must say nothing then that only an answer can tell.
+ */
+export function whileUnknown<T>({ data }: Pick<QueryLike<T>, 'data'>, value: T): T {
+  return data ?? value;
+}

@@ -1,4 +1,4 @@
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useDeferredValue, useId, useState, type KeyboardEvent } from 'react';
 import type { Texts } from '../i18n/en.ts';
@@ -6,6 +6,7 @@ import { useTexts } from '../i18n/language.ts';
 import { api } from '../lib/api.ts';
 import { showFinder } from '../lib/finder.ts';
 import { holdsSecret } from '../lib/ids.ts';
+import { whileUnknown } from '../lib/queries.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { nameOfEndpoint } from './endpoint-name.ts';
 import {
@@ -20,6 +21,7 @@ import {
 import { nameOfKey } from './key-name.ts';
 import { useKeys } from './key-queries.ts';
 import { nameOf } from './member-name.ts';
+import { membersFound, NOBODY_YET } from './members-found.ts';
 
 interface Found {
   readonly id: string;
@@ -102,11 +104,7 @@ function useFound(wanted: string): readonly Found[] {
   const isSearched = searchesMembers(wanted);
   const { known } = useKeys();
   const hooks = useQuery(api.v1.webhooks.listEndpoints.queryOptions({}));
-  const people = useQuery({
-    ...api.admin.members.search.queryOptions({ text: wanted, limit: SHOWN }),
-    enabled: isSearched,
-    placeholderData: keepPreviousData,
-  });
+  const people = useQuery({ ...membersFound(wanted, SHOWN), enabled: isSearched });
   const pages = pagesFor(wanted, t).map(({ to, name }) => ({
     id: to,
     kind: t.finder.page,
@@ -129,7 +127,7 @@ function useFound(wanted: string): readonly Found[] {
       text: nameOfEndpoint(hook),
       go: () => go({ to: '/webhooks/$endpointId', params: { endpointId: hook.id } }),
     })),
-    ...(isSearched ? (people.data?.data ?? []) : []).map((member) => ({
+    ...(isSearched ? whileUnknown(people, NOBODY_YET).data.slice(0, SHOWN) : []).map((member) => ({
       id: member.id,
       kind: t.finder.member,
       text: nameOf(member),

@@ -19,7 +19,7 @@ export function useFirstSteps() {
   const name = `first-steps.${team.id}`;
   const [isHidden, setHidden] = useState(() => readPreference(name) === HIDDEN);
   const admins = useQuery({
-    ...api.admin.members.search.queryOptions({ role: 'admin', limit: 200 }),
+    ...api.admin.members.search.queryOptions({ role: 'admin', sort: 'role', limit: 200 }),
     ...ANEW,
     enabled: !isHidden,
   });

@@ -14,10 +14,11 @@ export interface MemberTask {
 export const nameOf = ({ email, user_id, id }: Pick<Member, 'email' | 'user_id' | 'id'>): string =>
   email ?? user_id ?? id;
 
-/** The person that was typed: undefined, if nobody was; null, if it is not one of `people`. */
+/** The person typed, in any case: undefined, if nobody was; null, if it is none of `people`. */
 export function personTyped(typed: string, people: readonly Member[]): string | undefined | null {
   if (typed === '') return undefined;
-  return people.find((one) => nameOf(one) === typed)?.id ?? null;
+  const wanted = typed.toLowerCase();
+  return people.find((one) => nameOf(one).toLowerCase() === wanted)?.id ?? null;
 }
 
 /** The keys of a member that go on working without them. */

@@ -1,9 +1,10 @@
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { useDeferredValue, useEffect, useId, useState } from 'react';
 import { useTexts } from '../i18n/language.ts';
-import { api } from '../lib/api.ts';
+import { whileUnknown } from '../lib/queries.ts';
 import { Field } from '../ui/field.tsx';
 import { nameOf, personTyped } from './member-name.ts';
+import { membersFound, NOBODY_YET } from './members-found.ts';
 
 const OFFERED = 20;
 
@@ -26,18 +27,19 @@ export function PersonChoice({
   const [text, setText] = useState('');
   const typed = text.trim();
   const wanted = useDeferredValue(typed) || undefined;
-  const found = useQuery({
-    ...api.admin.members.search.queryOptions({ text: wanted, limit: OFFERED }),
-    placeholderData: keepPreviousData,
-  });
-  const people = found.data?.data ?? [];
-  const isUnknown =
-    wanted !== undefined && found.isSuccess && !found.isPlaceholderData && people.length === 0;
+  const found = useQuery(membersFound(wanted, OFFERED));
+  const { data: people, next_cursor: next } = whileUnknown(found, NOBODY_YET);
+  const isNobody = wanted !== undefined && !found.isPlaceholderData && people.length === 0;
+  const nobody = next === null ? t.members.nobody : t.members.nobodySoFar;
   // What is typed becomes a choice when the service has found it.
   const choice = personTyped(typed, people);
   useEffect(() => onChange(choice), [choice, onChange]);
   return (
-    <Field label={label} hint={t.members.choose} error={isUnknown ? t.members.nobody : null}>
+    <Field
+      label={label}
+      hint={t.members.choose}
+      error={isNobody && found.isSuccess ? nobody : null}
+    >
       {(props) => (
         <>
           <input

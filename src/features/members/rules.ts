@@ -12,6 +12,9 @@
  *    full.
  *  * The admin page finds members by a part of their address or of an id. While
  *    `member_detail_enabled` is off, an address cannot be found, for that would tell whose it is.
+ *    A whole address finds only whoever has it, by its index: they may stand behind 10,000 others,
+ *    or behind many whose address holds theirs (`ann@…` and `joann@…`). Rejected: them first and
+ *    the others below, who would come twice or not at all where the page ends.
  *  * The admin page can read them in four other orders than that of their creation, each from an
  *    index, so the first page of ten million costs what that of ten does. By address: the unique
  *    index of live addresses has it. By when they joined, from either end: an index of its own,

@@ -102,8 +102,8 @@ export const searchInput = z.strictObject({
     .optional()
     .meta({
       description:
-        'A part of the address or of an id, in any case. While `member_detail_enabled` is off, ' +
-        'only ids are searched.',
+        'A part of the address or of an id, in any case. A whole address finds only whoever has ' +
+        'it. While `member_detail_enabled` is off, only ids are searched.',
     }),
   role: z.enum(ROLES).optional(),
   status: z.enum(LIVE_STATUSES).optional(),

@@ -200,9 +200,9 @@ export async function findAddress(
 }
 
 // The index of live addresses is unique, so this reads a row at most.
-const FIND_BY_ADDRESS = statement<MemberRow>(
+const FIND_BY_ADDRESS = statement<FoundMember>(
   'members.findByAddress',
-  `select ${listed(SHOWN)}
+  `select ${listed(FOUND)}
    from member
    where team_id = $1
      and lower(email) = lower($2)
@@ -216,7 +216,7 @@ export function findByAddress(
   teamId: string,
   { after }: PageSlice,
   email: string,
-): Promise<MemberRow[]> {
+): Promise<FoundMember[]> {
   return db.query(FIND_BY_ADDRESS, [teamId, email, ...positionValues(after)]);
 }
 

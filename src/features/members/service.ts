@@ -68,9 +68,9 @@ const FOUND: Readonly<Record<rules.Sort, string>> = {
 };
 
 /**
- * Finds live members, in the order `sort`. A page can hold fewer than its limit, or none, although
- * `nextCursor` leads to others. Throws `validation_error` for a foreign cursor, and
- * `privacy_restricted` for an order that may not be shown.
+ * Finds live members, in the order `sort`; by a whole address, only whoever has it. A page can hold
+ * fewer than its limit, or none, although `nextCursor` leads to others. Throws `validation_error`
+ * for a foreign cursor, and `privacy_restricted` for an order that may not be shown.
  */
 export async function searchMembers(
   db: Db,
@@ -81,6 +81,12 @@ export async function searchMembers(
   if (sort === 'address') requireMemberDetail(privacy);
   const wanted = { ...filters, sort, byAddress: showsMemberDetail(privacy) };
   const query = { cursor, limit };
+  if (cursor === undefined && wanted.byAddress && filters.text?.includes('@')) {
+    const slice = { limit, after: null };
+    const found = await searches.findByAddress(db, teamId, slice, filters.text);
+    const rows = found.filter((row) => rules.isAskedFor(row, filters));
+    if (rows.length > 0) return { rows, nextCursor: null };
+  }
   return readPageBy(rules.positionIn(sort), FOUND[sort], query, async (slice) => {
     const { after } = slice;
     if (sort !== 'address' || !after) return searches.searchMembers(db, teamId, slice, wanted);

@@ -99,6 +99,7 @@ describe('a member', () => {
     const people = [kim, withheld];
     expect(personTyped('', people)).toBeUndefined();
     expect(personTyped('kim@x.test', people)).toBe('mem_1');
+    expect(personTyped('Kim@X.test', people)).toBe('mem_1');
     expect(personTyped('usr_2', people)).toBe('mem_2');
     expect(personTyped('kim', people)).toBeNull();
     expect(personTyped('kim@x.test', [])).toBeNull();

@@ -4,6 +4,7 @@ import { describe, expect, test, vi } from 'vitest';
 import {
   countRows,
   pagesOptions,
+  readFirst,
   refreshesMs,
   searchedBackTo,
   wasSearched,
@@ -74,6 +75,18 @@ describe('a list', () => {
     const before = { pages: [], pageParams: [] };
     expect((placeholderData as (data: unknown) => unknown)(before)).toBe(before);
   });
+});
+
+test('the first rows are read until they are enough, or until there are no more', async () => {
+  const first = async (...pages: Page[]) => {
+    const found = await readFirst(() => Promise.resolve(pages.shift() ?? full), 2, signal);
+    return { rows: found.data, next: found.next_cursor };
+  };
+  const { signal } = new AbortController();
+  const empty = { data: [], next_cursor: 'next' };
+  expect(await first(empty, empty, last)).toEqual({ rows: [8], next: null });
+  expect(await first(empty, full, full, last)).toEqual({ rows: [7, 7], next: 'after' });
+  expect(await first(last, full)).toEqual({ rows: [8], next: null });
 });
 
 describe('a search that finds little', () => {
