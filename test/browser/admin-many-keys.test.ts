@@ -3,7 +3,7 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { en } from '../../src/admin-ui/i18n/en.ts';
-import { openAdminPage } from '../support/admin-page.ts';
+import { openAdminPage, refuse } from '../support/admin-page.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { launchBrowser, SKIPPED } from '../support/browser.ts';
 import { logCall } from '../support/request-log.ts';
@@ -94,6 +94,29 @@ describe.skipIf(SKIPPED !== '')(`the admin page: many ended keys${SKIPPED}`, () 
     const offered = await choice.locator('option').allInnerTexts();
     expect(offered).toEqual(expect.arrayContaining(['Oldest', 'by_member']));
     expect(complaints).toEqual([]);
+  });
+
+  it('shows what a leaked key has called, behind ten thousand calls of others', async () => {
+    await logCall(api, { teamId: TEAM_ID, route: '/cases', status: 201, keyName: 'by_admin' });
+    await api.db.pool.query(
+      `insert into request_log
+         (team_id, slot, id, created_at, key_id, method, route, status, duration_ms)
+       select team_id, slot, 'req_' || n, created_at + n * interval '1 us', 'key_first', 'GET',
+         '/me', 200, 3
+       from (select * from request_log where route = '/cases') mine, generate_series(1, 10100) n`,
+    );
+    const { page, complaints } = await open('/keys');
+    const revoke = page.getByRole('button', { name: `${en.keys.revoke}: by_admin` });
+    await revoke.click();
+    await page.getByText(en.keys.revokeCalls(1, 'POST /cases')).waitFor();
+    expect(complaints).toEqual([]);
+    await page.getByRole('button', { name: en.common.cancel }).click();
+    await page.reload();
+    await refuse(page, 'auditLog.list');
+    await revoke.click();
+    await page.getByLabel(en.keys.leakYes).check();
+    await page.getByRole('dialog').getByRole('alert').waitFor();
+    expect(await page.getByText(en.keys.leakUnchanged).count()).toBe(0);
   });
 });
 

@@ -420,8 +420,8 @@ export const de: Texts = {
     leakChanged: (changes) => `Er hat zuletzt etwas geändert: ${changes}.`,
     leakAll: 'Alles, was er geändert hat',
     leakBreaks:
-      'Er endet sofort, und Sie bekommen einen neuen mit denselben Berechtigungen. Die Aufrufe ' +
-      'oben schlagen fehl, bis ihr Programm den neuen hat.',
+      'Er endet sofort, und Sie bekommen einen neuen mit denselben Berechtigungen. Was ihn ' +
+      'benutzt, schlägt fehl, bis es den neuen hat.',
     leakReplace: 'Jetzt beenden und einen neuen zeigen',
     revokeFinal:
       'Das lässt sich nicht rückgängig machen. Um ohne Lücke umzustellen, ersetzen Sie ihn.',

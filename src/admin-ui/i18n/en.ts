@@ -393,8 +393,8 @@ export const en = {
     leakChanged: (changes: string) => `It has changed something lately: ${changes}.`,
     leakAll: 'Everything it has changed',
     leakBreaks:
-      'It ends at once, and you get a new key with the same permissions. The calls above fail ' +
-      'until their program has the new one.',
+      'It ends at once, and you get a new key with the same permissions. Whatever uses ' +
+      'it fails until it has the new one.',
     leakReplace: 'End it now and show a new key',
     revokeFinal: 'This cannot be undone. To change over without a gap, replace the key instead.',
     revokeNow: 'Revoke the key',

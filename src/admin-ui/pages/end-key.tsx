@@ -2,13 +2,16 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useFormat } from '../i18n/format.ts';
+import { searchedText } from '../i18n/formats.ts';
 import { useTexts } from '../i18n/language.ts';
 import { api, client } from '../lib/api.ts';
 import { useSecretMutation } from '../lib/once.ts';
+import { readFirst } from '../lib/pages.ts';
 import { Actions, Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { Choice, FormProblem, Group } from '../ui/field.tsx';
 import { announce } from '../ui/notice.tsx';
+import { Loaded } from '../ui/states.tsx';
 import { KeySecret } from './key-secret.tsx';
 import { nameOfKey } from './key-name.ts';
 import { countEach, lastUse, needsNew } from './key-list.ts';
@@ -99,21 +102,35 @@ function LeakChoice({
 function LastUse({ apiKey: { id, last_used_at: used } }: { readonly apiKey: ApiKey }) {
   const t = useTexts();
   const format = useFormat();
-  const log = useQuery(api.admin.requests.list.queryOptions({ key_id: id, limit: LOOKED_AT }));
-  const rows = log.data?.data ?? [];
-  const { calls, networks } = lastUse(rows);
+  const asked = { key_id: id, limit: LOOKED_AT };
+  const log = useQuery({
+    queryKey: [...api.admin.requests.list.queryKey(asked), 'first'],
+    queryFn: ({ signal }) =>
+      readFirst(
+        (cursor) => client.admin.requests.list.query({ ...asked, cursor }),
+        LOOKED_AT,
+        signal,
+      ),
+  });
   return (
     <>
       <p>{used === null ? t.keys.revokeUnused : t.keys.revokeUsed(format.ago(used))}</p>
-      {rows.length > 0 && (
-        <p>
-          {t.keys.revokeCalls(rows.length, format.list(calls))}{' '}
-          {networks.length > 0 && t.keys.revokeFrom(format.list(networks))}{' '}
-          <Link to="/requests" search={{ key: id }}>
-            {t.requests.ofKey}
-          </Link>
-        </p>
-      )}
+      <Loaded query={log} rows={1}>
+        {({ data, searched_back_to: reached }) => {
+          if (data.length === 0 && reached === null) return null;
+          const { calls, networks } = lastUse(data);
+          return (
+            <p>
+              {data.length > 0 && t.keys.revokeCalls(data.length, format.list(calls))}{' '}
+              {networks.length > 0 && t.keys.revokeFrom(format.list(networks))}{' '}
+              {reached !== null && searchedText(t, format, reached)}{' '}
+              <Link to="/requests" search={{ key: id }}>
+                {t.requests.ofKey}
+              </Link>
+            </p>
+          );
+        }}
+      </Loaded>
     </>
   );
 }
@@ -122,20 +139,34 @@ function LastUse({ apiKey: { id, last_used_at: used } }: { readonly apiKey: ApiK
 function LastChanges({ keyId }: { readonly keyId: string }) {
   const t = useTexts();
   const format = useFormat();
-  const changes = useQuery(
-    api.admin.auditLog.list.queryOptions({ actor_id: keyId, limit: LOOKED_AT }),
-  );
-  if (!changes.data) return null;
-  const { data } = changes.data;
-  if (data.length === 0) return <p>{t.keys.leakUnchanged}</p>;
-  const names = data.map(({ action }) => t.audit.actions[action] ?? action);
-  const named = countEach(names).map(({ name, count }) => `${name} (${format.number(count)})`);
+  const asked = { actor_id: keyId, limit: LOOKED_AT };
+  const changes = useQuery({
+    queryKey: [...api.admin.auditLog.list.queryKey(asked), 'first'],
+    queryFn: ({ signal }) =>
+      readFirst(
+        (cursor) => client.admin.auditLog.list.query({ ...asked, cursor }),
+        LOOKED_AT,
+        signal,
+      ),
+  });
   return (
-    <p>
-      {t.keys.leakChanged(format.list(named))}{' '}
-      <Link to="/audit" search={{ actor: keyId }}>
-        {t.keys.leakAll}
-      </Link>
-    </p>
+    <Loaded query={changes} rows={1}>
+      {({ data, searched_back_to: reached }) => {
+        if (data.length === 0 && reached === null) return <p>{t.keys.leakUnchanged}</p>;
+        const names = data.map(({ action }) => t.audit.actions[action] ?? action);
+        const named = countEach(names).map(
+          ({ name, count }) => `${name} (${format.number(count)})`,
+        );
+        return (
+          <p>
+            {data.length > 0 && t.keys.leakChanged(format.list(named))}{' '}
+            {reached !== null && searchedText(t, format, reached)}{' '}
+            <Link to="/audit" search={{ actor: keyId }}>
+              {t.keys.leakAll}
+            </Link>
+          </p>
+        );
+      }}
+    </Loaded>
   );
 }
