@@ -30,8 +30,7 @@ export function pagesOptions<Page extends PageLike>(
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (page: Page) => page.next_cursor ?? undefined,
     placeholderData: keepPreviousData,
-    // It would look through all of it again.
-    refetchOnWindowFocus: ({ state }) => (wasSearched(state.data) ? false : 'always'),
+    refetchOnWindowFocus: ({ state }) => (isLong(state.data) ? false : 'always'),
   });
 }
 
@@ -88,9 +87,17 @@ export function wasSearched(read: PagesLike | undefined): boolean {
   return read?.pages.some(({ isSearched }) => isSearched) ?? false;
 }
 
-/** When a list that changes is read again by itself: a search is not. */
-export function refreshesMs(read: PagesLike | undefined): number | false {
-  return wasSearched(read) ? false : REFRESH_MS;
+/**
+ * Whether it would take many calls to read a list again: each page that was loaded, and all that
+ * was looked through. That is done only when the reader asks for it.
+ */
+function isLong(read: PagesLike | undefined): boolean {
+  return wasSearched(read) || (read?.pages.length ?? 0) > 1;
+}
+
+/** When a list that changes is read again by itself: a long one is not. */
+export function refreshesMs(read: PagesLike | undefined, everyMs = REFRESH_MS): number | false {
+  return isLong(read) ? false : everyMs;
 }
 
 /** The time down to which a search has looked; null if it has found a full page, or has ended. */

@@ -2,7 +2,7 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import { useFormat } from '../i18n/format.ts';
 import { useTexts } from '../i18n/language.ts';
 import { api, client, type RouterOutputs } from '../lib/api.ts';
-import { pagesOptions } from '../lib/pages.ts';
+import { pagesOptions, refreshesMs } from '../lib/pages.ts';
 import { Empty, Loaded } from '../ui/states.tsx';
 import { More, Table, type Column } from '../ui/table.tsx';
 
@@ -19,7 +19,7 @@ export function SandboxMails() {
     ...pagesOptions(api.v1.sandbox.mails.queryKey({}), (cursor) =>
       client.v1.sandbox.mails.query({ cursor, limit: SHOWN }),
     ),
-    refetchInterval: LOOK_MS,
+    refetchInterval: ({ state }) => refreshesMs(state.data, LOOK_MS),
   });
   return (
     <section className="section">

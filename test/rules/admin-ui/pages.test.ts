@@ -154,18 +154,21 @@ describe('what was read', () => {
     expect(wasSearched({ pages: [searched, found] })).toBe(true);
   });
 
-  test('is read again when the reader comes back, unless it was searched', () => {
+  test('is read again when the reader comes back, unless it is long or was searched', () => {
     const { refetchOnWindowFocus } = pagesOptions(['list'], () => Promise.resolve(full));
     const again = refetchOnWindowFocus as (query: { state: { data: unknown } }) => unknown;
     expect(again({ state: { data: { pages: [found] } } })).toBe('always');
     expect(again({ state: { data: undefined } })).toBe('always');
     expect(again({ state: { data: { pages: [searched] } } })).toBe(false);
+    expect(again({ state: { data: { pages: [found, found] } } })).toBe(false);
   });
 
-  test('is read again by itself, unless it was searched', () => {
+  test('is read again by itself, unless it is long or was searched', () => {
     expect(refreshesMs(undefined)).toBe(20_000);
     expect(refreshesMs({ pages: [found] })).toBe(20_000);
+    expect(refreshesMs({ pages: [found] }, 5)).toBe(5);
     expect(refreshesMs({ pages: [searched] })).toBe(false);
+    expect(refreshesMs({ pages: [found, found] })).toBe(false);
   });
 
   test('says how far its last page has looked', () => {
