@@ -16,6 +16,7 @@ import { THEMES, type Theme } from './lib/themes.ts';
 import { ModeSwitch } from './mode-switch.tsx';
 import { SessionEnded, SignIn, SignOut, Standstill } from './sign-in.tsx';
 import { Band } from './ui/band.tsx';
+import { FailedReads } from './ui/failed-reads.tsx';
 import { NoticeRegion } from './ui/notice.tsx';
 import { Offline } from './ui/offline.tsx';
 import { Loading } from './ui/states.tsx';
@@ -109,6 +110,7 @@ function SignedIn() {
           <Side onOffer={offer} />
           <main id="content" ref={main} tabIndex={-1}>
             <Offline />
+            <FailedReads />
             <Outlet />
             {isFinding && (
               <Suspense>

@@ -23,6 +23,24 @@ export function alongWith<A, B>(
  * What a query has read, or `value` while that is unknown: it is loading, or it has failed. The
  * page must say nothing then that only an answer can tell.
  */
-export function whileUnknown<T>({ data }: Pick<QueryLike<T>, 'data'>, value: T): T {
+export function whileUnknown<T, V>({ data }: Pick<QueryLike<T>, 'data'>, value: V): T | V {
   return data ?? value;
+}
+
+/** The same of a list. */
+export function rowsKnown<Row>({
+  data,
+}: {
+  readonly data: { readonly data: readonly Row[] } | undefined;
+}): readonly Row[] {
+  return data?.data ?? [];
+}
+
+/** The same of a list that is read page by page. */
+export function rowsOfPages<Row>({
+  data,
+}: {
+  readonly data: { readonly pages: readonly { readonly data: readonly Row[] }[] } | undefined;
+}): readonly Row[] {
+  return data?.pages.flatMap((page) => page.data) ?? [];
 }

@@ -5,6 +5,7 @@ import { useFormat } from '../i18n/format.ts';
 import { useTexts } from '../i18n/language.ts';
 import { api, client, type RouterOutputs } from '../lib/api.ts';
 import { countRows, pagesOptions, searchedBackTo } from '../lib/pages.ts';
+import { rowsKnown, rowsOfPages } from '../lib/queries.ts';
 import { ACTOR_KINDS } from '../lib/search.ts';
 import { Filter, FilterBar } from '../ui/filter.tsx';
 import { Empty, Loaded, PageHead, Summary } from '../ui/states.tsx';
@@ -33,7 +34,7 @@ export function AuditPage() {
       client.admin.auditLog.list.query({ ...filters, cursor, limit: 50 }),
     ),
   );
-  const known = entries.data?.pages.flatMap(({ data }) => data) ?? [];
+  const known = rowsOfPages(entries);
   const keys = useKeys(keyIdsIn(known));
   const memberIds = memberIdsIn(known);
   const members = useQuery({
@@ -44,9 +45,9 @@ export function AuditPage() {
   const isNaming =
     keys.isPending || endpoints.isPending || (memberIds.length > 0 && members.isPending);
   const names = new Map([
-    ...(members.data?.data ?? []).map((member) => [member.id, nameOfMember(member)] as const),
+    ...rowsKnown(members).map((member) => [member.id, nameOfMember(member)] as const),
     ...keys.named.map(({ id, name }) => [id, nameOfKey(t, name)] as const),
-    ...(endpoints.data?.data ?? []).map((one) => [one.id, nameOfEndpoint(one)] as const),
+    ...rowsKnown(endpoints).map((one) => [one.id, nameOfEndpoint(one)] as const),
   ]);
   const nameOf = (id: string) => names.get(id);
   const isFiltered = Object.keys(search).length > 0;
@@ -71,7 +72,7 @@ export function AuditPage() {
             );
           return (
             <>
-              <HiddenAddresses people={members.data?.data ?? []} />
+              <HiddenAddresses people={rowsKnown(members)} />
               {rows.length > 0 && <AuditTable entries={rows} nameOf={nameOf} />}
               <More query={entries} shown={rows.length} />
             </>

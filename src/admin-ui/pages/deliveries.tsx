@@ -4,6 +4,8 @@ import { useState } from 'react';
 import { useTexts } from '../i18n/language.ts';
 import { api, client } from '../lib/api.ts';
 import { countRows, pagesOptions, refreshesMs, searchedBackTo } from '../lib/pages.ts';
+import { problemOf } from '../lib/problem.ts';
+import { rowsKnown } from '../lib/queries.ts';
 import { Button } from '../ui/button.tsx';
 import { Filter, FilterBar } from '../ui/filter.tsx';
 import { Empty, Loaded, PageHead } from '../ui/states.tsx';
@@ -31,13 +33,19 @@ export function DeliveriesPage() {
     ),
     refetchInterval: ({ state }) => refreshesMs(state.data),
   });
-  const known = endpoints.data?.data ?? [];
+  const known = rowsKnown(endpoints);
+  const hasNone = endpoints.isSuccess && known.length === 0;
+  const { code } = problemOf(endpoints.error);
   const isFiltered = Object.keys(search).length > 0;
   return (
     <>
       <PageHead title={t.deliveries.title} intro={t.deliveries.intro}>
-        {(known.length > 0 || endpoints.isPending) && (
-          <Button busy={endpoints.isPending} onClick={() => setResending(true)}>
+        {!hasNone && (
+          <Button
+            busy={endpoints.isPending}
+            why={known.length === 0 && endpoints.error ? t.problems[code] : null}
+            onClick={() => setResending(true)}
+          >
             {t.resend.open}
           </Button>
         )}

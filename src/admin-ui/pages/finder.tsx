@@ -6,8 +6,9 @@ import { useTexts } from '../i18n/language.ts';
 import { api } from '../lib/api.ts';
 import { showFinder } from '../lib/finder.ts';
 import { holdsSecret } from '../lib/ids.ts';
-import { whileUnknown } from '../lib/queries.ts';
+import { rowsKnown, whileUnknown } from '../lib/queries.ts';
 import { Dialog } from '../ui/dialog.tsx';
+import { FailedReads } from '../ui/failed-reads.tsx';
 import { nameOfEndpoint } from './endpoint-name.ts';
 import {
   endpointsFor,
@@ -70,6 +71,7 @@ export function Finder() {
         }}
         onKeyDown={onKeyDown}
       />
+      <FailedReads />
       <ul className="found" id={listId} role="listbox" aria-label={t.finder.found}>
         {found.map((one, place) => (
           <li
@@ -121,7 +123,7 @@ function useFound(wanted: string): readonly Found[] {
       text: nameOfKey(t, name),
       go: () => go({ to: '/requests', search: { key: id } }),
     })),
-    ...endpointsFor(wanted, hooks.data?.data ?? []).map((hook) => ({
+    ...endpointsFor(wanted, rowsKnown(hooks)).map((hook) => ({
       id: hook.id,
       kind: t.finder.webhook,
       text: nameOfEndpoint(hook),

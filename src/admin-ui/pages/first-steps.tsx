@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState, type ReactNode } from 'react';
 import { useTexts } from '../i18n/language.ts';
-import { api } from '../lib/api.ts';
+import { api, type RouterOutputs } from '../lib/api.ts';
 import { IS_SANDBOX } from '../lib/mode.ts';
 import { readPreference, writePreference } from '../lib/preferences.ts';
 import { useSession } from '../lib/session.ts';
@@ -26,7 +26,7 @@ export function useFirstSteps() {
   return {
     isHidden,
     isPending: !isHidden && admins.isPending,
-    admins: admins.data?.data ?? [],
+    admins,
     hide: () => {
       writePreference(name, HIDDEN);
       setHidden(true);
@@ -41,7 +41,7 @@ export function FirstSteps({
   onHide,
 }: {
   readonly facts: Facts;
-  readonly admins: ReturnType<typeof useFirstSteps>['admins'];
+  readonly admins: RouterOutputs['admin']['members']['search']['data'];
   readonly onHide: () => void;
 }) {
   const t = useTexts();

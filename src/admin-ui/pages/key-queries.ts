@@ -1,6 +1,7 @@
 /** What pages read of the team's keys, of which very many can have ended. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { api } from '../lib/api.ts';
+import { rowsKnown } from '../lib/queries.ts';
 import type { ApiKey } from './key-state.ts';
 import { eachOnce, idsToName } from './ids-to-name.ts';
 
@@ -21,7 +22,7 @@ export function useKeys(ids: readonly string[] = []): {
 } {
   const live = useQuery(liveKeys());
   const newest = useQuery(api.admin.apiKeys.list.queryOptions({ limit: 200 }));
-  const known = eachOnce(live.data?.data ?? [], newest.data?.data ?? []);
+  const known = eachOnce(rowsKnown(live), rowsKnown(newest));
   const isKnowing = live.isPending || newest.isPending;
   const others = idsToName(ids, known);
   const isAsking = !isKnowing && others.length > 0;
@@ -32,7 +33,7 @@ export function useKeys(ids: readonly string[] = []): {
   });
   return {
     known,
-    named: eachOnce<NamedKey>(known, names.data?.data ?? []),
+    named: eachOnce<NamedKey>(known, rowsKnown(names)),
     isPending: isKnowing || (isAsking && names.isPending),
   };
 }

@@ -23,7 +23,11 @@ export function OverviewPage() {
       <Loaded query={facts} isWaiting={isPending}>
         {(data) => (
           <>
-            {!isHidden && <FirstSteps facts={data} admins={admins} onHide={hide} />}
+            {!isHidden && (
+              <Loaded query={admins} rows={2}>
+                {(found) => <FirstSteps facts={data} admins={found.data} onHide={hide} />}
+              </Loaded>
+            )}
             <Figures facts={data} />
             <Attention facts={data} />
           </>

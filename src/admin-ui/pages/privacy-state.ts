@@ -13,12 +13,13 @@ export type Idle = 'isIdle' | 'isTooSmall' | 'isAsked' | null;
 export function idleOf(
   name: SwitchName,
   { member_detail_enabled: hasDetail }: Pick<Switches, 'member_detail_enabled'>,
-  results: { readonly isPending: boolean; readonly data: { people: unknown } | undefined },
+  /** undefined: unknown. */
+  results: { readonly people: unknown } | undefined,
 ): Idle {
   if (name !== 'leaderboard_enabled') return null;
   if (!hasDetail) return 'isIdle';
-  if (results.isPending) return 'isAsked';
-  return results.data?.people === null ? 'isTooSmall' : null;
+  if (results === undefined) return 'isAsked';
+  return results.people === null ? 'isTooSmall' : null;
 }
 
 /** What a switch is said to be, as the texts call it, and whether it does something. */

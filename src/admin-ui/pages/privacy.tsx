@@ -2,6 +2,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTexts } from '../i18n/language.ts';
 import { api } from '../lib/api.ts';
+import { whileUnknown } from '../lib/queries.ts';
 import { Button } from '../ui/button.tsx';
 import { CodeBlock } from '../ui/code.tsx';
 import { Confirm } from '../ui/confirm.tsx';
@@ -85,7 +86,7 @@ export function PrivacyPage() {
                   key={name}
                   name={name}
                   isOn={data[name]}
-                  idle={idleOf(name, data, results)}
+                  idle={idleOf(name, data, whileUnknown(results, undefined))}
                   onTurn={setAsked}
                 />
               ))}

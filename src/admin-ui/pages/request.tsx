@@ -3,7 +3,9 @@ import { getRouteApi, Link } from '@tanstack/react-router';
 import { useFormat } from '../i18n/format.ts';
 import { useLanguage, useTexts } from '../i18n/language.ts';
 import { api, type RouterOutputs } from '../lib/api.ts';
+import { useSaid } from '../lib/failed-reads.ts';
 import { problemOf } from '../lib/problem.ts';
+import { whileUnknown } from '../lib/queries.ts';
 import { retriesMissing } from '../lib/retries.ts';
 import { SERVICE_PATH } from '../lib/shell.ts';
 import { CopyButton } from '../ui/button.tsx';
@@ -29,10 +31,13 @@ export function RequestPage() {
     retryDelay: LOOK_EVERY_MS,
   });
   const keys = useQuery({
-    ...api.admin.apiKeys.names.queryOptions({ key_ids: [request.data?.key_id ?? ''] }),
-    enabled: request.data !== undefined,
+    ...api.admin.apiKeys.names.queryOptions({
+      key_ids: [whileUnknown(request, null)?.key_id ?? ''],
+    }),
+    enabled: request.isSuccess,
   });
   const isMissing = request.error !== null && problemOf(request.error).code === 'not_found';
+  useSaid(isMissing ? request.error : null);
   if (isMissing)
     return (
       <>
@@ -44,7 +49,7 @@ export function RequestPage() {
     );
   return (
     <Loaded query={request} isWaiting={keys.isPending}>
-      {(data) => <RequestView request={data} apiKey={keys.data?.data[0]} />}
+      {(data) => <RequestView request={data} apiKey={whileUnknown(keys, null)?.data[0]} />}
     </Loaded>
   );
 }

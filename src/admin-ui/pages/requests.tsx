@@ -4,6 +4,7 @@ import { useFormat } from '../i18n/format.ts';
 import { useTexts } from '../i18n/language.ts';
 import { api, client, type RouterOutputs } from '../lib/api.ts';
 import { countRows, pagesOptions, searchedBackTo } from '../lib/pages.ts';
+import { rowsOfPages } from '../lib/queries.ts';
 import { Button } from '../ui/button.tsx';
 import { Filter, FilterBar, TextFilter } from '../ui/filter.tsx';
 import { Empty, Loaded, PageHead } from '../ui/states.tsx';
@@ -29,7 +30,7 @@ export function RequestsPage() {
     ),
   );
   const isFiltered = Object.keys(search).length > 0;
-  const known = requests.data?.pages.flatMap(({ data }) => data) ?? [];
+  const known = rowsOfPages(requests);
   const keys = useKeys(keyIdsFor(search, known));
   return (
     <>

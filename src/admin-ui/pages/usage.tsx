@@ -4,6 +4,7 @@ import { useFormat } from '../i18n/format.ts';
 import { useTexts } from '../i18n/language.ts';
 import { api } from '../lib/api.ts';
 import { fillDays, firstDayOf, totalOf } from '../lib/days.ts';
+import { whileUnknown } from '../lib/queries.ts';
 import { USAGE_DAYS } from '../lib/search.ts';
 import { Bars, CsvButton } from '../ui/chart.tsx';
 import { Figure } from '../ui/figure.tsx';
@@ -37,7 +38,8 @@ export function UsagePage() {
   const since = firstDayOf(days);
   const usage = useQuery(api.admin.usage.daily.queryOptions({ since, key_id: key }));
   const keys = useKeys(key === undefined ? [] : [key]);
-  const used = usage.data && usedDays(fillDays(usage.data.data, since));
+  const known = whileUnknown(usage, null);
+  const used = known === null ? undefined : usedDays(fillDays(known.data, since));
   return (
     <>
       <PageHead title={t.usage.title} intro={t.usage.intro} />
@@ -60,7 +62,7 @@ export function UsagePage() {
           </>
         )}
       </FilterBar>
-      <Limits days={usage.data?.data ?? []} />
+      <Limits days={known?.data} />
       <Loaded query={usage}>
         {({ data }) =>
           data.length === 0 ? (
@@ -74,20 +76,28 @@ export function UsagePage() {
   );
 }
 
+const UNKNOWN_LIMITS = { plan: undefined, team_per_minute: undefined, key_per_minute: undefined };
+const UNKNOWN_SEATS = { used: undefined, seats: undefined };
+
 /** What the team may use, and how near it came. */
-function Limits({ days }: { readonly days: readonly Pick<Day, 'peak_percent'>[] }) {
+function Limits({
+  days,
+}: {
+  /** undefined: unknown. */
+  readonly days: readonly Pick<Day, 'peak_percent'>[] | undefined;
+}) {
   const t = useTexts();
   const format = useFormat();
   const limits = useQuery(api.admin.usage.limits.queryOptions({}));
   const seats = useQuery(api.admin.members.seats.queryOptions({}));
   const value = (known: number | undefined) => (known === undefined ? '…' : format.number(known));
-  const { plan, team_per_minute, key_per_minute } = limits.data ?? {};
-  const { used, seats: all } = seats.data ?? {};
+  const { plan, team_per_minute, key_per_minute } = whileUnknown(limits, UNKNOWN_LIMITS);
+  const { used, seats: all } = whileUnknown(seats, UNKNOWN_SEATS);
   return (
     <div className="figures">
       <Figure
         label={t.usage.peak}
-        value={format.percent(peakOf(days))}
+        value={days === undefined ? '…' : format.percent(peakOf(days))}
         hint={t.usage.peakHint(value(key_per_minute), value(team_per_minute))}
       />
       <Figure label={t.usage.seats} value={value(used)} hint={t.usage.ofSeats(value(all))} />

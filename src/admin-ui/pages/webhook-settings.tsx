@@ -38,11 +38,11 @@ export function WebhookSettings({
       return client.v1.webhooks.updateEndpoint.mutate({ endpoint_id: endpoint.id, ...changes });
     },
     onSuccess: (saved) => {
-      cache.setQueryData(LIST.queryKey({}), (list) => ({
-        next_cursor: null,
-        ...list,
-        data: (list?.data ?? []).map((one) => (one.id === saved.id ? saved : one)),
-      }));
+      cache.setQueryData(
+        LIST.queryKey({}),
+        (list) =>
+          list && { ...list, data: list.data.map((one) => (one.id === saved.id ? saved : one)) },
+      );
       setBase(({ round }) => ({ values: valuesOf(saved), round }));
       announce(t.common.saved);
     },

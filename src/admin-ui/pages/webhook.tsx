@@ -4,6 +4,7 @@ import { useState } from 'react';
 import { useFormat } from '../i18n/format.ts';
 import { useTexts } from '../i18n/language.ts';
 import { api, type RouterInputs, type RouterOutputs } from '../lib/api.ts';
+import { rowsKnown, whileUnknown } from '../lib/queries.ts';
 import { isSecretUnstored } from '../lib/success.ts';
 import { optimistic } from '../lib/optimistic.ts';
 import { Actions, Button } from '../ui/button.tsx';
@@ -68,7 +69,7 @@ function EndpointView({ endpoint }: { readonly endpoint: Endpoint }) {
   const { id, url, status } = endpoint;
   const isActive = status === 'active';
   const health = useQuery(HEALTH);
-  const isUnstored = isSecretUnstored(health.data?.data.find((one) => one.endpoint_id === id));
+  const isUnstored = isSecretUnstored(rowsKnown(health).find((one) => one.endpoint_id === id));
   const change = useStatusChange(id, () => setPausing(false));
   return (
     <>
@@ -178,8 +179,8 @@ function Backlog({ endpointId }: { readonly endpointId: string }) {
   const t = useTexts();
   const format = useFormat();
   const backlog = useQuery(backlogOf(endpointId));
-  if (!backlog.data) return null;
-  const waiting = backlogBars(backlog.data, t, format);
+  const known = whileUnknown(backlog, null);
+  const waiting = known && backlogBars(known, t, format);
   if (waiting === null) return null;
   return (
     <section className="section">

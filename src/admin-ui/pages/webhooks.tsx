@@ -4,6 +4,7 @@ import { useFormat } from '../i18n/format.ts';
 import { atLeast } from '../i18n/formats.ts';
 import { useTexts } from '../i18n/language.ts';
 import { api } from '../lib/api.ts';
+import { rowsKnown } from '../lib/queries.ts';
 import {
   isSecretUnstored,
   successInTime,
@@ -49,7 +50,7 @@ function EndpointTable({ endpoints }: { readonly endpoints: readonly Endpoint[] 
   const t = useTexts();
   const format = useFormat();
   const health = useQuery(api.admin.deliveries.health.queryOptions({}));
-  const healthOf = new Map(health.data?.data.map((one) => [one.endpoint_id, one]));
+  const healthOf = new Map(rowsKnown(health).map((one) => [one.endpoint_id, one]));
   const columns: Column<Endpoint>[] = [
     {
       label: t.webhooks.url,

@@ -7,6 +7,7 @@ import {
   type RefObject,
 } from 'react';
 import { useLanguage, useTexts } from '../i18n/language.ts';
+import { useSaid } from '../lib/failed-reads.ts';
 import { idForSupport, problemsElsewhere, reasonOf } from '../lib/field-problems.ts';
 import { problemOf, type FieldProblem, type Problem } from '../lib/problem.ts';
 
@@ -164,6 +165,7 @@ export function FormProblem({
   const t = useTexts();
   const toReason = useReason();
   const ref = useRef<HTMLDivElement>(null);
+  useSaid(error);
   useEffect(() => {
     // Browsers return a promise, which would be taken for a way to clean up.
     ref.current?.scrollIntoView({ block: 'nearest' });

@@ -1,5 +1,6 @@
 import { useState, type ReactNode } from 'react';
 import { useTexts } from '../i18n/language.ts';
+import { useSaid } from '../lib/failed-reads.ts';
 import { problemOf } from '../lib/problem.ts';
 import type { QueryLike } from '../lib/queries.ts';
 import { Button } from './button.tsx';
@@ -96,6 +97,7 @@ export function Loaded<T>({
   readonly children: (data: T) => ReactNode;
 }) {
   const { data, error, refetch } = query;
+  useSaid(error);
   const [wasShown, setWasShown] = useState(false);
   // What was shown stays, or the reader would lose their place and their focus.
   const isShown = data !== undefined && (wasShown || !isWaiting);

@@ -109,15 +109,14 @@ describe('the filters of the catalog', () => {
 
 describe('a privacy switch', () => {
   const DETAIL = { member_detail_enabled: true };
-  const shown = { isPending: false, data: { people: [] } };
+  const shown = { people: [] };
 
   test.each([
     ['leaderboard_enabled', false, shown, 'isIdle'],
-    ['leaderboard_enabled', true, { isPending: true, data: undefined }, 'isAsked'],
-    ['leaderboard_enabled', true, { isPending: false, data: { people: null } }, 'isTooSmall'],
-    ['leaderboard_enabled', true, { isPending: false, data: undefined }, null],
+    ['leaderboard_enabled', true, undefined, 'isAsked'],
+    ['leaderboard_enabled', true, { people: null }, 'isTooSmall'],
     ['leaderboard_enabled', true, shown, null],
-    ['member_detail_enabled', false, { isPending: true, data: undefined }, null],
+    ['member_detail_enabled', false, undefined, null],
   ] as const)('%s, with details %j and results %j, is idle: %s', (name, detail, results, idle) => {
     expect(idleOf(name, { ...DETAIL, member_detail_enabled: detail }, results)).toBe(idle);
   });

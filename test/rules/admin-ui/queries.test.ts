@@ -1,6 +1,13 @@
 // What is shown of two queries that are shown together.
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
-import { alongWith } from '../../../src/admin-ui/lib/queries.ts';
+import {
+  alongWith,
+  rowsKnown,
+  rowsOfPages,
+  whileUnknown,
+} from '../../../src/admin-ui/lib/queries.ts';
 
 const query = (what: object = {}) => ({
   data: undefined,
@@ -36,5 +43,31 @@ describe('a query that is shown with another one', () => {
     const before = query({ data: 'one', isPlaceholderData: true });
     expect(alongWith(before, other).isPlaceholderData).toBe(true);
     expect(alongWith(one, before).isPlaceholderData).toBe(false);
+  });
+});
+
+describe('what is unknown', () => {
+  test('is what its place says meanwhile, and no rows', () => {
+    const list = { data: ['row'], pages: [{ data: ['a'] }, { data: ['b'] }] };
+    expect(whileUnknown(query({ data: 'read' }), 'meanwhile')).toBe('read');
+    expect(whileUnknown(query(), 'meanwhile')).toBe('meanwhile');
+    expect(rowsKnown({ data: list })).toEqual(['row']);
+    expect(rowsKnown({ data: undefined })).toEqual([]);
+    expect(rowsOfPages({ data: list })).toEqual(['a', 'b']);
+    expect(rowsOfPages({ data: undefined })).toEqual([]);
+  });
+
+  test('is taken for empty nowhere without a word', () => {
+    const folder = join(import.meta.dirname, '../../../src/admin-ui');
+    const found = ['pages', 'ui'].flatMap((part) =>
+      readdirSync(join(folder, part)).flatMap((name) =>
+        readFileSync(join(folder, part, name), 'utf8')
+          .split('\n')
+          .filter((line) => /\.data\b[\w?.()]*\s*\?\?/.test(line))
+          .map((line) => `${name}: ${line.trim()}`),
+      ),
+    );
+    // Use `Loaded`, `alongWith`, or `whileUnknown` and the like of `lib/queries.ts`.
+    expect(found).toEqual([]);
   });
 });
