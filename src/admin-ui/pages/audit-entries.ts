@@ -6,7 +6,7 @@ type Entry = RouterOutputs['admin']['auditLog']['list']['data'][number];
 
 type Named = Pick<Entry, 'actor' | 'target_id'>;
 
-/** The members that the entries are by or about, as many as can be named at once. */
+/** The members that the entries are by or about. */
 export function memberIdsIn(entries: readonly Named[]): string[] {
   return idsToName(idsIn(entries, 'user', 'mem_'));
 }

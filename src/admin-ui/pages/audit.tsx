@@ -16,6 +16,7 @@ import { nameOfKey } from './key-name.ts';
 import { useKeys, type NamedKey } from './key-queries.ts';
 import { HiddenAddresses } from './hidden.tsx';
 import { nameOf as nameOfMember } from './member-name.ts';
+import { nameInParts } from './ids-to-name.ts';
 import { nameOfEndpoint } from './endpoint-name.ts';
 
 type Entry = RouterOutputs['admin']['auditLog']['list']['data'][number];
@@ -38,7 +39,9 @@ export function AuditPage() {
   const keys = useKeys(keyIdsIn(known));
   const memberIds = memberIdsIn(known);
   const members = useQuery({
-    ...api.admin.members.names.queryOptions({ member_ids: memberIds }),
+    queryKey: [...api.admin.members.names.queryKey({ member_ids: memberIds }), 'all'],
+    queryFn: () =>
+      nameInParts(memberIds, (part) => client.admin.members.names.query({ member_ids: part })),
     enabled: memberIds.length > 0,
     placeholderData: keepPreviousData,
   });

@@ -1,9 +1,9 @@
 /** What pages read of the team's keys, of which very many can have ended. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { api } from '../lib/api.ts';
+import { api, client } from '../lib/api.ts';
 import { rowsKnown } from '../lib/queries.ts';
 import type { ApiKey } from './key-state.ts';
-import { eachOnce, idsToName } from './ids-to-name.ts';
+import { eachOnce, idsToName, nameInParts } from './ids-to-name.ts';
 
 /** A key as it is chosen, or named in a row. */
 export type NamedKey = Pick<ApiKey, 'id' | 'name'>;
@@ -27,7 +27,9 @@ export function useKeys(ids: readonly string[] = []): {
   const others = idsToName(ids, known);
   const isAsking = !isKnowing && others.length > 0;
   const names = useQuery({
-    ...api.admin.apiKeys.names.queryOptions({ key_ids: others }),
+    queryKey: [...api.admin.apiKeys.names.queryKey({ key_ids: others }), 'all'],
+    queryFn: () =>
+      nameInParts(others, (part) => client.admin.apiKeys.names.query({ key_ids: part })),
     enabled: isAsking,
     placeholderData: keepPreviousData,
   });

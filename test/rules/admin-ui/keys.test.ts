@@ -14,7 +14,7 @@ import {
   whoMade,
 } from '../../../src/admin-ui/pages/key-list.ts';
 import type { ApiKey } from '../../../src/admin-ui/pages/key-state.ts';
-import { eachOnce, idsToName } from '../../../src/admin-ui/pages/ids-to-name.ts';
+import { eachOnce, idsToName, nameInParts } from '../../../src/admin-ui/pages/ids-to-name.ts';
 import {
   addressesIn,
   CUSTOM,
@@ -184,8 +184,14 @@ describe('the keys that a page knows', () => {
     expect(idsToName(['key_2'], known)).toEqual([]);
   });
 
-  test('are asked for as far as the service names them at once', () => {
-    const ids = Array.from({ length: 202 }, (_, n) => `key_${n}`);
-    expect(idsToName(ids, [key('key_0')])).toEqual(ids.slice(1, 201));
+  test('are asked for in parts of as many as the service names at once', async () => {
+    const ids = Array.from({ length: 402 }, (_, n) => `key_${n}`);
+    const asked: number[] = [];
+    const { data } = await nameInParts(idsToName(ids, [key('key_0')]), async (part) => {
+      asked.push(part.length);
+      return { data: part.map(key) };
+    });
+    expect(asked).toEqual([200, 200, 1]);
+    expect(data).toEqual(ids.slice(1).map(key));
   });
 });

@@ -110,10 +110,9 @@ describe('an entry of the audit log', () => {
     expect(keyIdsIn(entries)).toEqual(['key_1', 'key_2']);
   });
 
-  test('are named as far as the service names them at once', () => {
-    const entries = Array.from({ length: 201 }, (_, n) => by('user', `mem_${n}`));
-    expect(memberIdsIn(entries)).toHaveLength(200);
-    expect(memberIdsIn(entries.slice(1)).at(-1)).toBe('mem_200');
+  test('are named, however many there are', () => {
+    const entries = Array.from({ length: 401 }, (_, n) => by('user', `mem_${n}`));
+    expect(memberIdsIn(entries)).toHaveLength(401);
   });
 
   test('says everything, its own details first', () => {
