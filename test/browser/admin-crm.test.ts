@@ -41,7 +41,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: the CRM${SKIPPED}`, () => {
     expect(await working.innerText()).toMatch(/^CRM\s+0\s/);
     await page.getByRole('link', { name: 'Pipedrive is not read: its token is missing.' }).click();
     await settle(page);
-    expect(await buttonsOf(page)).toEqual(['Enter the token', 'Pause', 'Disconnect']);
+    await expect.poll(() => buttonsOf(page)).toEqual(['Enter the token', 'Pause', 'Disconnect']);
     await page.getByText('No token', { exact: true }).waitFor();
     await page.getByText('It is not read until its token is entered.').waitFor();
     expect(await findFaults(page)).toEqual([]);
