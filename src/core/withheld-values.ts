@@ -15,10 +15,14 @@ export interface Quote {
   readonly isCut: boolean;
 }
 
-/** What was read of a text, and where each character stands in it; at last, where it ends. */
+/** What was read of a text. */
 interface Reading {
   readonly text: string;
-  readonly at: readonly number[];
+  /**
+   * Where each character stands in the text as it came; at last, where it ends. null: just there.
+   * Most answers have no escape, and need no such list.
+   */
+  readonly at: readonly number[] | null;
 }
 
 type Range = readonly [from: number, to: number];
@@ -48,7 +52,8 @@ function rangesOf(value: string | number, { text, at }: Reading, isCut: boolean)
   if (wanted === '') return [];
   const isDigit = (index: number): boolean =>
     typeof value === 'number' && /[0-9]/.test(text.charAt(index));
-  const rangeOf = (from: number, to: number): Range => [at[from] ?? 0, at[to] ?? 0];
+  const rangeOf = (from: number, to: number): Range =>
+    at ? [at[from] ?? 0, at[to] ?? 0] : [from, to];
   const ranges: Range[] = [];
   for (let from = text.indexOf(wanted); from >= 0; from = text.indexOf(wanted, from + 1)) {
     const to = from + wanted.length;
@@ -119,7 +124,7 @@ const DEPTH_MAX = 2;
 
 /** All readings of the text, each once: as it is, and decoded. */
 function readingsOf(text: string): Reading[] {
-  const whole: Reading = { text, at: Array.from({ length: text.length + 1 }, (_, index) => index) };
+  const whole: Reading = { text, at: null };
   const readings = new Map([[text, whole]]);
   let last: readonly Reading[] = [whole];
   for (let depth = 0; depth < DEPTH_MAX; depth += 1) {
@@ -133,20 +138,21 @@ function readingsOf(text: string): Reading[] {
 function read(reading: Reading, { escape, decode }: Decoder): Reading {
   const escapes = [...reading.text.matchAll(escape)];
   if (escapes.length === 0) return reading;
+  const places = reading.at ?? Array.from({ length: reading.text.length + 1 }, (_, index) => index);
   const at: number[] = [];
   let text = '';
   let end = 0;
   const take = (to: number): void => {
     text += reading.text.slice(end, to);
-    at.push(...reading.at.slice(end, to));
+    at.push(...places.slice(end, to));
   };
   for (const match of escapes) {
     take(match.index);
     const decoded = decode(match[0]);
     text += decoded;
-    for (let index = 0; index < decoded.length; index += 1) at.push(reading.at[match.index] ?? 0);
+    for (let index = 0; index < decoded.length; index += 1) at.push(places[match.index] ?? 0);
     end = match.index + match[0].length;
   }
   take(reading.text.length);
-  return { text, at: [...at, reading.at.at(-1) ?? 0] };
+  return { text, at: [...at, places.at(-1) ?? 0] };
 }
