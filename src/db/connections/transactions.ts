@@ -65,13 +65,17 @@ export function openTransactions({
       } finally {
         queue.leave(caller);
       }
-      // Hanging up comes too late for it.
-      const { signal: _hangUp, ...stayed } = caller;
-      for (const follow of later) await follow(context.dbFor(stayed));
+      if (later.length > 0) await runAll(context, caller, later);
       return result;
     },
     waiting: () => queue.waiting(),
   };
+}
+
+/** Hanging up comes too late for it. */
+async function runAll({ dbFor }: Context, caller: Caller, later: Later): Promise<void> {
+  const { signal: _hangUp, ...stayed } = caller;
+  for (const follow of later) await follow(dbFor(stayed));
 }
 
 async function runOnConnection<T>(
