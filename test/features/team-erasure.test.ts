@@ -280,6 +280,19 @@ test('waits for a change that began before, and for a job of the team that runs'
   expect((await api.db.pool.query('select from team where id = $1', [TEAM])).rowCount).toBe(0);
 });
 
+/** From now on these rows cannot be removed. */
+function refuseRemoval(table: string, condition: string): Promise<void> {
+  return changeTriggers(
+    api,
+    `create function refuse() returns trigger language plpgsql as $$
+     begin
+       raise 'the row cannot be removed';
+     end $$`,
+    `create trigger refuse before delete on ${table}
+     for each row when (${condition}) execute function refuse()`,
+  );
+}
+
 test('several teams are erased in turn; one that fails does not hold up the others', async () => {
   const more = ['b', 'c'].map((name) => makeFullTeam(name));
   await loadTestSeed({ url: api.databaseUrl }, makeSeed(more));
@@ -287,15 +300,7 @@ test('several teams are erased in turn; one that fails does not hold up the othe
     await platform.teams.update.mutate({ team_id: team, status: 'ended' });
     await platform.teams.erase.mutate({ team_id: team });
   }
-  await changeTriggers(
-    api,
-    `create function refuse() returns trigger language plpgsql as $$
-     begin
-       raise 'the row cannot be removed';
-     end $$`,
-    `create trigger refuse before delete on member
-     for each row when (old.team_id = 'team_b') execute function refuse()`,
-  );
+  await refuseRemoval('member', "old.team_id = 'team_b'");
   await expect(eraseTeams(api.db, TO_THE_END)).rejects.toThrow('A team could not be erased yet.');
   const { rows } = await api.db.pool.query(`select id from team order by id`);
   expect(rows).toEqual([{ id: 'team_b' }, { id: 'team_other' }]);
@@ -312,15 +317,7 @@ test('teams that cannot be erased keep no other from being erased', async () => 
      values ('team_refused', 'Refused', 'ended', now(), '2020-01-01'),
        ('team_last', 'Last', 'ended', now(), '2100-01-01')`,
   );
-  await changeTriggers(
-    api,
-    `create function refuse() returns trigger language plpgsql as $$
-     begin
-       raise 'the row cannot be removed';
-     end $$`,
-    `create trigger refuse before delete on team
-     for each row when (old.id = 'team_refused') execute function refuse()`,
-  );
+  await refuseRemoval('team', "old.id = 'team_refused'");
   const isLeft = async () =>
     (await api.db.pool.query(`select from team where id = 'team_last'`)).rowCount === 1;
   let runs = 0;
