@@ -49,3 +49,24 @@ export function lockRow(
 ): void {
   tx.send(LOCKS[table][to], [teamId, id]);
 }
+
+const HOLDS = {
+  member: declareHold('member'),
+  webhook_endpoint: declareHold('webhook_endpoint'),
+} as const;
+
+function declareHold(table: string) {
+  return statement<{ readonly id: string }>(
+    `db.hold.${table}`,
+    `select id from ${table} where team_id = $1 and id = $2 for key share`,
+  );
+}
+
+/** Keeps a row from being removed until the transaction ends. False if there is none. */
+export async function holdRow(
+  tx: Tx,
+  table: keyof typeof HOLDS,
+  { teamId, id }: { readonly teamId: string; readonly id: string },
+): Promise<boolean> {
+  return (await tx.queryFirst(HOLDS[table], [teamId, id])) !== null;
+}

@@ -128,7 +128,7 @@ const KINDS: readonly Kind[] = [
   {
     how: ['for key share'],
     why: 'the row stays until the commit, because a row that refers to it comes',
-    names: ['announcements.holdMember', 'team.globalEntries', 'webhooks.hold'],
+    names: ['db.hold.*', 'team.globalEntries'],
   },
   {
     how: ['for key share skip locked', 'for no key update skip locked'],

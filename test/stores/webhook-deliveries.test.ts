@@ -3,6 +3,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
 import type { Tx } from '../../src/db/client.ts';
+import { holdRow } from '../../src/db/row-lock.ts';
 import * as admin from '../../src/features/webhook-deliveries/admin-store.ts';
 import * as removals from '../../src/features/webhook-deliveries/removal-store.ts';
 import * as resends from '../../src/features/webhook-deliveries/resend-store.ts';
@@ -730,7 +731,8 @@ describe('insertPing', () => {
     data: '{}',
     requestId: 'req_new',
   };
-  const hold = (tx: Tx) => endpoints.holdEndpoint(tx, 'team_a', ping.endpointId);
+  const hold = (tx: Tx) =>
+    holdRow(tx, 'webhook_endpoint', { teamId: 'team_a', id: ping.endpointId });
 
   test('queues one to the endpoint, whatever its status', async () => {
     const insert = async (tx: Tx) => endpoints.insertPing(tx, 'team_a', ping);

@@ -1,6 +1,7 @@
 import type { Language } from '../../core/language.ts';
 import { SANDBOX_END } from '../../core/sandbox.ts';
 import { statement, type Db, type Tx } from '../../db/client.ts';
+import { holdRow } from '../../db/row-lock.ts';
 
 /** A member to be mailed, with what the mail says. */
 export interface RecipientRow {
@@ -90,14 +91,6 @@ export function countRecipients(
   return db.query(COUNT, [announcement, teamIds, now]);
 }
 
-const HOLD_MEMBER = statement<{ readonly id: string }>(
-  'announcements.holdMember',
-  `select id
-   from member
-   where team_id = $1 and id = $2
-   for key share`,
-);
-
 /**
  * Records that the member was mailed, unless the team was erased meanwhile. Not by INSERT … SELECT,
  * for which Citus would lock all shards.
@@ -108,7 +101,7 @@ export async function insertSent(
   sent: { teamId: string; memberId: string; at: Date },
 ): Promise<void> {
   const { teamId, memberId, at: sentAt } = sent;
-  if (!(await tx.queryFirst(HOLD_MEMBER, [teamId, memberId]))) return;
+  if (!(await holdRow(tx, 'member', { teamId, id: memberId }))) return;
   await tx.prisma.announcementMail.createMany({
     data: [{ teamId, announcement, memberId, sentAt }],
     skipDuplicates: true,

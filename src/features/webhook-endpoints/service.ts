@@ -11,7 +11,7 @@ import type { Db, Tx } from '../../db/client.ts';
 import { endLinksToEndpoint } from '../../db/handover-links.ts';
 import { forgetKeptDetails } from '../../db/kept-responses.ts';
 import { record, type ChangeContext } from '../../db/outbox.ts';
-import { lockRow, type LockedFor } from '../../db/row-lock.ts';
+import { holdRow, lockRow, type LockedFor } from '../../db/row-lock.ts';
 import {
   parseTarget,
   resolveTarget,
@@ -306,7 +306,7 @@ export async function testEndpoint(
   const type = rules.requireTestable(eventType);
   return db.transaction(async (tx) => {
     const [isThere, current] = await Promise.all([
-      store.holdEndpoint(tx, teamId, endpointId),
+      holdRow(tx, 'webhook_endpoint', { teamId, id: endpointId }),
       readChangeContext(tx, context),
     ]);
     if (!isThere) throw notFound();

@@ -218,14 +218,6 @@ export async function removeEndpoint(tx: Tx, teamId: string, endpointId: string)
   return (await tx.query(REMOVE, [teamId, endpointId])).length > 0;
 }
 
-const HOLD = statement<{ readonly id: string }>(
-  'webhooks.hold',
-  `select id
-   from webhook_endpoint
-   where team_id = $1 and id = $2
-   for key share`,
-);
-
 // The event comes together with its delivery, so it needs no fan-out. VALUES, as in db/outbox.ts.
 const INSERT_PING = statement(
   'webhooks.insertPing',
@@ -241,12 +233,7 @@ const INSERT_PING = statement(
    values ($1, $4, $2, $3, 'ping', $5, $5, true)`,
 );
 
-/** Keeps the endpoint from being removed until the transaction ends. False if there is none. */
-export async function holdEndpoint(tx: Tx, teamId: string, endpointId: string): Promise<boolean> {
-  return (await tx.query(HOLD, [teamId, endpointId])).length > 0;
-}
-
-/** Queues a `ping` to the endpoint, whatever its status. */
+/** Queues a `ping` to the endpoint, whatever its status. Needs `holdRow`. */
 export function insertPing(
   tx: Tx,
   teamId: string,
