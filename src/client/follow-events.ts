@@ -1,8 +1,8 @@
 /**
  * Follows the events of a team by `GET /events?order=asc`, for programs that cannot receive
  * webhooks, and for what they have missed.
- *  * That order skips no event, however late it was committed. So the id of the last event is all
- *    that there is to remember.
+ *  * That order skips no event, however late it was committed. So the last event, or `next_after`,
+ *    is all that there is to remember.
  *  * An event is handled when the loop asks for the next one. After a crash what was not handled
  *    comes again: each event comes at least once.
  */
@@ -41,8 +41,8 @@ export interface FollowOptions {
    */
   readonly onPlace?: (place: string) => void | Promise<void>;
   /**
-   * Called if the event of `place` is no longer kept, as after 30 days: events may be missing. The
-   * loop goes on with the oldest event that is kept.
+   * Called if events behind `place` may be deleted, as after four weeks. The loop goes on with the
+   * oldest event that is kept.
    */
   readonly onLostPlace?: () => void;
   /** Called when the API cannot answer. The loop asks again after `waitMs`. */
@@ -179,9 +179,9 @@ function askedWaitMsOf(error: ApiError | ConnectionError): number | null {
 }
 
 /**
- * A place is the id of an event. Packages before `order=asc` stored the time of the newest handled
- * event, and the ids of those of the minute before it. Reading on behind the first of these, the
- * others come again, and are `handled`.
+ * A place is an `after` of the list. Packages before `order=asc` stored the time of the newest
+ * handled event, and the ids of those of the minute before it. Reading on behind the first of
+ * these, the others come again, and are `handled`.
  */
 function readPlace(text: string): { readonly place: string; readonly handled: Set<string> } {
   const [time = '', ...ids] = text.split(' ');

@@ -12,6 +12,9 @@ import { withoutValues, type Quote } from './withheld-values.ts';
 /** The version of the event format that new webhook endpoints get. Each endpoint keeps its own. */
 export const EVENT_API_VERSION = '2026-11';
 
+/** How long an event is kept, and longer while its deliveries wait. */
+export const EVENT_KEEP_MS = 30 * 86_400_000;
+
 /** Event data is flat: redaction looks at its top level only. */
 type Fields = Readonly<Record<string, z.ZodType<string | number | boolean | null | undefined>>>;
 

@@ -137,7 +137,7 @@ const NOT_PERSONAL_HERE: readonly {
   {
     operation: /^v1\.events\.list$/,
     path: /^next_after$/,
-    reason: 'the id of an event',
+    reason: 'the id of an event, its place, and the day of the reading',
   },
   {
     operation: /^(v1|admin)\.\w+\.\w*[Rr]esend\w*$/,

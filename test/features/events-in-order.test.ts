@@ -21,6 +21,7 @@ const TEAMS = [
   'late',
   'typed',
   'gone',
+  'quiet',
   'short',
   'empty',
   'burst',
@@ -78,6 +79,10 @@ const list = async (team: string, query = '') => {
 };
 const idsOf = (page: { data: { id: string }[] }): string[] => page.data.map(({ id }) => id);
 
+/** What `next_after` is at the end of the list. */
+const endAt = (id: string): unknown =>
+  expect.stringMatching(new RegExp(`^${id}\\.\\d{1,18}\\.\\d{4}-\\d{2}-\\d{2}$`));
+
 /** Reads all behind `after`, page by page, as a client does. */
 async function readOn(team: string, after: string | null, query = '') {
   const ids: string[] = [];
@@ -100,19 +105,19 @@ describe('GET /events?order=asc', () => {
         expect.objectContaining({ id, type: 'training.completed', tenant_id: 'team_order' }),
       ),
       next_cursor: null,
-      next_after: 'evt_5',
+      next_after: endAt('evt_5'),
     });
     const two = await list('team_order', '&after=evt_2&limit=2');
     expect(idsOf(two)).toEqual(['evt_3', 'evt_4']);
     expect(two).toMatchObject({ next_after: 'evt_4', next_cursor: expect.any(String) });
     expect(await readOn('team_order', null, '&limit=2')).toEqual({
       ids: ['evt_1', 'evt_2', 'evt_3', 'evt_4', 'evt_5'],
-      after: 'evt_5',
+      after: endAt('evt_5'),
     });
     expect(await list('team_order', '&after=evt_5')).toEqual({
       data: [],
       next_cursor: null,
-      next_after: 'evt_5',
+      next_after: endAt('evt_5'),
     });
     expect(await list('team_empty')).toEqual({ data: [], next_cursor: null, next_after: null });
   });
@@ -124,13 +129,13 @@ describe('GET /events?order=asc', () => {
     await store('team_late', 'evt_quick', { at: agoIso(0) });
     await placeAll();
     const first = await readOn('team_late', null);
-    expect(first).toEqual({ ids: ['evt_quick'], after: 'evt_quick' });
-    expect(await readOn('team_late', first.after)).toEqual({ ids: [], after: 'evt_quick' });
+    expect(first).toEqual({ ids: ['evt_quick'], after: endAt('evt_quick') });
+    expect(await readOn('team_late', first.after)).toEqual({ ids: [], after: first.after });
     await early.query('commit');
     // The newest one is listed behind those that were seen, and no list by time would show it.
     await placeAll();
     const second = await readOn('team_late', first.after);
-    expect(second).toEqual({ ids: ['evt_early'], after: 'evt_early' });
+    expect(second).toEqual({ ids: ['evt_early'], after: endAt('evt_early') });
   });
 
   test('200: while one worker gives places, no other gives later ones of the team', async () => {
@@ -211,14 +216,14 @@ describe('GET /events?order=asc', () => {
     await placeAll();
     const joined = await list('team_typed', '&type=member.joined');
     expect(idsOf(joined)).toEqual(['evt_1', 'evt_2']);
-    expect(joined).toMatchObject({ next_cursor: null, next_after: 'evt_3' });
+    expect(joined).toMatchObject({ next_cursor: null, next_after: endAt('evt_3') });
     expect(await readOn('team_typed', null, '&type=member.joined&limit=1')).toEqual({
       ids: ['evt_1', 'evt_2'],
-      after: 'evt_3',
+      after: endAt('evt_3'),
     });
     expect(await list('team_typed', '&type=member.joined&after=evt_2')).toMatchObject({
       data: [],
-      next_after: 'evt_3',
+      next_after: endAt('evt_3'),
     });
   });
 
@@ -229,7 +234,7 @@ describe('GET /events?order=asc', () => {
     const { next_cursor } = await list('team_short', `&limit=2${type}`);
     await api.db.pool.query(`delete from event where team_id = 'team_short' and id = 'evt_3'`);
     const empty = await list('team_short', `&limit=2${type}&cursor=${next_cursor}`);
-    expect(empty).toEqual({ data: [], next_cursor: null, next_after: 'evt_2' });
+    expect(empty).toEqual({ data: [], next_cursor: null, next_after: endAt('evt_2') });
     await store('team_short', 'evt_4', { type: 'ping' });
     await placeAll();
     expect((await readOn('team_short', empty.next_after, type)).ids).toEqual(['evt_4']);
@@ -243,7 +248,63 @@ describe('GET /events?order=asc', () => {
     await store('team_gone', 'evt_4');
     await placeAll();
     const page = await list('team_gone', `&limit=2&cursor=${next_cursor}`);
-    expect(page).toMatchObject({ data: [{ id: 'evt_4' }], next_after: 'evt_4' });
+    expect(page).toMatchObject({ data: [{ id: 'evt_4' }], next_after: endAt('evt_4') });
+  });
+
+  describe('the end of a reading', () => {
+    const DAY_MS = 24 * HOUR_MS;
+    const now = new Date('2026-11-02T23:59:59.999Z');
+    const read = (after: string | null, daysLater = 0, limit = 2) =>
+      listEvents(
+        api.db,
+        'team_quiet',
+        { order: 'asc', limit, ...(after && { after }) },
+        new Date(now.getTime() + daysLater * DAY_MS),
+      );
+
+    test('is read on behind for four weeks, whether or not its event is kept', async () => {
+      for (const id of ['evt_1', 'evt_2', 'evt_3']) await store('team_quiet', id);
+      await placeAll();
+      // More follow: they may be nearly as old as their event, so nothing else is promised.
+      expect(await read(null)).toMatchObject({ nextAfter: 'evt_2' });
+      const { nextAfter: end = null } = await read('evt_2');
+      expect(end).toEqual(endAt('evt_3'));
+      expect(end?.endsWith('.2026-11-02')).toBe(true);
+      await api.db.pool.query(`delete from event where team_id = 'team_quiet'`);
+      await expect(read('evt_2')).rejects.toMatchObject({ fields: { field: 'after' } });
+      await expect(read('evt_3')).rejects.toMatchObject({ fields: { field: 'after' } });
+
+      // Whoever asks again moves the day.
+      const later = await read(end, 28);
+      expect(later).toEqual({
+        rows: [],
+        nextCursor: null,
+        nextAfter: end?.replace('2026-11-02', '2026-11-30'),
+      });
+      await expect(read(end, 29)).rejects.toMatchObject({ fields: { field: 'after' } });
+      expect(await read(later.nextAfter ?? null, 29)).toMatchObject({ rows: [] });
+
+      for (const id of ['evt_4', 'evt_5', 'evt_6']) await store('team_quiet', id);
+      await placeAll();
+      const next = await read(later.nextAfter ?? null, 30);
+      expect(next.rows.map(({ id }) => id)).toEqual(['evt_4', 'evt_5']);
+      expect(next.nextAfter).toBe('evt_5');
+    });
+
+    test('is that of its event, as long as it is kept', async () => {
+      const { nextAfter: end = null } = await read(null, 0, 3);
+      expect(await read(end, 90)).toMatchObject({ rows: [], nextAfter: endAt('evt_6') });
+    });
+
+    test.each([
+      'evt_5.1.2026-13-01',
+      'evt_5.1234567890123456789.2026-11-02',
+      'evt_6.1',
+      'evt_6.1.2026-11-02.',
+    ])('422: none is %s', async (after) => {
+      await api.db.pool.query(`delete from event where team_id = 'team_quiet' and id = 'evt_5'`);
+      await expect(read(after)).rejects.toMatchObject({ fields: { field: 'after' } });
+    });
   });
 
   test('422: an event that was deleted, that never was, or of another team', async () => {
@@ -316,15 +377,15 @@ describe('reads a bounded part', () => {
   });
 
   describe.each<Mode>(['generic', 'custom'])('with a %s plan', (mode) => {
-    const at = { limit: 51, after: undefined, place: null };
+    const at = { limit: 51, id: null, place: null };
     test.each([
       ['from the start', at, undefined, 201],
-      ['behind an event', { ...at, after: 'evt_15000' }, undefined, 202],
-      ['at the end', { ...at, after: `evt_${MANY}` }, undefined, 2],
+      ['behind an event', { ...at, id: 'evt_15000' }, undefined, 202],
+      ['at the end', { ...at, id: `evt_${MANY}` }, undefined, 2],
       ['behind a place', { ...at, place: '15000' }, undefined, 201],
-      ['of a frequent type', { ...at, after: 'evt_7' }, 'member.joined', 210],
+      ['of a frequent type', { ...at, id: 'evt_7' }, 'member.joined', 210],
       // What is looked through, once more for its end, and the start.
-      ['of a rare type', { ...at, after: 'evt_7' }, 'ping', 20_010],
+      ['of a rare type', { ...at, id: 'evt_7' }, 'ping', 20_010],
       ['of a type that is not there', at, 'crm.sync.failed', 20_010],
     ])('%s', async (_, start, type, most) => {
       const read = (recorder: Db) => listInOrder(recorder, 'team_many', start, { type });
@@ -333,27 +394,23 @@ describe('reads a bounded part', () => {
   });
 
   test('and leads on until all are found', async () => {
+    const now = new Date('2026-11-02T23:59:59.999Z');
+    const listPings = (query: { after?: string; cursor?: string }) =>
+      listEvents(api.db, 'team_many', { ...query, order: 'asc', type: 'ping', limit: 50 }, now);
     let query: { after?: string; cursor?: string } = {};
     const found: string[] = [];
     for (let page = 1; page <= 3; page += 1) {
-      const { rows, nextCursor, nextAfter } = await listEvents(api.db, 'team_many', {
-        ...query,
-        order: 'asc',
-        type: 'ping',
-        limit: 50,
-      });
+      const { rows, nextCursor, nextAfter } = await listPings(query);
       found.push(...rows.map(({ id }) => id));
       expect(nextCursor === null).toBe(false);
       expect(nextAfter).toBe(`evt_${page * 10_000}`);
       query = page === 1 ? { cursor: nextCursor ?? '' } : { after: nextAfter ?? '' };
     }
     expect(found).toEqual(['evt_29000']);
-    const end = await listEvents(api.db, 'team_many', {
-      ...query,
-      order: 'asc',
-      type: 'ping',
-      limit: 50,
+    expect(await listPings(query)).toEqual({
+      rows: [],
+      nextCursor: null,
+      nextAfter: `evt_${MANY}.${MANY}.2026-11-02`,
     });
-    expect(end).toEqual({ rows: [], nextCursor: null, nextAfter: `evt_${MANY}` });
   });
 });

@@ -44,7 +44,7 @@ export const events = {
     privacy: 'redact',
     example: { output: { data: [example], next_cursor: null } },
   }).query(async ({ ctx, input }) => {
-    const page = await service.listEvents(ctx.db, ctx.team.id, input);
+    const page = await service.listEvents(ctx.db, ctx.team.id, input, ctx.services.clock.now());
     const shown = pageResponse(page, (row) => toEvent(ctx.team.id, row));
     return page.nextAfter === undefined ? shown : { ...shown, next_after: page.nextAfter };
   }),

@@ -28,14 +28,18 @@
  *    node of Citus has its own, and any long transaction of the server would stop the list. A lag
  *    that no transaction exceeds: Postgres does not limit the time of a transaction of several
  *    statements. A number at the INSERT: all changes of a team would wait for each other.
- *  * `after` is an event of the team that is kept, or the error of its field says to start over:
- *    what followed a deleted event may be deleted, too. That the event is of another team cannot be
- *    told from that. Nothing follows an event that has no place yet.
+ *  * `after` is an event of the team that is kept, or a `next_after`. Else the error of its field
+ *    says to start over: what followed a deleted event may be deleted, too. That the event is of
+ *    another team cannot be told from that. Nothing follows an event that has no place yet.
  *  * `next_after` is the last event that was looked at, which a filter by type may have left out.
+ *    At the end of the list it also has the event's place and the day of the reading. What follows
+ *    it then is younger than that day, and kept for {@link EVENT_KEEP_MS}: who reads on within four
+ *    weeks skips nothing, although the event may be deleted, as in a team where little happens. A
+ *    day less than the events are kept is left for those that get their place late.
  *    `cursor` leads through the pages of one reading, and does not end with its event.
  *  * `since` is refused with `order=asc`: the order is not that of the times.
  */
-import { EVENT_TYPES, isEventType } from '../../core/events.ts';
+import { EVENT_KEEP_MS, EVENT_TYPES, isEventType } from '../../core/events.ts';
 import { invalidField, type ProblemError } from '../../core/problem.ts';
 
 /** The orders of the list. Without: the newest first, by the times of the events. */
@@ -80,6 +84,29 @@ export function parsePlace(position: string): Place {
   const [, place, id] = PLACE_FORM.exec(position) ?? [];
   if (place && id) return { place, id };
   throw invalidField('cursor', 'This list did not issue the cursor.', 'invalid_cursor');
+}
+
+/** Where a page begins or ends: an event, if there is one, and its place, if it is known. */
+export interface Start {
+  readonly id: string | null;
+  readonly place: string | null;
+}
+
+const DAY_MS = 86_400_000;
+const END_FORM = /^(.+)\.(\d{1,18})\.(\d{4}-\d{2}-\d{2})$/s;
+
+/** What to ask with, after a page that ended with the list. null: nothing has ever happened. */
+export function formatEnd({ id, place }: Start, now: Date): string | null {
+  if (id === null || place === null) return id;
+  return `${id}.${place}.${now.toISOString().slice(0, 10)}`;
+}
+
+/** Reads `after`: what {@link formatEnd} gave, or the id of an event. */
+export function parseAfter(after: string | undefined, now: Date): Start {
+  const [, id, place, day] = END_FORM.exec(after ?? '') ?? [];
+  if (!id || !place || !day) return { id: after ?? null, place: null };
+  const isKept = now.getTime() - Date.parse(day) < EVENT_KEEP_MS - DAY_MS;
+  return { id, place: isKept ? place : null };
 }
 
 /** The error for an `after` that is no event of the team, or no longer. */

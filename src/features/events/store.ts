@@ -108,8 +108,9 @@ interface Last {
 
 type Nullable<Row> = { readonly [Column in keyof Row]: Row[Column] | null };
 
-/** Nothing but nulls: the start exists, and there is nothing behind it. */
+/** Nothing but nulls behind the start: it exists, and nothing follows it. */
 type FoundRow = Nullable<PlacedRow> & {
+  readonly start_place: string | null;
   readonly last_id: string | null;
   readonly last_place: string | null;
   readonly last_at: string | null;
@@ -139,8 +140,8 @@ const allText = (start: string): string => `
    with start as (
      ${start}
    )
-   select ${OF_FOUND}, null as last_id, null::bigint as last_place, null::timestamptz as last_at,
-     null::boolean as has_more
+   select ${OF_FOUND}, start.place as start_place, null as last_id,
+     null::bigint as last_place, null::timestamptz as last_at, null::boolean as has_more
    from start
    left join lateral (
      select *
@@ -182,7 +183,8 @@ const searchText = (start: string): string => `
        limit 1
      ) range
    )
-   select ${OF_FOUND}, last.last_id, last.last_place, last.last_at, last.has_more
+   select ${OF_FOUND}, start.place as start_place, last.last_id, last.last_place, last.last_at,
+     last.has_more
    from start
    left join last on true
    left join lateral (
@@ -203,16 +205,18 @@ const listsFrom = (start: keyof typeof START) =>
   );
 const IN_ORDER = { event: listsFrom('event'), place: listsFrom('place') };
 
-/** Where to begin: behind the event `after`, or behind a place; null: with the first. */
+/** Where to begin: behind a place if there is one, else behind an event; null: with the first. */
 export interface Start {
   readonly limit: number;
-  readonly after: string | undefined;
+  readonly id: string | null;
   readonly place: string | null;
 }
 
 /** A part of the list in the order of the places. */
 export interface EventsInOrder {
   readonly rows: PlacedRow[];
+  /** The place behind which it was read; null if the event at its start has none yet. */
+  readonly startPlace: string | null;
   /** The last event that was read, whether it is wanted or not; null if there was none. */
   readonly last: Last | null;
   /** Whether the search has ended before the list. */
@@ -221,24 +225,25 @@ export interface EventsInOrder {
 
 /**
  * Lists events in the order of their places. One type can have fewer than the limit although more
- * follow. Returns null if there is no event `after`.
+ * follow. Returns null if there is no such event to begin behind.
  */
 export async function listInOrder(
   db: Db,
   teamId: string,
-  { limit, after, place }: Start,
+  { limit, id, place }: Start,
   { type }: Pick<EventFilters, 'type'>,
 ): Promise<EventsInOrder | null> {
-  const { list, values } = IN_ORDER[after === undefined ? 'place' : 'event']({ type });
-  const found = await db.query(list, [teamId, limit, after ?? place, ...values]);
+  const by = place === null && id !== null ? 'event' : 'place';
+  const { list, values } = IN_ORDER[by]({ type });
+  const found = await db.query(list, [teamId, limit, place ?? id, ...values]);
   const [first] = found;
   if (!first) return null;
   const rows = found.filter((row): row is FoundRow & PlacedRow => row.id !== null);
-  const { last_id: id, last_place, last_at, has_more } = first;
+  const { start_place: startPlace, last_id, last_place, last_at, has_more } = first;
   const end = rows.at(-1);
   const last =
-    id !== null && last_place !== null && last_at !== null
-      ? { id, place: last_place, created_at: last_at }
+    last_id !== null && last_place !== null && last_at !== null
+      ? { id: last_id, place: last_place, created_at: last_at }
       : end;
-  return { rows, last: last ?? null, hasMore: has_more === true };
+  return { rows, startPlace, last: last ?? null, hasMore: has_more === true };
 }

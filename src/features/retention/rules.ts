@@ -19,6 +19,7 @@
  * Each statement reads and deletes at most {@link BATCH_MAX} rows, from where the last one ended,
  * by an index that holds only rows that can go. A kind that fails does not stop the others.
  */
+import { EVENT_KEEP_MS } from '../../core/events.ts';
 import { SANDBOX_END } from '../../core/sandbox.ts';
 
 const HOUR_MS = 3_600_000;
@@ -78,7 +79,7 @@ export const RETENTIONS: readonly Retention[] = [
   {
     name: 'events',
     table: 'event',
-    keepMs: 30 * DAY_MS,
+    keepMs: EVENT_KEEP_MS,
     at: 'created_at',
     type: 'timestamptz',
     condition: 'fanned_out_at is not null and not kept_for_deliveries',
