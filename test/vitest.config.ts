@@ -25,6 +25,7 @@ const NOT_ON_CITUS = [
   'test/features/counter-plans.test.ts',
   // They count the rows that one server reads.
   'test/features/announcement-plans.test.ts',
+  'test/features/event-looks.test.ts',
   'test/features/person-bounds.test.ts',
   'test/features/trace-plans.test.ts',
 ];

@@ -116,6 +116,7 @@ async function drain(loop: Loop, launcher: Launcher): Promise<void> {
   while (queues.flights.size > 0) await delay(DRAIN_CHECK_MS);
   await drainResults(loop);
   await state.analyzing;
+  await state.placing;
   await forgetEvents(options.db, options.lock.number).catch((error: unknown) =>
     // Other workers do it when this worker's lock ends.
     options.logger.warn({ err: error }, 'events could not be forgotten'),

@@ -1,5 +1,6 @@
 import { teamKey } from '../core/team-key.ts';
 import { statement, type Tx } from '../db/client.ts';
+import type { Parameter } from '../db/keyset.ts';
 import { holdUnlessLocked } from '../db/row-lock.ts';
 import type { RowOf } from '../db/rows.ts';
 import { columnsOf } from './columns.ts';
@@ -36,11 +37,15 @@ export type FanOutRow = TakenEvent & (Subscriber | NoSubscriber);
 /** Which events a fan-out takes: the next ones from one end, or those of all teams in turn. */
 export type Which = 'oldest' | 'newest' | 'fair';
 
-/** SQL: locks the next $1 events that wait, from one end. */
+/** SQL: the event is not older than the parameter; null: whenever it was created. */
+export const isNotBefore = (parameter: Parameter): string =>
+  `created_at >= coalesce(${parameter}::timestamptz, '-infinity')`;
+
+/** SQL: locks the next $1 events that wait, from one end. None is older than $2. */
 const fromEnd = (order: 'asc' | 'desc'): string => `
       select *, null::timestamptz as reached
       from event
-      where fanned_out_at is null
+      where fanned_out_at is null and ${isNotBefore('$2')}
       order by created_at ${order}
       limit $1
       for update skip locked`;
@@ -48,20 +53,20 @@ const fromEnd = (order: 'asc' | 'desc'): string => `
 /** How many events that wait are looked at for those of each team. Takes 1 ms. */
 const LOOKED_AT = 700;
 
-/** SQL: the newest of the events that wait, or of some of them. */
+/** SQL: the newest of the events that wait, or of some of them. None is older than $2. */
 const newest = (condition: string): string => `
               select team_id, id, created_at
               from event
-              where fanned_out_at is null${condition}
+              where fanned_out_at is null and ${isNotBefore('$2')}${condition}
               order by created_at desc
               limit ${LOOKED_AT / 2}`;
 
 /**
  * SQL: events, the first of each team before the second of any; small teams first. `reached` is how
- * far back they were looked for.
+ * far back they were looked for. None is older than $2.
  */
 // Among the newest, because among the oldest a team that has flooded stands alone for long. And
-// among those before $2, where the last look has ended, so that all have their turn.
+// among those before $3, where the last look has ended, so that all have their turn.
 export const IN_TURNS = `
         select team_id, id, reached
         from (
@@ -73,7 +78,7 @@ export const IN_TURNS = `
             (${newest('')}
             )
             union
-            (${newest(' and created_at < $2::timestamptz')}
+            (${newest(' and created_at < $3::timestamptz')}
             )
           ) near
         ) ranked
@@ -119,16 +124,23 @@ export const TAKE_EVENTS = {
   fair: statement<FanOutRow>('webhooks.takeEventsOfEachTeam', takeEventsText(OF_EACH)),
 } as const satisfies Readonly<Record<Which, unknown>>;
 
+/** How many events to take, none older than `from`. `before`: where a fair look goes on. ISO. */
+export interface WaitingRange {
+  readonly limit: number;
+  readonly from: string | null;
+  readonly before: string | null;
+}
+
 /**
  * Takes events that wait for their fan-out, one row for each active subscriber. They stay locked
- * until the transaction ends; other workers skip them. `before`: where a fair look goes on.
+ * until the transaction ends; other workers skip them.
  */
 export function takeEvents(
   tx: Tx,
   which: Which,
-  { limit, before }: { readonly limit: number; readonly before: string | null },
+  { limit, from, before }: WaitingRange,
 ): Promise<FanOutRow[]> {
-  return tx.query(TAKE_EVENTS[which], which === 'fair' ? [limit, before] : [limit]);
+  return tx.query(TAKE_EVENTS[which], [limit, from, ...(which === 'fair' ? [before] : [])]);
 }
 
 /** A delivery to insert, with status `pending` and due at once. */

@@ -10,6 +10,7 @@ import {
   type NewDelivery,
   type Which,
 } from './fan-out-store.ts';
+import { beginLook, endLook } from './look.ts';
 import type { Loop, TakenEvents } from './loop.ts';
 
 /**
@@ -65,15 +66,17 @@ export async function fanOut(loop: Loop, room: number): Promise<ClaimedDelivery[
   state.fannedOutAtMs = performance.now();
   const at = options.clock.now();
   const limit = eventsToTake(loop, room);
+  const which = state.fanOutNext;
+  const from = which === 'oldest' ? beginLook(state.look) : state.look.from;
   const { rows, free, claimed } = await options.db.transaction(async (tx) => {
-    const rows = await takeEvents(tx, state.fanOutNext, { limit, before: state.fairBefore });
+    const rows = await takeEvents(tx, which, { limit, from, before: state.fairBefore });
     const free = withoutBusy(rows);
     const { deliveries, claimed } = planDeliveries(loop, { rows: free, room, at });
     const worker = options.lock.number;
     if (free.length > 0) insertDeliveries(tx, { at, worker, events: eventsOf(free), deliveries });
     return { rows, free, claimed };
   });
-  noteTaken(loop, { limit, rows, free });
+  noteTaken(loop, { limit, from, rows, free });
   if (claimed.length > 0) state.hasEvents = true;
   return claimed;
 }
@@ -84,13 +87,14 @@ const NEXT: Readonly<Record<Which, Which>> = { oldest: 'newest', newest: 'fair',
 /** `rows` were taken, at most `limit` events; those in `free` did not have to wait. */
 interface Taken {
   readonly limit: number;
+  readonly from: string | null;
   readonly rows: readonly FanOutRow[];
   readonly free: readonly FanOutRow[];
 }
 
 /** Notes what the next fan-out takes, and whether it is wanted at once. */
-function noteTaken({ state }: Loop, taken: Taken): void {
-  const { limit, rows, free } = taken;
+function noteTaken({ options, state }: Loop, taken: Taken): void {
+  const { limit, from, rows, free } = taken;
   const which = state.fanOutNext;
   const events = eventsOf(rows).length;
   const last = { events, deliveriesPerEvent: deliveriesPerEvent(taken, lastOf(state)) };
@@ -98,6 +102,9 @@ function noteTaken({ state }: Loop, taken: Taken): void {
   const isFair = which === 'fair';
   const isAll = !isFair && events < limit;
   state.fanOutNext = isAll ? 'oldest' : NEXT[which];
+  if (free.length < rows.length) state.look.isWhole = true;
+  else if (which === 'oldest')
+    endLook(state.look, { from, last: rows.at(-1)?.event_created_at, isAll }, options.clock);
   if (isFair) {
     state.lastTaken.fair = last;
     state.fairBefore = rows[0]?.reached ?? null;

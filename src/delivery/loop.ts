@@ -12,6 +12,7 @@ import type { EndpointQueue } from './endpoint-queue.ts';
 import { createEndpointQueues, type EndpointQueues } from './endpoint-queues.ts';
 import type { SigningKey } from './envelope.ts';
 import type { Which } from './fan-out-store.ts';
+import { newLook, type Look } from './look.ts';
 import type { PlayedRow } from './played-store.ts';
 import type { Limits } from './queues-state.ts';
 import type { RecordedAttempt } from './result-store.ts';
@@ -145,11 +146,10 @@ export interface LoopState {
     /** The numbers of the workers that were alive at the last tick. */
     workers: ReadonlySet<number>;
   };
-  /**
-   * Whether more events wait for their places than the last batch took. Written by places.ts; read
-   * by rounds.ts.
-   */
-  hasMoreUnplaced: boolean;
+  /** For events that wait for their fan-out. fan-out.ts begins and ends it, rounds.ts widens it. */
+  readonly look: Look;
+  /** What gives events their places now, or null. Written by places.ts; awaited by stop. */
+  placing: Promise<void> | null;
   /** When new deliveries were last looked for. Written and read by fan-out.ts. */
   fannedOutAtMs: number;
   /**
@@ -220,7 +220,8 @@ export function newLoop(options: DispatcherOptions, startRounds: (loop: Loop) =>
         activated: new Set(),
         workers: new Set(),
       },
-      hasMoreUnplaced: false,
+      look: newLook(),
+      placing: null,
       fannedOutAtMs: -Infinity,
       fanOutNext: 'oldest',
       lastTaken: { ends: { events: 0, deliveriesPerEvent: 1 }, fair: null },

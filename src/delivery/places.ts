@@ -1,7 +1,9 @@
 /**
  * Gives each event its place in the order in which `GET /events?order=asc` reads (why it is safe:
- * features/events/rules.ts). It runs at each tick, beside what deliveries need: it waits for
- * nobody's lock, and a failure of it stops no delivery.
+ * features/events/rules.ts). It begins at each tick and runs beside the rounds: it waits for
+ * nobody's lock, and deliveries wait for neither a failure of it nor its look at all events, which
+ * is slow behind an old transaction (look.ts). To begin that one late, too, would place an older
+ * event behind a newer one, which a reader who begins behind the older one would not see.
  */
 import type { Db } from '../db/client.ts';
 import type { Loop } from './loop.ts';
@@ -16,14 +18,18 @@ import {
 /** Takes 10 ms. */
 const BATCH = 500;
 
-/** Gives places to a batch of events, and notes whether more wait. Never rejects. */
-export async function placeEvents({ options, state }: Loop): Promise<void> {
-  try {
-    state.hasMoreUnplaced = await placeBatch(options.db, BATCH);
-  } catch (error) {
-    state.hasMoreUnplaced = false;
-    options.logger.warn({ err: error }, 'events could not be given their places yet');
-  }
+/** Begins to give places to all events that wait for one, unless it has begun. */
+export function placeEvents({ options, state }: Loop): void {
+  const place = async (): Promise<void> => {
+    while (state.mode === 'running' && (await placeBatch(options.db, BATCH)));
+  };
+  state.placing ??= place()
+    .catch((err: unknown) =>
+      options.logger.warn({ err }, 'events could not be given their places yet'),
+    )
+    .finally(() => {
+      state.placing = null;
+    });
 }
 
 /**

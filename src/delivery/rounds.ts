@@ -12,6 +12,7 @@ import {
 import { claim } from './claims.ts';
 import { fanOut, mayFanOut } from './fan-out.ts';
 import { analyzeGrown } from './growth-store.ts';
+import { widenLook } from './look.ts';
 import type { Loop } from './loop.ts';
 import { placeEvents } from './places.ts';
 import { hasSearch, noticeWorkers, search, searchAll } from './search.ts';
@@ -37,10 +38,9 @@ export function startRounds(loop: Loop): void {
 }
 
 function hasWork(loop: Loop): boolean {
-  const { mode, wanted, hasMoreUnplaced } = loop.state;
+  const { mode, wanted } = loop.state;
   if (mode !== 'running') return false;
   if (wanted.tick || wanted.release || loop.queues.canClaim()) return true;
-  if (hasMoreUnplaced) return true;
   return mayFanOut(loop) || hasSearch(loop);
 }
 
@@ -76,6 +76,7 @@ async function runRounds(loop: Loop): Promise<void> {
 
 async function round(loop: Loop, isTick: boolean, release: boolean): Promise<void> {
   if (isTick) {
+    widenLook(loop.state.look, loop.state.ticks);
     await noticeWorkers(loop);
     await recover(loop);
     if (loop.state.unwritten.size > 0) analyze(loop);
@@ -89,7 +90,7 @@ async function round(loop: Loop, isTick: boolean, release: boolean): Promise<voi
   const rooms = loop.queues.divide(room, fresh.length > 0);
   for (const status of WAITING_STATUSES)
     await claim(loop, status, rooms[status] - (status === 'pending' ? fresh.length : 0));
-  if (isTick || loop.state.hasMoreUnplaced) await placeEvents(loop);
+  if (isTick) placeEvents(loop);
 }
 
 /**

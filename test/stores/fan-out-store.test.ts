@@ -20,8 +20,8 @@ describe('the fan-out', () => {
        where team_id || ' ' || id = any ($1)`,
       [keys],
     );
-  const take = (which: fanOut.Which, limit = 9) =>
-    twins.inTransaction((tx) => fanOut.takeEvents(tx, which, { limit, before: null }));
+  const take = (which: fanOut.Which, limit = 9, from: string | null = null) =>
+    twins.inTransaction((tx) => fanOut.takeEvents(tx, which, { limit, from, before: null }));
   const linesOf = (rows: readonly fanOut.FanOutRow[]): string[] =>
     rows.map((row) => [row.team_id, row.event_id, row.endpoint_id, row.url].join(' '));
   const eventsOf = (rows: readonly fanOut.FanOutRow[]): string[] => [
@@ -52,6 +52,12 @@ describe('the fan-out', () => {
       ]);
     });
 
+    test('takes none that are older than it is asked for', async () => {
+      await waitForFanOut('team_b evt_2', 'team_a evt_3', 'team_a evt_1');
+      const found = await take(which, 9, '2026-11-18T11:00:02Z');
+      expect(eventsOf(found)).toEqual(['team_a evt_3', 'team_a evt_1']);
+    });
+
     test('takes so many, and answers with the oldest first', async () => {
       await waitForFanOut('team_b evt_2', 'team_a evt_3', 'team_a evt_1', 'team_b evt_1');
       const expected = {
@@ -76,7 +82,8 @@ describe('the fan-out', () => {
 
     test('holds the events and their subscribers', async () => {
       await waitForFanOut('team_a evt_3');
-      const takeIn = (tx: Tx) => fanOut.takeEvents(tx, which, { limit: 9, before: null });
+      const takeIn = (tx: Tx) =>
+        fanOut.takeEvents(tx, which, { limit: 9, from: null, before: null });
       expect(await twins.lockedBy('event', takeIn)).toEqual(['team_a evt_3']);
       expect(await twins.lockedBy('webhook_endpoint', takeIn)).toEqual([
         'team_a whe_1',

@@ -1,7 +1,7 @@
 /** What a shard's loop asks before a statement of the delivery loop. */
 import { statement, type Statement } from '../../db/client.ts';
 import { CLAIMS, FORGET_EVENTS, IS_FORGOTTEN, RELEASE_CLAIMS } from '../claim-store.ts';
-import { IN_TURNS, TAKE_EVENTS } from '../fan-out-store.ts';
+import { IN_TURNS, isNotBefore, TAKE_EVENTS } from '../fan-out-store.ts';
 import { IS_UNPLACED, TAKE_UNPLACED } from '../places-store.ts';
 
 export interface TeamRow {
@@ -28,7 +28,7 @@ const findWaitingTeamsText = (order: 'asc' | 'desc'): string =>
    from (
      select team_id
      from event
-     where fanned_out_at is null
+     where fanned_out_at is null and ${isNotBefore('$2')}
      order by created_at ${order}
      limit $1
    ) waiting`;
