@@ -220,6 +220,15 @@ describe.skipIf(SKIPPED !== '')(`the Python client${SKIPPED}`, { timeout: 5 * MI
       expect(result('forked')).toEqual([Array(5).fill('team'), 0]);
     });
 
+    it('gives no call the answer of another, whatever else the server sends', () => {
+      for (const part of ['hints', 'hints-at-once', 'surplus'])
+        expect([part, result(part)]).toEqual([part, ['a', 'b', 'c']]);
+      expect(result('switched')).toEqual([expect.stringContaining('status is 101'), 'b', 'c']);
+      const socketsOf = (part: string) =>
+        new Set(requests.filter((one) => one.part === part).map(({ socket }) => socket)).size;
+      expect(['hints', 'surplus', 'switched'].map(socketsOf)).toEqual([1, 3, 2]);
+    });
+
     it('sends several at once with asyncio, and ends a wait that is cancelled', () => {
       expect(result('together-async')).toEqual(Array(5).fill('team'));
       // Each takes 400 ms.
@@ -573,6 +582,25 @@ async function answer({ part, n, url, request, response }: Scripted): Promise<vo
         { path: 'body.role', message: 'is unknown', code: 'invalid' },
       ],
     });
+  const member = { id: url.split('/').at(-1) };
+  if (part === 'hints' || part === 'hints-at-once') {
+    if (part === 'hints-at-once') request.socket.cork();
+    response.writeProcessing();
+    response.writeEarlyHints({ link: '</x>; rel=preload' });
+    if (part === 'hints') return void setTimeout(() => json(200, member), 50);
+    json(200, member);
+    request.socket.uncork();
+    return;
+  }
+  if (part === 'surplus') {
+    // As a proxy tells a connection that was idle for too long.
+    const stray = 'HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\n\r\n';
+    setTimeout(() => request.socket.write(stray), 50);
+    return json(200, member);
+  }
+  if (part === 'switched' && n === 1)
+    return void request.socket.write('HTTP/1.1 101 Switching Protocols\r\n\r\n');
+  if (part === 'switched') return json(200, member);
   if (part === 'unknown') return refuse(409, 'brand_new');
   if (part === 'website') return page();
   if (part === 'redirect') {

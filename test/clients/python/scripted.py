@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import team_customer_client as package
-from team_customer_client import ApiError, AsyncClient, Client
+from team_customer_client import ApiConnectionError, ApiError, AsyncClient, Client
 
 URL = os.environ["API_URL"]
 KEY = "svck_live_do_not_show_this"
@@ -112,6 +112,19 @@ def one_connection() -> Any:
     return [client.me.get()["tenant_id"] for _ in range(5)]
 
 
+def interim(kind: str) -> Any:
+    """Whose answers the calls get. The pause is for what comes after an answer."""
+    client = make(kind, max_retries=0)
+    found: list[Any] = []
+    for member_id in ["a", "b", "c"]:
+        try:
+            found.append(client.members.get(member_id=member_id)["id"])
+        except ApiConnectionError as error:
+            found.append(str(error))
+        time.sleep(0.2)
+    return found
+
+
 def pickled() -> Any:
     try:
         make("invalid").members.create(email="x")
@@ -172,6 +185,10 @@ PARTS: dict[str, Callable[[], Any]] = {
     "threads": threads,
     "forked": forked,
     "connections": one_connection,
+    "hints": lambda: interim("hints"),
+    "hints-at-once": lambda: interim("hints-at-once"),
+    "surplus": lambda: interim("surplus"),
+    "switched": lambda: interim("switched"),
     "drip": lambda: make("drip", timeout_s=1, max_retries=0).me.get(),
     "silent": lambda: make("silent", max_retries=0).me.get(timeout_s=1),
     "addresses": addresses,

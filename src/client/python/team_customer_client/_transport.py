@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import io
 import os
+import selectors
 import socket
 import ssl
 import threading
@@ -86,9 +87,13 @@ class HttpTransport:
             while self._idle and self._idle[0][0] < now - _IDLE_MAX_S:
                 ended.append(self._idle.pop(0)[2])
             for index in reversed(range(len(self._idle))):
-                if self._idle[index][1] == place:
-                    found = self._idle.pop(index)[2]
+                if self._idle[index][1] != place:
+                    continue
+                found = self._idle.pop(index)[2]
+                if not _has_input(found):
                     break
+                ended.append(found)
+                found = None
         for connection in ended:
             connection.close()
         return found
@@ -137,8 +142,21 @@ def _exchange(connection: HTTPConnection, request: Request, deadline: float) -> 
     connection.request(request.method, target, body=request.body, headers=dict(request.headers))
     response = connection.getresponse()
     body = response.read()
+    if response.status == 101:
+        # What comes after it is no HTTP.
+        connection.close()
     headers = {name.lower(): value for name, value in response.getheaders()}
     return Response(response.status, headers, body)
+
+
+def _has_input(connection: HTTPConnection) -> bool:
+    """Whether an idle connection was closed by the server, or holds what no request asked for."""
+    sock = connection.sock
+    if isinstance(sock, ssl.SSLSocket) and sock.pending() > 0:
+        return True
+    with selectors.DefaultSelector() as selector:
+        selector.register(sock, selectors.EVENT_READ)
+        return len(selector.select(0)) > 0
 
 
 def _connect(deadline: float, address: tuple[str, int], *_options: Any) -> socket.socket:
@@ -165,6 +183,11 @@ def _connect(deadline: float, address: tuple[str, int], *_options: Any) -> socke
 class _TimedResponse(HTTPResponse):
     def __init__(self, deadline: float, sock: socket.socket, *args: Any, **options: Any) -> None:
         super().__init__(_TimedSocket(sock, deadline), *args, **options)  # type: ignore
+
+    def _read_status(self) -> tuple[str, int, str]:
+        """http.client reads on after a 100 only. Other interim responses are no answers, either."""
+        version, status, reason = super()._read_status()  # type: ignore
+        return version, 100 if 100 < status < 200 and status != 101 else status, reason
 
 
 class _TimedSocket:
