@@ -42,8 +42,8 @@ function tokenFor(alg: string, kid: string | undefined): SignJWT {
     .setSubject(userId('a', 'owner'))
     .setIssuer(TOKEN_ISSUER)
     .setAudience(TOKEN_AUDIENCE)
-    .setIssuedAt()
-    .setExpirationTime('10m');
+    .setIssuedAt(clock.now())
+    .setExpirationTime(new Date(clock.now().getTime() + 600_000));
 }
 
 interface KeyServer {
@@ -83,14 +83,19 @@ async function startKeyServer(): Promise<KeyServer> {
 
 let keys: KeyServer;
 let api: TestApi;
+/** The clock of the APIs and of tokens, in milliseconds ahead of the start. It stands still. */
+let ahead = 0;
+const START = Date.now();
+const clock = { now: () => new Date(START + ahead), override: () => null };
 
 /** Starts an API that asks the key server each time and waits this long for it. */
 function startApi(timeoutMs: number): Promise<TestApi> {
   const tokenKey = { kind: 'jwks', url: keys.url, cooldownMs: 0, timeoutMs } as const;
-  return startTestApi({ seed: makeSeed([makeTeam('a')]), app: { tokenKey } });
+  return startTestApi({ seed: makeSeed([makeTeam('a')]), clock, app: { tokenKey } });
 }
 
 beforeEach(async () => {
+  ahead = 0;
   keys = await startKeyServer();
   api = await startApi(20_000);
 });
@@ -173,6 +178,7 @@ describe('published keys', () => {
   test('many unknown key names cause one request while a set of keys is kept', async () => {
     const kept = await startTestApi({
       seed: makeSeed([makeTeam('a')]),
+      clock,
       app: { tokenKey: { kind: 'jwks', url: keys.url } },
     });
     const key = await makeKey('known', 'ES256');
@@ -249,5 +255,113 @@ describe('a key server', () => {
     });
     expect(session.status).toBe(503);
     expect(session.headers.getSetCookie()).toEqual([]);
+  });
+
+  describe('that fails for a while', () => {
+    const MINUTE = 60_000;
+    const HOUR = 60 * MINUTE;
+    const TIMEOUT_MS = 2_000;
+    const logged: { readonly level: number; readonly msg: string }[] = [];
+    const failing: RequestListener = (_request, response) => response.writeHead(500).end();
+    let kept: TestApi;
+    let key: Key;
+    beforeEach(async () => {
+      logged.length = 0;
+      kept = await startTestApi({
+        seed: makeSeed([makeTeam('a')]),
+        clock,
+        app: { tokenKey: { kind: 'jwks', url: keys.url, timeoutMs: TIMEOUT_MS } },
+        onLog: (line) => logged.push(JSON.parse(line) as (typeof logged)[number]),
+      });
+      key = await makeKey('key', 'ES256');
+      keys.published = [key];
+      return () => kept.stop();
+    });
+    const send = async (token: string | Promise<string>): Promise<Response> =>
+      fetch(`${kept.url}/trpc/v1.me.get?input={}`, {
+        headers: { authorization: `Bearer ${await token}` },
+      });
+    const ask = async (one: Pick<Key, 'alg' | 'privateKey'> & { kid: string }): Promise<number> =>
+      (await send(signedBy(one))).status;
+    const unknown = () => ({ ...key, kid: 'unknown' });
+
+    test('shuts nobody out whose key it has published, for a day at most', async () => {
+      expect(await ask(key)).toBe(200);
+      keys.trouble = failing;
+      for (ahead of [11 * MINUTE, HOUR, 23 * HOUR]) {
+        expect(await ask(key)).toBe(200);
+        expect(await ask(unknown())).toBe(503);
+      }
+      expect(logged.filter(({ level }) => level === 40)).toEqual([
+        expect.objectContaining({ msg: expect.stringContaining('published keys') }),
+      ]);
+      ahead = 24 * HOUR;
+      expect(await ask(key)).toBe(503);
+      keys.trouble = null;
+      ahead += MINUTE;
+      expect(await ask(key)).toBe(200);
+    });
+
+    test('is asked again, and what it has removed by then is refused', async () => {
+      expect(await ask(key)).toBe(200);
+      ahead = 11 * MINUTE;
+      keys.trouble = failing;
+      expect(await ask(key)).toBe(200);
+      keys.trouble = null;
+      keys.published = [];
+      ahead += 10_000;
+      // No call waits for a server that failed just now.
+      await until(async () => (await ask(key)) === 401);
+      expect(keys.requests).toBe(3);
+    });
+
+    test('is asked again before a call that is the first one for long', async () => {
+      expect(await ask(key)).toBe(200);
+      keys.published = [];
+      ahead = 11 * MINUTE;
+      expect(await ask(key)).toBe(401);
+    });
+
+    test.each([
+      ['at once', failing],
+      ['by its silence', () => undefined],
+    ])('%s is asked once in a while, however many strangers call', async (_how, trouble) => {
+      keys.trouble = trouble;
+      const statuses = async (n: number) =>
+        new Set(await Promise.all(Array.from({ length: n }, () => ask(unknown()))));
+      expect(await statuses(10)).toEqual(new Set([503]));
+      const startedAt = performance.now();
+      for (let n = 0; n < 20; n += 1) expect(await ask(unknown())).toBe(503);
+      expect(performance.now() - startedAt).toBeLessThan(20 * TIMEOUT_MS);
+      expect(keys.requests).toBe(1);
+      ahead += 4_000;
+      expect(await ask(unknown())).toBe(503);
+      expect(keys.requests).toBe(1);
+      ahead += 2_000;
+      expect(await statuses(10)).toEqual(new Set([503]));
+      expect(keys.requests).toBe(2);
+    });
+
+    test('by its silence keeps no call waiting whose key is known', async () => {
+      expect(await ask(key)).toBe(200);
+      keys.trouble = () => undefined;
+      ahead = 11 * MINUTE;
+      expect(await ask(key)).toBe(200);
+      for (let n = 0; n < 5; n += 1) {
+        ahead += 10_000;
+        const startedAt = performance.now();
+        expect(await ask(key)).toBe(200);
+        expect(performance.now() - startedAt).toBeLessThan(TIMEOUT_MS);
+      }
+    });
+
+    test('counts those whose key is unknown as strangers', async () => {
+      keys.trouble = failing;
+      const before = await send(signedBy(unknown()));
+      const after = await send(signedBy(unknown()));
+      const left = (response: Response) => Number(response.headers.get('ratelimit-remaining'));
+      expect([before.status, after.status]).toEqual([503, 503]);
+      expect(left(before) - left(after)).toBe(1);
+    });
   });
 });

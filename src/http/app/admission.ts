@@ -95,13 +95,22 @@ export interface Presented {
   readonly verified: VerifiedToken | null;
 }
 
-/** Reads the token of a request, which must open what is wanted. */
+/**
+ * Reads the token of a request, which must open what is wanted. Throws `unavailable` if it cannot
+ * be verified now. Its key may be invented, so that counts as a stranger's (`rate_limited`).
+ */
 export async function present(
-  { verify }: AppExchange,
+  exchange: AppExchange,
   text: string | null,
   wanted: Opens,
 ): Promise<Presented> {
-  return { text, verified: text === null ? null : await verify(text, wanted) };
+  if (text === null) return { text, verified: null };
+  try {
+    return { text, verified: await exchange.verify(text, wanted) };
+  } catch (error) {
+    await countStranger(exchange);
+    throw error;
+  }
 }
 
 /**

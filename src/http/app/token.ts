@@ -1,17 +1,11 @@
 import { createHash, randomUUID } from 'node:crypto';
-import {
-  createRemoteJWKSet,
-  errors,
-  jwtVerify,
-  SignJWT,
-  type JWTPayload,
-  type JWTVerifyOptions,
-} from 'jose';
+import { jwtVerify, SignJWT, type JWTPayload, type JWTVerifyOptions } from 'jose';
+import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { Clock } from '../../core/clock.ts';
 import { findJsonFault } from '../../core/json.ts';
 import { ProblemError } from '../../core/problem.ts';
-import { unavailable } from '../../db/errors.ts';
+import { createPublishedKeys, type PublishedKeysOptions } from './published-keys.ts';
 
 /**
  * The caller, as the host application names them. Rights never come from the token: they are read
@@ -46,16 +40,7 @@ export type VerifyToken = (token: string, wanted: Opens) => Promise<VerifiedToke
 /** How tokens of the host application are verified: a shared secret, or its published keys. */
 export type TokenKey =
   | { readonly kind: 'secret'; readonly secret: string }
-  | {
-      readonly kind: 'jwks';
-      readonly url: string;
-      /**
-       * How long to wait before the keys are fetched again for a token with an unknown key id.
-       */
-      readonly cooldownMs?: number;
-      /** The timeout of a fetch. */
-      readonly timeoutMs?: number;
-    };
+  | ({ readonly kind: 'jwks' } & PublishedKeysOptions);
 
 export const TOKEN_ISSUER = 'sales-training-platform';
 export const TOKEN_AUDIENCE = 'team-customer-api';
@@ -66,12 +51,6 @@ const MAX_AGE_S = 3600;
 const CLOCK_TOLERANCE_S = 5;
 const LINK_MAX_AGE_S = 60;
 const JTI_MAX_LENGTH = 200;
-const JWKS_TIMEOUT_MS = 3_000;
-/**
- * A new key is accepted at most this long after it is published. Tokens with invented key ids cause
- * at most one request in this time.
- */
-const JWKS_COOLDOWN_MS = 5_000;
 /** Without HMAC, because a published key must never count as a shared secret. */
 const ASYMMETRIC = ['RS256', 'PS256', 'ES256', 'EdDSA'];
 
@@ -87,6 +66,7 @@ const claims = z.discriminatedUnion('kind', [
 export function createTokenVerifier(
   key: TokenKey,
   clock: Clock,
+  logger: Pick<Logger, 'warn'>,
 ): (token: string) => Promise<VerifiedToken | null> {
   const options: JWTVerifyOptions = {
     issuer: TOKEN_ISSUER,
@@ -95,7 +75,7 @@ export function createTokenVerifier(
     maxTokenAge: MAX_AGE_S,
     clockTolerance: CLOCK_TOLERANCE_S,
   };
-  const verify = verifierOf(key);
+  const verify = verifierOf(key, clock, logger);
   return async (token) => {
     const now = clock.now();
     try {
@@ -137,38 +117,17 @@ export function issueToken(
 
 function verifierOf(
   key: TokenKey,
+  clock: Clock,
+  logger: Pick<Logger, 'warn'>,
 ): (token: string, options: JWTVerifyOptions) => Promise<JWTPayload> {
   if (key.kind === 'secret') {
     const secret = new TextEncoder().encode(key.secret);
     return async (token, options) =>
       (await jwtVerify(token, secret, { ...options, algorithms: ['HS256'] })).payload;
   }
-  const remote = createRemoteJWKSet(new URL(key.url), {
-    timeoutDuration: key.timeoutMs ?? JWKS_TIMEOUT_MS,
-    cooldownDuration: key.cooldownMs ?? JWKS_COOLDOWN_MS,
-  });
-  const keys: typeof remote = Object.assign(async (...header: Parameters<typeof remote>) => {
-    try {
-      return await remote(...header);
-    } catch (error) {
-      if (isTokensFault(error)) throw error;
-      throw unavailable(error);
-    }
-  }, remote);
+  const keys = createPublishedKeys(key, clock, logger);
   return async (token, options) =>
     (await jwtVerify(token, keys, { ...options, algorithms: ASYMMETRIC })).payload;
-}
-
-/**
- * Whether the token is at fault: no published key fits it. All other errors in finding its key are
- * faults of the publisher or of the network.
- */
-function isTokensFault(error: unknown): boolean {
-  return (
-    error instanceof errors.JWKSNoMatchingKey ||
-    error instanceof errors.JWKSMultipleMatchingKeys ||
-    error instanceof errors.JOSENotSupported
-  );
 }
 
 function toVerified(token: string, payload: JWTPayload): VerifiedToken | null {

@@ -6,8 +6,11 @@ import { createTokenVerifier, type VerifyToken } from './token.ts';
 export function createVerifier({
   tokenKey,
   services,
-}: Pick<TrpcOptions, 'tokenKey' | 'services'>): VerifyToken {
-  const verifyOfHost = tokenKey ? createTokenVerifier(tokenKey, services.clock) : async () => null;
+  logger,
+}: Pick<TrpcOptions, 'tokenKey' | 'services' | 'logger'>): VerifyToken {
+  const verifyOfHost = tokenKey
+    ? createTokenVerifier(tokenKey, services.clock, logger)
+    : async () => null;
   return async (token, wanted) => {
     const verified = await (isSessionToken(token)
       ? verifySessionToken(token, services)
