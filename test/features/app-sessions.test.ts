@@ -75,6 +75,26 @@ test('a token for the app is taken some seconds before and after its time, no lo
   expect([await after(-20), await after(920)]).toEqual(['unauthorized', 'unauthorized']);
 });
 
+test.each([
+  ['eight hours', 8 * 3_600],
+  ['three months', 90 * 86_400],
+  ['more than a date can hold', 9e15],
+])('a token with a life of %s ends after an hour, and says so', async (_life, lifeS) => {
+  stoppedAt = new Date('2026-11-28T10:00:00.000Z');
+  const iat = stoppedAt.getTime() / 1000;
+  const token = await linkToken({ iat, exp: iat + lifeS, jti: undefined });
+  const { headers } = await openSession(api, token);
+  const session = await fetch(`${api.url}/trpc-session`, { headers });
+  expect(session.status).toBe(200);
+  expect(await session.json()).toMatchObject({ expires_at: '2026-11-28T11:00:00.000Z' });
+  expect(await signOut(headers)).toMatchObject({ status: 204 });
+  expect(await me(token)).toBe('unauthorized');
+  const { rows } = await api.db.pool.query('select expires_at from spent_token where id = $1', [
+    idOfToken(token),
+  ]);
+  expect(rows).toEqual([{ expires_at: '2026-11-28T11:00:00.000Z' }]);
+});
+
 test('a refusal is in the language of the reader, whatever it refuses', async () => {
   for (const path of ['/trpc-session', '/trpc/v1.me.get?input={}'])
     for (const [language, title] of [

@@ -5,6 +5,8 @@ import type { Session, SessionState, StateOfNobody } from './session.ts';
 const RENEW_BEFORE_MS = 60_000;
 /** Not sooner, however short the lives of the tokens are. */
 const RENEW_AFTER_MS = 5_000;
+/** Not later: no token lives longer, and browsers fire a timer of 25 days at once. */
+const RENEW_WITHIN_MS = 3_600_000;
 /** With less time left, a call waits for a new token: it could be refused on its way. */
 const LEFT_MS = 2_000;
 
@@ -30,7 +32,7 @@ export function leftMsOf(expiresAt: string, date: string | null): number {
 
 /** How long to wait before the next token is asked for. */
 export function renewalAfterMs(leftMs: number): number {
-  return Math.max(RENEW_AFTER_MS, leftMs - RENEW_BEFORE_MS);
+  return Math.min(RENEW_WITHIN_MS, Math.max(RENEW_AFTER_MS, leftMs - RENEW_BEFORE_MS));
 }
 
 /** Whether a token expires too soon for a call. */

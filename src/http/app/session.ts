@@ -5,7 +5,6 @@
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Request, RequestHandler, Response, Router } from 'express';
-import { decodeJwt } from 'jose';
 import { isLoopbackHost } from '../../core/loopback.ts';
 import { ProblemError } from '../../core/problem.ts';
 import { isSandbox, sandboxIdOf } from '../../core/sandbox.ts';
@@ -122,14 +121,15 @@ async function describeSession(exchange: AppExchange): Promise<void> {
   const dbFor = (teamId: string) => options.db.forCaller({ share: teamId });
   const admitted = await admit(exchange, presented, 1);
   const { actor, team, enabled } = await enterMode(exchange, admitted, dbFor);
-  if (token === null || actor.kind !== 'user' || !team) throw new ProblemError('unauthorized');
+  const { verified } = presented;
+  if (token === null || !verified || actor.kind !== 'user' || !team)
+    throw new ProblemError('unauthorized');
   if (!enabled) throw new ProblemError('api_disabled');
   const isBearer = bearerTokenOf(request.headers.authorization) !== null;
-  const { exp = 0 } = decodeJwt(token);
   response.json({
     has_sandbox: await hasSandbox(dbFor, team.id),
     csrf_token: isBearer ? null : csrfTokenOf(options.services.secrets.current, token),
-    expires_at: new Date(exp * 1000).toISOString(),
+    expires_at: verified.expiresAt.toISOString(),
     member_id: actor.id,
     role: actor.role,
     rights: actor.rights,

@@ -28,6 +28,7 @@ export interface VerifiedToken {
   readonly opens: Opens;
   /** A hash that stands for the token in its team: it is marked when the token is spent. */
   readonly id: string;
+  /** When it is refused at last, even if it says that it lives longer. */
   readonly expiresAt: Date;
 }
 
@@ -138,7 +139,8 @@ function toVerified(token: string, payload: JWTPayload): VerifiedToken | null {
   const id = isForLink ? idOfLink(jti) : idOfToken(token);
   if (id === null) return null;
   const opens = isForLink ? 'link' : 'app';
-  return { identity, opens, id, expiresAt: new Date(exp * 1000) };
+  const expiresAt = new Date(Math.min(exp, iat + MAX_AGE_S) * 1000);
+  return { identity, opens, id, expiresAt };
 }
 
 /** A minute is a minute: the tolerance for clocks does not make the life of a link longer. */
