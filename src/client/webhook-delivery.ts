@@ -157,15 +157,14 @@ function toPairs(
  */
 function parseSignature(values: readonly string[]): { t: string; candidates: string[] } {
   if (values.length === 0) throw new WebhookVerificationError('signature_missing');
-  const parts = values.flatMap((value) => value.split(',')).map((part) => part.trim());
-  const times = parts.flatMap((part) => /^t=(\d{1,15})$/.exec(part)?.[1] ?? []);
-  const candidates = parts.flatMap((part) => {
-    const hex = /^v1=([0-9a-f]{64})$/.exec(part)?.[1];
-    return hex ?? [];
-  });
-  const [t] = times;
-  const isClear = times.length === 1 && parts.filter((part) => part.startsWith('t=')).length === 1;
-  if (t === undefined || !isClear || candidates.length === 0)
+  const parts = values.flatMap((value) => value.split(','));
+  // Only the spaces that HTTP knows: languages differ about what else is one.
+  const times = parts.filter((part) => /^[ \t]*t=/.test(part));
+  const t = /^[ \t]*t=(\d{1,15})[ \t]*$/.exec(times[0] ?? '')?.[1];
+  const candidates = parts.flatMap(
+    (part) => /^[ \t]*v1=([0-9a-f]{64})[ \t]*$/.exec(part)?.[1] ?? [],
+  );
+  if (t === undefined || times.length > 1 || candidates.length === 0)
     throw new WebhookVerificationError('signature_malformed');
   return { t, candidates };
 }

@@ -426,6 +426,9 @@ HTTPServer(("127.0.0.1", ${port}), Receiver).serve_forever()
         fc.constant(`t=${now}, v1=${'0'.repeat(64)}, v1=${v1},v0=x`),
         fc.constantFrom(`t=0${now},v1=${v1}`, `t=${now},t=${now},v1=${v1}`, `v1=${v1}`, ''),
         fc.constantFrom(`t=${now},v1=${v1.toUpperCase()}`, `t=${now},v1=${v1}0`, `t=${now}\n`),
+        fc
+          .constantFrom(...Array.from(' \t\n\v\u001C\u0085\u00A0\u2003\uFEFF'))
+          .map((space) => `t=${now},${space}v1=${v1}${space}`),
         fc.constantFrom(`t=${now}\u0661,v1=${v1}`, `t=\u0661,v1=${v1}`, `t=${now},v1=é`),
         fc.integer({ min: -400, max: 400 }).map((age) => headersOf(body, SECRET, now + age)),
         fc.string().map((text) => `t=${now},v1=${text}`),

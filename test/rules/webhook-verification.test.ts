@@ -162,7 +162,7 @@ describe('a genuine delivery', () => {
     ['several v1, of which the first fits', `t=${T},v1=${V1},v1=${'0'.repeat(64)}`],
     ['several v1, of which the last fits', `t=${T},v1=${'0'.repeat(64)},v1=${V1}`],
     ['a v1 before the time', `v1=${V1},t=${T}`],
-    ['spaces behind commas', `t=${T}, v1=${V1}`],
+    ['spaces and tabs around commas', ` t=${T} \t, \tv1=${V1} `],
     ['parts of a later scheme', `t=${T},v0=x,v2=${'f'.repeat(128)},v1=${V1},`],
   ])('may have %s', (_name, signature) => {
     expect(reasonOf(withSignature(signature))).toBe('accepted');
@@ -251,6 +251,8 @@ describe('a delivery is refused', () => {
     `t=${T},v1="${V1}"`,
     `t=${T},t=${T},v1=${V1}`,
     `t=${T},t=x,v1=${V1}`,
+    `t=${T}, \tt=x,v1=${V1}`,
+    ...['\n', '\u001C', '\u0085', '\u00A0', '\uFEFF'].map((space) => `t=${T},${space}v1=${V1}`),
   ])('with the malformed signature %j', (signature) => {
     expect(reasonOf(withSignature(signature))).toBe('signature_malformed');
   });

@@ -117,7 +117,8 @@ def _read_signature(values: list[str]) -> tuple[str, list[str]]:
     """
     if not values:
         raise WebhookVerificationError("signature_missing")
-    parts = [part.strip() for value in values for part in value.split(",")]
+    # Only the spaces that HTTP knows: languages differ about what else is one.
+    parts = [part.strip(" \t") for value in values for part in value.split(",")]
     times = [part for part in parts if part.startswith("t=")]
     found = [re.fullmatch(r"v1=([0-9a-f]{64})", part) for part in parts]
     candidates = [match[1] for match in found if match]
