@@ -125,7 +125,7 @@ function mailTasksOf({ config, db, logger }: TaskOptions): TaskList {
     publicUrl: config.publicUrl,
   };
   return {
-    ...memberMailTasks(shared),
+    ...memberMailTasks({ ...shared, invitationUrl: config.invitationUrl }),
     ...alertMailTasks({ ...shared, clock: systemClock, secrets: appSecretsOf(config) }),
     ...webhookMailTasks(shared),
     ...sandboxMailTasks(shared),

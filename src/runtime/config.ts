@@ -106,7 +106,7 @@ function faultsInProduction(set: Environment, uses: Uses): string[] {
     faults.push('WEBHOOK_ALLOW_PRIVATE_TARGETS must not be on when NODE_ENV is production');
   if (flag.safeParse(set['DEVELOPMENT_LOGIN']).data)
     faults.push('DEVELOPMENT_LOGIN must not be on when NODE_ENV is production');
-  for (const name of ['PUBLIC_URL', 'APP_AUTH_JWKS_URL', 'ADMIN_REFRESH_URL']) {
+  for (const name of ['PUBLIC_URL', 'APP_AUTH_JWKS_URL', 'ADMIN_REFRESH_URL', 'INVITATION_URL']) {
     if (set[name]?.split(',').some(isOpenHttp))
       faults.push(`${name} must be https when NODE_ENV is production, or a loopback address`);
   }
@@ -294,6 +294,7 @@ const environment = z
     APP_AUTH_JWKS_URL: httpUrl.optional(),
     ADMIN_HOST_ORIGINS: origins.optional(),
     ADMIN_REFRESH_URL: refreshUrls.optional(),
+    INVITATION_URL: httpUrl.optional(),
     DEVELOPMENT_LOGIN: flag.prefault('false'),
     DEPRECATIONS_FILE: deprecationsFile.optional(),
     TRUST_PROXY: trustProxy.prefault('0'),
@@ -342,6 +343,7 @@ const environment = z
     appAuthJwksUrl: env.APP_AUTH_JWKS_URL,
     adminHostOrigins: env.ADMIN_HOST_ORIGINS ?? [],
     adminRefreshUrls: env.ADMIN_REFRESH_URL ?? [],
+    invitationUrl: env.INVITATION_URL,
     developmentLogin: env.DEVELOPMENT_LOGIN,
     deprecations: env.DEPRECATIONS_FILE ?? NOTHING_ENDS,
     trustProxy: env.TRUST_PROXY,

@@ -104,7 +104,7 @@ async function work(
   if (task === 'synchronize a connection') return syncAtOnce({ db, clock }, connection);
   const shared = { db, clock, mailer, publicUrl: url };
   const tasks = {
-    ...memberMailTasks(shared),
+    ...memberMailTasks({ ...shared, invitationUrl: url }),
     ...alertMailTasks({ ...shared, secrets: { current: TEST_APP_SECRET, previous: null } }),
     ...deliveryTasks(db, clock),
     ...webhookTasks({ ...shared, pauseAfterS: 1 }),

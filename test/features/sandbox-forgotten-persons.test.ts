@@ -34,7 +34,7 @@ async function invite(email: string): Promise<string> {
   const clock = fixedClock(new Date());
   const settings = { smtpUrl: undefined, mailFrom: undefined, mailDir: 'unused' };
   const mailer = mailerOf(api.db, clock, createMailer(settings, pino({ level: 'silent' })));
-  await runJobsOnce(api, memberMailTasks({ db: api.db, mailer, publicUrl: api.url }));
+  await runJobsOnce(api, memberMailTasks({ db: api.db, mailer, invitationUrl: undefined }));
   return (invited.body as { id: string }).id;
 }
 

@@ -286,17 +286,17 @@ describe('a mail', () => {
     const settings = { smtpUrl: mail.url, mailFrom: undefined, mailDir: 'unused' };
     const send = createMailer(settings, pino({ level: 'silent' }));
     const mailer = mailerOf(api.db, systemClock, send);
-    const shared = { db: api.db, mailer, publicUrl: api.url };
+    const tasks = memberMailTasks({ db: api.db, mailer, invitationUrl: 'https://app.test/' });
     for (const [key, email] of [
       [live, 'real@person.example'],
       [test, 'played@person.example'],
     ] as const)
       expect((await api.call(key, 'POST', '/users', { body: { email } })).status).toBe(201);
-    await runJobsOnce(api, memberMailTasks(shared));
+    await runJobsOnce(api, tasks);
     expect(mail.received.map(({ to }) => to)).toEqual(['real@person.example']);
     const kept = await get(test, '/sandbox/mails');
     expect(kept.body).toMatchObject({
-      data: [{ to: 'played@person.example', body: expect.stringContaining(api.url) }],
+      data: [{ to: 'played@person.example', body: expect.stringContaining('https://app.test/') }],
       next_cursor: null,
     });
     const app = await appInSandbox(api, 'a');

@@ -86,6 +86,7 @@ describe('the environment', () => {
       appAuthJwksUrl: undefined,
       adminHostOrigins: [],
       adminRefreshUrls: [],
+      invitationUrl: undefined,
       developmentLogin: false,
       deprecations: { version: null, operations: {} },
       trustProxy: { kind: 'none' },
@@ -124,6 +125,7 @@ describe('the environment', () => {
       DEPRECATIONS_FILE: '/hunter2',
       ADMIN_HOST_ORIGINS: 'https://app.example.com,hunter2',
       ADMIN_REFRESH_URL: 'javascript:hunter2',
+      INVITATION_URL: 'javascript:hunter2',
       OTEL_EXPORTER_OTLP_ENDPOINT: 'hunter2',
       OTEL_EXPORTER_OTLP_HEADERS: 'hunter2',
       OTEL_EXPORTER_OTLP_PROTOCOL: 'hunter2',
@@ -290,7 +292,7 @@ describe('the environment', () => {
     expect(faultsOf({ DEVELOPMENT_LOGIN: '1' })).toEqual([]);
   });
 
-  it.each(['PUBLIC_URL', 'APP_AUTH_JWKS_URL', 'ADMIN_REFRESH_URL'])(
+  it.each(['PUBLIC_URL', 'APP_AUTH_JWKS_URL', 'ADMIN_REFRESH_URL', 'INVITATION_URL'])(
     'refuses http for %s in production',
     (name) => {
       const faults = (url: string) => faultsOf({ NODE_ENV: 'production', [name]: url }).length;

@@ -224,6 +224,19 @@ describe('the command', () => {
     expect(text).not.toContain(PASSWORD);
   });
 
+  test('misses the page that invitations lead to, in production', async () => {
+    const find = async (env: Readonly<Record<string, string>>) =>
+      findingsOf('configuration', {
+        NODE_ENV: 'production',
+        SMTP_URL: 'smtp://mail.test',
+        PUBLIC_URL: 'https://api.test',
+        ...env,
+      });
+    expect(await find({})).toEqual([warning(/^INVITATION_URL /)]);
+    for (const env of [{ INVITATION_URL: 'https://app.test' }, { NODE_ENV: 'test' }])
+      expect(await find(env)).toEqual([fine()]);
+  });
+
   test('still looks at the rest while the database is away', async () => {
     const port = await findFreePort();
     const env = { DATABASE_URL: `postgres://app:${PASSWORD}@127.0.0.1:${port}/app`, APP_SECRET };

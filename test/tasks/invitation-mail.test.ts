@@ -1,6 +1,7 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import type { TeamMailer } from '../../src/core/mail.ts';
 import { memberMailTasks } from '../../src/features/members/tasks.ts';
 import { startTestApi, startWorkerProcess, type TestApi } from '../support/api.ts';
 import { makeFolder } from '../support/folder.ts';
@@ -30,6 +31,7 @@ describe('the invitation mail', () => {
     const worker = await startWorkerProcess(api.databaseUrl, {
       SMTP_URL: mail.url,
       MAIL_FROM: 'Training <training@a.test>',
+      INVITATION_URL: 'https://app.test/sign-in?from=mail',
     });
     await until(
       async () =>
@@ -46,9 +48,27 @@ describe('the invitation mail', () => {
     const text = (to: string) => mail.received.find((received) => received.to === to)?.text ?? '';
     expect(text('german@a.test')).toContain('zum Verkaufstraining eingeladen');
     expect(text('english@a.test')).toContain('has invited you');
+    const link = ':\nhttps://app.test/sign-in?from=mail\n';
+    for (const to of ['german@a.test', 'english@a.test'])
+      expect(text(to).replaceAll('\r', '')).toContain(link);
     expect(text('english@a.test')).not.toMatch(/^Bcc:/m);
     expect(worker.output()).not.toContain('@a.test');
     await worker.kill('SIGTERM');
+  });
+
+  // Nobody can accept at an address of this service: `/` leads to the developer pages.
+  test('has no link if the operator names no page to sign in at', async () => {
+    const api = await startTestApi({ seed: makeSeed([makeTeam('a')]) });
+    await invite(api, { email: 'german@a.test', lang: 'de' });
+    await invite(api, { email: 'english@a.test', lang: 'en' });
+    const texts: Record<string, string> = {};
+    const mailer: TeamMailer = async (_teamId, { to, text }) => void (texts[to] = text);
+    await runJobsOnce(api, memberMailTasks({ db: api.db, mailer, invitationUrl: undefined }));
+    expect(texts['german@a.test']).toMatch(
+      /Melden Sie sich dort .* um die Einladung anzunehmen\.\n$/,
+    );
+    expect(texts['english@a.test']).toMatch(/Sign in there .* to accept the invitation\.\n$/);
+    expect(Object.values(texts).join('\n')).not.toContain('://');
   });
 
   test('is sent for a suspended team, not for one that has ended or is being erased', async () => {
@@ -64,7 +84,7 @@ describe('the invitation mail', () => {
     await setStatus('reopened', 'active');
     const sent: string[] = [];
     const mailer = async (_teamId: string, { to }: { readonly to: string }) => void sent.push(to);
-    await runJobsOnce(api, memberMailTasks({ db: api.db, mailer, publicUrl: api.url }));
+    await runJobsOnce(api, memberMailTasks({ db: api.db, mailer, invitationUrl: undefined }));
     expect(sent.toSorted()).toEqual(['new@reopened.test', 'new@suspended.test']);
   });
 

@@ -17,8 +17,14 @@ export const configuration: Check = {
 function faultsOf(env: World['env']): Finding[] {
   try {
     // What an API needs and what a worker needs.
-    parseConfig(env, { mail: true, port: true });
-    return [];
+    const { nodeEnv, invitationUrl } = parseConfig(env, { mail: true, port: true });
+    if (nodeEnv !== 'production' || invitationUrl !== undefined) return [];
+    return [
+      warn(
+        'INVITATION_URL is not set: invitations are mailed without a link',
+        'Set it to the page of the host application where invited people sign in.',
+      ),
+    ];
   } catch (error) {
     if (!(error instanceof Error) || !('faults' in error)) throw error;
     return (error.faults as readonly string[]).map((fault) =>

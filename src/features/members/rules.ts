@@ -43,6 +43,10 @@
  *    can have it mailed again. That of a suspended team is mailed: it was requested before, and the
  *    host application can record its acceptance. Rejected: to let the mail wait, because a
  *    suspension may last for months.
+ *  * The mail leads to the page of the host application that the setting INVITATION_URL names, for
+ *    people sign in and accept there and at no address of this service. Without it the mail has no
+ *    link. Rejected: to require it, because a deployment must start after an upgrade; and to derive
+ *    it from ADMIN_REFRESH_URL, which is for admins and may name several host applications.
  *  * An invitation that nobody accepts within 180 days after it was last mailed ends, as if it had
  *    been withdrawn. One that this service did not mail, from a seed file, does not end by itself.
  *  * An invitation that ends without being accepted loses its address. The membership stays with

@@ -15,14 +15,14 @@ export const END_INVITATIONS = 'end_invitations';
 export function memberMailTasks(dependencies: {
   readonly db: Db;
   readonly mailer: TeamMailer;
-  readonly publicUrl: string;
+  readonly invitationUrl: string | undefined;
 }): Record<string, Task> {
-  const { db, mailer, publicUrl } = dependencies;
+  const { db, mailer, invitationUrl } = dependencies;
   return {
     [SEND_INVITATION]: async (payload) => {
       const { teamId, memberId } = payloadSchema.parse(payload);
       const invitation = await findInvitation(db, teamId, memberId);
-      if (invitation) await mailer(teamId, toInvitationMail(invitation, publicUrl));
+      if (invitation) await mailer(teamId, toInvitationMail(invitation, invitationUrl));
     },
   };
 }

@@ -17,30 +17,33 @@ export function toFoundMember(row: FoundMember): z.input<typeof foundMember> {
   return { ...toMember(row), rights: [...row.rights] };
 }
 
-const INVITATION: Record<Language, (team: string, url: string) => Omit<Mail, 'to'>> = {
-  de: (team, url) => ({
+/** `end`: what follows the last sentence, a full stop or the page to sign in at. */
+const INVITATION: Record<Language, (team: string, end: string) => Omit<Mail, 'to'>> = {
+  de: (team, end) => ({
     subject: `Einladung ins Team ${team}`,
     text: `Guten Tag,
 
 das Team „${team}“ hat Sie zum Verkaufstraining eingeladen.
-Melden Sie sich mit dieser E-Mail-Adresse an, um die Einladung anzunehmen:
-${url}
+Melden Sie sich dort mit dieser E-Mail-Adresse an, um die Einladung anzunehmen${end}
 `,
   }),
-  en: (team, url) => ({
+  en: (team, end) => ({
     subject: `Invitation to the team ${team}`,
     text: `Hello,
 
 the team "${team}" has invited you to its sales training.
-Sign in with this email address to accept the invitation:
-${url}
+Sign in there with this email address to accept the invitation${end}
 `,
   }),
 };
 
-/** The invitation mail in the language of the invitation. */
-export function toInvitationMail(invitation: InvitationRow, publicUrl: string): Mail {
+/**
+ * The invitation mail in the language of the invitation. `url`: where the host application lets
+ * invited people sign in; without it, the mail has no link.
+ */
+export function toInvitationMail(invitation: InvitationRow, url: string | undefined): Mail {
   // A team may choose any name. A line break in it must not become a mail header.
   const team = invitation.team_name.replaceAll(/\s+/g, ' ');
-  return { to: invitation.email, ...INVITATION[invitation.language](team, publicUrl) };
+  const end = url === undefined ? '.' : `:\n${url}`;
+  return { to: invitation.email, ...INVITATION[invitation.language](team, end) };
 }
