@@ -1,3 +1,5 @@
+import { isSandbox } from './sandbox.ts';
+
 /** A mail in plain text. */
 export interface Mail {
   readonly to: string;
@@ -35,6 +37,11 @@ export class MailNotTaken extends Error {
 
 /** Sends a mail. Rejects with a {@link MailNotTaken}, so that the job is retried. */
 export type Mailer = (mail: Mail) => Promise<void>;
+
+/** The address of the admin page of a team; that of a sandbox has pages of its own. */
+export function adminUrlOf(publicUrl: string, teamId: string): string {
+  return `${publicUrl}/admin${isSandbox(teamId) ? '/sandbox' : ''}`;
+}
 
 /** Date and time in UTC, to the minute. */
 export function minuteOf(iso: string): string {

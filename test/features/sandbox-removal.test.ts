@@ -277,7 +277,7 @@ test('the mail says in the language of its reader when the sandbox goes', async 
     findWarning(api.db, { teamId: 'team_a', memberId: `mem_a_${name}` }, 'https://api.test');
   const german = await mailTo('owner');
   expect(german?.subject).toMatch(/^Die Sandbox von „.*“ wird am 2027-02-22 entfernt$/);
-  expect(german?.text).toContain('https://api.test/admin');
+  expect(german?.text).toContain('\nhttps://api.test/admin/sandbox/play,');
   await query(`update member set language = 'en' where id = 'mem_a_admin'`);
   expect((await mailTo('admin'))?.subject).toMatch(/ will be removed on 2027-02-22$/);
   expect(await mailTo('member')).toBeNull();

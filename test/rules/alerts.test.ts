@@ -1,5 +1,6 @@
 // What is an alert, what is new of them, and whose a token is.
 import { describe, expect, test } from 'vitest';
+import { sandboxIdOf } from '../../src/core/sandbox.ts';
 import { readUnsubscribeToken, unsubscribeToken } from '../../src/core/unsubscribe-token.ts';
 import { writeDigest } from '../../src/features/alerts/digest-mail.ts';
 import * as rules from '../../src/features/alerts/rules.ts';
@@ -75,13 +76,14 @@ describe('a mail', () => {
       status,
       failing_since: '2026-11-17T10:00:00.000Z',
     });
-  const write = (language: 'de' | 'en', ...alerts: rules.Alert[]) =>
+  const writeIn = (teamId: string, language: 'de' | 'en', ...alerts: rules.Alert[]) =>
     writeDigest(
       { email: 'x@a.test', language, team_name: 'A\r\nB', kinds: [] },
       alerts,
-      { teamId: 'team_a', memberId: 'mem_1' },
+      { teamId, memberId: 'mem_1' },
       { publicUrl: 'https://api.test/base', appSecret: SECRETS.current },
     );
+  const write = writeIn.bind(null, 'team_a');
 
   test('names a webhook endpoint by its description, or by its host', () => {
     const { text } = write('en', hook('Line\n* another'), hook(null));
@@ -91,6 +93,17 @@ describe('a mail', () => {
     expect(text).toContain('https://api.test/base/admin/webhooks/whe_1%2Fx\n');
     expect(text).not.toContain('It is paused');
     expect(write('en', hook('a', 'disabled_failures')).text).toContain('(UTC). It is paused.');
+  });
+
+  test.each([
+    ['team_a', '/base/admin'],
+    [sandboxIdOf('team_a'), '/base/admin/sandbox'],
+  ])('of %s leads to the pages of that team', (teamId, base) => {
+    const { text } = writeIn(teamId, 'en', hook('a'));
+    const places = [...text.matchAll(/https:\/\/api\.test(\/base\/admin\S*)/g)].map(
+      ([, path]) => path,
+    );
+    expect(places).toEqual([`${base}/webhooks/whe_1%2Fx`, `${base}/alerts`]);
   });
 
   test('counts its alerts in the subject, in one line', () => {

@@ -1,6 +1,6 @@
 /** The mail that tells one admin what is new, in the admin's language. */
 import type { Language } from '../../core/language.ts';
-import { minuteOf, oneLine, type Mail } from '../../core/mail.ts';
+import { adminUrlOf, minuteOf, oneLine, type Mail } from '../../core/mail.ts';
 import { UNSUBSCRIBE_PATH, unsubscribeToken } from '../../core/unsubscribe-token.ts';
 import type { Alert } from './rules.ts';
 import type { RecipientRow, SubscriptionKey } from './store.ts';
@@ -22,10 +22,10 @@ export function writeDigest(
   const texts = TEXTS[language];
   const token = unsubscribeToken(key, appSecret);
   const unsubscribeUrl = `${publicUrl}${UNSUBSCRIBE_PATH}/${token}`;
-  const items = alerts.map((alert) => {
-    const place = `${publicUrl}/admin${placeOf(alert)}`;
-    return `* ${sentenceOf(alert, texts)}\n  ${place}`;
-  });
+  const adminUrl = adminUrlOf(publicUrl, key.teamId);
+  const items = alerts.map(
+    (alert) => `* ${sentenceOf(alert, texts)}\n  ${adminUrl}${placeOf(alert)}`,
+  );
   const team = oneLine(recipient.team_name);
   return {
     to,
@@ -33,7 +33,7 @@ export function writeDigest(
     text: texts.frame({
       team,
       items: items.join('\n\n'),
-      settingsUrl: `${publicUrl}/admin/alerts`,
+      settingsUrl: `${adminUrl}/alerts`,
       unsubscribeUrl,
     }),
     // RFC 8058: the mail program may unsubscribe without opening a page.

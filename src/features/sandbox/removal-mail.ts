@@ -3,21 +3,21 @@ import type { Language } from '../../core/language.ts';
 import type { Mail } from '../../core/mail.ts';
 import type { RecipientRow } from './removal-store.ts';
 
-/** Writes the mail about a sandbox that is removed then. */
+/** Writes the mail about a sandbox that is removed then. `pageUrl`: where it can be reset. */
 export function writeWarning(
   { email: to, language, team_name }: RecipientRow,
   removalAt: string,
-  publicUrl: string,
+  pageUrl: string,
 ): Mail {
   const day = removalAt.slice(0, 10);
   // Customers choose names. A line break in one must not look like a line of our text.
-  return { to, ...TEXTS[language](team_name.replaceAll(/\s+/g, ' '), day, publicUrl) };
+  return { to, ...TEXTS[language](team_name.replaceAll(/\s+/g, ' '), day, pageUrl) };
 }
 
-type Text = (team: string, day: string, publicUrl: string) => Omit<Mail, 'to'>;
+type Text = (team: string, day: string, pageUrl: string) => Omit<Mail, 'to'>;
 
 const TEXTS: Record<Language, Text> = {
-  de: (team, day, publicUrl) => ({
+  de: (team, day, pageUrl) => ({
     subject: `Die Sandbox von „${team}“ wird am ${day} entfernt`,
     text: `Guten Tag,
 
@@ -26,13 +26,13 @@ Am ${day} (UTC) wird sie mit allem entfernt, was in ihr ist: ihren Test-Schlüss
 Webhook-Endpunkten und Beispieldaten. Das Team selbst bleibt, wie es ist.
 
 So behalten Sie die Sandbox: Setzen Sie sie in der Verwaltung zurück,
-${publicUrl}/admin, oder rufen Sie die API einmal mit einem ihrer
+${pageUrl}, oder rufen Sie die API einmal mit einem ihrer
 Test-Schlüssel auf. Danach bleibt sie mindestens zehn weitere Wochen.
 
 Wenn Sie sie nicht mehr brauchen, müssen Sie nichts tun. Eine neue ist jederzeit angelegt.
 `,
   }),
-  en: (team, day, publicUrl) => ({
+  en: (team, day, pageUrl) => ({
     subject: `The sandbox of "${team}" will be removed on ${day}`,
     text: `Hello,
 
@@ -40,7 +40,8 @@ nobody has used the sandbox of the team "${team}" for more than ten weeks. On ${
 it will be removed with all that is in it: its test keys, webhook endpoints and sample data. The
 team itself stays as it is.
 
-To keep the sandbox, reset it on the admin page, ${publicUrl}/admin,
+To keep the sandbox, reset it on the admin page,
+${pageUrl},
 or call the API once with one of its test keys. Then it stays for at least ten more weeks.
 
 If you do not need it any more, you need do nothing. A new one can be created at any time.

@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../../core/clock.ts';
 import { newRequestId } from '../../core/ids.ts';
-import type { Mail } from '../../core/mail.ts';
+import { adminUrlOf, type Mail } from '../../core/mail.ts';
 import { unknownId } from '../../core/problem.ts';
 import { liveIdOf, sandboxIdOf } from '../../core/sandbox.ts';
 import type { Db, Tx } from '../../db/client.ts';
@@ -149,9 +149,11 @@ export async function findWarning(
   ids: { readonly teamId: string; readonly memberId: string },
   publicUrl: string,
 ): Promise<Mail | null> {
-  const sandbox = await findSandbox(db, sandboxIdOf(ids.teamId));
+  const sandboxId = sandboxIdOf(ids.teamId);
+  const sandbox = await findSandbox(db, sandboxId);
   const removalAt = sandbox && rules.removalAt(sandbox.warned_at);
   if (removalAt === null) return null;
   const recipient = await removals.findRecipient(db, ids);
-  return recipient && writeWarning(recipient, removalAt, publicUrl);
+  const pageUrl = `${adminUrlOf(publicUrl, sandboxId)}/play`;
+  return recipient && writeWarning(recipient, removalAt, pageUrl);
 }

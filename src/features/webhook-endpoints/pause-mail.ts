@@ -1,8 +1,7 @@
 /** The mail to an admin whose endpoint was paused (pause.ts), in the admin's language. */
 import { endpointName } from '../../core/endpoint-name.ts';
 import type { Language } from '../../core/language.ts';
-import { minuteOf, oneLine, type Mail } from '../../core/mail.ts';
-import { isSandbox } from '../../core/sandbox.ts';
+import { adminUrlOf, minuteOf, oneLine, type Mail } from '../../core/mail.ts';
 import type { Db } from '../../db/client.ts';
 import { findPauseMailRow, type PauseMailRow } from './pause-store.ts';
 
@@ -37,14 +36,13 @@ function partsOf(
   { teamId, endpointId }: { readonly teamId: string; readonly endpointId: string },
   publicUrl: string,
 ): Parts {
-  const admin = `${publicUrl}/admin${isSandbox(teamId) ? '/sandbox' : ''}`;
   return {
     endpointId,
     name: oneLine(endpointName(row)),
     team: oneLine(row.team_name),
     since: row.failing_since === null ? '–' : minuteOf(row.failing_since),
     lastFailure: failureOf(row),
-    pageUrl: `${admin}/webhooks/${encodeURIComponent(endpointId)}`,
+    pageUrl: `${adminUrlOf(publicUrl, teamId)}/webhooks/${encodeURIComponent(endpointId)}`,
     docsUrl: `${publicUrl}/docs/webhooks`,
   };
 }
