@@ -40,8 +40,8 @@ const JOBS: Caller = { share: null, background: true };
  */
 const JOB_SLOTS = 5 + SYNC_QUEUES;
 /**
- * Mails have slots of their own. A mail server that is silent keeps each of them for 20 s, and the
- * other jobs must not wait for that.
+ * Mails have slots of their own. A mail server that is silent keeps each of them for 20 s, and a
+ * slow one for 3 minutes at most. The other jobs must not wait for that.
  */
 const MAIL_SLOTS = 5;
 

@@ -6,7 +6,14 @@ import type { Config } from './config.ts';
 import { newRequestId } from '../core/ids.ts';
 import { MailNotTaken, subjectOf, type Mailer } from '../core/mail.ts';
 
+/** How long a mail server may be silent. */
 const SMTP_TIMEOUT_MS = 20_000;
+/**
+ * How long a mail may take. A server that sends one line of its answer after the other is never
+ * silent. A mail takes about nine answers, each of which may take SMTP_TIMEOUT_MS: so a server that
+ * is only slow gets no mail twice.
+ */
+const SMTP_TIME_LIMIT_MS = 9 * SMTP_TIMEOUT_MS;
 
 /**
  * Creates a mailer for the server at SMTP_URL. If SMTP_URL is not set, each mail becomes an `.eml`
@@ -15,6 +22,7 @@ const SMTP_TIMEOUT_MS = 20_000;
 export function createMailer(
   config: Pick<Config, 'smtpUrl' | 'mailFrom' | 'mailDir'>,
   logger: Logger,
+  { timeLimitMs = SMTP_TIME_LIMIT_MS }: { readonly timeLimitMs?: number } = {},
 ): Mailer {
   const from = config.mailFrom ?? 'Team Customer API <no-reply@localhost>';
   if (config.smtpUrl !== undefined) {
@@ -25,7 +33,11 @@ export function createMailer(
     };
     const transport = createTransport({ url: config.smtpUrl, ...limits });
     return async (mail) => {
-      await transport.sendMail({ from, ...mail, subject: subjectOf(mail.subject) }).catch(refuse);
+      // It closes the connection, too.
+      const signal = AbortSignal.timeout(timeLimitMs);
+      await transport
+        .sendMail({ from, ...mail, subject: subjectOf(mail.subject), signal })
+        .catch(refuse);
     };
   }
   const transport = createTransport({ streamTransport: true, buffer: true });

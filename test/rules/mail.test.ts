@@ -5,7 +5,8 @@ import { expect, test } from 'vitest';
 import { createInput, updateInput } from '../../src/features/team-lifecycle/schema.ts';
 import { createMailer } from '../../src/runtime/mail.ts';
 import { makeFolder } from '../support/folder.ts';
-import { startMailServer } from '../support/mail-server.ts';
+import { startDrippingMailServer, startMailServer } from '../support/mail-server.ts';
+import { until } from '../support/until.ts';
 
 /** The subject of a mail as it is sent, in one line. */
 async function sentSubject(subject: string): Promise<string> {
@@ -71,6 +72,24 @@ test.each([
   );
   expect(failure).toMatchObject({ isRefusal, message: expect.stringContaining(` ${code}`) });
 });
+
+test.each(['EHLO', 'RCPT', '.'] as const)(
+  'a server that answers %s without end keeps no mail for ever, and refuses no recipient by that',
+  async (at) => {
+    const server = await startDrippingMailServer(at);
+    const config = { smtpUrl: server.url, mailFrom: undefined, mailDir: '' };
+    const mailer = createMailer(config, pino({ level: 'silent' }), { timeLimitMs: 500 });
+    const failure = await mailer({ to: 'a@a.test', subject: '', text: '' }).catch(
+      (error: unknown) => error,
+    );
+    expect(failure).toMatchObject({
+      name: 'MailNotTaken',
+      isRefusal: false,
+      message: 'the mail server did not take it: EABORT',
+    });
+    await until(() => server.open.size === 0);
+  },
+);
 
 test('the name of a team has no control characters', () => {
   const takes = (name: string): boolean =>

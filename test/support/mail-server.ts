@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
+import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { SMTPServer } from 'smtp-server';
 import { atEnd } from './at-end.ts';
 
@@ -54,6 +54,43 @@ export async function startMailServer(
   };
   const stopped = atEnd(() => server.stop());
   return server;
+}
+
+/**
+ * Starts a mail server that never ends one answer: it sends a further line of it every 20 ms. `at`:
+ * the command, or the end of the mail. It is stopped when the test file ends.
+ */
+export async function startDrippingMailServer(
+  at: 'EHLO' | 'RCPT' | '.',
+): Promise<{ readonly url: string; readonly open: ReadonlySet<Socket> }> {
+  const open = new Set<Socket>();
+  const server = createServer((socket) => {
+    open.add(socket);
+    let timer: NodeJS.Timeout | undefined;
+    socket
+      .on('error', () => undefined)
+      .on('close', () => {
+        clearInterval(timer);
+        open.delete(socket);
+      });
+    socket.write('220 ready\r\n');
+    let inMail = false;
+    socket.on('data', (data) => {
+      for (const line of data.toString().split('\r\n')) {
+        if (line === '' || (inMail && line !== '.')) continue;
+        if (line.startsWith(at)) timer ??= setInterval(() => socket.write('250-still\r\n'), 20);
+        else socket.write(line === 'DATA' ? '354 go\r\n' : '250 ok\r\n');
+        inMail = line === 'DATA';
+      }
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  atEnd(() => {
+    for (const socket of open) socket.destroy();
+    server.close();
+  });
+  return { url: `smtp://127.0.0.1:${(server.address() as AddressInfo).port}`, open };
 }
 
 /** Decodes a body in base64, and everything in quoted-printable. */
