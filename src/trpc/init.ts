@@ -21,6 +21,12 @@ const CODES: Readonly<Record<number, Code>> = {
   503: 'SERVICE_UNAVAILABLE',
 };
 
+/** An error with which tRPC refuses a request before it has a context. */
+export interface EarlyError extends TRPCError {
+  /** Set by the server of the app, in `onError`. */
+  describeError?: CallerContext['describeError'];
+}
+
 /** tRPC with our context, meta and errors. Only the declarations in this folder use it. */
 export const t = initTRPC
   .context<CallerContext>()
@@ -28,7 +34,8 @@ export const t = initTRPC
   .create({
     // Replaces tRPC's own messages, so that both APIs describe an error in the same way.
     errorFormatter: ({ shape, error, ctx }) => {
-      const problem = ctx?.describeError(error);
+      const { describeError }: Partial<CallerContext> = ctx ?? (error as EarlyError);
+      const problem = describeError?.(error);
       if (!problem)
         return { ...shape, message: 'internal', data: { code: shape.data.code, problem: null } };
       const code = CODES[problem.status] ?? shape.data.code;

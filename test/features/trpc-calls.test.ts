@@ -134,3 +134,44 @@ test('a change that is not sent as JSON is refused by us, with a body or without
   for (const call of calls)
     expect(call).toMatchObject({ procedure: 'v1.members.create', status: 415 });
 });
+
+describe('what tRPC refuses before it runs a call has our problem', () => {
+  const INPUT = encodeURIComponent('{}');
+  const refused = async (method: string, target: string, headers: Record<string, string>) => {
+    const response = await fetch(`${api.url}/trpc/${target}`, {
+      method,
+      headers: { authorization, ...headers },
+      ...(method === 'POST' && { body: '{}' }),
+    });
+    expect(response.status).toBe(400);
+    const { error } = (await response.json()) as { error: { message: string; data: object } };
+    expect(error.message).toBe('Ungültige Anfrage');
+    expect(error.data).toMatchObject({
+      code: 'BAD_REQUEST',
+      problem: { code: 'bad_request', status: 400, request_id: expect.any(String) },
+    });
+    return error.data as { problem: { detail: string } };
+  };
+
+  test.each(['trpc-accept', 'accept'])('JSON lines without a batch, by %s', async (name) => {
+    const headers = { [name]: 'application/jsonl' };
+    const { problem } = await refused('GET', `v1.me.get?input=${INPUT}`, headers);
+    expect(problem.detail).toContain('must be batched');
+    const batch = await fetch(`${api.url}/trpc/v1.me.get?batch=1&input={"0":{}}`, {
+      headers: { authorization, ...headers },
+    });
+    expect([batch.status, await batch.text()]).toEqual([200, expect.stringContaining('"team_a"')]);
+  });
+
+  test.each(['GET', 'POST'])('a batch of readings and changes, by %s', async (method) => {
+    const headers = { 'content-type': 'application/json' };
+    const { problem } = await refused(method, 'v1.me.get,v1.cases.create?batch=1', headers);
+    expect(problem.detail).toContain('Cannot mix');
+  });
+
+  test('a reading that is announced as a form', async () => {
+    const headers = { 'content-type': 'multipart/form-data; boundary=x' };
+    const { problem } = await refused('GET', `v1.me.get?input=${INPUT}`, headers);
+    expect(problem.detail).toContain('multipart/form-data');
+  });
+});

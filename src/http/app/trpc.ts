@@ -13,6 +13,7 @@ import { Router, type Request, type Response } from 'express';
 import { ProblemError } from '../../core/problem.ts';
 import { appRouter } from '../../routers/routers.ts';
 import type { CallerContext } from '../../trpc/context.ts';
+import type { EarlyError } from '../../trpc/init.ts';
 import { hangUpOf, hasHungUp } from '../api/hang-up.ts';
 import { isOurFault, toProblem } from '../api/problem-response.ts';
 import { requireJson } from '../api/request-body.ts';
@@ -121,7 +122,8 @@ function perform(exchange: AppExchange, calls: Calls, context: CallerContext): P
     path: calls.path,
     maxBatchSize: calls.names.length,
     createContext: async () => context,
-    onError: ({ error, path: procedure }) => {
+    onError: ({ error, path: procedure, ctx }) => {
+      if (!ctx) describeEarly(error, context);
       const problem = toProblem(error, null);
       told.failures.push({ name: procedure ?? '', problem });
       if (isOurFault(error.cause ?? error, problem) && !hasHungUp(response))
@@ -136,4 +138,13 @@ function perform(exchange: AppExchange, calls: Calls, context: CallerContext): P
       return { status: problem.status };
     },
   });
+}
+
+/**
+ * tRPC refuses some requests before it has a context, such as a batch of readings and changes, or
+ * JSON lines without a batch. Its message is the only one that says why.
+ */
+function describeEarly(error: EarlyError, { describeError }: CallerContext): void {
+  const cause = error.cause ?? new ProblemError('bad_request', { detail: error.message });
+  Object.assign(error, { cause, describeError });
 }
