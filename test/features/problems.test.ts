@@ -212,6 +212,20 @@ describe('validation_error has one form', () => {
       { path: 'query.since', code: 'invalid_format' },
     ],
     [
+      'cannot be decoded',
+      'GET',
+      '/users?limit=%E4',
+      undefined,
+      { path: 'query.limit', code: 'invalid_encoding' },
+    ],
+    [
+      'has a name that cannot be decoded',
+      'GET',
+      '/users?%E4=1',
+      undefined,
+      { path: 'query.%E4', code: 'invalid_encoding' },
+    ],
+    [
       'a rule refuses',
       'POST',
       '/webhook-endpoints',

@@ -52,7 +52,7 @@ function parseQuery(query: string, route: CompiledRoute): Record<string, unknown
   const { shape } = route.endpoint.input;
   for (const pair of query.split('&')) {
     const [rawName = '', rawValue = ''] = pair.split(/=(.*)/s);
-    const name = decode(rawName.replaceAll('+', ' '), ['query']);
+    const name = decode(rawName.replaceAll('+', ' '), [rawName]);
     if (!Object.hasOwn(shape, name) || route.pathParameters.includes(name)) continue;
     if (Object.hasOwn(values, name))
       return refuse([name], 'The parameter was given more than once.', 'repeated');
