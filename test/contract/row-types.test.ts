@@ -32,6 +32,8 @@ const NEVER_NULL: Readonly<Record<string, string>> = {
   'assignments.readRecipients email': ENDED,
   'assignments.readRecipient email': ENDED,
   'alerts.findRecipient email': ENDED,
+  'announcements.list email': 'asked for: whoever has none is left out',
+  'announcements.list member_id': 'whoever has an email has an id',
   'sandbox.findLongest user_id': 'an active member has one: member_active_has_user_check',
   'sandbox.findNewest user_id': 'the same',
   'crm.endSync is_due': 'the statement has just set it, to its parameter if to nothing else',

@@ -14,31 +14,36 @@ export interface RecipientRow {
   readonly keys: string[];
 }
 
-// Each live key of some teams with the member to notify: its creator, or the owner if the creator
-// is no admin. Whoever that is, the member is looked up by the id: a team may have many members.
+// Each live key of some teams with the member to notify: its creator `c`, or the owner `o` if the
+// creator is no admin. Either is looked up in an index of its own. A join by the id of whoever it
+// is reads the whole team once for each key.
 const ADDRESSEES = `from api_key k
    join team t on t.id = k.team_id
-   join member c on c.team_id = k.team_id and c.id = k.created_by
-   left join member o on o.team_id = k.team_id and o.role = 'owner' and o.status = 'active'
-   join member m on m.team_id = k.team_id
-     and m.id = case
-       when c.status = 'active' and c.role in ('owner', 'admin') then c.id
-       else o.id
-     end`;
+   left join member c on c.team_id = k.team_id
+     and c.id = k.created_by
+     and c.status = 'active'
+     and c.role in ('owner', 'admin')
+   left join member o on o.team_id = k.team_id
+     and o.role = 'owner'
+     and o.status = 'active'
+     and c.id is null`;
+/** SQL: a column of the member to notify. */
+const ofAddressee = (column: string): string => `coalesce(c.${column}, o.${column})`;
+const MEMBER_ID = ofAddressee('id');
 const IS_ADDRESSED = `t.id = any ($2::text[])
      and (k.revoked_at is null or k.revoked_at > $3)
      and (k.expires_at is null or k.expires_at > $3)
      and t.status <> 'ended'
      and t.id not like '%${SANDBOX_END}'
-     and m.status = 'active'
-     and m.email is not null`;
+     and ${ofAddressee('email')} is not null`;
 
 /** Planned with its teams: how many they are decides how their keys are looked up. */
 const PLANNED = { isSearch: true } as const;
 
 const LIST = statement<RecipientRow>(
   'announcements.list',
-  `select k.team_id, m.id as member_id, m.email, coalesce(m.language, t.language) as language,
+  `select k.team_id, ${MEMBER_ID} as member_id, ${ofAddressee('email')} as email,
+     coalesce(c.language, o.language, t.language) as language,
      t.name as team_name, array_agg(k.name order by k.name) as keys
    ${ADDRESSEES}
    where ${IS_ADDRESSED}
@@ -46,10 +51,10 @@ const LIST = statement<RecipientRow>(
        select from announcement_mail s
        where s.team_id = k.team_id
          and s.announcement = $1
-         and s.member_id = m.id
+         and s.member_id = ${MEMBER_ID}
      )
-   group by k.team_id, m.id, m.email, m.language, t.language, t.name
-   order by k.team_id, m.id`,
+   group by 1, 2, 3, 4, 5
+   order by 1, 2`,
   PLANNED,
 );
 
@@ -71,11 +76,11 @@ export function listRecipients(
 const COUNT = statement<{ team_id: string; waiting: number; sent: number }>(
   'announcements.count',
   `select k.team_id,
-     count(distinct m.id) filter (where s.member_id is null)::int as waiting,
+     count(distinct ${MEMBER_ID}) filter (where s.member_id is null)::int as waiting,
      count(distinct s.member_id)::int as sent
    ${ADDRESSEES}
    left join announcement_mail s
-     on s.team_id = k.team_id and s.announcement = $1 and s.member_id = m.id
+     on s.team_id = k.team_id and s.announcement = $1 and s.member_id = ${MEMBER_ID}
    where ${IS_ADDRESSED}
    group by k.team_id
    order by k.team_id`,
