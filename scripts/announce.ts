@@ -24,6 +24,12 @@ const USAGE =
 /** The advisory lock that keeps two announcements from mailing the same people. */
 const LOCK = { lockClass: 72_707_370, number: 1 };
 
+const failedTeams: string[] = [];
+const onTeamFailure = (teamId: string, error: unknown): void => {
+  failedTeams.push(teamId);
+  console.error(`${teamId}: ${messageOf(error)}`);
+};
+
 shapeOutput(fail);
 try {
   const { announcement, dryRun } = readWanted();
@@ -40,6 +46,10 @@ try {
   }
 } catch (error) {
   console.error(messageOf(error));
+  process.exitCode = 1;
+}
+if (failedTeams.length > 0) {
+  console.error(`Failed teams: ${failedTeams.join(', ')}. Run it again.`);
   process.exitCode = 1;
 }
 
@@ -77,7 +87,12 @@ function requireInHeaders(
 }
 
 async function showPlan(db: Database, announcement: Announcement): Promise<void> {
-  const { teams, mails, sentBefore } = await planAnnouncement(db, systemClock, announcement);
+  const { teams, mails, sentBefore } = await planAnnouncement(
+    db,
+    systemClock,
+    announcement,
+    onTeamFailure,
+  );
   for (const { teamId, mails: count } of teams) console.log(`${teamId}: ${count}`);
   console.log(
     `${mails} mails to ${teams.length} teams would be sent; ${sentBefore} were sent before.`,
@@ -101,6 +116,7 @@ async function sendMails(
         clock: systemClock,
         mailer: mailerOf(db, systemClock, createMailer(config, logger)),
         publicUrl: config.publicUrl,
+        onTeamFailure,
         onFailure: (teamId, error) =>
           logger.warn({ err: error, team: teamId }, 'the mail server refused a mail'),
       },

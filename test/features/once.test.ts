@@ -341,6 +341,7 @@ test('an announcement is mailed to each admin once', async () => {
         mailer: async (_team, mail) => void mails.push(mail),
         publicUrl: api.url,
         onFailure: (_team, error) => expect.unreachable(String(error)),
+        onTeamFailure: (_team, error) => expect.unreachable(String(error)),
       },
       { version: 'v1', since: '2030-01-01', sunset: '2031-01-01' },
     );

@@ -317,13 +317,15 @@ describe('a mail', () => {
 
 it('an announcement of the operator leaves sandboxes out, and counts none of them', async () => {
   const announcement = { version: 'v1', since: '2026-01-01', sunset: '2028-01-01' };
-  const { teams, mails } = await planAnnouncement(api.db, systemClock, announcement);
+  const onTeamFailure = (): never => expect.fail('a team failed');
+  const { teams, mails } = await planAnnouncement(api.db, systemClock, announcement, onTeamFailure);
   expect(teams.map(({ teamId }) => teamId)).toContain('team_a');
   expect(teams.filter(({ teamId }) => isSandbox(teamId))).toEqual([]);
   const to: string[] = [];
   const mailer = async (teamId: string) => void to.push(teamId);
   const onFailure = (): never => expect.fail('a mail was refused');
-  const shared = { db: api.db, clock: systemClock, mailer, publicUrl: api.url, onFailure };
+  const failures = { onFailure, onTeamFailure };
+  const shared = { db: api.db, clock: systemClock, mailer, publicUrl: api.url, ...failures };
   expect(await announce(shared, announcement)).toEqual({ sent: mails, failed: 0 });
   expect(to.filter(isSandbox)).toEqual([]);
 });

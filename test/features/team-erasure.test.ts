@@ -343,8 +343,9 @@ test('an announcement goes on if a team is erased while its admins are mailed', 
      where team_id = $1`,
     [TEAM],
   );
-  const onFailure = (): never => expect.fail('a mail was refused');
-  const shared = { db: api.db, clock: systemClock, mailer, publicUrl: api.url, onFailure };
+  const onFailure = (): never => expect.fail('a mail or a team failed');
+  const failures = { onFailure, onTeamFailure: onFailure };
+  const shared = { db: api.db, clock: systemClock, mailer, publicUrl: api.url, ...failures };
   expect(await announce(shared, announcement)).toEqual({ sent: mailed.length, failed: 0 });
   expect(new Set(mailed)).toEqual(new Set([TEAM, 'team_other']));
   const { rows } = await api.db.pool.query('select distinct team_id from announcement_mail');

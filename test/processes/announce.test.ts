@@ -344,6 +344,75 @@ describe('failures', () => {
     });
   });
 
+  describe('a team for which the database fails', () => {
+    const names = ['a', 'b', 'c'];
+    const seedThree = () => {
+      const keys = [{ created_by: 'admin' }, { created_by: 'owner' }];
+      return loadTestSeed(database, makeSeed(names.map((name) => teamWith(name, keys))));
+    };
+    const others = ['admin@a.test', 'admin@c.test', 'owner@a.test', 'owner@c.test'];
+
+    async function change(text: string): Promise<void> {
+      const client = new Client({ connectionString: database.url });
+      await client.connect();
+      await client.query(text);
+      await client.end();
+    }
+
+    test('cannot be read: the others get their mails, and the output names it', async () => {
+      await seedThree();
+      await change(
+        `alter table api_key rename to api_key_row;
+         create view api_key as
+         select team_id, id, name, created_by, expires_at,
+           case
+             when team_id = 'team_b' then now() + 1 / length(left(name, 0)) * interval '1 s'
+             else revoked_at
+           end as revoked_at
+         from api_key_row`,
+      );
+      const mail = await startMailServer();
+      const dry = await run([...ARGUMENTS, '--dry-run']);
+      expect(dry.code).toBe(1);
+      expect(dry.output).toContain('4 mails to 2 teams would be sent; 0 were sent before.');
+      expect(dry.output).toContain('Failed teams: team_b.');
+      const sent = await run(ARGUMENTS, { SMTP_URL: mail.url });
+      expect(sent.code).toBe(1);
+      expect(sent.output).toContain('4 mails sent, 0 failed.');
+      expect(sent.output).toContain('Failed teams: team_b.');
+      expect(mail.received.map(({ to }) => to).toSorted()).toEqual(others);
+      await mail.stop();
+    });
+
+    test('does not record its mails: it gets one, the others all', async () => {
+      await seedThree();
+      await change(
+        `alter table announcement_mail add constraint refused check (team_id <> 'team_b')`,
+      );
+      const mail = await startMailServer();
+      const sent = await run(ARGUMENTS, { SMTP_URL: mail.url });
+      expect(sent.code).toBe(1);
+      expect(sent.output).toContain('Failed teams: team_b.');
+      expect(mail.received.map(({ to }) => to).toSorted()).toEqual(
+        [...others, 'admin@b.test'].toSorted(),
+      );
+      await mail.stop();
+    });
+
+    test('is one of five in a row: the run ends', async () => {
+      const many = ['a', 'b', 'c', 'd', 'e', 'f'];
+      await loadTestSeed(database, makeSeed(many.map((name) => teamWith(name, [{}]))));
+      await change(`alter table announcement_mail add constraint refused check (team_id = '')`);
+      const mail = await startMailServer();
+      expect(await run(ARGUMENTS, { SMTP_URL: mail.url })).toMatchObject({
+        code: 1,
+        output: expect.stringContaining('refused'),
+      });
+      expect(mail.received).toHaveLength(5);
+      await mail.stop();
+    });
+  });
+
   test('two runs at once: the second one does not start', async () => {
     await loadTestSeed(database, makeSeed([team]));
     let second: (Exit & { output: string }) | null = null;

@@ -819,6 +819,9 @@ describe('announcements', () => {
         },
         publicUrl: 'https://api.test',
         onFailure: () => undefined,
+        onTeamFailure: (_teamId, error) => {
+          throw error;
+        },
       },
       { version: 'v1', since: '2030-01-01', sunset: '2031-01-01' },
     ).catch(({ message }: Error) => message);

@@ -14,6 +14,8 @@
  *  * Teams are taken page by page, in the order of their ids, so no step grows with how many there
  *    are. A team that is created meanwhile behind the place is left to the next run.
  *  * If a team is erased while its page is mailed, its mails go on, but none of them is recorded.
+ *  * A team for which the database fails keeps no other from its mails. One whose mail cannot be
+ *    recorded gets no further one: each would be sent again by the next run.
  *  * A mail counts as sent when the mail server has accepted it. If the process is killed before
  *    that is recorded in the database, this one mail is sent again, and no other.
  */

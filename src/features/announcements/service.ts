@@ -15,6 +15,11 @@ const FAILURES_MAX = 5;
  * teams behind it. So many such teams in a row are a problem of the server, too.
  */
 const REFUSED_TEAMS_MAX = 20;
+/** So many teams in a row that fail are a problem of the database, not of the teams. */
+const FAILED_TEAMS_MAX = 5;
+
+/** Called for a team that cannot be read, or whose mail cannot be recorded. Others go on. */
+type OnTeamFailure = (teamId: string, error: unknown) => void;
 
 /** What an announcement would send, and has sent. */
 export interface AnnouncementPlan {
@@ -30,19 +35,61 @@ export async function planAnnouncement(
   db: Db,
   clock: Clock,
   announcement: Announcement,
+  onTeamFailure: OnTeamFailure,
 ): Promise<AnnouncementPlan> {
   const id = announcementId(announcement);
   const now = clock.now();
   const teams: { teamId: string; mails: number }[] = [];
   let [mails, sentBefore] = [0, 0];
-  for await (const teamIds of pagesOfTeams(db, TEAMS_PER_STATEMENT)) {
-    for (const row of await store.countRecipients(db, id, { teamIds, now })) {
+  const count = (teamIds: readonly string[]) => store.countRecipients(db, id, { teamIds, now });
+  for await (const rows of readPages(db, count, onTeamFailure)) {
+    for (const row of rows) {
       mails += row.waiting;
       sentBefore += row.sent;
       if (row.waiting > 0) teams.push({ teamId: row.team_id, mails: row.waiting });
     }
   }
   return { teams, mails, sentBefore };
+}
+
+/**
+ * Reads all teams, page by page. The teams of a page that cannot be read are read one by one, so
+ * that one keeps no other from it.
+ */
+async function* readPages<Row>(
+  db: Db,
+  read: (teamIds: readonly string[]) => Promise<Row[]>,
+  onTeamFailure: OnTeamFailure,
+): AsyncGenerator<Row[]> {
+  const failures = countFailures(onTeamFailure);
+  for await (const teamIds of pagesOfTeams(db, TEAMS_PER_STATEMENT)) {
+    const page = await read(teamIds).catch(() => null);
+    if (page) yield page;
+    for (const teamId of page ? [] : teamIds) {
+      const rows = await read([teamId]).catch((error: unknown) => {
+        failures.add(teamId, error);
+        return null;
+      });
+      if (!rows) continue;
+      failures.reset();
+      yield rows;
+    }
+  }
+}
+
+/** `add` throws the error of the last of `FAILED_TEAMS_MAX` teams in a row. */
+function countFailures(onTeamFailure: OnTeamFailure) {
+  let inARow = 0;
+  return {
+    add: (teamId: string, error: unknown): void => {
+      inARow += 1;
+      if (inARow === FAILED_TEAMS_MAX) throw error;
+      onTeamFailure(teamId, error);
+    },
+    reset: (): void => {
+      inARow = 0;
+    },
+  };
 }
 
 export interface AnnouncementDependencies {
@@ -52,24 +99,33 @@ export interface AnnouncementDependencies {
   readonly publicUrl: string;
   /** Called for a mail that the server refused. It does not name the recipient. */
   readonly onFailure: (teamId: string, error: unknown) => void;
+  readonly onTeamFailure: OnTeamFailure;
 }
 
 /**
  * Mails everybody who has not been mailed yet, one after the other, and records each mail once it
  * is sent. Only one may run at a time. If a mail is refused, calls `onFailure` and continues; the
- * next run tries that recipient again. Throws if the mail server seems to take nothing. Opens a
- * transaction after each mail.
+ * next run tries that recipient again. A team whose mail cannot be recorded gets no further one.
+ * Throws if the mail server seems to take nothing, or the database fails for several teams in a
+ * row. Opens a transaction after each mail.
  */
 export async function announce(
-  { db, clock, mailer, publicUrl, onFailure }: AnnouncementDependencies,
+  { db, clock, mailer, publicUrl, onFailure, onTeamFailure }: AnnouncementDependencies,
   announcement: Announcement,
 ): Promise<{ sent: number; failed: number }> {
   const id = announcementId(announcement);
   let [sent, failed, failedInARow] = [0, 0, 0];
   const refusedTeams = new Set<string>();
-  for await (const teamIds of pagesOfTeams(db, TEAMS_PER_STATEMENT)) {
-    const page = await store.listRecipients(db, id, { teamIds, now: clock.now() });
+  const failedTeams = new Set<string>();
+  const failures = countFailures((teamId, error) => {
+    failedTeams.add(teamId);
+    onTeamFailure(teamId, error);
+  });
+  const list = (teamIds: readonly string[]) =>
+    store.listRecipients(db, id, { teamIds, now: clock.now() });
+  for await (const page of readPages(db, list, onTeamFailure)) {
     for (const recipient of page) {
+      if (failedTeams.has(recipient.team_id)) continue;
       try {
         await mailer(recipient.team_id, toAnnouncementMail(recipient, announcement, publicUrl));
       } catch (error) {
@@ -85,8 +141,13 @@ export async function announce(
       refusedTeams.clear();
       const { team_id: teamId, member_id: memberId } = recipient;
       const at = clock.now();
-      await db.transaction((tx) => store.insertSent(tx, id, { teamId, memberId, at }));
       sent += 1;
+      try {
+        await db.transaction((tx) => store.insertSent(tx, id, { teamId, memberId, at }));
+        failures.reset();
+      } catch (error) {
+        failures.add(teamId, error);
+      }
     }
   }
   return { sent, failed };
