@@ -140,7 +140,6 @@ const KINDS: readonly Kind[] = [
 /** Queries that lock several rows in no order, and why they deadlock with nobody. */
 const UNORDERED: Readonly<Record<string, string>> = {
   'cases.lockOwner': 'a person is one active member of a team at most',
-  'requests.removeOld': 'all of them go, and it waits for none',
   'webhooks.removal.resends': 'all of them go, and it waits for none',
 };
 
