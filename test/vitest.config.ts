@@ -28,6 +28,7 @@ const NOT_ON_CITUS = [
   'test/features/event-looks.test.ts',
   'test/features/person-bounds.test.ts',
   'test/features/request-log-plans.test.ts',
+  'test/features/sandbox-plans.test.ts',
   'test/features/trace-plans.test.ts',
 ];
 /** They take ten minutes and count what changes rarely, so only `npm run test:citus` has them. */

@@ -35,6 +35,16 @@ beforeAll(async () => {
      from generate_series(1, $2::int) n, unnest('{invited,ended}'::text[]) status`,
     [TEAM, ROWS],
   );
+  // Beside many small teams a generic plan expects few open invitations of a team.
+  await pool.query(
+    `with n as (select 't' || n as team_id from generate_series(1, $1::int) n),
+       t as (insert into team (id, name, created_at) select team_id, 'T', now() from n),
+       p as (insert into person (team_id, id) select team_id, 'usr_1' from n)
+     insert into member (team_id, id, user_id, email, role, status, created_at, joined_at)
+     select team_id, 'm1', 'usr_1', 'm1@x.test', 'member', 'active', now(), now()
+     from n`,
+    [ROWS],
+  );
   await pool.query('vacuum analyze');
   await pool.end();
   databases = await openByMode(api);

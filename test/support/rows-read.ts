@@ -8,7 +8,10 @@ import { atEnd } from './at-end.ts';
 import type { Mode } from './plans.ts';
 import { until } from './until.ts';
 
-const READ_MODE = statement('test.readMode', `select current_setting('plan_cache_mode') as mode`);
+const READ_MODE = statement<{ readonly mode: string }>(
+  'test.readMode',
+  `select current_setting('plan_cache_mode') as mode`,
+);
 const COUNT_READ = statement<{ readonly rows: string }>(
   'test.countRead',
   `select sum(seq_tup_read + coalesce(idx_tup_fetch, 0)) as rows from pg_stat_xact_user_tables`,
@@ -17,15 +20,19 @@ const COUNT_READ = statement<{ readonly rows: string }>(
 class RolledBack extends Error {}
 
 /** Opens the database of the API twice more: for each kind of plan, with no other one. */
-export async function openByMode(api: Pick<TestApi, 'db' | 'databaseUrl'>) {
+export async function openByMode(api: Pick<TestApi, 'databaseUrl'>) {
   const databases = new Map<Mode, Database>();
   for (const mode of ['generic', 'custom'] as const) {
-    const name = api.databaseUrl.split('/').at(-1) ?? '';
-    await api.db.pool.query(`alter database ${name} set plan_cache_mode = force_${mode}_plan`);
-    const db = openDatabase({ url: api.databaseUrl, poolMax: 4, onError: () => undefined });
+    // Part of the URL, so that each connection has it, whenever it is opened.
+    const url = new URL(api.databaseUrl);
+    url.searchParams.set('options', `-c plan_cache_mode=force_${mode}_plan`);
+    const db = openDatabase({ url: url.href, poolMax: 4, onError: () => undefined });
     atEnd(() => db.close());
     // After so many rows the server may be too busy for a new connection.
     await until(() => db.query(READ_MODE, []).catch(() => null));
+    await db.transaction(async (tx) =>
+      expect(await tx.queryFirst(READ_MODE, [])).toEqual({ mode: `force_${mode}_plan` }),
+    );
     databases.set(mode, db);
   }
   return databases;

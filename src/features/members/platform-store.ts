@@ -62,7 +62,9 @@ export interface MembershipRow extends Pick<MemberRow, 'id' | 'user_id' | 'role'
   readonly team_has_ended: boolean;
 }
 
-// Each part reads an index of its own. An invitation that has ended has no address.
+// Each part reads an index of its own. An invitation that has ended has no address. One live
+// membership at most has an address: it is looked up, and only then asked whether it is open.
+// Otherwise a prepared plan reads all open invitations.
 const LIST_MEMBERSHIPS = statement<MembershipRow>(
   'members.listMembershipsOfPerson',
   `with own as (
@@ -71,15 +73,15 @@ const LIST_MEMBERSHIPS = statement<MembershipRow>(
      where team_id = $1 and user_id = $2
    ),
    invited as (
-     select id, user_id, role, status, email, created_at
-     from member
-     where team_id = $1
-       and status <> 'ended'
-       and user_id is null
-       and lower(email) = any (array(
-         select lower(o.email)
-         from own o
-       ))
+     select live.*
+     from (select distinct lower(email) as address from own) a
+     cross join lateral (
+       select id, user_id, role, status, email, created_at
+       from member
+       where team_id = $1 and lower(email) = a.address and status <> 'ended'
+       limit 1
+     ) live
+     where live.user_id is null
    )
    select m.id, m.user_id, m.role, m.status, m.email,
      t.status = 'ended' as team_has_ended
