@@ -1,6 +1,6 @@
 // What one caller of the database can do to others, and what becomes of callers who hang up.
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { statement, type Db } from '../../src/db/client.ts';
+import { type Queries, statement, type Db } from '../../src/db/client.ts';
 import { openDatabase, type Database } from '../../src/db/connections/database.ts';
 import type { SlowStatement } from '../../src/db/connections/slow-statements.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -29,6 +29,7 @@ const LIMIT = statement<{ value: string }>(
   'test.fair.limit',
   `select current_setting('statement_timeout') as value`,
 );
+const JIT = statement<{ value: string }>('test.fair.jit', `select current_setting('jit') as value`);
 /** Fails as it does at a server that is read-only after a failover. */
 const REFUSED = statement('test.fair.refused', 'select refuse() where $1::float8 is not null');
 const LOCK = statement('test.fair.lock', 'select from team where id = $1 for no key update');
@@ -293,6 +294,24 @@ describe('the limit on a statement', () => {
     await until(async () => (await sessions(`state like 'idle in transaction%'`)) === 0);
   });
 });
+
+test.each(['statement_timeout', 'options'])(
+  'no statement is compiled, nor behind a pooler that refuses %s',
+  async (refused) => {
+    const proxy = await startPostgresProxy(database.url, { refused });
+    const pooled = open({ url: proxy.url });
+    onTestFinished(async () => {
+      await pooled.close();
+      await proxy.stop();
+    });
+    for (const each of [db, pooled]) {
+      const read = async (asked: Queries) => (await asked.queryFirst(JIT, []))?.value;
+      expect(await read(each)).toBe('off');
+      expect(await read(each.forCaller({ share: 'c' }))).toBe('off');
+      expect(await each.transaction(read)).toBe('off');
+    }
+  },
+);
 
 test('tells how much waits for its turn, by kind', async () => {
   const busy = open();

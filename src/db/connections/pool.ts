@@ -62,6 +62,9 @@ export function openPool(options: PoolOptions): ConnectionPool {
   const limits = {
     statement_timeout: statementTimeoutMs,
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
+    // To compile takes longer than it saves: without it the analytics of a team of 100,000 members
+    // took 3.3 s, and with it 4.0 s, the first time in a session 5.3 s.
+    options: '-c jit=off',
   };
   const check = async (client: pg.ClientBase): Promise<void> => {
     const session = await watchdog.guard(client, readSession(client));
@@ -119,7 +122,8 @@ export function openPool(options: PoolOptions): ConnectionPool {
 const LIMIT = statement(
   'pool.limit',
   `select set_config('statement_timeout', $1, true),
-     set_config('idle_in_transaction_session_timeout', $2, true)`,
+     set_config('idle_in_transaction_session_timeout', $2, true),
+     set_config('jit', 'off', true)`,
 );
 
 /** What the server says about a session, in one round trip. */
