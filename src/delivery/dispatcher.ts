@@ -117,6 +117,7 @@ async function drain(loop: Loop, launcher: Launcher): Promise<void> {
   await drainResults(loop);
   await state.analyzing;
   await state.placing;
+  await state.look.whole;
   await forgetEvents(options.db, options.lock.number).catch((error: unknown) =>
     // Other workers do it when this worker's lock ends.
     options.logger.warn({ err: error }, 'events could not be forgotten'),

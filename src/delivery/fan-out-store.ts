@@ -1,5 +1,5 @@
 import { teamKey } from '../core/team-key.ts';
-import { statement, type Tx } from '../db/client.ts';
+import { statement, type Db, type Tx } from '../db/client.ts';
 import type { Parameter } from '../db/keyset.ts';
 import { holdUnlessLocked } from '../db/row-lock.ts';
 import type { RowOf } from '../db/rows.ts';
@@ -124,10 +124,26 @@ export const TAKE_EVENTS = {
   fair: statement<FanOutRow>('webhooks.takeEventsOfEachTeam', takeEventsText(OF_EACH)),
 } as const satisfies Readonly<Record<Which, unknown>>;
 
-/** How many events to take, none older than `from`. `before`: where a fair look goes on. ISO. */
+const FIND_OLDEST = statement<{ readonly created_at: string }>(
+  'webhooks.findOldestEvent',
+  `select created_at
+   from event
+   where fanned_out_at is null
+   order by created_at
+   limit 1`,
+  { because: 'many teams' },
+);
+
+/** When the oldest event that waits for its fan-out was created; null: none waits. */
+export async function findOldestWaiting(db: Db): Promise<Date | null> {
+  const oldest = await db.queryFirst(FIND_OLDEST, []);
+  return oldest && new Date(oldest.created_at);
+}
+
+/** How many events to take, none older than `from`. `before`: where a fair look goes on (ISO). */
 export interface WaitingRange {
   readonly limit: number;
-  readonly from: string | null;
+  readonly from: Date | null;
   readonly before: string | null;
 }
 

@@ -4,13 +4,14 @@ import { teamKey, type TeamKey } from '../core/team-key.ts';
 import type { ClaimedDelivery } from './claim-store.ts';
 import type { EndpointQueue } from './endpoint-queue.ts';
 import {
+  findOldestWaiting,
   insertDeliveries,
   takeEvents,
   type FanOutRow,
   type NewDelivery,
   type Which,
 } from './fan-out-store.ts';
-import { beginLook, endLook } from './look.ts';
+import { beginWhole, endLook } from './look.ts';
 import type { Loop, TakenEvents } from './loop.ts';
 
 /**
@@ -32,6 +33,24 @@ const WAIT_MAX_MS = 250;
 export function mayFanOut({ queues, state }: Loop): boolean {
   if (!state.wanted.events) return false;
   return queues.capacity() > 0 || performance.now() - state.fannedOutAtMs > WAIT_MAX_MS;
+}
+
+/** Begins a look at all events if it is time for one. The next round takes what it finds. */
+export function lookAtAll({ options, state, startRounds }: Loop): void {
+  const { look, ticks, wanted } = state;
+  // A shard has only its part of the entries, and its loop looks at all of them.
+  if (options.isOneOfMany || !beginWhole(look, ticks)) return;
+  look.whole = findOldestWaiting(options.beside)
+    .then((oldest) => {
+      if (oldest === null || oldest.getTime() >= look.fromMs) return;
+      look.fromMs = oldest.getTime();
+      wanted.events = true;
+      startRounds();
+    })
+    .catch((err: unknown) => options.logger.warn({ err }, 'old events could not be looked for yet'))
+    .finally(() => {
+      look.whole = null;
+    });
 }
 
 /**
@@ -67,7 +86,8 @@ export async function fanOut(loop: Loop, room: number): Promise<ClaimedDelivery[
   const at = options.clock.now();
   const limit = eventsToTake(loop, room);
   const which = state.fanOutNext;
-  const from = which === 'oldest' ? beginLook(state.look) : state.look.from;
+  const { fromMs } = state.look;
+  const from = options.isOneOfMany ? null : new Date(fromMs);
   const { rows, free, claimed } = await options.db.transaction(async (tx) => {
     const rows = await takeEvents(tx, which, { limit, from, before: state.fairBefore });
     const free = withoutBusy(rows);
@@ -76,7 +96,7 @@ export async function fanOut(loop: Loop, room: number): Promise<ClaimedDelivery[
     if (free.length > 0) insertDeliveries(tx, { at, worker, events: eventsOf(free), deliveries });
     return { rows, free, claimed };
   });
-  noteTaken(loop, { limit, from, rows, free });
+  noteTaken(loop, { limit, fromMs, rows, free });
   if (claimed.length > 0) state.hasEvents = true;
   return claimed;
 }
@@ -87,14 +107,14 @@ const NEXT: Readonly<Record<Which, Which>> = { oldest: 'newest', newest: 'fair',
 /** `rows` were taken, at most `limit` events; those in `free` did not have to wait. */
 interface Taken {
   readonly limit: number;
-  readonly from: string | null;
+  readonly fromMs: number;
   readonly rows: readonly FanOutRow[];
   readonly free: readonly FanOutRow[];
 }
 
 /** Notes what the next fan-out takes, and whether it is wanted at once. */
 function noteTaken({ options, state }: Loop, taken: Taken): void {
-  const { limit, from, rows, free } = taken;
+  const { limit, fromMs, rows, free } = taken;
   const which = state.fanOutNext;
   const events = eventsOf(rows).length;
   const last = { events, deliveriesPerEvent: deliveriesPerEvent(taken, lastOf(state)) };
@@ -102,9 +122,9 @@ function noteTaken({ options, state }: Loop, taken: Taken): void {
   const isFair = which === 'fair';
   const isAll = !isFair && events < limit;
   state.fanOutNext = isAll ? 'oldest' : NEXT[which];
-  if (free.length < rows.length) state.look.isWhole = true;
-  else if (which === 'oldest')
-    endLook(state.look, { from, last: rows.at(-1)?.event_created_at, isAll }, options.clock);
+  // Those that are busy are looked for again.
+  if (which === 'oldest' && free.length === rows.length)
+    endLook(state.look, { fromMs, last: rows.at(-1)?.event_created_at, isAll }, options.clock);
   if (isFair) {
     state.lastTaken.fair = last;
     state.fairBefore = rows[0]?.reached ?? null;

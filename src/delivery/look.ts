@@ -4,46 +4,37 @@
  * done, and each look would pass over all of them: 0.3 ms for a thousand, so that a loop that looks
  * twice a second would stand still after some millions.
  *
- * So a look begins a little before the last event that was done. What waits before that, because it
- * was committed late or by a machine whose clock is behind, is found by a look at all events, every
- * half minute.
+ * So a look begins a little before the last event that it took, or before now. What waits before
+ * that, because the loop has just begun, or because it was committed late or by a machine whose
+ * clock is behind, is found by a look at all events. It runs beside the rounds, every half minute:
+ * no delivery waits for it, nor ends with it if it takes too long.
  */
 import type { Clock } from '../core/clock.ts';
 
-/** Written by the functions of this file. */
 export interface Look {
-  /** No event before this moment waits, as far as is known; ISO, or null. */
-  from: string | null;
-  /** Whether the next look begins with the first event. */
-  isWhole: boolean;
+  /** No event before this moment waits, as far as is known. */
+  fromMs: number;
+  /** The tick of the last look at all events. */
+  wholeAt: number;
+  /** The one that runs now, or null. Awaited by stop. */
+  whole: Promise<void> | null;
 }
 
 /** Longer than a transaction may take, and than clocks usually differ. */
 const LATE_MAX_MS = 120_000;
-
+/** The same where only our clock tells the time. */
+const IDLE_MAX_MS = 600_000;
 /** Of ticks: a half minute. */
 const WHOLE_EVERY_TICKS = 60;
 
-export function newLook(): Look {
-  return { from: null, isWhole: true };
+export function newLook(clock: Clock): Look {
+  const fromMs = clock.now().getTime() - IDLE_MAX_MS;
+  return { fromMs, wholeAt: -Infinity, whole: null };
 }
 
-/** Has the next look begin with the first event, now and then. */
-export function widenLook(look: Look, ticks: number): void {
-  if (ticks % WHOLE_EVERY_TICKS === 0) look.isWhole = true;
-}
-
-/** Begins a look: returns the moment to begin with; null: with the first event. */
-// One that fails is not begun again at once.
-export function beginLook(look: Look): string | null {
-  const from = look.isWhole ? null : look.from;
-  look.isWhole = false;
-  return from;
-}
-
-/** What a look that began with `from` has taken, in the order of time. */
+/** What a look that began at `fromMs` has taken, in the order of time. */
 export interface Seen {
-  readonly from: string | null;
+  readonly fromMs: number;
   /** When the last of these events was created; undefined: there was none. */
   readonly last: string | undefined;
   /** Whether it has taken all that wait. */
@@ -51,10 +42,18 @@ export interface Seen {
 }
 
 /** Notes that the events before those that a look has taken are done. */
-export function endLook(look: Look, { from, last, isAll }: Seen, clock: Clock): void {
-  const before = isAll ? look.from : from;
-  // One of a machine whose clock is ahead says nothing about the others.
-  const reached = last && Math.min(Date.parse(last), clock.now().getTime()) - LATE_MAX_MS;
-  const after = reached === undefined ? null : new Date(reached).toISOString();
-  look.from = before !== null && (after === null || before > after) ? before : after;
+export function endLook(look: Look, { fromMs, last, isAll }: Seen, clock: Clock): void {
+  // One at all events has found others meanwhile.
+  if (look.fromMs < fromMs) return;
+  const nowMs = clock.now().getTime();
+  // An event of a machine whose clock is ahead says nothing about the others.
+  const lastMs = last === undefined ? -Infinity : Math.min(Date.parse(last), nowMs);
+  look.fromMs = Math.max(fromMs, lastMs - LATE_MAX_MS, isAll ? nowMs - IDLE_MAX_MS : -Infinity);
+}
+
+/** Whether it is time for a look at all events. If so, it is counted as begun. */
+export function beginWhole(look: Look, ticks: number): boolean {
+  if (look.whole || ticks - look.wholeAt < WHOLE_EVERY_TICKS) return false;
+  look.wholeAt = ticks;
+  return true;
 }

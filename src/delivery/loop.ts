@@ -39,6 +39,8 @@ export const TICK_MS = 500;
 /** What a delivery loop needs. The caller closes all of it after the loop has stopped. */
 export interface DispatcherOptions {
   readonly db: Db;
+  /** The same by connections of its own: for what is slow, and for which no round must wait. */
+  readonly beside: Db;
   /** Its number marks this worker's claims. */
   readonly lock: SessionLock;
   readonly sender: Sender;
@@ -146,7 +148,7 @@ export interface LoopState {
     /** The numbers of the workers that were alive at the last tick. */
     workers: ReadonlySet<number>;
   };
-  /** For events that wait for their fan-out. fan-out.ts begins and ends it, rounds.ts widens it. */
+  /** For events that wait for their fan-out. Written by fan-out.ts and look.ts. */
   readonly look: Look;
   /** What gives events their places now, or null. Written by places.ts; awaited by stop. */
   placing: Promise<void> | null;
@@ -220,7 +222,7 @@ export function newLoop(options: DispatcherOptions, startRounds: (loop: Loop) =>
         activated: new Set(),
         workers: new Set(),
       },
-      look: newLook(),
+      look: newLook(options.clock),
       placing: null,
       fannedOutAtMs: -Infinity,
       fanOutNext: 'oldest',

@@ -21,7 +21,7 @@ const BATCH = 500;
 /** Begins to give places to all events that wait for one, unless it has begun. */
 export function placeEvents({ options, state }: Loop): void {
   const place = async (): Promise<void> => {
-    while (state.mode === 'running' && (await placeBatch(options.db, BATCH)));
+    while (state.mode === 'running' && (await placeBatch(options.beside, BATCH)));
   };
   state.placing ??= place()
     .catch((err: unknown) =>

@@ -10,9 +10,8 @@ import {
   type ReleasedClaim,
 } from './claim-store.ts';
 import { claim } from './claims.ts';
-import { fanOut, mayFanOut } from './fan-out.ts';
+import { fanOut, lookAtAll, mayFanOut } from './fan-out.ts';
 import { analyzeGrown } from './growth-store.ts';
-import { widenLook } from './look.ts';
 import type { Loop } from './loop.ts';
 import { placeEvents } from './places.ts';
 import { hasSearch, noticeWorkers, search, searchAll } from './search.ts';
@@ -76,7 +75,7 @@ async function runRounds(loop: Loop): Promise<void> {
 
 async function round(loop: Loop, isTick: boolean, release: boolean): Promise<void> {
   if (isTick) {
-    widenLook(loop.state.look, loop.state.ticks);
+    lookAtAll(loop);
     await noticeWorkers(loop);
     await recover(loop);
     if (loop.state.unwritten.size > 0) analyze(loop);
@@ -119,7 +118,7 @@ async function recover(loop: Loop): Promise<void> {
 /** Keeps plans right, beside the rounds, which need not wait for it. */
 function analyze({ options, state }: Loop): void {
   if (options.isOneOfMany) return;
-  state.analyzing ??= analyzeGrown(options.db)
+  state.analyzing ??= analyzeGrown(options.beside)
     .catch((err: unknown) =>
       options.logger.warn({ err }, 'tables that have grown could not be analyzed'),
     )

@@ -84,6 +84,7 @@ const ALL_SHARDS = [
   'retention.countersInShards',
   'sandbox.listDue',
   'webhooks.findFailing',
+  'webhooks.findOldestEvent',
   'retention.teams.counted',
   'trace.countOlderEvents',
   'teams.page',

@@ -37,6 +37,7 @@ const OVER_ALL_TEAMS: readonly Exception[] = [
   },
   {
     names: [
+      'webhooks.findOldestEvent',
       'webhooks.takeOldestEvents',
       'webhooks.takeNewestEvents',
       'webhooks.takeEventsOfEachTeam',

@@ -48,9 +48,9 @@ const agoIso = (ms: number): string => new Date(Date.now() - ms).toISOString();
 describe.each<Mode>(['generic', 'custom'])('with a %s plan', (mode) => {
   const ENDS: readonly Which[] = ['oldest', 'newest', 'fair'];
   test.each(ENDS)('a look for the %s that wait passes over two minutes', async (which) => {
-    const lookFrom = (from: string | null) => (recorder: Db) =>
+    const lookFrom = (from: Date | null) => (recorder: Db) =>
       takeEvents(recorder as never as Tx, which, { limit: 5, from, before: null });
-    const from = agoIso(2 * MINUTE_MS);
+    const from = new Date(Date.now() - 2 * MINUTE_MS);
     const few = await explain(client, lookFrom(from), mode);
     const all = await explain(client, lookFrom(null), mode);
     expect(blocksRead(few)).toBeLessThan(blocksRead(all) / 5);

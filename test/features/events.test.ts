@@ -38,10 +38,11 @@ beforeAll(async () => {
 
 const agoIso = (ms: number): string => new Date(Date.now() - ms).toISOString();
 
-/** Stores an event of the team, as a change would have. */
+/** Stores an event of the team, as it is after its fan-out. */
 const store = (team: string, id: string, type: string, at: string, data: object = {}) =>
   api.db.pool.query(
-    'insert into event (team_id, id, type, data, created_at) values ($1, $2, $3, $4, $5)',
+    `insert into event (team_id, id, type, data, created_at, fanned_out_at)
+     values ($1, $2, $3, $4, $5, $5)`,
     [team, id, type, JSON.stringify({ team_id: team, ...data }), at],
   );
 

@@ -95,6 +95,7 @@ async function settledLoop(): Promise<Loop> {
   const loop = newLoop(
     {
       db: loopDb.db,
+      beside: loopDb.db,
       lock,
       sender,
       clock,

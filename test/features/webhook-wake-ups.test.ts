@@ -49,7 +49,10 @@ async function writeEvents(prefix: string, count: number): Promise<void> {
   await rows(`update webhook_endpoint set status = 'disabled' where id <> 'whe_1'`);
   await writeDeliveries({ prefix, count, status: 'pending' });
   await rows(`delete from webhook_delivery`);
-  await rows(`update event set fanned_out_at = null where id ~ $1`, [`^evt_${prefix}`]);
+  await rows(`update event set fanned_out_at = null, created_at = $2 where id ~ $1`, [
+    `^evt_${prefix}`,
+    clock.now(),
+  ]);
 }
 
 test.each(['pending', 'retrying'])('a worker that starts finds what is %s', async (waits) => {

@@ -1,52 +1,57 @@
 // Where the looks of a delivery loop for events begin.
 import { expect, test } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
-import { beginLook, endLook, newLook, widenLook, type Look } from '../../src/delivery/look.ts';
+import { beginWhole, endLook, newLook, type Seen } from '../../src/delivery/look.ts';
 
 const clock = fixedClock(new Date('2026-11-02T12:00:00.000Z'));
 const at = (time: string): string => `2026-11-02T${time}.000Z`;
 
-/** A look that has once seen an event of noon. */
-function afterNoon(): Look {
-  const look = newLook();
-  endLook(look, { from: beginLook(look), last: at('12:00:00'), isAll: true }, clock);
-  return look;
+/** Where the look after these begins, if nothing else moves it. */
+function beginAfter(...seen: Omit<Seen, 'fromMs'>[]): string {
+  const look = newLook(clock);
+  for (const one of seen) endLook(look, { fromMs: look.fromMs, ...one }, clock);
+  return new Date(look.fromMs).toISOString();
 }
 
-test('the first look is at all events, and the next one begins two minutes before the last', () => {
-  const look = newLook();
-  expect(beginLook(look)).toBeNull();
-  endLook(look, { from: null, last: undefined, isAll: true }, clock);
-  expect(beginLook(look)).toBeNull();
-  endLook(look, { from: null, last: at('11:59:00'), isAll: true }, clock);
-  expect(beginLook(look)).toBe(at('11:57:00'));
-  endLook(look, { from: at('11:57:00'), last: at('11:59:30'), isAll: false }, clock);
-  expect(beginLook(look)).toBe(at('11:57:30'));
+test('the first look begins ten minutes ago, and so does one that finds nothing', () => {
+  expect(beginAfter()).toBe(at('11:50:00'));
+  const look = newLook(clock);
+  const later = fixedClock(new Date(at('13:00:00')));
+  endLook(look, { fromMs: look.fromMs, last: undefined, isAll: true }, later);
+  expect(new Date(look.fromMs).toISOString()).toBe(at('12:50:00'));
+  // Of those that are busy or locked nothing is known.
+  endLook(look, { fromMs: look.fromMs, last: undefined, isAll: false }, fixedClock(new Date()));
+  expect(new Date(look.fromMs).toISOString()).toBe(at('12:50:00'));
+});
+
+test('the next one begins two minutes before the last event, and never goes back', () => {
+  expect(beginAfter({ last: at('11:59:00'), isAll: true })).toBe(at('11:57:00'));
+  expect(beginAfter({ last: at('11:59:00'), isAll: false })).toBe(at('11:57:00'));
+  const late = { last: at('11:51:00'), isAll: false };
+  expect(beginAfter({ last: at('11:59:00'), isAll: true }, late)).toBe(at('11:57:00'));
 });
 
 test('an event of a clock that is ahead moves it no further than our clock', () => {
-  const look = newLook();
-  endLook(look, { from: beginLook(look), last: at('15:00:00'), isAll: true }, clock);
-  expect(look.from).toBe(at('11:58:00'));
+  expect(beginAfter({ last: at('15:00:00'), isAll: true })).toBe(at('11:58:00'));
 });
 
-test('it never goes back, unless a look at all events has left some', () => {
-  const look = afterNoon();
-  const from = at('11:58:00');
-  endLook(look, { from, last: at('11:58:01'), isAll: false }, clock);
-  endLook(look, { from, last: undefined, isAll: true }, clock);
-  // One that was committed late, and the only one.
-  endLook(look, { from: null, last: at('09:00:00'), isAll: true }, clock);
-  expect(look.from).toBe(from);
-  endLook(look, { from: null, last: at('09:00:00'), isAll: false }, clock);
-  expect(look.from).toBe(at('08:58:00'));
+test('what a look at all events has found is not passed over by a look that began before', () => {
+  const look = newLook(clock);
+  const { fromMs } = look;
+  look.fromMs = Date.parse(at('09:00:00'));
+  endLook(look, { fromMs, last: at('11:59:00'), isAll: true }, clock);
+  expect(new Date(look.fromMs).toISOString()).toBe(at('09:00:00'));
+  // The next one begins there. As long as more follow, it goes on from what it has taken.
+  endLook(look, { fromMs: look.fromMs, last: at('09:30:00'), isAll: false }, clock);
+  expect(new Date(look.fromMs).toISOString()).toBe(at('09:28:00'));
+  endLook(look, { fromMs: look.fromMs, last: at('09:40:00'), isAll: true }, clock);
+  expect(new Date(look.fromMs).toISOString()).toBe(at('11:50:00'));
 });
 
-test('every half minute it is at all events, once, even if that fails', () => {
-  const look = afterNoon();
-  const found = Array.from({ length: 121 }, (_, tick) => {
-    widenLook(look, tick);
-    return beginLook(look) === null ? tick : null;
-  });
-  expect(found.filter((tick) => tick !== null)).toEqual([0, 60, 120]);
+test('all events are looked at first, and then every half minute, if no look runs', () => {
+  const look = newLook(clock);
+  const begun = [1, 2, 60, 62, 100, 122, 181].filter((tick) => beginWhole(look, tick));
+  expect(begun).toEqual([1, 62, 122]);
+  look.whole = Promise.resolve();
+  expect(beginWhole(look, 500)).toBe(false);
 });

@@ -20,7 +20,7 @@ describe('the fan-out', () => {
        where team_id || ' ' || id = any ($1)`,
       [keys],
     );
-  const take = (which: fanOut.Which, limit = 9, from: string | null = null) =>
+  const take = (which: fanOut.Which, limit = 9, from: Date | null = null) =>
     twins.inTransaction((tx) => fanOut.takeEvents(tx, which, { limit, from, before: null }));
   const linesOf = (rows: readonly fanOut.FanOutRow[]): string[] =>
     rows.map((row) => [row.team_id, row.event_id, row.endpoint_id, row.url].join(' '));
@@ -54,7 +54,7 @@ describe('the fan-out', () => {
 
     test('takes none that are older than it is asked for', async () => {
       await waitForFanOut('team_b evt_2', 'team_a evt_3', 'team_a evt_1');
-      const found = await take(which, 9, '2026-11-18T11:00:02Z');
+      const found = await take(which, 9, new Date('2026-11-18T11:00:02Z'));
       expect(eventsOf(found)).toEqual(['team_a evt_3', 'team_a evt_1']);
     });
 

@@ -15,12 +15,16 @@ import type { Database } from '../../db/connections/database.ts';
 import type { Statement } from '../../db/statement.ts';
 import { HINTS } from './shard-statements-store.ts';
 
-/** Returns the database as seen from one shard. `node` is the database, entered by its node. */
-export function atShard(node: Database, shard: Shard): Db {
+/**
+ * Returns the database as seen from one shard. `node` is the database, entered by its node.
+ * `isBeside`: what it reads is slow, and keeps no other statement waiting.
+ */
+export function atShard(node: Database, shard: Shard, { isBeside = false } = {}): Db {
   const toOwnTables = createTranslation(shard);
   // What waits for a lock here must not keep the other shards' statements waiting.
   const acting = node.forCaller({ share: shard.id, background: true });
-  const read: Db['query'] = (what, values) => node.query(toOwnTables(what), values);
+  const reading = isBeside ? acting : node;
+  const read: Db['query'] = (what, values) => reading.query(toOwnTables(what), values);
   const actBy =
     (query: Db['query']): Db['query'] =>
     async (what, values) => {

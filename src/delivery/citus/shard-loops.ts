@@ -35,7 +35,7 @@ export interface NodeConnections {
 /** What the loops of a worker need. The caller closes the coordinator after they have stopped. */
 export interface ShardLoopsOptions extends Omit<
   DispatcherOptions,
-  'db' | 'lock' | 'slots' | 'isOneOfMany' | 'inHandElsewhere'
+  'db' | 'beside' | 'lock' | 'slots' | 'isOneOfMany' | 'inHandElsewhere'
 > {
   readonly coordinator: Db;
   /** Opens the connections to a node, which need not answer yet. The loops close them. */
@@ -180,6 +180,7 @@ function startLoops(worker: Worker, node: Node): void {
     const dispatcher = startDispatcher({
       ...options,
       db,
+      beside: atShard(connections.db, shard, { isBeside: true }),
       lock: connections.lock,
       slots,
       isOneOfMany: true,

@@ -11,7 +11,7 @@ import { startShardLoops, type NodeConnections, type ShardLoops } from './shard-
 export type Loops = ShardLoops;
 
 /** What a worker's loops need. The caller closes the database and the sender after `stop`. */
-export interface LoopsOptions extends Omit<DispatcherOptions, 'db' | 'lock'> {
+export interface LoopsOptions extends Omit<DispatcherOptions, 'db' | 'beside' | 'lock'> {
   readonly databaseUrl: string;
   readonly db: Database;
   /** Opens the database by a node of its own. */
@@ -28,7 +28,8 @@ export async function startLoops(options: LoopsOptions): Promise<Loops> {
 
 async function startAtDatabase(options: LoopsOptions): Promise<Loops> {
   const lock = await holdSessionLock(options.databaseUrl, WORKER_LOCK_CLASS);
-  const dispatcher = startDispatcher({ ...options, lock });
+  const beside = options.db.forCaller({ share: 'beside the rounds', background: true });
+  const dispatcher = startDispatcher({ ...options, beside, lock });
   const stop = async (): Promise<void> => {
     await dispatcher.stop();
     await lock.close();

@@ -30,7 +30,9 @@
  *    statements. A number at the INSERT: all changes of a team would wait for each other.
  *  * `after` is an event of the team that is kept, or a `next_after`. Else the error of its field
  *    says to start over: what followed a deleted event may be deleted, too. That the event is of
- *    another team cannot be told from that. Nothing follows an event that has no place yet.
+ *    another team cannot be told from that. Nothing follows an event that has no place yet. One of
+ *    a clock that is minutes behind may get its place after younger ones (`delivery/look.ts`),
+ *    which a reader that has begun behind it does not see.
  *  * `next_after` is the last event that was looked at, which a filter by type may have left out.
  *    At the end of the list it also has the event's place and the day of the reading. What follows
  *    it then is younger than that day, and kept for {@link EVENT_KEEP_MS}: who reads on within four
