@@ -43,8 +43,11 @@ export function openSharedConnections(
   const open = (index: number): SharedConnection => {
     const session: SharedConnection = { client: connect(), statements: 0, state: 'open' };
     connections[index] = session;
-    // It may break while it is idle.
-    const end = (): void => discard(index, session);
+    // It may break while it is idle, or while a large answer that has come waits for its turn.
+    const end = (): void => {
+      if (session.state === 'open') session.state = 'broken';
+      discard(index, session);
+    };
     session.client.then((client) => client.once('end', end)).catch(end);
     return session;
   };
