@@ -152,6 +152,17 @@ describe('followEvents', () => {
     expect(lost).toBe(1);
   });
 
+  it('says so, too, if what follows is deleted in the middle of the list', async () => {
+    const stored = events(5);
+    const api = startApi(stored);
+    api.before[1] = () => void stored.splice(0, 4);
+    let lost = 0;
+    const onLostPlace = () => void (lost += 1);
+    const found = await take(api, 4, { place: 'oldest', onLostPlace });
+    expect(found).toEqual(idsOf([0, 1, 2, 4].map((n) => event(n))));
+    expect(lost).toBe(1);
+  });
+
   it('has lost nothing if its last event is deleted while it waits', async () => {
     const stored = events(1);
     const api = startApi(stored);
