@@ -3,10 +3,10 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { createKey, KEY_HOLDER } from '../support/api-keys.ts';
-import { appAsMember, codeOf } from '../support/app.ts';
+import { appAsMember, appAsPlatform, codeOf } from '../support/app.ts';
 import { auditOf, auditOfTarget } from '../support/audit.ts';
 import { changeWhileWaiting, holdLock, untilWaiting } from '../support/locks.ts';
-import { eventsOf } from '../support/platform.ts';
+import { describeTraining, eventsOf } from '../support/platform.ts';
 import { makeFullTeam, makeMember, makeSeed, makeTeam } from '../support/seed.ts';
 
 const KEY_TEAMS = [
@@ -30,6 +30,8 @@ const APP_TEAMS = [
   'resending',
   'closed',
   'twice',
+  'accepting',
+  'training',
 ] as const;
 const PRIVATE_TEAMS = [
   'removal',
@@ -375,5 +377,58 @@ describe('a change that waits while member_detail_enabled is turned off', () => 
       () => app.admin.apiKeys.create.mutate({ name: 'Late', scopes: ['users:write'] }),
     );
     expect(creator).toEqual({ member_id: 'mem_procedure_owner' });
+  });
+});
+
+describe('whoever accepts an invitation meanwhile', () => {
+  /** Assigns something to an invited member, who accepts while the call waits. */
+  async function acceptMeanwhile<T>(team: string, call: (id: string) => Promise<T>): Promise<T> {
+    const assigned = await api.call(api.key(`team_${team}`), 'POST', '/assignments', {
+      body: {
+        member_id: `mem_${team}_asked`,
+        title: 'Practise',
+        situation_id: 'sit_cold',
+        personality_id: 'per_calm',
+        industry_id: 'ind_saas',
+      },
+    });
+    expect(assigned.status).toBe(201);
+    const { id } = assigned.body;
+    return changeWhileWaiting(
+      api,
+      {
+        lock: `select from assignment where team_id = 'team_${team}' for no key update`,
+        change: `insert into person (team_id, id) values ('team_${team}', 'usr_new');
+          update member set user_id = 'usr_new', status = 'active', joined_at = now()
+          where team_id = 'team_${team}' and id = 'mem_${team}_asked';
+          update assignment set updated_at = now() where team_id = 'team_${team}'`,
+      },
+      () => call(id),
+    );
+  }
+
+  test('is named by the change of an assignment, and by its event', async () => {
+    const answer = await acceptMeanwhile('accepting', (id) =>
+      api.call(api.key('team_accepting'), 'PATCH', `/assignments/${id}`, {
+        body: { status: 'done' },
+      }),
+    );
+    expect(answer).toMatchObject({ status: 200, body: { member_user_id: 'usr_new' } });
+    const [event] = (await eventsOf(api, 'team_accepting')).filter(
+      ({ type }) => type === 'assignment.completed',
+    );
+    expect(event).toMatchObject({ data: { user_id: 'usr_new' } });
+  });
+
+  test('has made the training that is reported for the assignment', async () => {
+    const { platform } = await appAsPlatform(api);
+    const code = await acceptMeanwhile('training', (assignment_id) =>
+      codeOf(
+        platform.trainings.start.mutate(
+          describeTraining('training', 'trn_new', { user_id: 'usr_new', assignment_id }),
+        ),
+      ),
+    );
+    expect(code).toBe('ok');
   });
 });

@@ -1,12 +1,7 @@
 import { statement, type Tx } from '../../db/client.ts';
 import { ASSIGNMENT_COLUMNS, type AssignmentRow } from './page-store.ts';
 
-const LOCK = statement<AssignmentRow>(
-  'assignments.lockOfTraining',
-  `select ${ASSIGNMENT_COLUMNS}
-   from assignment a
-   join member m on m.team_id = a.team_id and m.id = a.member_id
-   where a.team_id = $1
+const OF_TRAINING = `a.team_id = $1
      and a.id in (
        (
          select assignment_id
@@ -15,8 +10,23 @@ const LOCK = statement<AssignmentRow>(
        ),
        $3
      )
-   order by a.id
-   for no key update of a`,
+   order by a.id`;
+
+const LOCK = statement(
+  'assignments.lockOfTraining',
+  `select
+   from assignment a
+   where ${OF_TRAINING}
+   for no key update`,
+);
+
+// A statement of its own: the one that waits for the lock sees the members from before.
+const FIND = statement<AssignmentRow>(
+  'assignments.findOfTraining',
+  `select ${ASSIGNMENT_COLUMNS}
+   from assignment a
+   join member m on m.team_id = a.team_id and m.id = a.member_id
+   where ${OF_TRAINING}`,
 );
 
 /**
@@ -29,7 +39,9 @@ export function lockAssignments(
   trainingId: string,
   assignmentId: string | null,
 ): Promise<AssignmentRow[]> {
-  return tx.query(LOCK, [teamId, trainingId, assignmentId]);
+  const values = [teamId, trainingId, assignmentId];
+  tx.send(LOCK, values);
+  return tx.query(FIND, values);
 }
 
 const COMPLETE = statement(

@@ -231,10 +231,9 @@ export async function updateAssignment(
   const named = store.CHANGEABLE.filter((column) => change[column] !== undefined);
   return db.transaction(async (tx) => {
     const [before, current] = await Promise.all([
-      store.findAssignmentForUpdate(tx, teamId, assignmentId),
+      lockAssignment(tx, teamId, assignmentId, 'change'),
       readChangeContext(tx, context),
     ]);
-    if (!before) throw notFound();
     if (named.length === 0) return before;
     const row: AssignmentRow = {
       ...before,

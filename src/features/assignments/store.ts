@@ -67,21 +67,6 @@ export function findAssignment(
   return db.queryFirst(FIND, [teamId, assignmentId]);
 }
 
-const FIND_FOR_UPDATE = statement<AssignmentRow>(
-  'assignments.findForUpdate',
-  `${FIND.text}
-   for no key update of a`,
-);
-
-/** As `findAssignment`, but locked until the transaction ends: one call at a time changes it. */
-export function findAssignmentForUpdate(
-  tx: Tx,
-  teamId: string,
-  assignmentId: string,
-): Promise<AssignmentRow | null> {
-  return tx.queryFirst(FIND_FOR_UPDATE, [teamId, assignmentId]);
-}
-
 export interface RecipientRow {
   /** null: the invitation was not accepted yet. */
   readonly user_id: string | null;
