@@ -22,7 +22,6 @@ const KINDS: readonly Kind[] = [
     how: ['for no key update'],
     why: 'the row changes, and nobody else may change it meanwhile; rows that refer to it may come',
     names: [
-      'assignments.findForUpdate',
       'assignments.lockOfTraining',
       'assignments.lockSome',
       'cases.findForUpdate',
@@ -123,7 +122,12 @@ const KINDS: readonly Kind[] = [
   {
     how: ['for share'],
     why: 'the member stays an active one until the commit, and others may ask for the same',
-    names: ['assignments.readRecipient', 'assignments.readRecipients', 'cases.lockOwner'],
+    names: [
+      'assignments.readRecipient',
+      'assignments.readRecipients',
+      'cases.lockOwner',
+      'sandbox.holdRecipient',
+    ],
   },
   {
     how: ['for key share'],
@@ -140,6 +144,7 @@ const KINDS: readonly Kind[] = [
 /** Queries that lock several rows in no order, and why they deadlock with nobody. */
 const UNORDERED: Readonly<Record<string, string>> = {
   'cases.lockOwner': 'a person is one active member of a team at most',
+  'sandbox.holdRecipient': 'an address is that of one member at most who has not left',
   'webhooks.removal.resends': 'all of them go, and it waits for none',
 };
 

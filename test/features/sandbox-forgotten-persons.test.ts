@@ -82,6 +82,18 @@ describe('the mails of a sandbox', () => {
   });
 });
 
+test('a mail that is being written when its recipient leaves is not kept', async () => {
+  const invited = await api.call(key, 'POST', '/users', { body: { email: 'late@person.example' } });
+  const app = await appInSandbox(api, 'a');
+  const keep = mailerOf(api.db, fixedClock(new Date()), () => Promise.reject(new Error('sent')));
+  const mailer: typeof keep = async (teamId, mail) => {
+    await app.admin.invitations.withdraw.mutate({ member_id: invited.body.id });
+    await keep(teamId, mail);
+  };
+  await runJobsOnce(api, memberMailTasks({ db: api.db, mailer, invitationUrl: undefined }));
+  expect(await found('late@person.example')).toEqual(NOTHING);
+});
+
 describe('a person who is deleted in the live team', () => {
   const remove = async (name: string, team = 'a') => {
     const { platform } = await appAsPlatform(api);

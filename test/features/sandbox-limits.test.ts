@@ -230,8 +230,10 @@ describe('what a reset removes', () => {
     await fillTables(api, SANDBOX, { tables: ['sandbox_mail'] });
     const mail = { recipient: 'x', subject: 'x', body: 'x', created_at: new Date().toISOString() };
     const ids3 = ['mail_new1', 'mail_new2', 'mail_new3'];
-    await Promise.all(ids3.map((id) => insertMail(api.db, SANDBOX, { id, ...mail })));
-    await insertMail(api.db, SANDBOX, { id: 'mail_new4', ...mail });
+    const insert = (id: string) =>
+      api.db.transaction(async (tx) => insertMail(tx, SANDBOX, { id, ...mail }));
+    await Promise.all(ids3.map((id) => insert(id)));
+    await insert('mail_new4');
     const { rows } = await api.db.pool.query(
       `select count(*)::int as count, count(*) filter (where id like 'mail_new%')::int as new
        from sandbox_mail

@@ -11,12 +11,16 @@ import type { MailRow } from './mail-store.ts';
 export function mailerOf(db: Db, clock: Clock, send: Mailer): TeamMailer {
   return async (teamId, mail) => {
     if (!isSandbox(teamId)) return send(mail);
-    await store.insertMail(db, teamId, {
-      id: newId('sandboxMail'),
-      recipient: mail.to,
-      subject: subjectOf(mail.subject),
-      body: mail.text,
-      created_at: clock.now().toISOString(),
+    await db.transaction(async (tx) => {
+      // Whoever has left meanwhile is forgotten. Whoever leaves now waits, and finds the mail.
+      if (!(await store.holdRecipient(tx, teamId, mail.to))) return;
+      store.insertMail(tx, teamId, {
+        id: newId('sandboxMail'),
+        recipient: mail.to,
+        subject: subjectOf(mail.subject),
+        body: mail.text,
+        created_at: clock.now().toISOString(),
+      });
     });
   };
 }

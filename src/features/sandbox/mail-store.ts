@@ -1,5 +1,5 @@
 import type { PageSlice } from '../../core/page.ts';
-import { statement, type Db } from '../../db/client.ts';
+import { statement, type Db, type Tx } from '../../db/client.ts';
 import { BY_CREATION, isAfter, newestFirst, positionValues } from '../../db/keyset.ts';
 import { columnsOf, listed, parameters, valuesIn, type RowOf } from '../../db/rows.ts';
 import { SANDBOX_ROWS } from '../../db/sandbox-rows.ts';
@@ -32,8 +32,22 @@ const INSERT = statement(
 );
 
 /** Keeps a mail. Of too many, the oldest go. */
-export async function insertMail(db: Db, teamId: string, mail: MailRow): Promise<void> {
-  await db.query(INSERT, [teamId, ...valuesIn(MAIL, mail)]);
+export function insertMail(tx: Tx, teamId: string, mail: MailRow): void {
+  tx.send(INSERT, [teamId, ...valuesIn(MAIL, mail)]);
+}
+
+// The end of a membership waits for this lock, and not for a weaker one.
+const HOLD_RECIPIENT = statement<{ readonly id: string }>(
+  'sandbox.holdRecipient',
+  `select id
+   from member
+   where team_id = $1 and lower(email) = lower($2) and status <> 'ended'
+   for share`,
+);
+
+/** Keeps the member with this address one until the transaction ends. False if there is none. */
+export async function holdRecipient(tx: Tx, teamId: string, address: string): Promise<boolean> {
+  return (await tx.queryFirst(HOLD_RECIPIENT, [teamId, address])) !== null;
 }
 
 const LIST = statement<MailRow>(
