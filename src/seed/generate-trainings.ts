@@ -133,7 +133,7 @@ function trainingRow(
 ): GeneratedRow<'Training'> {
   const { start, created, durationS } = at;
   const { catalog } = scene.cast;
-  const isOpen = start.status === 'started';
+  const isOver = start.status === 'completed' || start.status === 'scored';
   return {
     team_id: scene.teamId,
     id: generatedId('trn', at.index),
@@ -142,8 +142,8 @@ function trainingRow(
     source: pick(start.random, GENERATED_SOURCES),
     assignment_id: at.assignmentId,
     created_at: new Date(created).toISOString(),
-    finished_at: isOpen ? null : new Date(created + durationS * 1000).toISOString(),
-    duration_s: isOpen ? null : durationS,
+    finished_at: isOver ? new Date(created + durationS * 1000).toISOString() : null,
+    duration_s: isOver ? durationS : null,
     situation_id: pickOrNull(start.random, catalog.situation),
     personality_id: pickOrNull(start.random, catalog.personality),
     industry_id: pickOrNull(start.random, catalog.industry),

@@ -88,12 +88,12 @@ export function contentOf(scenario: Scenario, at: Date, crm: CrmContent): Conten
       assignment('overdue', 'elif', { created_at: daysAgo(30), due_date: dayIn(-10) }),
       assignment('focused', 'felix', { created_at: daysAgo(5), focus_dimension: 'closing' }),
       assignment('done', 'clara', {
-        created_at: daysAgo(80),
+        created_at: daysAgo(WEEKS * 7 + 1),
         status: 'done',
         completed_training_id: training(0).id,
         external_ref: { lms_id: 'LMS-4711' },
       }),
-      assignment('revoked', 'greta', { created_at: daysAgo(40), status: 'revoked' }),
+      assignment('revoked', LEFT, { created_at: daysAgo(40), status: 'revoked' }),
     ],
     trainings: function* () {
       for (let index = 0; index < count; index += 1) yield training(index);
@@ -188,7 +188,8 @@ function trainingOf({ index, count, at }: { index: number; count: number; at: Da
   const age = ((count - index) / count) * WEEKS * 7 * DAY_MS;
   const created = at.getTime() - age;
   const durationS = 240 + ((index * 37) % 420);
-  const isOver = status !== 'started';
+  // An aborted one has no end, as in life.
+  const isOver = status === 'completed' || status === 'scored';
   return {
     id: `trn_sandbox_${String(index + 1).padStart(digits + 1, '0')}`,
     user_id: userOf(TRAINEES[index % TRAINEES.length] ?? 'clara'),
