@@ -7,7 +7,7 @@ import { startTestApi, type TestApi } from '../support/api.ts';
 import { en } from '../../src/admin-ui/i18n/en.ts';
 import { appAsMember, codeOf } from '../support/app.ts';
 import { findFaults, launchBrowser, photograph, SKIPPED } from '../support/browser.ts';
-import { makeMember, makeSeed, makeTeam, makeTraining, userId } from '../support/seed.ts';
+import { makeMember, makeSeed, makeTeam, makeTraining, memberId, userId } from '../support/seed.ts';
 
 describe.skipIf(SKIPPED !== '')(`the admin page: the team${SKIPPED}`, () => {
   let api: TestApi;
@@ -160,6 +160,26 @@ describe.skipIf(SKIPPED !== '')(`the admin page: the team${SKIPPED}`, () => {
     await alert.waitFor({ state: 'detached' });
   });
 
+  it('keeps a dialog that was opened while an invitation is sent again', async () => {
+    const body = { email: 'again@example.com' };
+    const invited = await api.call(api.key('team_quiet'), 'POST', '/users', { body });
+    expect(invited.status).toBe(201);
+    const { page } = await openAdminPage(browser, api, { path: '/members', team: 'quiet' });
+    const held = Promise.withResolvers<void>();
+    await page.route('**/trpc/admin.invitations.resend*', async (route) => {
+      await held.promise;
+      await route.continue();
+    });
+    await page.getByRole('button', { name: `${en.common.actions}: again@example.com` }).click();
+    await page.getByRole('button', { name: en.members.resend, exact: true }).click();
+    await page.getByRole('button', { name: en.members.invite }).click();
+    const address = page.getByRole('dialog').getByLabel('Email address');
+    await address.fill('typed@example.com');
+    held.resolve();
+    await page.getByText(en.members.resent).waitFor();
+    expect(await address.inputValue()).toBe('typed@example.com');
+  });
+
   it('blocks an entry of the catalog after a search', async () => {
     const { page, complaints } = await openAdminPage(browser, api, {
       path: '/catalog',
@@ -174,6 +194,33 @@ describe.skipIf(SKIPPED !== '')(`the admin page: the team${SKIPPED}`, () => {
     ).admin.team.catalog.query({ kind: 'personality' });
     expect(data.filter(({ blocked }) => blocked).map(({ id }) => id)).toEqual(['per_tough']);
     expect(complaints).toEqual([]);
+  });
+
+  it('changes the policy of whom the boxes were clicked for, whoever is chosen then', async () => {
+    const { page } = await openAdminPage(browser, api, { path: '/catalog', team: 'five' });
+    const whom = page.getByLabel(en.catalog.forWhom);
+    const allow = (name: string) => page.getByLabel(en.catalog.allow(name));
+    await allow('Calm').waitFor();
+    const read = page.waitForResponse(/admin\.team\.memberPolicy\.get\?/);
+    await whom.fill('four@five.test');
+    await read;
+    await settle(page);
+    const held = Promise.withResolvers<void>();
+    await page.route('**/trpc/admin.team.memberPolicy.set*', async (route) => {
+      await held.promise;
+      await route.continue();
+    });
+    await allow('Calm').click();
+    await allow('Tough').click();
+    await whom.fill('');
+    // The team's boxes again. The second change waits for the first one.
+    await expect.poll(() => allow('Tough').isChecked()).toBe(true);
+    held.resolve();
+    const { admin } = await appAsMember(api, 'five', 'owner');
+    const who = { member_id: memberId('five', 'four') };
+    const blocked = async () => (await admin.team.memberPolicy.get.query(who)).blocked.toSorted();
+    await expect.poll(blocked).toEqual(['per_calm', 'per_tough']);
+    expect((await admin.team.policy.get.query({})).blocked).toEqual([]);
   });
 
   it('releases some entries instead of all, beside the own ones', async () => {

@@ -8,26 +8,28 @@ interface Shown {
 /** See `optimistic.ts`. `cache`: what is shown. */
 export function shownFirst<Data, Input>(
   cache: QueryClient,
-  queryKey: QueryKey,
-  { change, onUndone }: Shape<Data, Input>,
+  { keyOf, change, onUndone }: Shape<Data, Input>,
 ) {
   return {
     onMutate: async (input: Input): Promise<Shown> => {
+      const queryKey = keyOf(input);
       // An answer to an older question would cover the change.
       await cache.cancelQueries({ queryKey });
       const before = cache.getQueryData<Data>(queryKey);
       if (before !== undefined) cache.setQueryData(queryKey, change(before, input));
       return { before };
     },
-    onError: (_error: unknown, _input: Input, shown: Shown | undefined) => {
-      if (shown?.before !== undefined) cache.setQueryData(queryKey, shown.before);
+    onError: (_error: unknown, input: Input, shown: Shown | undefined) => {
+      if (shown?.before !== undefined) cache.setQueryData(keyOf(input), shown.before);
       onUndone();
     },
-    onSettled: () => cache.invalidateQueries({ queryKey }),
+    onSettled: (_data: unknown, _error: unknown, input: Input) =>
+      cache.invalidateQueries({ queryKey: keyOf(input) }),
   };
 }
 
 interface Shape<Data, Input> {
+  readonly keyOf: (input: Input) => QueryKey;
   readonly change: (data: Data, input: Input) => Data;
   readonly onUndone: () => void;
 }

@@ -55,7 +55,11 @@ export function AlertsPage() {
 function useSet() {
   const t = useTexts();
   return useMutation({
-    ...optimistic(api.admin.alerts.get.queryKey({}), withAlert, () => announce(t.common.undone)),
+    ...optimistic(
+      () => api.admin.alerts.get.queryKey({}),
+      withAlert,
+      () => announce(t.common.undone),
+    ),
     // One after the other: the list is read and then set as a whole.
     scope: { id: 'alerts' },
     mutationFn: async (change: AlertChange) =>

@@ -5,6 +5,8 @@ import { toggled } from '../lib/toggled.ts';
 export type Entry = RouterOutputs['admin']['team']['catalog']['data'][number];
 
 export interface Block {
+  /** undefined: the change is of the team's policy. */
+  readonly memberId: string | undefined;
   readonly id: string;
   readonly isBlocked: boolean;
 }
@@ -17,7 +19,10 @@ export interface CatalogSearch {
 }
 
 /** The entries after a change of the team's policy. */
-export function withBlock(entries: readonly Entry[], { id, isBlocked }: Block): Entry[] {
+export function withBlock(
+  entries: readonly Entry[],
+  { id, isBlocked }: Omit<Block, 'memberId'>,
+): Entry[] {
   return entries.map((one) => (one.id === id ? { ...one, blocked: isBlocked } : one));
 }
 

@@ -45,17 +45,18 @@ async function readCatalog(): Promise<Entry[]> {
   return entries;
 }
 
-/** Shows a change of the team's policy, or of a member's, before the service has answered. */
-function optimisticBlock(memberId: string | undefined, onUndone: () => void) {
-  if (memberId === undefined) {
-    return optimistic<Entry[], Block>(ENTRIES, withBlock, onUndone);
-  }
-  const key = api.admin.team.memberPolicy.get.queryKey({ member_id: memberId });
-  const change = ({ blocked }: { blocked: string[] }, { id, isBlocked }: Block) => ({
-    blocked: toggled(blocked, id, isBlocked),
-  });
-  return optimistic(key, change, onUndone);
-}
+/** What shows whether an entry is blocked: all entries for the team, or what a member lacks. */
+type Blocked = readonly Entry[] | { readonly blocked: readonly string[] };
+
+const blockedKeyOf = ({ memberId }: Block) =>
+  memberId === undefined
+    ? ENTRIES
+    : api.admin.team.memberPolicy.get.queryKey({ member_id: memberId });
+
+const blockedAfter = (shown: Blocked, block: Block): Blocked =>
+  'blocked' in shown
+    ? { blocked: toggled(shown.blocked, block.id, block.isBlocked) }
+    : withBlock(shown, block);
 
 /** Policies, and the entries that are released to the team. */
 export function CatalogPage() {
@@ -68,7 +69,7 @@ export function CatalogPage() {
     ...api.admin.team.memberPolicy.get.queryOptions({ member_id: memberId ?? '' }),
     enabled: memberId !== undefined,
   });
-  const block = useBlock(memberId);
+  const block = useBlock();
   const setRelease = useRelease();
   // What was chosen is shown at once, and taken back if the service refuses it.
   const asked = setRelease.isPending ? setRelease.variables : undefined;
@@ -84,7 +85,7 @@ export function CatalogPage() {
               entries={data}
               memberBlocked={memberBlocked}
               canRelease={!hasAll}
-              onBlock={(id, isBlocked) => block.mutate({ id, isBlocked })}
+              onBlock={(id, isBlocked) => block.mutate({ memberId, id, isBlocked })}
               onRelease={(id, isReleased) => setRelease.mutate({ id, isReleased })}
             />
           );
@@ -123,13 +124,13 @@ function useAfterChange() {
 }
 
 /** Blocks or allows an entry for a member, or without one for the whole team. */
-function useBlock(memberId: string | undefined) {
+function useBlock() {
   const { onUndone, ...after } = useAfterChange();
   // The lists are set as a whole. Reading them just before keeps what another admin has changed.
   return useMutation({
-    ...optimisticBlock(memberId, onUndone),
+    ...optimistic(blockedKeyOf, blockedAfter, onUndone),
     ...after,
-    mutationFn: async ({ id, isBlocked }: Block) => {
+    mutationFn: async ({ memberId, id, isBlocked }: Block) => {
       if (memberId === undefined) {
         const { blocked } = await client.admin.team.policy.get.query({});
         await client.admin.team.policy.set.mutate({ blocked: toggled(blocked, id, isBlocked) });
@@ -146,7 +147,7 @@ function useBlock(memberId: string | undefined) {
 function useRelease() {
   const { onUndone, ...after } = useAfterChange();
   return useMutation({
-    ...optimistic<Entry[], Release>(ENTRIES, withRelease, onUndone),
+    ...optimistic<Entry[], Release>(() => ENTRIES, withRelease, onUndone),
     ...after,
     mutationFn: async (change: Release) => {
       const now = await client.admin.team.release.get.query({});

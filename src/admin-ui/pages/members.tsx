@@ -43,16 +43,22 @@ export function MembersPage() {
   });
   const sort = useOfShown(filters.sort ?? DEFAULT_SORT, members.isPlaceholderData);
   const look = () => cache.invalidateQueries(api.admin.members.pathFilter());
+  // Another task may have been begun before this one has ended.
   const finish = (text: string) => {
     announce(text);
-    setTask(null);
+    setTask((now) => (now === task ? null : now));
   };
   const refresh = async (text: string) => {
     await look();
     finish(text);
   };
   const resend = useMutation(
-    api.admin.invitations.resend.mutationOptions({ onSuccess: () => refresh(t.members.resent) }),
+    api.admin.invitations.resend.mutationOptions({
+      onSuccess: async () => {
+        await look();
+        announce(t.members.resent);
+      },
+    }),
   );
   const close = () => setTask(null);
   return (

@@ -70,7 +70,7 @@ function EndpointView({ endpoint }: { readonly endpoint: Endpoint }) {
   const isActive = status === 'active';
   const health = useQuery(HEALTH);
   const isUnstored = isSecretUnstored(rowsKnown(health).find((one) => one.endpoint_id === id));
-  const change = useStatusChange(id, () => setPausing(false));
+  const change = useStatusChange(() => setPausing(false));
   return (
     <>
       <PageHead title={nameOfEndpoint(endpoint)} intro={<code>{url}</code>}>
@@ -157,13 +157,14 @@ function PauseEndpoint({
   );
 }
 
-function useStatusChange(id: string, onDone: () => void) {
+function useStatusChange(onDone: () => void) {
   const t = useTexts();
   return useMutation(
     api.v1.webhooks.updateEndpoint.mutationOptions({
       ...optimistic(
-        api.v1.webhooks.listEndpoints.queryKey({}),
-        (list: EndpointList, { status: next }: Change): EndpointList => withStatus(list, id, next),
+        () => api.v1.webhooks.listEndpoints.queryKey({}),
+        (list: EndpointList, { endpoint_id, status }: Change): EndpointList =>
+          withStatus(list, endpoint_id, status),
         () => announce(t.common.undone),
       ),
       onSuccess: (_saved, input) => {

@@ -156,7 +156,7 @@ describe('a change that is shown before the service has answered', () => {
     const cache = new QueryClient();
     if (shown) cache.setQueryData(KEY, shown);
     const onUndone = vi.fn<() => void>();
-    return { cache, onUndone, options: shownFirst(cache, KEY, { change, onUndone }) };
+    return { cache, onUndone, options: shownFirst(cache, { keyOf: () => KEY, change, onUndone }) };
   };
 
   test('is undone if it is refused', async () => {
@@ -189,10 +189,25 @@ describe('a change that is shown before the service has answered', () => {
     expect(cache.getQueryData(KEY)).toEqual([1, 2]);
   });
 
+  test('is undone where it was shown, whatever is chosen meanwhile', async () => {
+    const cache = new QueryClient();
+    for (const of of ['kim', 'team']) cache.setQueryData([of], [1]);
+    let chosen = 'kim';
+    const later = () => {
+      const keyOf = (input: { of: string }) => [input.of];
+      return shownFirst(cache, { keyOf, change: () => [chosen], onUndone: () => undefined });
+    };
+    const before = await later().onMutate({ of: 'kim' });
+    chosen = 'team';
+    later().onError(new Error('refused'), { of: 'kim' }, before);
+    expect(cache.getQueryData(['kim'])).toEqual([1]);
+    expect(cache.getQueryData(['team'])).toEqual([1]);
+  });
+
   test('is read again when it is over, and nothing else is', async () => {
     const { cache, options } = setUp([1]);
     cache.setQueryData(['other'], 1);
-    await options.onSettled();
+    await options.onSettled(undefined, null, 2);
     expect(cache.getQueryState(KEY)?.isInvalidated).toBe(true);
     expect(cache.getQueryState(['other'])?.isInvalidated).toBe(false);
   });
