@@ -42,9 +42,10 @@ export async function startApi(config: Config): Promise<Required<Part> & { port:
   const requestLog = startRequestLog({
     db: db.forCaller({ share: null }),
     sample: config.requestLogSample,
-    onError: (error, leftOut) => {
+    onError: (error) => logger.warn({ err: error }, 'could not write the request log yet'),
+    onLeftOut: (leftOut) => {
       metrics.countUnlogged(leftOut);
-      logger.warn({ err: error, leftOut }, 'could not write the request log yet');
+      logger.warn({ leftOut }, 'calls had no room in the request log');
     },
     onRefused: ({ requestId: request_id, teamId: team }, error) => {
       metrics.countUnlogged(1);

@@ -24,7 +24,12 @@ export async function logCall(
   const onError = (error: unknown): never => {
     throw error;
   };
-  const log = startRequestLog({ db, onError, onRefused: (_call, error) => onError(error) });
+  const log = startRequestLog({
+    db,
+    onError,
+    onLeftOut: onError,
+    onRefused: (_call, error) => onError(error),
+  });
   const requestId = newRequestId();
   log.add({
     ...call,

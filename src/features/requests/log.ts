@@ -29,8 +29,10 @@ export interface RequestLogOptions {
   readonly db: Db;
   /** The share of calls without an error that are logged, from 0 to 1; 1 by default. */
   readonly sample?: number;
-  /** Gets the error of a failed write, and is told how many calls were left out. */
-  readonly onError: (error: unknown, leftOut: number) => void;
+  /** Gets the error of a failed write, which is tried again. */
+  readonly onError: (error: unknown) => void;
+  /** Is told how many calls had no room since it was told last, whether or not a write failed. */
+  readonly onLeftOut: (count: number) => void;
   /** Gets each call that the database refuses. It is left out. */
   readonly onRefused: (call: AnsweredCall, error: unknown) => void;
 }
@@ -47,6 +49,7 @@ export function startRequestLog({
   db,
   sample = 1,
   onError,
+  onLeftOut,
   onRefused,
 }: RequestLogOptions): RequestLog {
   let waiting: AnsweredCall[] = [];
@@ -66,11 +69,10 @@ export function startRequestLog({
   // What could not be written is tried again with the next calls.
   const write = (): Promise<void> =>
     (writing ??= writeAll()
-      .catch((error: unknown) => {
-        onError(error, leftOut);
-        leftOut = 0;
-      })
+      .catch(onError)
       .finally(() => {
+        if (leftOut > 0) onLeftOut(leftOut);
+        leftOut = 0;
         writing = null;
       }));
   const timer = setInterval(() => void write(), WRITE_EVERY_MS);
