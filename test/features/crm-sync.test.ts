@@ -192,6 +192,17 @@ describe('one at a time', () => {
     expect(await sync(id)).toBe('done');
   });
 
+  test('a run reads a page however long its list of owners takes', async () => {
+    const crm = await startWith('pipedrive');
+    const id = await connect(crm);
+    crm.intercept = () => {
+      if (crm.pages().length === 0) clock.advance(61_000);
+      return false;
+    };
+    expect(await sync(id)).toBe('done');
+    expect(await stored(id)).toEqual(expected(crm));
+  });
+
   test('a long run lets others go first and continues later', async () => {
     const crm = await startWith('pipedrive');
     const id = await connect(crm);

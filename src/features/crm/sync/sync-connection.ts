@@ -143,9 +143,10 @@ async function readRound(parts: RunParts): Promise<RunOutcome> {
   const { dependencies, run, row, client, progress } = parts;
   const { db, clock, signal } = dependencies;
   const state = parseState(row.sync_state);
-  const startMs = clock.now().getTime();
   const patience = { waits: 0 };
   const owners = await withPatience(dependencies, patience, () => client.listOwners());
+  // Now, so that each run reads a page, however long the list of owners is.
+  const startMs = clock.now().getTime();
   let round: Round = roundOf(state, client.lists, clock.now());
   while (round.list !== END) {
     if (owners === null || signal?.aborted || clock.now().getTime() - startMs > RUN_MS) {
