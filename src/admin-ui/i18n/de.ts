@@ -290,6 +290,14 @@ export const de: Texts = {
     too_many_keys: 'Ein Team kann 50 gültige Schlüssel haben. Widerrufen Sie zuerst einen.',
     too_many_endpoints:
       'Das Team hat so viele Endpunkte, wie es haben kann. Löschen Sie zuerst einen.',
+    too_many_connections:
+      'Das Team hat so viele CRM-Verbindungen, wie es haben kann. Entfernen Sie zuerst eine.',
+    not_invited: 'Die Einladung wurde inzwischen angenommen.',
+    not_retryable:
+      'Nur was wiederholt wird oder aufgegeben wurde, kann noch einmal zugestellt werden.',
+    endpoint_paused: 'Der Endpunkt ist pausiert. Aktivieren Sie ihn zuerst.',
+    not_rotatable: 'Dieser Schlüssel gilt nicht mehr oder wurde inzwischen ersetzt.',
+    not_active_admin: 'Nur wer das Team aktiv verwaltet, kann ein Recht bekommen.',
     url_too_long: 'Eine Adresse hat höchstens 2048 Zeichen.',
     url_not_https: 'Die Adresse muss mit https:// beginnen.',
     url_invalid_characters:
@@ -906,7 +914,7 @@ export const de: Texts = {
       conflict: 'Konflikt',
       seat_limit_reached: 'Alle Plätze belegt',
       last_admin: 'Letzte Administration',
-      owner: 'Gehört dem Team',
+      owner: 'Inhaber:in des Teams',
       precondition_failed: 'Inzwischen geändert',
       validation_error: 'Ungültige Eingabe',
       idempotency_mismatch: 'Mit anderem Inhalt wiederholt',

@@ -226,7 +226,11 @@ export function requireRotatable(key: {
   readonly revoked_at: string | null;
 }): void {
   if (key.state === 'active' && key.revoked_at === null) return;
-  throw invalidField('key_id', 'Only a key that is live and was not rotated yet can be rotated.');
+  throw invalidField(
+    'key_id',
+    'Only a key that is live and was not rotated yet can be rotated.',
+    'not_rotatable',
+  );
 }
 
 /**

@@ -168,7 +168,7 @@ export function requireAnotherAdmin(target: MemberFacts, otherActiveAdmins: numb
  */
 export function requireInvited(target: MemberFacts): void {
   if (target.status !== 'invited')
-    throw invalidField('member_id', 'The member has accepted the invitation.');
+    throw invalidField('member_id', 'The member has accepted the invitation.', 'not_invited');
 }
 
 /** What decides whether a team may invite someone. */

@@ -38,6 +38,7 @@ export function requireActiveAdmin(target: {
   throw invalidField(
     'member_id',
     'Only an active admin can be granted a right; the owner has them all.',
+    'not_active_admin',
   );
 }
 

@@ -127,7 +127,8 @@ export function unnamed<T>(result: Promise<T>): Promise<T> {
 /** Throws if a resend of this one endpoint cannot start. */
 function requireStart([facts]: readonly StartFacts[]): void {
   if (!facts) throw unknownId('endpoint_id');
-  if (facts.status !== 'active') throw invalidField('endpoint_id', 'The endpoint is paused.');
+  if (facts.status !== 'active')
+    throw invalidField('endpoint_id', 'The endpoint is paused.', 'endpoint_paused');
   if (facts.is_running)
     throw new ProblemError('conflict', {
       detail: 'Deliveries of this endpoint are being sent again already.',

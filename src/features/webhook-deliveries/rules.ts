@@ -67,5 +67,9 @@ export function requireEventType(type: string): void {
  */
 export function requireRetryable(status: string): void {
   if (status === 'retrying' || status === 'gave_up') return;
-  throw invalidField('delivery_id', 'Only a delivery that is retrying or gave up can be retried.');
+  throw invalidField(
+    'delivery_id',
+    'Only a delivery that is retrying or gave up can be retried.',
+    'not_retryable',
+  );
 }

@@ -21,7 +21,11 @@ export const STATUSES = ['active', 'paused', 'disconnected'] as const;
 export function requireRoom(teamId: string, connections: number): void {
   const max = limitOf(teamId, 'crmConnections');
   if (connections >= max)
-    throw invalidField('provider', `A team has at most ${max} CRM connections.`);
+    throw invalidField(
+      'provider',
+      `A team has at most ${max} CRM connections.`,
+      'too_many_connections',
+    );
 }
 
 /** What the encrypted credentials of a connection are bound to. */
