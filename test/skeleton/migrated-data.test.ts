@@ -19,11 +19,11 @@ afterEach(async () => {
   await database.drop();
 });
 
-/** Applies the migrations of 1.0.0, and the two that came right after it. */
-async function migrateTo100(): Promise<void> {
+/** Applies the migrations before this one. */
+async function migrateBefore(name: string): Promise<void> {
   const folder = await makeFolder('migrations');
   for (const each of await readdir(join(PRISMA, 'migrations')))
-    if (each < '20261120000800')
+    if (each < name)
       await cp(join(PRISMA, 'migrations', each), join(folder, 'migrations', each), {
         recursive: true,
       });
@@ -31,6 +31,9 @@ async function migrateTo100(): Promise<void> {
   await writeFile(join(folder, 'folded.json'), '{}');
   await migrate(database.url, { folder });
 }
+
+/** Applies the migrations of 1.0.0, and the two that came right after it. */
+const migrateTo100 = () => migrateBefore('20261120000800');
 
 /** Adds a team with an event and these webhook endpoints, as 1.0.0 has them. */
 async function addEndpoints(ids: readonly string[]): Promise<void> {
@@ -249,4 +252,24 @@ test('a response of the version before loses its private fields, and is kept', a
     },
     refused: { code: 'conflict' },
   });
+});
+
+test('an invitation that ended in a seed file loses its address', async () => {
+  await migrateBefore('20261206000010');
+  await database.client.query(`
+    insert into team (id, name, created_at) values ('t', 't', now());
+    insert into person (team_id, id) values ('t', 'usr');
+    insert into member (team_id, id, user_id, email, language, role, status, created_at)
+    values ('t', 'declined', null, 'a@t.test', 'de', 'member', 'ended', now()),
+      ('t', 'left', 'usr', 'b@t.test', 'de', 'member', 'ended', now()),
+      ('t', 'open', null, 'c@t.test', 'de', 'member', 'invited', now())`);
+  await migrate(database.url);
+  const { rows } = await database.client.query(
+    'select id, email, language from member order by id',
+  );
+  expect(rows).toEqual([
+    { id: 'declined', email: null, language: null },
+    { id: 'left', email: 'b@t.test', language: 'de' },
+    { id: 'open', email: 'c@t.test', language: 'de' },
+  ]);
 });
