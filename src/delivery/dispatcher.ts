@@ -115,9 +115,7 @@ async function drain(loop: Loop, launcher: Launcher): Promise<void> {
   }
   while (queues.flights.size > 0) await delay(DRAIN_CHECK_MS);
   await drainResults(loop);
-  await state.analyzing;
-  await state.placing;
-  await state.look.whole;
+  await Promise.all(state.beside.values());
   await forgetEvents(options.db, options.lock.number).catch((error: unknown) =>
     // Other workers do it when this worker's lock ends.
     options.logger.warn({ err: error }, 'events could not be forgotten'),

@@ -11,6 +11,7 @@ import {
   type NewDelivery,
   type Which,
 } from './fan-out-store.ts';
+import { runBeside } from './beside.ts';
 import { beginWhole, endLook } from './look.ts';
 import type { Loop, TakenEvents } from './loop.ts';
 
@@ -36,21 +37,17 @@ export function mayFanOut({ queues, state }: Loop): boolean {
 }
 
 /** Begins a look at all events if it is time for one. The next round takes what it finds. */
-export function lookAtAll({ options, state, startRounds }: Loop): void {
-  const { look, ticks, wanted } = state;
+export function lookAtAll(loop: Loop): void {
+  const { look, ticks, wanted } = loop.state;
   // A shard has only its part of the entries, and its loop looks at all of them.
-  if (options.isOneOfMany || !beginWhole(look, ticks)) return;
-  look.whole = findOldestWaiting(options.beside)
-    .then((oldest) => {
-      if (oldest === null || oldest.getTime() >= look.fromMs) return;
-      look.fromMs = oldest.getTime();
-      wanted.events = true;
-      startRounds();
-    })
-    .catch((err: unknown) => options.logger.warn({ err }, 'old events could not be looked for yet'))
-    .finally(() => {
-      look.whole = null;
-    });
+  if (loop.options.isOneOfMany || !beginWhole(look, ticks)) return;
+  runBeside(loop, 'look', async (db) => {
+    const oldest = await findOldestWaiting(db);
+    if (oldest === null || oldest.getTime() >= look.fromMs) return;
+    look.fromMs = oldest.getTime();
+    wanted.events = true;
+    loop.startRounds();
+  });
 }
 
 /**

@@ -16,8 +16,6 @@ export interface Look {
   fromMs: number;
   /** The tick of the last look at all events. */
   wholeAt: number;
-  /** The one that runs now, or null. Awaited by stop. */
-  whole: Promise<void> | null;
 }
 
 /** Longer than a transaction may take, and than clocks usually differ. */
@@ -29,7 +27,7 @@ const WHOLE_EVERY_TICKS = 60;
 
 export function newLook(clock: Clock): Look {
   const fromMs = clock.now().getTime() - IDLE_MAX_MS;
-  return { fromMs, wholeAt: -Infinity, whole: null };
+  return { fromMs, wholeAt: -Infinity };
 }
 
 /** What a look that began at `fromMs` has taken, in the order of time. */
@@ -53,7 +51,7 @@ export function endLook(look: Look, { fromMs, last, isAll }: Seen, clock: Clock)
 
 /** Whether it is time for a look at all events. If so, it is counted as begun. */
 export function beginWhole(look: Look, ticks: number): boolean {
-  if (look.whole || ticks - look.wholeAt < WHOLE_EVERY_TICKS) return false;
+  if (ticks - look.wholeAt < WHOLE_EVERY_TICKS) return false;
   look.wholeAt = ticks;
   return true;
 }

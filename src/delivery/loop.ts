@@ -150,8 +150,8 @@ export interface LoopState {
   };
   /** For events that wait for their fan-out. Written by fan-out.ts and look.ts. */
   readonly look: Look;
-  /** What gives events their places now, or null. Written by places.ts; awaited by stop. */
-  placing: Promise<void> | null;
+  /** What runs beside the rounds, by its kind. Written by beside.ts; awaited by stop. */
+  readonly beside: Map<string, Promise<unknown>>;
   /** When new deliveries were last looked for. Written and read by fan-out.ts. */
   fannedOutAtMs: number;
   /**
@@ -191,8 +191,6 @@ export interface LoopState {
   flushing: Promise<void> | null;
   /** Queries for what is played in sandboxes, while they run. Written and read by played.ts. */
   readonly played: Map<string, Promise<PlayedRow | null>>;
-  /** The analysis of tables that runs now, or null. Written by rounds.ts; awaited by stop. */
-  analyzing: Promise<void> | null;
 }
 
 /** Returns a loop in the mode `running`. `startRounds` is the function of rounds.ts. */
@@ -223,7 +221,7 @@ export function newLoop(options: DispatcherOptions, startRounds: (loop: Loop) =>
         workers: new Set(),
       },
       look: newLook(options.clock),
-      placing: null,
+      beside: new Map(),
       fannedOutAtMs: -Infinity,
       fanOutNext: 'oldest',
       lastTaken: { ends: { events: 0, deliveriesPerEvent: 1 }, fair: null },
@@ -235,7 +233,6 @@ export function newLoop(options: DispatcherOptions, startRounds: (loop: Loop) =>
       skipsLocked: false,
       flushing: null,
       played: new Map(),
-      analyzing: null,
     },
   };
   return loop;

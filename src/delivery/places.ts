@@ -6,6 +6,7 @@
  * event behind a newer one, which a reader who begins behind the older one would not see.
  */
 import type { Db } from '../db/client.ts';
+import { runBeside } from './beside.ts';
 import type { Loop } from './loop.ts';
 import {
   givePlaces,
@@ -19,17 +20,10 @@ import {
 const BATCH = 500;
 
 /** Begins to give places to all events that wait for one, unless it has begun. */
-export function placeEvents({ options, state }: Loop): void {
-  const place = async (): Promise<void> => {
-    while (state.mode === 'running' && (await placeBatch(options.beside, BATCH)));
-  };
-  state.placing ??= place()
-    .catch((err: unknown) =>
-      options.logger.warn({ err }, 'events could not be given their places yet'),
-    )
-    .finally(() => {
-      state.placing = null;
-    });
+export function placeEvents(loop: Loop): void {
+  runBeside(loop, 'place', async (db) => {
+    while (loop.state.mode === 'running' && (await placeBatch(db, BATCH)));
+  });
 }
 
 /**

@@ -2,6 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { TeamKey } from '../core/team-key.ts';
 import { accept } from './attempts.ts';
+import { runBeside } from './beside.ts';
 import {
   forgetEvents,
   releaseClaims,
@@ -115,16 +116,9 @@ async function recover(loop: Loop): Promise<void> {
     queues.setMore(queues.queueOf(row.team_id, row.endpoint_id), waitsAs(row));
 }
 
-/** Keeps plans right, beside the rounds, which need not wait for it. */
-function analyze({ options, state }: Loop): void {
-  if (options.isOneOfMany) return;
-  state.analyzing ??= analyzeGrown(options.beside)
-    .catch((err: unknown) =>
-      options.logger.warn({ err }, 'tables that have grown could not be analyzed'),
-    )
-    .finally(() => {
-      state.analyzing = null;
-    });
+/** Keeps plans right. */
+function analyze(loop: Loop): void {
+  if (!loop.options.isOneOfMany) runBeside(loop, 'analyze', analyzeGrown);
 }
 
 /** Returns the keys of the deliveries that wait in the queues, or whose result is not written. */

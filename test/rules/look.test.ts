@@ -1,7 +1,10 @@
 // Where the looks of a delivery loop for events begin.
+import pino from 'pino';
 import { expect, test } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
+import { runBeside } from '../../src/delivery/beside.ts';
 import { beginWhole, endLook, newLook, type Seen } from '../../src/delivery/look.ts';
+import type { Loop } from '../../src/delivery/loop.ts';
 
 const clock = fixedClock(new Date('2026-11-02T12:00:00.000Z'));
 const at = (time: string): string => `2026-11-02T${time}.000Z`;
@@ -48,10 +51,30 @@ test('what a look at all events has found is not passed over by a look that bega
   expect(new Date(look.fromMs).toISOString()).toBe(at('11:50:00'));
 });
 
-test('all events are looked at first, and then every half minute, if no look runs', () => {
+test('all events are looked at first, and then every half minute', () => {
   const look = newLook(clock);
   const begun = [1, 2, 60, 62, 100, 122, 181].filter((tick) => beginWhole(look, tick));
   expect(begun).toEqual([1, 62, 122]);
-  look.whole = Promise.resolve();
-  expect(beginWhole(look, 500)).toBe(false);
+});
+
+test('what runs beside the rounds is not begun again while it runs, and fails alone', async () => {
+  const warned: unknown[] = [];
+  const logger = pino({ level: 'warn' }, { write: (line) => warned.push(JSON.parse(line).msg) });
+  const loop = { options: { logger }, state: { beside: new Map() } } as unknown as Loop;
+  const held = Promise.withResolvers<void>();
+  let begun = 0;
+  const work = () => {
+    begun += 1;
+    return held.promise;
+  };
+  runBeside(loop, 'look', work);
+  runBeside(loop, 'look', work);
+  runBeside(loop, 'place', work);
+  expect(begun).toBe(2);
+  held.reject(new Error('too slow'));
+  await Promise.all(loop.state.beside.values());
+  expect(loop.state.beside.size).toBe(0);
+  expect(warned).toHaveLength(2);
+  runBeside(loop, 'look', async () => undefined);
+  expect(loop.state.beside.size).toBe(1);
 });
