@@ -45,7 +45,7 @@ const HOLD_RECIPIENT = statement<{ readonly id: string }>(
    for share`,
 );
 
-/** Keeps the member with this address one until the transaction ends. False if there is none. */
+/** Keeps whoever has this address a member until the transaction ends. False if nobody has it. */
 export async function holdRecipient(tx: Tx, teamId: string, address: string): Promise<boolean> {
   return (await tx.queryFirst(HOLD_RECIPIENT, [teamId, address])) !== null;
 }
