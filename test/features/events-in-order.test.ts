@@ -10,7 +10,7 @@ import { placeBatch } from '../../src/delivery/places.ts';
 import { PLACES_LOCK_CLASS } from '../../src/delivery/places-store.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { startDeliveries } from '../support/deliveries.ts';
-import { openLoopDatabase } from '../support/loop-database.ts';
+import { openLoopDatabase, type LoopDatabase } from '../support/loop-database.ts';
 import { explain, rowsRead, type Mode } from '../support/plans.ts';
 import { makeFullTeam, makeSeed } from '../support/seed.ts';
 import { openWhereTeamIs } from '../support/shards.ts';
@@ -38,9 +38,9 @@ beforeAll(async () => {
   api = await startTestApi({
     seed: makeSeed(TEAMS.map((name) => makeFullTeam(name, { webhook_endpoints: [] }))),
   });
-  const opened = await Promise.all(
-    TEAMS.map((name) => openLoopDatabase(api.databaseUrl, `team_${name}`)),
-  );
+  const opened: LoopDatabase[] = [];
+  // One after the other: a busy machine is slow to begin a process of Postgres's for each.
+  for (const name of TEAMS) opened.push(await openLoopDatabase(api.databaseUrl, `team_${name}`));
   loops = Object.fromEntries(opened.map(({ db }, place) => [TEAMS[place], db]));
   return async () => {
     await Promise.all(opened.map((one) => one.close()));
