@@ -5,8 +5,8 @@
  *     origins.
  *  2. The host application answers with `{ type: 'svc:port' }` and a `MessagePort`. All that comes
  *     after that goes over the port.
- *  3. The page sends `{ type: 'svc:token-wanted' }`: at once, a minute before a token expires, and
- *     when one is refused.
+ *  3. The page sends `{ type: 'svc:token-wanted' }`: at once, a minute before a token expires, when
+ *     one is refused that had opened a session, and when the reader tries again.
  *  4. The host application sends `{ type: 'svc:settings', token, theme, language, colors,
  *     navigation }`, at any time, with any of these: `theme` is `light`, `dark` or `system`,
  *     `language` is `de` or `en`, `colors` is described in `host-colors.ts`, `navigation` is false

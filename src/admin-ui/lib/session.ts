@@ -60,7 +60,7 @@ const WAIT_FOR_TOKEN_MS = 5_000;
 
 /** The token of the host application, in a frame. Without one, the session is in a cookie. */
 let bearer: string | null = null;
-/** When it expires, by the clock of this browser. */
+/** When it expires, by the clock of this browser. Infinity: it has opened no session yet. */
 let expiresAt = Infinity;
 let renewal = 0;
 const waiting = new Set<() => void>();
@@ -185,7 +185,10 @@ window.addEventListener('online', () => {
 // Somebody who has signed in again in another tab goes on here at once. Meanwhile, the session may
 // also have ended, or the rights may have changed.
 document.addEventListener('visibilitychange', () => {
-  if (document.visibilityState === 'visible' && state.kind !== 'loading') void loadSession();
+  if (document.visibilityState !== 'visible' || state.kind === 'loading') return;
+  // A token that was refused is refused again. The host application may have a better one by now.
+  if (bearer !== null && !hasOpened()) askForToken();
+  else void loadSession();
 });
 
 /**
@@ -209,6 +212,11 @@ function open(session: Session, date: string | null): void {
   renewal = window.setTimeout(askForToken, renewalAfterMs(leftMs));
 }
 
+/** Whether the token of the host application has opened a session. */
+function hasOpened(): boolean {
+  return expiresAt !== Infinity;
+}
+
 /** Opens the session of a token of the host application, in a frame. */
 export function acceptToken(token: string): Promise<void> {
   bearer = token;
@@ -229,9 +237,12 @@ export function retrySignIn(): void {
   else void startSession();
 }
 
-/** Called when the service refuses the session. */
+/**
+ * Called when the service refuses the session. Another token is asked for only in the place of one
+ * that was good: what is wrong with one that was not, such as its team, is wrong with the next one.
+ */
 function endSession(): void {
-  if (bearer !== null) askForToken();
+  if (hasOpened()) askForToken();
   tellEvent('session_ended');
   change('session' in state ? { kind: 'ended', session: state.session } : { kind: 'none' });
 }

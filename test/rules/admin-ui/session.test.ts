@@ -1,7 +1,7 @@
 // Whose data stand on the page, after each answer about the session.
 import { describe, expect, test, vi } from 'vitest';
 import type * as SessionModule from '../../../src/admin-ui/lib/session.ts';
-import { findMeta, loadAnew, makeWindow, openDocument } from './browser-doubles.ts';
+import { findMeta, HOST, loadAnew, makeWindow, openDocument } from './browser-doubles.ts';
 
 const sessionOf = (team: string, member: string, csrf = 'csrf') =>
   ({
@@ -16,8 +16,8 @@ const ok = (session: Partial<SessionModule.Session>) => Response.json(session);
 const status = (code: number) => new Response('', { status: code });
 
 /** Loads the module in a document that stands alone. `answers`: to one question after the other. */
-async function open(answers: readonly Response[]) {
-  const next = [...answers];
+async function open(given: readonly Response[]) {
+  const answers = [...given];
   const asked: { url: string; headers: Record<string, string> }[] = [];
   const reload = vi.fn<() => void>();
   const window = makeWindow();
@@ -32,7 +32,7 @@ async function open(answers: readonly Response[]) {
     history: { replaceState: () => undefined },
     fetch: async (url: string, { headers }: { headers: Record<string, string> }) => {
       asked.push({ url, headers });
-      const answer = next.shift();
+      const answer = answers.shift();
       if (!answer) throw new TypeError('no network');
       return answer;
     },
@@ -40,8 +40,8 @@ async function open(answers: readonly Response[]) {
   const page = await loadAnew<typeof SessionModule>('admin-ui/lib/session.ts');
   const reopened = vi.fn<() => void>();
   page.onReopened(reopened);
-  for (const _ of answers) await page.loadSession();
-  return { page, asked, reload, reopened, document };
+  for (const _ of given) await page.loadSession();
+  return { page, answers, asked, reload, reopened, window, document };
 }
 
 const A = sessionOf('team_a', 'mem_1', 'first');
@@ -90,5 +90,60 @@ describe('a document that shows a team to a person', () => {
     document.dispatchEvent(new Event('visibilitychange'));
     expect(asked).toHaveLength(2);
     expect(reload).not.toHaveBeenCalled();
+  });
+});
+
+describe('in a frame, a token that is refused', () => {
+  /** What a fault would take to be without end. */
+  const MANY = 50;
+
+  /** A host application that has another token for each question. Returns how many there were. */
+  async function answer({ page, window }: Awaited<ReturnType<typeof open>>) {
+    let questions = 0;
+    for (let last = -1; last < questions && questions < MANY;) {
+      last = questions;
+      const wanted = window.posted.splice(0).filter(({ target }) => target === HOST);
+      for (const _ of wanted) {
+        questions += 1;
+        await page.acceptToken(`token ${questions}`);
+      }
+    }
+    return questions;
+  }
+
+  test('is not asked for again if it never opened a session', async () => {
+    const opened = await open([]);
+    opened.answers.push(...Array.from({ length: MANY }, () => status(401)));
+    await opened.page.acceptToken('the first');
+    expect(await answer(opened)).toBe(0);
+  });
+
+  test('is asked for once after its session has ended', async () => {
+    const opened = await open([]);
+    opened.answers.push(ok(A), ...Array.from({ length: MANY }, () => status(401)));
+    await opened.page.acceptToken('the first');
+    await opened.page.loadSession();
+    expect(await answer(opened)).toBe(1);
+  });
+
+  test('is replaced when the session has ended, and the page goes on', async () => {
+    const opened = await open([]);
+    opened.answers.push(ok(A), status(401), ok(A));
+    await opened.page.acceptToken('the first');
+    await opened.page.loadSession();
+    expect(await answer(opened)).toBe(1);
+    expect(opened.reopened).toHaveBeenCalledOnce();
+  });
+
+  test('is asked for again when the reader comes back to the page', async () => {
+    const opened = await open([]);
+    opened.answers.push(status(401), ok(A));
+    await opened.page.acceptToken('the first');
+    opened.document.dispatchEvent(new Event('visibilitychange'));
+    expect(await answer(opened)).toBe(1);
+    expect(opened.asked.map(({ headers }) => headers['authorization'])).toEqual([
+      'Bearer the first',
+      'Bearer token 1',
+    ]);
   });
 });
