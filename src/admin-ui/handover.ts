@@ -106,7 +106,11 @@ for (const button of document.querySelectorAll('[data-open]'))
   });
 document.getElementById('copy')?.addEventListener('click', () => void copy());
 // Another link was pasted into the address bar.
-window.addEventListener('hashchange', begin);
+window.addEventListener('hashchange', () => {
+  if (isCopied) begin();
+  // The browser asks first.
+  else location.reload();
+});
 window.addEventListener('beforeunload', (event) => {
   // The secret would be lost with the page.
   if (!isCopied) event.preventDefault();

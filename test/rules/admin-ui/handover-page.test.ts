@@ -65,7 +65,9 @@ async function openLink({
   const { secret, sealed } = await seal(content);
   const document = makeDocument();
   const window = makeWindow();
-  const location = { pathname: '/base/handover', hash: `#${fragmentOf(teamId, secret)}` };
+  const reload = vi.fn<() => void>();
+  const hash = `#${fragmentOf(teamId, secret)}`;
+  const location = { pathname: '/base/handover', hash, reload };
   const replaceState = vi.fn<(...given: unknown[]) => void>();
   const writeText = vi.fn<(text: string) => Promise<void>>(async () => {
     if (!copies) throw new Error('refused');
@@ -132,6 +134,20 @@ test.each([
   await expect.poll(() => document.shown('copy')).toEqual(said);
   expect(writeText).toHaveBeenCalledExactlyOnceWith('svck_live_x');
   expect(leaves()).toBe(may);
+});
+
+test('another link in the address bar does not hide a secret that nobody has copied', async () => {
+  const { document, location, window, read } = await openLink({});
+  await read();
+  window.dispatchEvent(new Event('hashchange'));
+  expect(document.shown('state')).toEqual(['shown']);
+  // The browser asks before it does so.
+  expect(location.reload).toHaveBeenCalledOnce();
+  document.pressCopy();
+  await expect.poll(() => document.shown('copy')).toEqual(['copied']);
+  window.dispatchEvent(new Event('hashchange'));
+  expect(document.shown('state')).toEqual(['ask']);
+  expect(location.reload).toHaveBeenCalledOnce();
 });
 
 test.each([
