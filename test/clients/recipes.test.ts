@@ -20,6 +20,7 @@ import { findFreePort } from '../support/ports.ts';
 import { SKIPPED } from '../support/python.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { installRecipes, readRecipe, type Recipes } from '../support/recipes.ts';
+import { makeSeed, makeTeam } from '../support/seed.ts';
 import { until } from '../support/until.ts';
 
 const MINUTES = 60_000;
@@ -195,8 +196,8 @@ describe.skipIf(SKIPPED !== '')(`the recipes${SKIPPED}`, { timeout: 5 * MINUTES 
     expect(await sync()).toMatchObject({ code: 0, output: '' });
     expect(await listed()).toEqual(after);
 
-    // An empty export, which is a mistake, and one that is meant.
-    await file([]);
+    // Half an export, which is a mistake, and one that is meant.
+    await file([`${owner?.email},owner`]);
     expect(await sync()).toMatchObject({
       code: 1,
       output: expect.stringContaining('add --many'),
@@ -205,6 +206,26 @@ describe.skipIf(SKIPPED !== '')(`the recipes${SKIPPED}`, { timeout: 5 * MINUTES 
     const many = await sync('--many');
     expect(many.output).toContain('last_admin');
     expect((await listed()).map(({ role }) => role).toSorted()).toEqual(['admin', 'owner']);
+    await own.stop();
+  });
+
+  it.each([
+    ['of 0 bytes', ''],
+    ['with nothing but its header', '\u{feff}email,role\r\n'],
+  ])('joiners and leavers: a file %s removes nobody, however few they are', async (_, text) => {
+    const own = await startTestApi({ seed: makeSeed([makeTeam('three')]) });
+    const folder = await recipes.makeFolder();
+    await writeFile(join(folder, 'people.csv'), text);
+    const members = async () =>
+      (await own.call(own.key('team_three'), 'GET', '/users')).body as Page<unknown>;
+    const before = await members();
+    expect(before.data).toHaveLength(3);
+    const variables = { API_KEY: own.key('team_three'), API_URL: own.base };
+    for (const args of [[], ['--many']]) {
+      const started = await recipes.start(folder, 'sync_members.py', variables, { args });
+      expect(await started.ended).toMatchObject({ code: 1, output: 'people.csv lists nobody.\n' });
+      expect(await members()).toEqual(before);
+    }
     await own.stop();
   });
 

@@ -8,6 +8,8 @@ MOST_LEAVERS = 5
 
 with open("people.csv", newline="", encoding="utf-8-sig") as file:
     people = {row["email"].strip().lower(): row["role"].strip() for row in csv.DictReader(file)}
+if not people:
+    sys.exit("people.csv lists nobody.")
 url = os.environ.get("API_URL", "https://api.example.com/api/public/v1")
 client = Client(os.environ["API_KEY"], url)
 members = list(client.members.list(limit=200))
