@@ -3,7 +3,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { de } from '../../src/admin-ui/i18n/de.ts';
 import { en } from '../../src/admin-ui/i18n/en.ts';
-import { openAdminPage, settle, signIn } from '../support/admin-page.ts';
+import { holdBack, openAdminPage, settle, signIn } from '../support/admin-page.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { findFaults, launchBrowser, openPage, photograph, SKIPPED } from '../support/browser.ts';
 import { logCall } from '../support/request-log.ts';
@@ -15,7 +15,9 @@ describe.skipIf(SKIPPED !== '')(`the admin page: sign-in and keys${SKIPPED}`, ()
 
   beforeAll(async () => {
     api = await startTestApi({
-      seed: makeSeed(['acme', 'keys', 'steps', 'ends', 'lost'].map((name) => makeTeam(name))),
+      seed: makeSeed(
+        ['acme', 'keys', 'steps', 'ends', 'late', 'lost'].map((name) => makeTeam(name)),
+      ),
       developmentTeamId: 'team_acme',
     });
     browser = await launchBrowser();
@@ -315,6 +317,45 @@ describe.skipIf(SKIPPED !== '')(`the admin page: sign-in and keys${SKIPPED}`, ()
     await page.getByText('Revoked').first().waitFor();
     expect(await rowOf(page, 'users:read').count()).toBe(1);
     expect(complaints).toEqual([]);
+  });
+
+  it('keeps a new key in sight when the answer to an earlier call comes late', async () => {
+    const { page } = await openAdminPage(browser, api, { path: '/keys', team: 'late' });
+    const release = await holdBack(page, 'admin.apiKeys.revoke');
+    await page.getByRole('button', { name: 'Revoke: users:read' }).click();
+    const ending = page.getByRole('dialog', { name: 'Revoke the key “users:read”?' });
+    await ending.getByLabel('Yes, or I am not sure').check();
+    await ending.getByRole('button', { name: 'Revoke the key' }).click();
+    const other = ending.getByRole('button', { name: 'End it now and show a new key' });
+    expect(await other.getAttribute('aria-disabled')).toBe('true');
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'Replace: users:write' }).click();
+    await page.getByRole('button', { name: 'Replace the key' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Your new key' });
+    await dialog.waitFor();
+    release();
+    await page.getByText('The key “users:read” no longer works.').waitFor();
+    expect(await dialog.isVisible()).toBe(true);
+  });
+
+  it('leads nobody away when it is confirmed late that a key is stored', async () => {
+    const { page } = await openAdminPage(browser, api, { path: '/keys/new', team: 'late' });
+    await page.getByLabel('Name').fill('Slow');
+    await page.getByLabel(/^Read only/).check();
+    await page.getByRole('button', { name: 'Create a key' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Your new key' });
+    await dialog.getByLabel('I have stored the key').check();
+    const release = await holdBack(page, 'admin.apiKeys.confirmStored');
+    await dialog.getByRole('button', { name: 'Done' }).click();
+    await page.keyboard.press('Escape');
+    await rowOf(page, 'Slow').waitFor();
+    await page.getByRole('link', { name: 'Members' }).click();
+    await page.getByText('owner@late.test').waitFor();
+    const listed = page.waitForResponse(/admin\.apiKeys\.confirmStored/);
+    release();
+    await listed;
+    await settle(page);
+    expect(new URL(page.url()).pathname).toBe('/admin/members');
   });
 
   it('explains to an admin without the right what is missing and who can grant it', async () => {

@@ -2,7 +2,7 @@
 import { setTimeout } from 'node:timers/promises';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openAdminPage, settle } from '../support/admin-page.ts';
+import { holdBack, openAdminPage, settle } from '../support/admin-page.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { en } from '../../src/admin-ui/i18n/en.ts';
 import { appAsMember, codeOf } from '../support/app.ts';
@@ -178,6 +178,21 @@ describe.skipIf(SKIPPED !== '')(`the admin page: the team${SKIPPED}`, () => {
     held.resolve();
     await page.getByText(en.members.resent).waitFor();
     expect(await address.inputValue()).toBe('typed@example.com');
+  });
+
+  it('keeps a question about a switch when the other one is turned late', async () => {
+    const { page } = await openAdminPage(browser, api, { path: '/privacy', team: 'shelf' });
+    const { detail, leaderboard, turnOff, confirmOff, changed, titleOff } = en.privacy;
+    const release = await holdBack(page, 'admin.team.privacy.set');
+    await page.getByRole('button', { name: `${leaderboard}: ${turnOff}` }).click();
+    await page.getByRole('dialog').getByRole('button', { name: confirmOff }).click();
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: `${detail}: ${turnOff}` }).click();
+    const dialog = page.getByRole('dialog', { name: titleOff(detail) });
+    await dialog.waitFor();
+    release();
+    await page.getByText(changed).waitFor();
+    expect(await dialog.isVisible()).toBe(true);
   });
 
   it('blocks an entry of the catalog after a search', async () => {

@@ -1,9 +1,9 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
 import { useFormat } from '../i18n/format.ts';
 import { useTexts } from '../i18n/language.ts';
 import { api } from '../lib/api.ts';
 import { lastError } from '../lib/field-problems.ts';
+import { useTask } from '../lib/task.ts';
 import { SandboxNote } from '../ui/band.tsx';
 import { Actions, Button } from '../ui/button.tsx';
 import { Confirm } from '../ui/confirm.tsx';
@@ -23,7 +23,7 @@ import { ReplaceToken } from './replace-token.tsx';
 /** The team's CRM connections. */
 export function CrmPage() {
   const t = useTexts();
-  const [isConnecting, setConnecting] = useState(false);
+  const connecting = useTask<true>();
   const connections = useQuery({
     ...api.admin.crm.list.queryOptions({}),
     refetchInterval: ({ state }) => looksAgainMs(state.data?.data),
@@ -31,7 +31,7 @@ export function CrmPage() {
   return (
     <>
       <PageHead title={t.crm.title} intro={t.crm.intro}>
-        <Button look="main" onClick={() => setConnecting(true)}>
+        <Button look="main" onClick={() => connecting.begin(true)}>
           {t.crm.connect}
         </Button>
       </PageHead>
@@ -49,7 +49,7 @@ export function CrmPage() {
           )
         }
       </Loaded>
-      {isConnecting && <ConnectCrm onClose={() => setConnecting(false)} />}
+      {connecting.task && <ConnectCrm onClose={connecting.close} />}
     </>
   );
 }
@@ -57,7 +57,7 @@ export function CrmPage() {
 function ConnectionCard({ connection }: { readonly connection: Connection }) {
   const t = useTexts();
   const cache = useQueryClient();
-  const [asked, setAsked] = useState<'replace' | 'disconnect' | null>(null);
+  const { task, begin, close } = useTask<'replace' | 'disconnect'>();
   const { id, provider, status } = connection;
   const done = (text: string) => async () => {
     await cache.invalidateQueries(api.admin.crm.pathFilter());
@@ -82,7 +82,7 @@ function ConnectionCard({ connection }: { readonly connection: Connection }) {
   const toggle = isActive ? pause : resume;
   // Its key keeps it the same button when it moves, so that the focus comes back to it.
   const tokenButton = (
-    <Button key="token" look={isMissing ? 'main' : 'plain'} onClick={() => setAsked('replace')}>
+    <Button key="token" look={isMissing ? 'main' : 'plain'} onClick={() => begin('replace')}>
       {isMissing ? t.crm.enter : t.crm.replace}
     </Button>
   );
@@ -107,19 +107,17 @@ function ConnectionCard({ connection }: { readonly connection: Connection }) {
           {isActive ? t.crm.pause : t.crm.resume}
         </Button>
         {!isMissing && tokenButton}
-        <Button onClick={() => setAsked('disconnect')}>{t.crm.disconnect}</Button>
+        <Button onClick={() => begin('disconnect')}>{t.crm.disconnect}</Button>
       </Actions>
-      {asked === 'replace' && (
-        <ReplaceToken connection={connection} onClose={() => setAsked(null)} />
-      )}
-      {asked === 'disconnect' && (
+      {task === 'replace' && <ReplaceToken connection={connection} onClose={close} />}
+      {task === 'disconnect' && (
         <Confirm
           title={t.crm.disconnectTitle(name)}
           hint={t.crm.disconnectHint}
           action={t.crm.disconnect}
           mutation={disconnect}
           onConfirm={() => disconnect.mutate(input)}
-          onClose={() => setAsked(null)}
+          onClose={close}
         />
       )}
     </section>

@@ -1,11 +1,11 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
-import { useState } from 'react';
 import { useTexts } from '../i18n/language.ts';
 import { api, client } from '../lib/api.ts';
 import { countRows, pagesOptions, refreshesMs, searchedBackTo } from '../lib/pages.ts';
 import { problemOf } from '../lib/problem.ts';
 import { rowsKnown } from '../lib/queries.ts';
+import { useTask } from '../lib/task.ts';
 import { Button } from '../ui/button.tsx';
 import { Filter, FilterBar } from '../ui/filter.tsx';
 import { Empty, Loaded, PageHead } from '../ui/states.tsx';
@@ -22,7 +22,7 @@ const STATUSES = ['failed', 'ok', 'retrying', 'gave_up', 'pending'] as const;
 /** Deliveries of all endpoints. The filters are in the address. */
 export function DeliveriesPage() {
   const t = useTexts();
-  const [isResending, setResending] = useState(false);
+  const resending = useTask<true>();
   const search = route.useSearch();
   const { status, endpoint, type } = search;
   const endpoints = useQuery(api.v1.webhooks.listEndpoints.queryOptions({}));
@@ -44,7 +44,7 @@ export function DeliveriesPage() {
           <Button
             busy={endpoints.isPending}
             why={known.length === 0 && endpoints.error ? t.problems[code] : null}
-            onClick={() => setResending(true)}
+            onClick={() => resending.begin(true)}
           >
             {t.resend.open}
           </Button>
@@ -74,14 +74,14 @@ export function DeliveriesPage() {
         }}
       </Loaded>
       <PastResends endpoints={known} />
-      {isResending && (
+      {resending.task && (
         <ResendDialog
           endpoints={known}
           first={endpoint}
           times={search}
           type={type}
           status={status}
-          onClose={() => setResending(false)}
+          onClose={resending.close}
         />
       )}
     </>

@@ -44,6 +44,8 @@ export function EndKey({
   const replace = useSecretMutation({ send: client.admin.apiKeys.rotate.mutate, onSuccess: look });
   if (replace.data) return <KeySecret issued={replace.data} onDone={onClose} />;
   const isReplaced = needsNew(apiKey, hasLeaked);
+  // One call at a time: the answer of one must not close the dialog with the key of the other.
+  const isBusy = revoke.isPending || replace.isPending;
   return (
     <Dialog title={t.keys.revokeTitle(nameOfKey(t, apiKey.name))} onClose={onClose}>
       <LeakChoice hasLeaked={hasLeaked} onChange={setLeaked} />
@@ -55,7 +57,7 @@ export function EndKey({
         {isReplaced && (
           <Button
             look="danger"
-            busy={replace.isPending}
+            busy={isBusy}
             onClick={() => replace.mutate({ key_id: apiKey.id, grace_s: 0 })}
           >
             {t.keys.leakReplace}
@@ -63,7 +65,7 @@ export function EndKey({
         )}
         <Button
           look={isReplaced ? 'plain' : 'danger'}
-          busy={revoke.isPending}
+          busy={isBusy}
           onClick={() => revoke.mutate({ key_id: apiKey.id })}
         >
           {t.keys.revokeNow}

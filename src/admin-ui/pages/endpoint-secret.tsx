@@ -27,7 +27,6 @@ export function EndpointSecret({
     api.admin.webhooks.confirmStored.mutationOptions({
       onSuccess: async () => {
         await cache.invalidateQueries(api.admin.deliveries.health.pathFilter());
-        onDone();
       },
     }),
   );
@@ -38,7 +37,8 @@ export function EndpointSecret({
       secret={secret}
       stored={t.webhooks.secretStored}
       whyNot={t.webhooks.secretWhyNot}
-      onDone={() => confirm.mutate({ endpoint_id: id, secret })}
+      // Not if the dialog is gone by then: the reader is elsewhere.
+      onDone={() => confirm.mutate({ endpoint_id: id, secret }, { onSuccess: onDone })}
       onClose={onDone}
       busy={confirm.isPending}
       error={confirm.error}

@@ -27,7 +27,6 @@ export function KeySecret({
     api.admin.apiKeys.confirmStored.mutationOptions({
       onSuccess: async () => {
         await cache.invalidateQueries(api.admin.apiKeys.pathFilter());
-        onDone();
       },
     }),
   );
@@ -41,7 +40,8 @@ export function KeySecret({
       secret={secret}
       stored={t.keys.secretStored}
       whyNot={t.keys.secretWhyNot}
-      onDone={() => confirm.mutate({ key_id: id })}
+      // Not if the dialog is gone by then: the reader is elsewhere.
+      onDone={() => confirm.mutate({ key_id: id }, { onSuccess: onDone })}
       onClose={onDone}
       busy={confirm.isPending}
       error={confirm.error}

@@ -1,6 +1,5 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
-import { useState } from 'react';
 import { useFormat } from '../i18n/format.ts';
 import { useTexts } from '../i18n/language.ts';
 import { api, client } from '../lib/api.ts';
@@ -9,6 +8,7 @@ import { pagesOptions } from '../lib/pages.ts';
 import { alongWith } from '../lib/queries.ts';
 import { useWhyNotKeys } from '../lib/rights.ts';
 import { useSession } from '../lib/session.ts';
+import { useTask } from '../lib/task.ts';
 import { Actions, Button } from '../ui/button.tsx';
 import { SandboxNote } from '../ui/band.tsx';
 import { Choice } from '../ui/field.tsx';
@@ -35,14 +35,13 @@ export function KeysPage() {
   const search = route.useSearch();
   const { ended = false } = search;
   const navigate = route.useNavigate();
-  const [task, setTask] = useState<Task | null>(null);
+  const { task, begin, close } = useTask<Task>();
   const live = useQuery(liveKeys());
   const keys = useInfiniteQuery(
     pagesOptions(api.admin.apiKeys.list.queryKey({}), (cursor) =>
       client.admin.apiKeys.list.query({ cursor, limit: 100 }),
     ),
   );
-  const close = () => setTask(null);
   return (
     <>
       <PageHead title={t.keys.title} intro={t.keys.intro}>
@@ -80,7 +79,7 @@ export function KeysPage() {
               {shown.length === 0 ? (
                 <Empty title={t.keys.empty} hint={t.keys.emptyHint} />
               ) : (
-                <KeyTable keys={shown} onTask={setTask} />
+                <KeyTable keys={shown} onTask={begin} />
               )}
               {ended && keys.hasNextPage && <More query={keys} shown={shown.length} />}
               <KeyLinks />

@@ -1,12 +1,12 @@
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
-import { useState } from 'react';
 import { useFormat } from '../i18n/format.ts';
 import { useTexts } from '../i18n/language.ts';
 import { api } from '../lib/api.ts';
 import { MEMBER_ROLES, MEMBER_SORTS, MEMBER_STATUSES } from '../lib/search.ts';
 import { useSession } from '../lib/session.ts';
 import { useOfShown } from '../lib/shown.ts';
+import { useTask } from '../lib/task.ts';
 import { Button } from '../ui/button.tsx';
 import { Confirm } from '../ui/confirm.tsx';
 import { FormProblem } from '../ui/field.tsx';
@@ -35,7 +35,7 @@ type Task =
 export function MembersPage() {
   const t = useTexts();
   const cache = useQueryClient();
-  const [task, setTask] = useState<Task | null>(null);
+  const { task, begin, close } = useTask<Task>();
   const { page: cursor, ...filters } = route.useSearch();
   const members = useQuery({
     ...api.admin.members.search.queryOptions({ ...filters, cursor, limit: ROWS }),
@@ -43,10 +43,9 @@ export function MembersPage() {
   });
   const sort = useOfShown(filters.sort ?? DEFAULT_SORT, members.isPlaceholderData);
   const look = () => cache.invalidateQueries(api.admin.members.pathFilter());
-  // Another task may have been begun before this one has ended.
   const finish = (text: string) => {
     announce(text);
-    setTask((now) => (now === task ? null : now));
+    close();
   };
   const refresh = async (text: string) => {
     await look();
@@ -60,11 +59,10 @@ export function MembersPage() {
       },
     }),
   );
-  const close = () => setTask(null);
   return (
     <>
       <PageHead title={t.members.title} intro={<Intro />}>
-        <Button look="main" onClick={() => setTask({ kind: 'invite' })}>
+        <Button look="main" onClick={() => begin({ kind: 'invite' })}>
           {t.members.invite}
         </Button>
       </PageHead>
@@ -80,7 +78,7 @@ export function MembersPage() {
               <MemberTable
                 members={data}
                 sort={sort}
-                onTask={setTask}
+                onTask={begin}
                 onResend={(member) => resend.mutate({ member_id: member.id })}
               />
             )}

@@ -1,8 +1,8 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
 import { useTexts } from '../i18n/language.ts';
 import { api } from '../lib/api.ts';
 import { whileUnknown } from '../lib/queries.ts';
+import { useTask } from '../lib/task.ts';
 import { Button } from '../ui/button.tsx';
 import { CodeBlock } from '../ui/code.tsx';
 import { Confirm } from '../ui/confirm.tsx';
@@ -57,22 +57,9 @@ interface Wanted {
 /** The team's privacy switches. */
 export function PrivacyPage() {
   const t = useTexts();
-  const cache = useQueryClient();
   // What the reader wants is kept: another admin may turn the switch meanwhile.
-  const [asked, setAsked] = useState<Wanted | null>(null);
+  const { task: wanted, begin, close } = useTask<Wanted>();
   const switches = useQuery(api.admin.team.privacy.get.queryOptions({}));
-  const set = useMutation(
-    api.admin.team.privacy.set.mutationOptions({
-      onSuccess: async () => {
-        // Every other answer may have changed with it. An older one is not shown again.
-        cache.removeQueries({ type: 'inactive' });
-        await cache.invalidateQueries();
-        announce(t.privacy.changed);
-        setAsked(null);
-      },
-    }),
-  );
-  const titles = useTitles();
   const results = useQuery(api.admin.analytics.results.queryOptions({}));
   return (
     <>
@@ -87,38 +74,65 @@ export function PrivacyPage() {
                   name={name}
                   isOn={data[name]}
                   idle={idleOf(name, data, whileUnknown(results, undefined))}
-                  onTurn={setAsked}
+                  onTurn={begin}
                 />
               ))}
             </div>
-            {asked && (
-              <Confirm
-                title={(asked.to ? t.privacy.titleOn : t.privacy.titleOff)(titles[asked.name])}
-                hint={t.privacy.at}
-                action={asked.to ? t.privacy.confirmOn : t.privacy.confirmOff}
-                look="main"
-                wide
-                mutation={set}
-                onConfirm={() => set.mutate({ [asked.name]: asked.to })}
-                onClose={() => {
-                  set.reset();
-                  setAsked(null);
-                }}
-              >
-                {data[asked.name] === asked.to && !set.isPending && (
-                  <p className="notice warn" role="alert">
-                    {t.privacy.changedAlready}
-                  </p>
-                )}
-                <Affected wanted={asked} />
-                <p>{t.privacy.example}</p>
-                <Examples name={asked.name} />
-              </Confirm>
+            {wanted && (
+              <TurnSwitch wanted={wanted} isSo={data[wanted.name] === wanted.to} onClose={close} />
             )}
           </>
         )}
       </Loaded>
     </>
+  );
+}
+
+function TurnSwitch({
+  wanted,
+  isSo,
+  onClose,
+}: {
+  readonly wanted: Wanted;
+  /** The switch stands as it is wanted. */
+  readonly isSo: boolean;
+  readonly onClose: () => void;
+}) {
+  const t = useTexts();
+  const cache = useQueryClient();
+  const set = useMutation(
+    api.admin.team.privacy.set.mutationOptions({
+      onSuccess: async () => {
+        // Every other answer may have changed with it. An older one is not shown again.
+        cache.removeQueries({ type: 'inactive' });
+        await cache.invalidateQueries();
+        announce(t.privacy.changed);
+        onClose();
+      },
+    }),
+  );
+  const { name, to } = wanted;
+  const title = useTitles()[name];
+  return (
+    <Confirm
+      title={(to ? t.privacy.titleOn : t.privacy.titleOff)(title)}
+      hint={t.privacy.at}
+      action={to ? t.privacy.confirmOn : t.privacy.confirmOff}
+      look="main"
+      wide
+      mutation={set}
+      onConfirm={() => set.mutate({ [name]: to })}
+      onClose={onClose}
+    >
+      {isSo && !set.isPending && (
+        <p className="notice warn" role="alert">
+          {t.privacy.changedAlready}
+        </p>
+      )}
+      <Affected wanted={wanted} />
+      <p>{t.privacy.example}</p>
+      <Examples name={name} />
+    </Confirm>
   );
 }
 

@@ -1,11 +1,11 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
 import { useFormat } from '../i18n/format.ts';
 import { useTexts } from '../i18n/language.ts';
 import { api, type RouterOutputs } from '../lib/api.ts';
 import { lastError } from '../lib/field-problems.ts';
 import { IS_SANDBOX, placeIn } from '../lib/mode.ts';
 import { useSession } from '../lib/session.ts';
+import { useTask } from '../lib/task.ts';
 import { Button } from '../ui/button.tsx';
 import { Field, FormProblem } from '../ui/field.tsx';
 import { announce } from '../ui/notice.tsx';
@@ -26,7 +26,7 @@ export function SandboxPage() {
 
 function Rehearsal() {
   const t = useTexts();
-  const [isResetting, setResetting] = useState(false);
+  const resetting = useTask<true>();
   const found = useQuery({
     ...api.admin.sandbox.get.queryOptions({}),
     refetchInterval: ({ state }) => looksAgainMs(state.data?.sandbox),
@@ -35,7 +35,7 @@ function Rehearsal() {
   return (
     <>
       <PageHead title={t.sandbox.name} intro={t.sandbox.intro}>
-        <Button look="danger" onClick={() => setResetting(true)}>
+        <Button look="danger" onClick={() => resetting.begin(true)}>
           {t.sandbox.reset}
         </Button>
       </PageHead>
@@ -44,8 +44,8 @@ function Rehearsal() {
       </Loaded>
       <Plays />
       <SandboxMails />
-      {isResetting && sandbox && (
-        <ResetSandbox scenario={sandbox.scenario} onClose={() => setResetting(false)} />
+      {resetting.task && sandbox && (
+        <ResetSandbox scenario={sandbox.scenario} onClose={resetting.close} />
       )}
     </>
   );
@@ -133,7 +133,7 @@ function State({ sandbox }: { readonly sandbox: Sandbox }) {
 function FromOutside() {
   const t = useTexts();
   const { has_sandbox } = useSession();
-  const [isCreating, setCreating] = useState(false);
+  const creating = useTask<true>();
   return (
     <>
       <PageHead title={t.sandbox.name} intro={t.sandbox.intro} />
@@ -141,12 +141,12 @@ function FromOutside() {
         <Existing />
       ) : (
         <Empty title={t.sandbox.none} hint={t.sandbox.what}>
-          <Button look="main" onClick={() => setCreating(true)}>
+          <Button look="main" onClick={() => creating.begin(true)}>
             {t.sandbox.create}
           </Button>
         </Empty>
       )}
-      {isCreating && <CreateSandbox onClose={() => setCreating(false)} />}
+      {creating.task && <CreateSandbox onClose={creating.close} />}
     </>
   );
 }
@@ -154,7 +154,7 @@ function FromOutside() {
 function Existing() {
   const t = useTexts();
   const format = useFormat();
-  const [isRemoving, setRemoving] = useState(false);
+  const removing = useTask<true>();
   const found = useQuery(api.admin.sandbox.get.queryOptions({}));
   return (
     <Loaded query={found} rows={2}>
@@ -179,11 +179,11 @@ function Existing() {
               <a className="button main" href={placeIn('test', '/play')}>
                 {t.sandbox.open}
               </a>
-              <Button look="danger" onClick={() => setRemoving(true)}>
+              <Button look="danger" onClick={() => removing.begin(true)}>
                 {t.sandbox.remove}
               </Button>
             </div>
-            {isRemoving && <RemoveSandbox onClose={() => setRemoving(false)} />}
+            {removing.task && <RemoveSandbox onClose={removing.close} />}
           </>
         )
       }

@@ -1,12 +1,12 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
-import { useState } from 'react';
 import { useFormat } from '../i18n/format.ts';
 import { useTexts } from '../i18n/language.ts';
 import { api, type RouterInputs, type RouterOutputs } from '../lib/api.ts';
 import { rowsKnown, whileUnknown } from '../lib/queries.ts';
 import { isSecretUnstored } from '../lib/success.ts';
 import { optimistic } from '../lib/optimistic.ts';
+import { useTask } from '../lib/task.ts';
 import { Actions, Button } from '../ui/button.tsx';
 import { Bars } from '../ui/chart.tsx';
 import { Confirm } from '../ui/confirm.tsx';
@@ -63,19 +63,17 @@ export function WebhookPage() {
 function EndpointView({ endpoint }: { readonly endpoint: Endpoint }) {
   const t = useTexts();
   const format = useFormat();
-  const [isPausing, setPausing] = useState(false);
-  const [isRemoving, setRemoving] = useState(false);
-  const [isRotating, setRotating] = useState(false);
+  const { task, begin, close } = useTask<'pause' | 'rotate' | 'remove'>();
   const { id, url, status } = endpoint;
   const isActive = status === 'active';
   const health = useQuery(HEALTH);
   const isUnstored = isSecretUnstored(rowsKnown(health).find((one) => one.endpoint_id === id));
-  const change = useStatusChange(() => setPausing(false));
+  const change = useStatusChange();
   return (
     <>
       <PageHead title={nameOfEndpoint(endpoint)} intro={<code>{url}</code>}>
         {isActive ? (
-          <Button onClick={() => setPausing(true)}>{t.webhooks.pause}</Button>
+          <Button onClick={() => begin('pause')}>{t.webhooks.pause}</Button>
         ) : (
           <Button
             look="main"
@@ -86,7 +84,7 @@ function EndpointView({ endpoint }: { readonly endpoint: Endpoint }) {
           </Button>
         )}
       </PageHead>
-      {!isPausing && <FormProblem error={change.error} />}
+      {task !== 'pause' && <FormProblem error={change.error} />}
       <p className="after-head">
         <EndpointState status={status} />
       </p>
@@ -103,30 +101,24 @@ function EndpointView({ endpoint }: { readonly endpoint: Endpoint }) {
       {isUnstored && (
         <div className="notice warn">
           <p>{t.webhooks.unstoredHint}</p>
-          <Button onClick={() => setRotating(true)}>{t.webhooks.replaceUnstored}</Button>
+          <Button onClick={() => begin('rotate')}>{t.webhooks.replaceUnstored}</Button>
         </div>
       )}
       <WebhookTest endpointId={id} />
       <Backlog endpointId={id} />
       <Recent endpoint={endpoint} />
       <WebhookSettings endpoint={endpoint}>
-        <Button onClick={() => setRotating(true)}>{t.webhooks.rotate}</Button>
-        <Button look="danger" onClick={() => setRemoving(true)}>
+        <Button onClick={() => begin('rotate')}>{t.webhooks.rotate}</Button>
+        <Button look="danger" onClick={() => begin('remove')}>
           {t.webhooks.remove}
         </Button>
       </WebhookSettings>
       <EndpointLinks endpointId={id} />
-      {isPausing && (
-        <PauseEndpoint endpointId={id} change={change} onClose={() => setPausing(false)} />
+      {task === 'pause' && <PauseEndpoint endpointId={id} change={change} onClose={close} />}
+      {task === 'rotate' && (
+        <RotateSecret endpoint={endpoint} isUnstored={isUnstored} onClose={close} />
       )}
-      {isRotating && (
-        <RotateSecret
-          endpoint={endpoint}
-          isUnstored={isUnstored}
-          onClose={() => setRotating(false)}
-        />
-      )}
-      {isRemoving && <RemoveEndpoint endpoint={endpoint} onClose={() => setRemoving(false)} />}
+      {task === 'remove' && <RemoveEndpoint endpoint={endpoint} onClose={close} />}
     </>
   );
 }
@@ -148,7 +140,9 @@ function PauseEndpoint({
       action={t.webhooks.pause}
       look="main"
       mutation={change}
-      onConfirm={() => change.mutate({ endpoint_id: endpointId, status: 'disabled' })}
+      onConfirm={() =>
+        change.mutate({ endpoint_id: endpointId, status: 'disabled' }, { onSuccess: onClose })
+      }
       onClose={() => {
         change.reset();
         onClose();
@@ -157,7 +151,7 @@ function PauseEndpoint({
   );
 }
 
-function useStatusChange(onDone: () => void) {
+function useStatusChange() {
   const t = useTexts();
   return useMutation(
     api.v1.webhooks.updateEndpoint.mutationOptions({
@@ -167,10 +161,8 @@ function useStatusChange(onDone: () => void) {
           withStatus(list, endpoint_id, status),
         () => announce(t.common.undone),
       ),
-      onSuccess: (_saved, input) => {
-        onDone();
-        announce(input.status === 'active' ? t.webhooks.reactivated : t.webhooks.paused);
-      },
+      onSuccess: (_saved, { status }) =>
+        announce(status === 'active' ? t.webhooks.reactivated : t.webhooks.paused),
     }),
   );
 }
