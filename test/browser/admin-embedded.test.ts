@@ -217,29 +217,44 @@ describe.skipIf(SKIPPED !== '')(`the admin page in the host application${SKIPPED
     expect(await frame.getByRole('dialog').count()).toBe(0);
   });
 
-  it('says so when the host application does not answer, and tries again', async () => {
+  it.each<[string, (page: Page) => Promise<() => Promise<void>>]>([
+    [
+      'does not answer',
+      async (page) => {
+        await page.route('**/admin-frame.js', async (route) => {
+          const response = await route.fetch();
+          const script = (await response.text()).replace("'svc:port'", "window.answer ?? 'none'");
+          await route.fulfill({ response, body: script });
+        });
+        return () => page.evaluate(`window.answer = 'svc:port'`);
+      },
+    ],
+    [
+      'has no token',
+      async (page) => {
+        await page.route('**/settings', (route) => route.abort());
+        return () => page.unroute('**/settings');
+      },
+    ],
+  ])('says so when the host application %s, and tries again', async (_, silence) => {
     const context = await browser.newContext({ locale: 'en-GB' });
     await context.clock.install();
     const page = await context.newPage();
     await refuseThirdPartyCookies(page);
-    await page.route('**/admin-frame.js', async (route) => {
-      const response = await route.fetch();
-      const script = (await response.text()).replace("'svc:port'", "window.answer ?? 'none'");
-      await route.fulfill({ response, body: script });
-    });
+    const speak = await silence(page);
     await page.goto(`${hostUrl}/frame#/keys`);
     const frame = page.frameLocator('iframe');
     await frame.locator('.loading').waitFor();
-    const silence = frame.getByRole('heading', { name: 'does not answer' });
+    const said = frame.getByRole('heading', { name: 'does not answer' });
     // What is loading at first is the document alone: its script begins to wait later.
     await expect
       .poll(async () => {
         await context.clock.fastForward(11_000);
-        return silence.count();
+        return said.count();
       })
       .toBe(1);
     expect(await findFaults(innerOf(page))).toEqual([]);
-    await page.evaluate(`window.answer = 'svc:port'`);
+    await speak();
     await frame.getByRole('button', { name: 'Try again' }).click();
     await frame.getByRole('heading', { name: 'API-Schlüssel' }).waitFor();
   });

@@ -40,7 +40,7 @@ export interface HostListener {
   /** Returns what to say about them. */
   readonly colors: (colors: unknown) => readonly unknown[];
   readonly go: (path: string) => void;
-  /** The host application has not answered for long. */
+  /** The time is over in which the host application should have sent a token. */
   readonly silence: () => void;
 }
 
@@ -69,9 +69,7 @@ export function connectToHost(listener: HostListener): void {
     if (place !== null) tellPlace(place);
     askForToken();
   });
-  window.setTimeout(() => {
-    if (port === null) listener.silence();
-  }, SILENCE_MS);
+  window.setTimeout(listener.silence, SILENCE_MS);
   sayReady();
 }
 

@@ -226,9 +226,9 @@ export function acceptToken(token: string): Promise<void> {
   return loadSession();
 }
 
-/** Called when the host application does not answer. */
+/** Called when the host application should have sent a token. Says so if it has not. */
 export function missHost(): void {
-  if (state.kind === 'loading') change({ kind: 'no_host' });
+  if (state.kind === 'loading' && bearer === null) change({ kind: 'no_host' });
 }
 
 /** Looks whether the reader is signed in now. */
