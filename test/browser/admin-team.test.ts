@@ -195,6 +195,27 @@ describe.skipIf(SKIPPED !== '')(`the admin page: the team${SKIPPED}`, () => {
     expect(await dialog.isVisible()).toBe(true);
   });
 
+  it('sends one invitation again at a time, and says that it could not', async () => {
+    for (const email of ['one@example.com', 'two@example.com'])
+      await api.call(api.key('team_shelf'), 'POST', '/users', { body: { email } });
+    const { page } = await openAdminPage(browser, api, { path: '/members', team: 'shelf' });
+    const held = Promise.withResolvers<void>();
+    await page.route('**/trpc/admin.invitations.resend*', async (route) => {
+      await held.promise;
+      await route.abort('connectionreset');
+    });
+    const menuOf = (email: string) =>
+      page.getByRole('button', { name: `${en.common.actions}: ${email}` });
+    const resend = page.getByRole('button', { name: en.members.resend, exact: true });
+    await menuOf('one@example.com').click();
+    await resend.click();
+    await menuOf('two@example.com').click();
+    expect(await resend.getAttribute('aria-disabled')).toBe('true');
+    held.resolve();
+    await page.getByRole('alert').filter({ hasText: en.problems.network }).waitFor();
+    expect(await resend.getAttribute('aria-disabled')).toBeNull();
+  });
+
   it('blocks an entry of the catalog after a search', async () => {
     const { page, complaints } = await openAdminPage(browser, api, {
       path: '/catalog',

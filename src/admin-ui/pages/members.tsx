@@ -31,6 +31,13 @@ type Task =
   | { readonly kind: 'invite' }
   | { readonly kind: 'change' | 'remove' | 'withdraw'; readonly member: Member };
 
+interface TaskProps {
+  /** One invitation at a time, so that the page says of each whether it could be sent. */
+  readonly isResending: boolean;
+  readonly onTask: (task: Task) => void;
+  readonly onResend: (member: Member) => void;
+}
+
 /** The team's members. */
 export function MembersPage() {
   const t = useTexts();
@@ -78,6 +85,7 @@ export function MembersPage() {
               <MemberTable
                 members={data}
                 sort={sort}
+                isResending={resend.isPending}
                 onTask={begin}
                 onResend={(member) => resend.mutate({ member_id: member.id })}
               />
@@ -200,14 +208,11 @@ function WithdrawInvitation({ member, onDone, onClose }: MemberTask) {
 function MemberTable({
   members,
   sort,
-  onTask,
-  onResend,
+  ...tasks
 }: {
   readonly members: readonly Member[];
   readonly sort: (typeof MEMBER_SORTS)[number];
-  readonly onTask: (task: Task) => void;
-  readonly onResend: (member: Member) => void;
-}) {
+} & TaskProps) {
   const t = useTexts();
   const format = useFormat();
   const { member_id: ownId } = useSession();
@@ -251,7 +256,7 @@ function MemberTable({
     {
       label: t.common.actions,
       kind: 'actions',
-      cell: (member) => <Tasks member={member} onTask={onTask} onResend={onResend} />,
+      cell: (member) => <Tasks member={member} {...tasks} />,
     },
   ];
   return (
@@ -265,15 +270,7 @@ function MemberTable({
   );
 }
 
-function Tasks({
-  member,
-  onTask,
-  onResend,
-}: {
-  readonly member: Member;
-  readonly onTask: (task: Task) => void;
-  readonly onResend: (member: Member) => void;
-}) {
+function Tasks({ member, isResending, onTask, onResend }: TaskProps & { readonly member: Member }) {
   const t = useTexts();
   return (
     <Menu label={`${t.common.actions}: ${nameOf(member)}`}>
@@ -281,6 +278,7 @@ function Tasks({
         <Button
           key={kind}
           look="item"
+          busy={kind === 'resend' && isResending}
           why={isOff ? t.members.ownerWhy : null}
           onClick={() => (kind === 'resend' ? onResend(member) : onTask({ kind, member }))}
         >
