@@ -286,8 +286,10 @@ export const de: Texts = {
       'Das Team hat oder hatte einen Schlüssel mit diesem Namen. Wählen Sie einen anderen.',
     already_member: 'Wer diese Adresse hat, ist schon im Team oder eingeladen.',
     too_many_links:
-      'Es gibt 100 offene Links. Ziehen Sie einen zurück, oder warten Sie, bis einer endet.',
-    too_many_keys: 'Ein Team kann 50 gültige Schlüssel haben. Widerrufen Sie zuerst einen.',
+      'Das Team hat so viele offene Links, wie es haben kann. Ziehen Sie einen zurück, oder ' +
+      'warten Sie, bis einer endet.',
+    too_many_keys:
+      'Das Team hat so viele gültige Schlüssel, wie es haben kann. Widerrufen Sie zuerst einen.',
     too_many_endpoints:
       'Das Team hat so viele Endpunkte, wie es haben kann. Löschen Sie zuerst einen.',
     too_many_connections:

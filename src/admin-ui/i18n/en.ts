@@ -276,8 +276,9 @@ export const en = {
   reasons: {
     name_taken: 'The team has, or had, a key of this name. Choose another one.',
     already_member: 'Who has this address is in the team already, or is invited.',
-    too_many_links: 'There are 100 open links. Withdraw one, or wait until one has ended.',
-    too_many_keys: 'A team may have 50 live keys. Revoke one first.',
+    too_many_links:
+      'The team has as many open links as it may have. Withdraw one, or wait until one has ended.',
+    too_many_keys: 'The team has as many live keys as it may have. Revoke one first.',
     too_many_endpoints: 'The team has as many endpoints as it may have. Delete one first.',
     too_many_connections: 'The team has as many CRM connections as it may have. Remove one first.',
     not_invited: 'The invitation was accepted meanwhile.',

@@ -116,6 +116,17 @@ describe('what is filled in', () => {
   });
 });
 
+describe('a limit of the team', () => {
+  test.each([
+    ['de', de],
+    ['en', en],
+  ])('is lower in a sandbox, so no text says how high it is (%s)', (_, { reasons }) => {
+    const limits = Object.entries(reasons).filter(([code]) => code.startsWith('too_many_'));
+    expect(limits.length).toBeGreaterThanOrEqual(4);
+    expect(limits.filter(([, text]) => /\d/.test(text))).toEqual([]);
+  });
+});
+
 describe('what is being played', () => {
   test.each([
     [undefined, false],
