@@ -358,6 +358,13 @@ describe.skipIf(SKIPPED !== '')(`the admin page: sign-in and keys${SKIPPED}`, ()
     expect(new URL(page.url()).pathname).toBe('/admin/members');
   });
 
+  it('shows the templates in the language that the reader changes to', async () => {
+    const { page } = await openAdminPage(browser, api, { path: '/keys/new', team: 'acme' });
+    await page.getByLabel(/^Read only/).check();
+    await page.getByLabel(en.app.language).selectOption('de');
+    await expect.poll(() => page.getByLabel(/^Nur lesen/).isChecked()).toBe(true);
+  });
+
   it('explains to an admin without the right what is missing and who can grant it', async () => {
     const options = { path: '/keys', team: 'acme', member: 'admin' };
     const { page } = await openAdminPage(browser, api, options);

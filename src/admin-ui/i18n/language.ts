@@ -20,20 +20,21 @@ export function currentLanguage(): PageLanguage {
 
 /** `isKept`: it is the reader's own choice for this browser. */
 export function setLanguage(next: PageLanguage, isKept = true): void {
-  language = next;
   if (isKept) writePreference('language', next);
+  if (next === language) return;
+  language = next;
   apply();
   for (const listener of listeners) listener();
 }
 
+/** Calls the listener when the language is another one. Returns what ends that. */
+export function onLanguage(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
 export function useLanguage(): PageLanguage {
-  return useSyncExternalStore(
-    (listener) => {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-    () => language,
-  );
+  return useSyncExternalStore(onLanguage, () => language);
 }
 
 /** The texts of the page in its language. */

@@ -4,7 +4,7 @@ import { createTRPCClient, httpLink } from '@trpc/client';
 import { createTRPCOptionsProxy } from '@trpc/tanstack-react-query';
 import type { inferRouterInputs, inferRouterOutputs } from '@trpc/server';
 import type { AppRouter } from '../../routers/routers.ts';
-import { currentLanguage } from '../i18n/language.ts';
+import { currentLanguage, onLanguage } from '../i18n/language.ts';
 import type { CallContext } from './once.ts';
 import { problemOf } from './problem.ts';
 import { IS_SANDBOX } from './mode.ts';
@@ -46,6 +46,9 @@ export const queryClient = new QueryClient({
 
 // What was refused meanwhile is read again.
 onReopened(() => void queryClient.invalidateQueries());
+
+// Some answers have texts in the language of the call, such as the names of the catalog.
+onLanguage(() => void queryClient.invalidateQueries());
 
 /** Calls without the cache. */
 export const client = createTRPCClient<AppRouter>({
