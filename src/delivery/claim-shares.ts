@@ -4,6 +4,7 @@
  */
 import { roomOf, type EndpointQueue } from './endpoint-queue.ts';
 import { countActive, reindex, type QueuesState } from './queues-state.ts';
+import { parkedMax } from './slots.ts';
 import { WAITING_STATUSES, type WaitingStatus } from './waiting-store.ts';
 
 /** How many deliveries of an endpoint to claim at most. */
@@ -17,16 +18,32 @@ export interface Share {
  * each delivery that ends would cost more than the delivery.
  */
 export function capacity(state: QueuesState): number {
-  const { inHandMax, queued, slots } = state;
+  const { inHandMax, queued, queuedSlow, slots } = state;
   const active = countActive(state);
-  const left = Math.max(0, inHandMax - active - queued);
+  const left = Math.max(0, inHandMax - active - (queued - queuedSlow));
   return slots.taken < slots.count || left >= inHandMax / 2 ? left : 0;
+}
+
+/** How many more deliveries of slow endpoints can be parked. */
+function parkedRoom({ slots, queuedSlow }: QueuesState): number {
+  return Math.max(0, parkedMax(slots) - slots.parked - queuedSlow);
+}
+
+/** How many more deliveries of this endpoint to claim at most. */
+export function roomNow(state: QueuesState, queue: EndpointQueue): number {
+  const room = roomOf(queue, state.limits.maxPerEndpoint);
+  return queue.isSlow ? Math.min(room, parkedRoom(state)) : room;
+}
+
+/** Whether the endpoint queues have deliveries of this status to claim. */
+function hasClaimable(state: QueuesState, status: WaitingStatus): boolean {
+  const { claimable, claimableSlow } = state;
+  return claimable[status].size > 0 || (claimableSlow[status].size > 0 && parkedRoom(state) > 0);
 }
 
 /** Whether there is something to claim, and room for it. */
 export function canClaim(state: QueuesState): boolean {
-  const hasClaimable = WAITING_STATUSES.some((status) => state.claimable[status].size > 0);
-  return hasClaimable && capacity(state) > 0;
+  return capacity(state) > 0 && WAITING_STATUSES.some((status) => hasClaimable(state, status));
 }
 
 /** How many deliveries of each status to claim. */
@@ -39,9 +56,9 @@ const PARTS: Rooms = { requested: 3, pending: 3, retrying: 1 };
  * Divides what a round has room for among the statuses that wait. `hasNew`: there will be new
  * deliveries, which are `pending`.
  */
-export function divide({ claimable }: QueuesState, room: number, hasNew: boolean): Rooms {
+export function divide(state: QueuesState, room: number, hasNew: boolean): Rooms {
   const waits = (status: WaitingStatus): boolean =>
-    claimable[status].size > 0 || (status === 'pending' && hasNew);
+    hasClaimable(state, status) || (status === 'pending' && hasNew);
   const parts = WAITING_STATUSES.filter(waits).reduce((sum, status) => sum + PARTS[status], 0);
   const of = (status: WaitingStatus): number =>
     waits(status) ? Math.ceil((room * PARTS[status]) / parts) : 0;
@@ -49,24 +66,40 @@ export function divide({ claimable }: QueuesState, room: number, hasNew: boolean
 }
 
 /**
- * Divides the room of a status among its claimable queues. From then on, a queue with a share
- * counts as having no more in the database. Call `setMore` if a claim fills the whole share,
- * because there may be more then.
+ * Divides the room of a status among its claimable queues. Slow ones get their part of it, but no
+ * more than can be parked. From then on, a queue with a share counts as having no more in the
+ * database. Call `setMore` if a claim fills the whole share, because there may be more then.
  */
 export function takeShares(state: QueuesState, status: WaitingStatus, room: number): Share[] {
-  const { claimable, limits } = state;
-  let left = room;
-  const each = Math.max(1, Math.floor(left / Math.max(1, claimable[status].size)));
-  const shares: Share[] = [];
-  for (const queue of claimable[status]) {
-    if (left <= 0) break;
-    const share = Math.min(roomOf(queue, limits.maxPerEndpoint), each, left);
-    left -= share;
-    shares.push({ queue, room: share });
-  }
+  const { limits } = state;
+  const quick = state.claimable[status];
+  const slow = state.claimableSlow[status];
+  const partOfSlow = Math.ceil((room * slow.size) / Math.max(1, quick.size + slow.size));
+  const roomOfSlow = Math.min(parkedRoom(state), partOfSlow);
+  const shares = [
+    ...shareOut(quick, room - roomOfSlow, limits.maxPerEndpoint),
+    ...shareOut(slow, roomOfSlow, limits.maxPerEndpoint),
+  ];
   for (const { queue } of shares) {
     queue.more[status] = false;
     reindex(state, queue);
+  }
+  return shares;
+}
+
+function shareOut(
+  queues: ReadonlySet<EndpointQueue>,
+  room: number,
+  maxPerEndpoint: number,
+): Share[] {
+  let left = room;
+  const each = Math.max(1, Math.floor(left / Math.max(1, queues.size)));
+  const shares: Share[] = [];
+  for (const queue of queues) {
+    if (left <= 0) break;
+    const share = Math.min(roomOf(queue, maxPerEndpoint), each, left);
+    left -= share;
+    shares.push({ queue, room: share });
   }
   return shares;
 }

@@ -33,6 +33,8 @@ export interface EndpointQueue {
    * modeOf, roomOf and withdraw.
    */
   isSlow: boolean;
+  /** How many wait, if it is slow, as `reindex` last counted them. Only reindex uses it. */
+  waitsSlow: number;
   /** When it last had `cap` attempts in flight. Written by next and land; read by isAtLimit. */
   atLimitMs: number;
   /**
@@ -83,6 +85,7 @@ export function newQueue(teamId: string, endpointId: string): EndpointQueue {
     unwritten: 0,
     cap: 1,
     isSlow: false,
+    waitsSlow: 0,
     atLimitMs: -Infinity,
     more: { requested: false, pending: false, retrying: false },
     mode: 'blocked',

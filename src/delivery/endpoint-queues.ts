@@ -18,16 +18,25 @@
  *    So endpoints that hang do not take slots from those that answer. Those of a slow queue are
  *    parked from the beginning: very many that reach their time limit together, and begin the next
  *    attempts together, take no slot. The number of parked attempts is limited, to bound memory.
+ *    No more is claimed for slow queues than can be parked, and what waits in them takes nothing
+ *    from what others may have in hand.
  *  * While very many results of an endpoint wait to be written, it has no turns.
  */
 import { teamKey, type TeamKey } from '../core/team-key.ts';
 import type { ClaimedDelivery } from './claim-store.ts';
-import { canClaim, capacity, divide, takeShares, type Rooms, type Share } from './claim-shares.ts';
+import {
+  canClaim,
+  capacity,
+  divide,
+  roomNow,
+  takeShares,
+  type Rooms,
+  type Share,
+} from './claim-shares.ts';
 import {
   capAfter,
   insertWaiting,
   isAtLimit,
-  roomOf,
   withdrawFrom,
   type EndpointQueue,
   type Flight,
@@ -42,7 +51,7 @@ import {
   type Limits,
   type QueuesState,
 } from './queues-state.ts';
-import type { Slots } from './slots.ts';
+import { parkedMax, type Slots } from './slots.ts';
 import { WAITING_STATUSES, type EndpointRef, type WaitingStatus } from './waiting-store.ts';
 
 /** All endpoint queues of a worker. Only these functions change them. */
@@ -89,7 +98,6 @@ export interface EndpointQueues {
   stats(): { inFlight: number; parked: number; queued: number };
 }
 
-const PARKED_PER_SLOT = 20;
 /** While first attempts never end, so many are launched for each retry. */
 const FIRSTS_PER_RETRY = 3;
 const QUEUES_REMEMBERED = 10_000;
@@ -116,7 +124,7 @@ export function createEndpointQueues(limits: Limits, slots?: Slots): EndpointQue
     withdraw: (sinceMs) => withdraw(state, sinceMs),
     setMore: (queue, status) => setMore(state, queue, status),
     capacity: () => capacity(state),
-    roomOf: (queue) => roomOf(queue, limits.maxPerEndpoint),
+    roomOf: (queue) => roomNow(state, queue),
     canClaim: () => canClaim(state),
     divide: (room, hasNew) => divide(state, room, hasNew),
     takeShares: (status, room) => takeShares(state, status, room),
@@ -178,8 +186,6 @@ function nextMode({ ready, slots, firstsInTurn }: QueuesState): ReadyMode | null
   }
   return ready.slow.size > 0 && slots.parked < parkedMax(slots) ? 'slow' : null;
 }
-
-const parkedMax = ({ count }: Slots): number => count * PARKED_PER_SLOT;
 
 function park(state: QueuesState, sinceMs: number): boolean {
   adaptInHand(state);

@@ -22,6 +22,8 @@ export interface Limits {
 /** How many deliveries are in hand for each slot; see `inHandMax`. */
 const IN_HAND_PER_SLOT = { least: 4, most: 40 };
 
+type Claimable = Readonly<Record<WaitingStatus, Set<EndpointQueue>>>;
+
 /** Written by the functions of endpoint-queues.ts and claim-shares.ts, and by `reindex`. */
 export interface QueuesState {
   readonly limits: Limits;
@@ -39,7 +41,9 @@ export interface QueuesState {
    * claim next. The one that waits longest for a share is first. Written by `reindex`; read by
    * takeShares and canClaim.
    */
-  readonly claimable: Record<WaitingStatus, Set<EndpointQueue>>;
+  readonly claimable: Claimable;
+  /** Those of them whose attempts will be parked from the beginning. */
+  readonly claimableSlow: Claimable;
   /** Attempts in flight, oldest first. Written by next and land; read by park and stop. */
   readonly flights: Set<Flight>;
   /**
@@ -47,6 +51,8 @@ export interface QueuesState {
    * capacity and stats.
    */
   queued: number;
+  /** Those of them that wait in slow queues. Written by `reindex`; read by claim-shares.ts. */
+  queuedSlow: number;
   /**
    * Attempts in flight that are parked. Written by park and land; read by countActive and stats.
    */
@@ -75,15 +81,23 @@ export function newQueuesState(
     slots,
     queues: new Map(),
     ready: { first: new Set(), retry: new Set(), slow: new Set() },
-    claimable: { requested: new Set(), pending: new Set(), retrying: new Set() },
+    claimable: newClaimable(),
+    claimableSlow: newClaimable(),
     flights: new Set(),
     queued: 0,
+    queuedSlow: 0,
     parked: 0,
     launched: 0,
     firstsInTurn: 0,
     inHandMax: partOf(slots, limits.concurrency * IN_HAND_PER_SLOT.least),
   };
 }
+
+const newClaimable = (): Claimable => ({
+  requested: new Set(),
+  pending: new Set(),
+  retrying: new Set(),
+});
 
 /** Returns the queue of an endpoint. Adds it at the endpoint's first delivery. */
 export function queueOf({ queues }: QueuesState, teamId: string, endpointId: string) {
@@ -99,18 +113,29 @@ export function queueOf({ queues }: QueuesState, teamId: string, endpointId: str
  * Puts a queue into the sets of `ready` and `claimable` that it belongs to. Call it after each
  * change of the queue's fields.
  */
-export function reindex({ ready, claimable, limits }: QueuesState, queue: EndpointQueue): void {
+export function reindex(state: QueuesState, queue: EndpointQueue): void {
+  const { ready, limits } = state;
   const mode = modeOf(queue);
   if (mode !== queue.mode) {
     if (queue.mode !== 'blocked') ready[queue.mode].delete(queue);
     if (mode !== 'blocked') ready[mode].add(queue);
     queue.mode = mode;
   }
+  const waitsSlow = queue.isSlow ? queue.waiting.length : 0;
+  state.queuedSlow += waitsSlow - queue.waitsSlow;
+  queue.waitsSlow = waitsSlow;
   const wanted = roomOf(queue, limits.maxPerEndpoint) > 0 ? nextStatusOf(queue) : null;
+  // A requested attempt takes a slot, that of a slow endpoint, too.
+  const isSlow = queue.isSlow && wanted !== 'requested';
   for (const status of WAITING_STATUSES) {
-    if (status === wanted) claimable[status].add(queue);
-    else claimable[status].delete(queue);
+    keep(state.claimable[status], queue, status === wanted && !isSlow);
+    keep(state.claimableSlow[status], queue, status === wanted && isSlow);
   }
+}
+
+function keep(set: Set<EndpointQueue>, queue: EndpointQueue, isIn: boolean): void {
+  if (isIn) set.add(queue);
+  else set.delete(queue);
 }
 
 /** Requested attempts are claimed before first ones, and these before retries. */

@@ -18,6 +18,13 @@ export interface Slots {
   readonly launchers: Set<Launcher>;
 }
 
+const PARKED_PER_SLOT = 20;
+
+/** How many attempts may be parked. */
+export function parkedMax({ count }: Slots): number {
+  return count * PARKED_PER_SLOT;
+}
+
 /** Slots that nobody has taken. */
 export function newSlots(count: number): Slots {
   return { count, taken: 0, parked: 0, launchers: new Set() };

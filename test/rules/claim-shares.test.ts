@@ -113,3 +113,56 @@ describe('the share of an endpoint', () => {
     expect(queues.roomOf(queue)).toBe(32 - 8 - 3);
   });
 });
+
+describe('while no more attempts can be parked', () => {
+  /** One slot, so that 20 attempts are parked and 4 deliveries in hand at most. */
+  const allParked = (): EndpointQueues => {
+    const queues = createEndpointQueues({ concurrency: 1, maxPerEndpoint: 8 });
+    const names = Array.from({ length: 26 }, (_, n) => `slow${n}`);
+    // Each is slow from its first attempt on.
+    for (const name of names) {
+      fill(queues, [row(name)]);
+      for (const flight of launch(queues)) {
+        queues.park(1);
+        queues.land(flight, 'good', 0);
+      }
+    }
+    fill(
+      queues,
+      names.map((name) => row(name)),
+    );
+    launch(queues);
+    expect(queues.stats()).toEqual({ inFlight: 20, parked: 20, queued: 6 });
+    return queues;
+  };
+
+  test('what waits for slow endpoints leaves the room of the others as it is', () => {
+    const queues = allParked();
+    queues.setMore(queues.queueOf('team_a', 'healthy'), 'pending');
+    expect([queues.capacity(), queues.canClaim()]).toEqual([4, true]);
+    expect(queues.takeShares('pending', 4).map(({ queue }) => queue.endpointId)).toEqual([
+      'healthy',
+    ]);
+  });
+
+  test('nothing is claimed for slow endpoints, but what somebody requests', () => {
+    const queues = allParked();
+    const [slow, other] = ['slow3', 'slow4'].map((name) => queues.queueOf('team_a', name));
+    if (!slow || !other) throw new Error('there are 26 endpoints');
+    queues.setMore(slow, 'pending');
+    queues.setMore(other, 'retrying');
+    expect([queues.canClaim(), queues.roomOf(slow)]).toEqual([false, 0]);
+    expect(queues.divide(4, false)).toEqual({ requested: 0, pending: 0, retrying: 0 });
+    expect(queues.takeShares('pending', 4)).toEqual([]);
+    queues.setMore(other, 'requested');
+    expect(queues.takeShares('requested', 4)).toEqual([{ queue: other, room: 1 }]);
+  });
+
+  test('as much is claimed for slow endpoints as can be parked again', () => {
+    const queues = allParked();
+    queues.withdraw(1);
+    const flights = [...queues.flights].slice(0, 2);
+    for (const flight of flights) queues.land(flight, 'good', 0);
+    expect(queues.takeShares('pending', 4).map(({ room }) => room)).toEqual([1, 1]);
+  });
+});

@@ -376,6 +376,8 @@ describe('any sequence of events', () => {
         drain(model, sequence.length);
         expect(model.faults).toEqual([]);
         expect(model.queues.stats()).toEqual({ inFlight: 0, parked: 0, queued: 0 });
+        // Nothing that is gone counts against what may be in hand.
+        expect(model.queues.capacity()).toBeGreaterThanOrEqual(4 * given.concurrency);
       }),
       { numRuns: 500 },
     );
