@@ -42,37 +42,45 @@ export async function drainResults(loop: Loop): Promise<void> {
 }
 
 async function flushBatch(loop: Loop): Promise<void> {
-  const { options, state, queues } = loop;
-  const { results, unwritten, postponed } = state;
+  const { options, state } = loop;
+  const { results, postponed } = state;
   if (results.length < FLUSH_SIZE) await delay(FLUSH_AFTER_MS);
   const batch = results.splice(0, FLUSH_SIZE);
   const left = new Set<RecordedAttempt>();
+  // Each part at once: the next attempt of a delivery may begin before the other parts are written.
   await writeByHalves(batch, {
     write: async (part) => {
       for (const result of await write(loop, part)) left.add(result);
+      noteWritten(
+        loop,
+        part.filter((result) => !left.has(result)),
+      );
     },
     // That delivery is attempted again.
-    onRefused: ({ id }, err) =>
-      options.logger.error({ err, delivery: id }, 'the database refused the result of a delivery'),
+    onRefused: (result, err) => {
+      options.logger.error(
+        { err, delivery: result.id },
+        'the database refused the result of a delivery',
+      );
+      noteWritten(loop, [result]);
+    },
     isRefusal: () => true,
   });
   postponed.push(...left);
   // While something is locked, no further batch waits for it.
   state.skipsLocked = postponed.length > 0;
-  const written = batch.filter((result) => !left.has(result));
-  for (const { id, teamId, endpointId } of written) {
-    unwritten.delete(teamKey(teamId, id));
-    queues.addUnwritten(queues.queueOf(teamId, endpointId), -1);
-  }
-  noteDue(loop, written);
 }
 
-/** A retry that is due when it is written does not become due later, so no search would find it. */
-function noteDue({ options, queues }: Loop, batch: readonly RecordedAttempt[]): void {
+function noteWritten({ options, queues, state }: Loop, written: readonly RecordedAttempt[]): void {
   const now = options.clock.now();
-  for (const { teamId, endpointId, status, nextTryAt } of batch)
+  for (const { id, teamId, endpointId, status, nextTryAt } of written) {
+    const queue = queues.queueOf(teamId, endpointId);
+    state.unwritten.delete(teamKey(teamId, id));
+    queues.addUnwritten(queue, -1);
+    // A retry that is due when it is written does not become due later, so no search would find it.
     if (status === 'retrying' && nextTryAt !== null && nextTryAt <= now)
-      queues.setMore(queues.queueOf(teamId, endpointId), 'retrying');
+      queues.setMore(queue, 'retrying');
+  }
 }
 
 /**

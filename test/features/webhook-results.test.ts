@@ -1,21 +1,31 @@
 // What happens to the results of attempts that the database refuses, or that take it too long.
+import { setTimeout as delay } from 'node:timers/promises';
 import { beforeEach, expect, test } from 'vitest';
 import { systemClock } from '../../src/core/clock.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
-import { startDeliveries } from '../support/deliveries.ts';
-import { held, startReceiver, status, type Receiver } from '../support/receiver.ts';
+import { startDeliveries, TICK_MS } from '../support/deliveries.ts';
+import {
+  hang,
+  held,
+  startReceiver,
+  status,
+  type Behaviour,
+  type Receiver,
+} from '../support/receiver.ts';
 import { makeFullTeam, makeSeed } from '../support/seed.ts';
 import { changeTriggers } from '../support/shards.ts';
 import { until } from '../support/until.ts';
+
+/** The first attempt of an endpoint goes alone, so a batch needs several. */
+const ENDPOINTS = ['whe_1', 'whe_2', 'whe_3', 'whe_4', 'whe_5', 'whe_6'];
 
 let api: TestApi;
 let receiver: Receiver;
 beforeEach(async () => {
   receiver = await startReceiver();
-  // The first attempt of an endpoint goes alone, so a batch needs several.
-  const webhook_endpoints = ['whe_1', 'whe_2'].map((id) => ({
+  const webhook_endpoints = ENDPOINTS.map((id) => ({
     id,
-    url: `${receiver.url}/a`,
+    url: `${receiver.url}/${id}`,
     events: ['member.joined' as const],
   }));
   api = await startTestApi({
@@ -44,11 +54,20 @@ const callOnResult = () =>
     `create trigger bad_result before update of response_code on webhook_delivery for each row
      when (new.endpoint_id = 'whe_2') execute function bad_result()`,
   );
-const writeEvent = () =>
+const writeEvent = (id = 'evt_1') =>
   query(
     `insert into event (team_id, id, type, data, created_at)
-     values ('team_a', 'evt_1', 'member.joined', '{}', now())`,
+     values ('team_a', '${id}', 'member.joined', '{}', now())`,
   );
+/** How all endpoints answer from now on. */
+const on = (behaviour: Behaviour) => {
+  for (const id of ENDPOINTS) receiver.on(`/${id}`, behaviour);
+};
+const allArrived = (count = 1) =>
+  Promise.all(ENDPOINTS.map((id) => receiver.arrived(`/${id}`, count)));
+const isDone = async (eventId: string): Promise<boolean> =>
+  (await query(`select from webhook_delivery where event_id = '${eventId}'`)).length ===
+  ENDPOINTS.length;
 const notOk = () => query(`select from webhook_delivery where status <> 'ok'`);
 
 test.each([
@@ -60,16 +79,16 @@ test.each([
     await onBadResult(what);
     await callOnResult();
     const answer = held(status(200));
-    receiver.on('/a', answer.behaviour);
+    on(answer.behaviour);
     const deliveries = await startDeliveries(api, { clock: systemClock, statementTimeoutMs: 500 });
     await writeEvent();
-    await receiver.arrived('/a', 2);
+    await allArrived();
     answer.open();
     await until(async () => (await notOk()).length === 1);
     await until(() => deliveries.logged.some((line) => line.includes('refused the result')));
     await onBadResult('');
     await until(async () => (await notOk()).length === 0);
-    expect(receiver.requestsTo('/a').length).toBeGreaterThan(2);
+    expect(receiver.requestsTo('/whe_2').length).toBeGreaterThan(1);
   },
 );
 
@@ -77,10 +96,10 @@ test('a worker that stops writes its last results, even if that fails at first',
   await onBadResult(`raise exception 'no space' using errcode = 'disk_full';`);
   await callOnResult();
   const answer = held(status(200));
-  receiver.on('/a', answer.behaviour);
+  on(answer.behaviour);
   const deliveries = await startDeliveries(api, { clock: systemClock });
   await writeEvent();
-  await receiver.arrived('/a', 2);
+  await allArrived();
   let hasStopped = false;
   const stopped = deliveries.stop().then(() => (hasStopped = true));
   // By the end of these, it only waits for the attempts in flight.
@@ -96,10 +115,10 @@ test('a worker that stops writes its last results, even if that fails at first',
 
 test('a worker that stops writes what somebody has locked until then', async () => {
   const answer = held(status(200));
-  receiver.on('/a', answer.behaviour);
+  on(answer.behaviour);
   const deliveries = await startDeliveries(api, { clock: systemClock });
   await writeEvent();
-  await receiver.arrived('/a', 2);
+  await allArrived();
   // The lock ends as soon as the worker has written the other result, and so has put this one off.
   const holder = await api.db.pool.connect();
   await holder.query(
@@ -111,7 +130,7 @@ test('a worker that stops writes what somebody has locked until then', async () 
        while exists (
          select
          from webhook_delivery
-         where team_id = 'team_a' and endpoint_id = 'whe_1' and status <> 'ok'
+         where team_id = 'team_a' and endpoint_id <> 'whe_2' and status <> 'ok'
        ) loop perform pg_sleep(0.01); end loop;
      end $$; commit`,
   );
@@ -120,4 +139,32 @@ test('a worker that stops writes what somebody has locked until then', async () 
   await Promise.all([stopped, locked]);
   holder.release();
   expect(await notOk()).toEqual([]);
+});
+
+test('what is attempted anew while others of its batch are not yet written is sent once', async () => {
+  const deliveries = await startDeliveries(api, { clock: systemClock, statementTimeoutMs: 500 });
+  // With each success an endpoint may have more attempts in flight.
+  for (const id of ['evt_w1', 'evt_w2', 'evt_w3']) {
+    await writeEvent(id);
+    await until(async () => (await isDone(id)) && (await notOk()).length === 0);
+  }
+  await onBadResult('perform pg_sleep(60);');
+  await callOnResult();
+  const [answer, again] = [held(status(500)), held(status(200))];
+  on(answer.behaviour);
+  await writeEvent();
+  await allArrived(4);
+  // Somebody asks for one more attempt of each.
+  await query(`update webhook_delivery set urgent = true where event_id = 'evt_1'`);
+  on(again.behaviour);
+  answer.open();
+  await until(() => deliveries.logged.some((line) => line.includes('refused the result')));
+  await allArrived(5);
+  // Meanwhile the loop looks for forgotten claims several times.
+  await delay(30 * TICK_MS);
+  const others = ENDPOINTS.filter((id) => id !== 'whe_2');
+  const sent = others.map((id) => receiver.requestsTo(`/${id}`).length);
+  await onBadResult('');
+  again.open();
+  expect(sent).toEqual(others.map(() => 5));
 });

@@ -42,7 +42,7 @@ export interface Deliveries {
 /** Longer than a receiver takes on any machine, and than a test holds its answer back. */
 const PATIENCE_MS = 60_000;
 /** So short that the loop notices at once when a test advances its clock. */
-const TICK_MS = 20;
+export const TICK_MS = 20;
 
 /**
  * Starts the loop, assembled as in src/worker.ts. It looks for work many times a second, so what is
