@@ -18,8 +18,10 @@ import { findPlayed, LIVE, SIMULATED } from './played.ts';
 import { nextState, type AttemptCause } from './schedule.ts';
 import { fillSlots } from './slots.ts';
 
-/** For so many ticks a delivery waits that a fault of ours has kept from being attempted: 10 s. */
+/** So long waits a delivery that a fault of ours has kept from being attempted. */
 const FAULT_TICKS = 20;
+/** The loop of a shard ticks more rarely. */
+const FAULT_MAX_MS = FAULT_TICKS * TICK_MS;
 
 /** What the trace of an attempt tells that could not be made. */
 const FAULT: AttemptResult = { ...NO_ANSWER, responseMs: 0, error: 'internal' };
@@ -85,7 +87,8 @@ function keepClaim({ options, queues, state }: Loop, { row, queue }: Flight): vo
     queues.addUnwritten(queue, -1);
     state.isInDoubt = true;
   };
-  setTimeout(forget, FAULT_TICKS * (options.tickMs ?? TICK_MS)).unref();
+  const faultMs = FAULT_TICKS * (options.tickMs ?? TICK_MS);
+  setTimeout(forget, Math.min(faultMs, FAULT_MAX_MS)).unref();
 }
 
 /** In a sandbox receivers may be played, and time may run faster. Throws for a fault of ours. */

@@ -3,7 +3,6 @@
  * them and writes the results:
  *
  *   event committed → fan-out: a delivery for each subscriber, claimed at once while there is room
- *     (one statement while little is in hand, otherwise a transaction)
  *   tick → claims of lost workers released; endpoints with something due found
  *   claim → endpoint queue → attempt → result, in batches → ok, or the time of the next attempt
  *

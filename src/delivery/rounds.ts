@@ -102,11 +102,12 @@ async function recover(loop: Loop): Promise<void> {
   queues.forgetIdle();
   const released: ReleasedClaim[] = [];
   const isThorough = state.isInDoubt || state.ticks % FORGOTTEN_EVERY_TICKS === 0;
+  // Before anything is awaited: what is in doubt from then on is for the next time.
+  state.isInDoubt = false;
   if (isThorough) {
     const inHand = [...keysInHand(loop), ...(options.inHandElsewhere?.() ?? [])];
     released.push(...(await releaseForgotten(db, lock.number, inHand)));
   }
-  state.isInDoubt = false;
   released.push(...(await releaseDead(db)));
   if (isThorough || state.hasEvents) {
     state.hasEvents = keysInHand(loop).length > 0;

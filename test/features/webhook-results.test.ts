@@ -141,7 +141,7 @@ test('a worker that stops writes what somebody has locked until then', async () 
   expect(await notOk()).toEqual([]);
 });
 
-test('what is attempted anew while others of its batch are not yet written is sent once', async () => {
+test('an attempt that begins before the whole batch is written is made once', async () => {
   const deliveries = await startDeliveries(api, { clock: systemClock, statementTimeoutMs: 500 });
   // With each success an endpoint may have more attempts in flight.
   for (const id of ['evt_w1', 'evt_w2', 'evt_w3']) {
