@@ -202,8 +202,11 @@ export const CLAIMS = `
        ) d
        where h.worker = any ($1::int[])`;
 
-/** SQL: the delivery is not among those of $2, as `teamKey` writes them. */
-export const IS_FORGOTTEN = 'team_id || chr(10) || id <> all ($2::text[])';
+/**
+ * SQL: the delivery is not among those of $2, as `teamKey` writes them. They are thousands, which a
+ * plan without the values would compare one by one if it said `<> all`.
+ */
+export const IS_FORGOTTEN = 'team_id || chr(10) || id not in (select unnest($2::text[]))';
 
 export const RELEASE_CLAIMS = statement<ReleasedClaim>(
   'webhooks.releaseClaims',

@@ -1,9 +1,12 @@
 // Which deliveries a worker takes and gives back, among those of two teams with the same ids.
+import { Client } from 'pg';
 import { beforeEach, describe, expect, inject, test } from 'vitest';
 import { teamKey } from '../../src/core/team-key.ts';
+import type { Db } from '../../src/db/client.ts';
 import * as claims from '../../src/delivery/claim-store.ts';
 import * as due from '../../src/delivery/due-store.ts';
 import * as waiting from '../../src/delivery/waiting-store.ts';
+import { explain } from '../support/plans.ts';
 import {
   expectOwnParts,
   keysOf,
@@ -251,6 +254,15 @@ describe('releaseForgotten', () => {
     expect(await twins.changes(() => claims.releaseForgotten(twins.db, 7, IN_HAND))).toEqual(
       released('team_a whd_2', 'team_b whd_3'),
     );
+  });
+
+  test('looks each claim up among those in hand, with a plan without values, too', async () => {
+    const client = new Client({ connectionString: twins.url });
+    await client.connect();
+    const release = (db: Db) => claims.releaseForgotten(db, 7, IN_HAND);
+    const plan = await explain(client, release, 'generic');
+    await client.end();
+    expect(plan.map(({ Filter }) => Filter ?? '').join()).toContain('hashed SubPlan');
   });
 
   test('passes over what is locked', async () => {
