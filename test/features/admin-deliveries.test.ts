@@ -290,6 +290,15 @@ describe('the backlog of an endpoint', () => {
     ]);
   });
 
+  test('is nothing once the endpoint is deleted, whatever of it is still stored', async () => {
+    const now = new Date().toISOString();
+    const row = { prefix: 'x', count: 2, status: 'pending', createdAt: now };
+    await writeDeliveries({ ...row, endpoint: 'whe_gone' });
+    const { first, again, has_more } = await backlog('whe_gone');
+    expect([first, has_more]).toEqual([0, false]);
+    expect(again.filter(({ count }) => count > 0)).toEqual([]);
+  });
+
   test('says that there are more than are counted, and nothing of other teams', async () => {
     const now = new Date().toISOString();
     const many = { prefix: 'r', count: 1_001, status: 'retrying', createdAt: now };

@@ -477,6 +477,23 @@ describe.each<Mode>(['generic', 'custom'])('with a %s plan', (mode) => {
     expect(rows).toBeLessThanOrEqual(1_010);
   });
 
+  test('the last resends are read from the end', async () => {
+    // Most of them found nothing, so they ended when they were stored.
+    await client.query('begin');
+    await client.query(
+      `insert into webhook_resend (team_id, id, endpoint_id, state, since, status, total, has_more,
+         sent, created_at, finished_at)
+       select $1, 'whr_' || lpad(n::text, 6, '0'), 'whe_1', 'done', now(), 'gave_up', 0, false, 0,
+         now(), now()
+       from generate_series(1, $2::int) n`,
+      [TEAM, HIDDEN],
+    );
+    const rows = await read((db) => resends.listResends(db, TEAM));
+    await client.query('rollback');
+    // Each with its endpoint, of three.
+    expect(rows).toBeLessThanOrEqual(4 * 50);
+  });
+
   test('the usage of one key is its days', async () => {
     const filters = { since: '2020-01-01', key_id: 'key_7' };
     // The name of its key is looked up among a few.

@@ -106,6 +106,7 @@ const BACKLOG = statement<BacklogRow>(
      case when is_first then null else width_bucket(due_at, $3::timestamptz[]) end as place,
      count(*)::int as count
    from waiting
+   where exists (select from webhook_endpoint where team_id = $1 and id = $2)
    group by place`,
 );
 

@@ -23,11 +23,12 @@ export interface ResendRow extends RowOf<'WebhookResend', (typeof FIELDS)[number
   readonly state: (typeof RESEND_STATES)[number];
 }
 
-/** SQL: the endpoint of `webhook_resend r` was not deleted. */
+/** SQL: the endpoint of `webhook_resend r` was not deleted. `offset 0`: it is no join. */
 const HAS_ENDPOINT = `exists (
        select
        from webhook_endpoint w
        where w.team_id = $1 and w.id = r.endpoint_id
+       offset 0
      )`;
 
 /** Failed deliveries that can be resent. Pings cannot: a new test shows the same. */
@@ -184,15 +185,17 @@ export function findResend(db: Db, teamId: string, resendId: string): Promise<Re
   return db.queryFirst(FIND, [teamId, resendId]);
 }
 
-// A resend is kept for 30 days, and an endpoint has one at a time, so a team has few.
+// The ids are in the order of their creation. A resend that finds nothing has ended at once, so a
+// team may have very many.
 const LIST = statement<ResendRow>(
   'webhooks.resend.list',
   `select ${COLUMNS}
    from webhook_resend r
    where team_id = $1
      and ${HAS_ENDPOINT}
-   order by created_at desc, id desc
+   order by id desc
    limit 50`,
+  { inOrder: true },
 );
 
 /** Lists the last 50 resends, newest first. */
