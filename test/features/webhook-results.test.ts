@@ -4,14 +4,7 @@ import { beforeEach, expect, test } from 'vitest';
 import { systemClock } from '../../src/core/clock.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { startDeliveries, TICK_MS } from '../support/deliveries.ts';
-import {
-  hang,
-  held,
-  startReceiver,
-  status,
-  type Behaviour,
-  type Receiver,
-} from '../support/receiver.ts';
+import { held, startReceiver, status, type Behaviour, type Receiver } from '../support/receiver.ts';
 import { makeFullTeam, makeSeed } from '../support/seed.ts';
 import { changeTriggers } from '../support/shards.ts';
 import { until } from '../support/until.ts';
