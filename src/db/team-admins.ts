@@ -52,6 +52,9 @@ const LIST_ADMINS = statement<AdminPlace & { readonly status: string }>(
    limit $5`,
 );
 
+// No role sorts behind `owner`, however the database sorts texts.
+const FIRST: AdminPlace = { role: 'owner', created_at: 'infinity', id: '' };
+
 /**
  * The owner and the admins of a team, invited ones included, after `after`; null is the beginning.
  */
@@ -60,6 +63,6 @@ export function listAdmins(
   teamId: string,
   { after, limit }: { readonly after: AdminPlace | null; readonly limit: number },
 ): Promise<(AdminPlace & { readonly status: string })[]> {
-  const { role, created_at, id } = after ?? { role: '~', created_at: 'infinity', id: '' };
+  const { role, created_at, id } = after ?? FIRST;
   return tx.query(LIST_ADMINS, [teamId, role, created_at, id, limit]);
 }
