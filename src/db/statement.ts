@@ -35,11 +35,10 @@ export interface Statement<Row> {
  * - pipelined: it is sent without waiting, and shares a round trip with others.
  * - hot: a request of the REST API, or a record of the host application, waits for it.
  * - many teams: Prisma is offered for the rows of one team.
- * - any table: the name of its table is a value.
  * - no client: it is asked on a connection that a script has opened.
  * - early: every process asks it when it starts, most before they need Prisma.
  */
-export type Because = 'pipelined' | 'hot' | 'many teams' | 'any table' | 'no client' | 'early';
+export type Because = 'pipelined' | 'hot' | 'many teams' | 'no client' | 'early';
 
 const declared = new Map<string, Statement<unknown>>();
 

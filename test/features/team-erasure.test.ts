@@ -3,6 +3,7 @@
 import { beforeEach, expect, test } from 'vitest';
 import { systemClock } from '../../src/core/clock.ts';
 import { movePendingJobs } from '../../src/db/jobs/job-intake.ts';
+import { TENANT_TABLE_NAMES } from '../../src/db/tenant-tables.ts';
 import { announce } from '../../src/features/announcements/service.ts';
 import { eraseTeams } from '../../src/features/team-lifecycle/erasure-service.ts';
 import { ERASE_TEAMS } from '../../src/features/team-lifecycle/jobs.ts';
@@ -10,7 +11,7 @@ import { TEAM_CRON } from '../../src/features/team-lifecycle/tasks.ts';
 import { loadTestSeed, startTestApi, startWorkerProcess, type TestApi } from '../support/api.ts';
 import { appAs, codeOf, tokenOf } from '../support/app.ts';
 import { startDeliveries } from '../support/deliveries.ts';
-import { holdLock } from '../support/locks.ts';
+import { changeWhileWaiting, holdLock, lockWhole } from '../support/locks.ts';
 import { platformOf, type Platform } from '../support/platform.ts';
 import { makeFullTeam, makeSeed } from '../support/seed.ts';
 import { changeTriggers } from '../support/shards.ts';
@@ -246,6 +247,34 @@ test('frees the id of the team for another one', async () => {
     team_id: TEAM,
     owner_member_id: 'mem_1',
   });
+});
+
+test('a run that comes late touches nothing of a new team with the same id', async () => {
+  await platform.teams.update.mutate({ team_id: TEAM, status: 'ended' });
+  await platform.teams.erase.mutate({ team_id: TEAM });
+  // Meanwhile another run comes to the end, and the host application creates the team anew.
+  const removals = TENANT_TABLE_NAMES.map(
+    (name) => `delete from ${name} where team_id = '${TEAM}'`,
+  );
+  const change = `
+    ${removals.join(';')};
+    delete from team where id = '${TEAM}';
+    insert into team (id, name, created_at) values ('${TEAM}', 'Next', now());
+    insert into person (team_id, id) values ('${TEAM}', 'usr_next');
+    insert into audit_log (team_id, id, created_at, actor_kind, actor_id, action, request_id)
+    values ('${TEAM}', 'aud_next', now(), 'platform', 'x', 'team.created', 'x');
+    select graphile_worker.add_job('send_invitation', '{"teamId": "${TEAM}"}')`;
+  const lock = lockWhole('audit_log');
+  expect(await changeWhileWaiting(api, { lock, change }, () => eraseTeams(api.db))).toBe(false);
+  const { rows } = await api.db.pool.query(
+    `select id from person where team_id = $1
+     union all
+     select id from audit_log where team_id = $1
+     union all
+     select task_identifier from graphile_worker.jobs`,
+    [TEAM],
+  );
+  expect(rows.map(({ id }) => id as string)).toEqual(['usr_next', 'aud_next', 'send_invitation']);
 });
 
 test('waits for a change that began before, and for a job of the team that runs', async () => {

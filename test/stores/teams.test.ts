@@ -131,6 +131,12 @@ describe('the erasure of a team', () => {
   const LIMIT = 1000;
   const find = (tx: Tx) => erasure.findForErasure(tx, 'team_a');
 
+  test('goes on while the team is marked', async () => {
+    await run(`update team set status = 'ended', erasing_since = now() where id = 'team_b'`);
+    expect(await erasure.isErasing(twins.db, 'team_a')).toBe(false);
+    expect(await erasure.isErasing(twins.db, 'team_b')).toBe(true);
+  });
+
   test('finds and locks the team', async () => {
     expect(await twins.inTransaction(find)).toEqual({ status: 'active', is_erasing: false });
     expect(await twins.lockedBy('team', find)).toEqual(['team_a']);
@@ -169,21 +175,36 @@ describe('the erasure of a team', () => {
     ]);
   });
 
+  /** Only the twin is marked, or only the team. */
+  const markOnly = (teamId: string) =>
+    run(`update team set status = 'ended', erasing_since = case id when $1 then now() end`, [
+      teamId,
+    ]);
+
   test('removes jobs of the team that no worker runs', async () => {
     await run(
       `select graphile_worker.add_job('x', json_build_object('teamId', team_id))
-       from unnest(array['team_a', 'team_a', 'team_b']) team_id`,
+       from unnest(array['team_a', 'team_a', 'team_a', 'team_b']) team_id`,
     );
     await run(
       `update graphile_worker._private_jobs
        set locked_at = now() - interval '5 hours', locked_by = 'worker'
        where id = (select min(id) from graphile_worker._private_jobs)`,
     );
-    expect(await erasure.removeJobs(twins.db, 'team_a', 9)).toBe(1);
-    const { rows } = await run(
-      `select payload ->> 'teamId' as of from graphile_worker._private_jobs order by 1`,
-    );
-    expect(rows).toEqual([{ of: 'team_a' }, { of: 'team_b' }]);
+    const leftOf = async (jobsMax: number) => {
+      expect(await twins.inTransaction((tx) => erasure.removeTeam(tx, 'team_a', jobsMax))).toBe(
+        false,
+      );
+      const { rows } = await run(
+        `select payload ->> 'teamId' as of from graphile_worker._private_jobs order by 1`,
+      );
+      return rows.map(({ of }) => of as string);
+    };
+    await markOnly('team_b');
+    expect(await leftOf(9)).toEqual(['team_a', 'team_a', 'team_a', 'team_b']);
+    await markOnly('team_a');
+    expect(await leftOf(1)).toEqual(['team_a', 'team_a', 'team_b']);
+    expect(await leftOf(9)).toEqual(['team_a', 'team_b']);
   });
 
   test('unlinks trainings and assignments, behind a position', async () => {
@@ -203,6 +224,10 @@ describe('the erasure of a team', () => {
         ),
       ),
     });
+    await markOnly('team_b');
+    expect(await twins.changes(unlink('', 9))).toEqual({});
+    expect(await isDone(twins.db, 'team_a', step)).toBe(true);
+    await markOnly('team_a');
     expect(await twins.changes(unlink('asg_3', 1))).toEqual(unlinked('asg_5'));
     expect(await isDone(twins.db, 'team_a', step)).toBe(false);
     const held = `assignment where team_id = 'team_a' and id = 'asg_3'`;
@@ -230,6 +255,10 @@ describe('the erasure of a team', () => {
       runBatch(twins.db, 'team_a', step, { after, limit });
     const keyLines = (keys_: string[][]) =>
       keys_.map((key) => `- team_a ${key.join(' ')}`).toSorted();
+    await markOnly('team_b');
+    expect(await twins.changes(remove(step.start, LIMIT))).toEqual({});
+    expect(await isDone(twins.db, 'team_a', step)).toBe(true);
+    await markOnly('team_a');
     // The first row, one behind the second, then what is left. Others may go with a row.
     let last: unknown = null;
     for (const [after, next] of [
@@ -256,6 +285,7 @@ describe('the erasure of a team', () => {
     if (!step) throw new Error('no step');
     const remove = () => runBatch(twins.db, 'team_a', step, { after: step.start, limit: LIMIT });
     const held = `audit_log where team_id = 'team_a' and id = 'aud_1'`;
+    await markOnly('team_a');
     await twins.whileLocked(held, remove);
     expect(await remove()).toEqual(['aud_1']);
   });
@@ -317,12 +347,12 @@ describe('the erasure of a team', () => {
         ({ team_id }) => team_id as string,
       );
     expect(await directory()).toEqual(['team_a', 'team_b']);
-    expect(await twins.inTransaction((tx) => erasure.removeTeam(tx, 'team_a'))).toBe(true);
+    expect(await twins.inTransaction((tx) => erasure.removeTeam(tx, 'team_a', LIMIT))).toBe(true);
     expect(await directory()).toEqual(['team_b']);
   });
 
   describe('removes the team itself', () => {
-    const end = () => twins.inTransaction((tx) => erasure.removeTeam(tx, 'team_a'));
+    const end = () => twins.inTransaction((tx) => erasure.removeTeam(tx, 'team_a', LIMIT));
     /** Nothing is left of the team but its row, which is marked. */
     beforeEach(async () => {
       await run(`update assignment set completed_training_id = null`);
@@ -346,9 +376,10 @@ describe('the erasure of a team', () => {
       expect(await twins.whileLocked(`team where id = 'team_a'`, end)).toBe(false);
     });
 
-    test('not while it has a job', async () => {
+    test('not while it has a job that runs', async () => {
       await run(`select graphile_worker.add_job('x', '{"teamId": "team_b"}')`);
       await run(`select graphile_worker.add_job('x', '{"teamId": "team_a"}')`);
+      await run(`update graphile_worker._private_jobs set locked_at = now(), locked_by = 'worker'`);
       expect(await end()).toBe(false);
       await run(`delete from graphile_worker._private_jobs where payload ->> 'teamId' = 'team_a'`);
       expect(await end()).toBe(true);
@@ -369,9 +400,9 @@ describe('the erasure of a team', () => {
     });
 
     test('and locks it meanwhile', async () => {
-      expect(await twins.lockedBy('team', (tx) => erasure.removeTeam(tx, 'team_a'))).toEqual([
-        'team_a',
-      ]);
+      expect(await twins.lockedBy('team', (tx) => erasure.removeTeam(tx, 'team_a', LIMIT))).toEqual(
+        ['team_a'],
+      );
     });
   });
 });

@@ -42,6 +42,7 @@ export async function changeWhileWaiting<T>(
   await untilWaiting(api, 1);
   await holder.query(change);
   await holder.query('commit');
+  await holder.end();
   return outcome;
 }
 

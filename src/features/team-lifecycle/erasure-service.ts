@@ -104,10 +104,10 @@ export async function eraseTeams(db: Db, options: ErasureOptions = {}): Promise<
 /**
  * Removes everything of a team. Yields after each batch, even if all rows left are locked: no other
  * team waits for them. A change that began before the mark may still add rows, and a job may still
- * run, so the steps are repeated until nothing is left.
+ * run, so the steps are repeated until nothing is left, or another run has removed the team.
  */
 async function* eraseTeam(db: Db, teamId: string, batch: number): AsyncGenerator<void, void> {
-  for (;;) {
+  while (await store.isErasing(db, teamId)) {
     for (const step of steps.STEPS) {
       while (!(await steps.isDone(db, teamId, step))) {
         let after: steps.Position | null = step.start;
@@ -117,8 +117,7 @@ async function* eraseTeam(db: Db, teamId: string, batch: number): AsyncGenerator
         } while (after);
       }
     }
-    while ((await store.removeJobs(db, teamId, batch)) === batch) yield;
-    if (await db.transaction((tx) => store.removeTeam(tx, teamId))) return;
+    if (await db.transaction((tx) => store.removeTeam(tx, teamId, batch))) return;
     yield;
   }
 }

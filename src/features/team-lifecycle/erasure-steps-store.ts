@@ -12,10 +12,21 @@ export interface Step {
   readonly findRow: Statement<object>;
 }
 
+/**
+ * SQL: the team $1 is marked. Without it, a run that was paused would go on with the rows of a new
+ * team with the same id.
+ */
+const IS_ERASING = `exists (
+       select
+       from team
+       where id = $1 and erasing_since is not null
+     )`;
+
 // A training and the assignment that it completes point at each other.
 function unlinkStep(): Step {
   const rows = `from assignment
-     where team_id = $1 and completed_training_id is not null`;
+     where team_id = $1 and completed_training_id is not null
+       and ${IS_ERASING}`;
   return {
     name: 'completions',
     start: [''],
@@ -37,9 +48,7 @@ function unlinkStep(): Step {
        order by id desc
        limit 1`,
     ),
-    findRow: statement('erasure.findCompletion', `select ${rows} limit 1`, {
-      because: 'any table',
-    }),
+    findRow: statement('erasure.findCompletion', `select ${rows} limit 1`),
   };
 }
 
@@ -54,6 +63,7 @@ function removalStep(table: TenantTable): Step {
          select ctid, ${columns}
          from ${table}
          where team_id = $1 and (${columns}) > (${position})
+           and ${IS_ERASING}
          order by ${columns}
          limit $3
          for update skip locked
@@ -69,9 +79,14 @@ function removalStep(table: TenantTable): Step {
          .join(', ')}
        limit 1`,
     ),
-    findRow: statement(`erasure.find.${table}`, `select from ${table} where team_id = $1 limit 1`, {
-      because: 'any table',
-    }),
+    findRow: statement(
+      `erasure.find.${table}`,
+      `select
+       from ${table}
+       where team_id = $1
+         and ${IS_ERASING}
+       limit 1`,
+    ),
   };
 }
 
@@ -93,7 +108,7 @@ export async function runBatch(
   return last?.position ?? null;
 }
 
-/** Whether a step has met all rows. */
+/** Whether a step has met all rows, or the team is no longer to be erased. */
 export async function isDone(db: Db, teamId: string, step: Step): Promise<boolean> {
   return (await db.query(step.findRow, [teamId])).length === 0;
 }

@@ -77,6 +77,12 @@ export async function listErasing(db: Db, limit: number): Promise<string[]> {
   return (await db.query(LIST_ERASING, [limit])).map(({ id }) => id);
 }
 
+/** Whether the team is still to be erased. */
+export async function isErasing(db: Db, teamId: string): Promise<boolean> {
+  const where = { id: teamId, erasingSince: { not: null } };
+  return (await db.prisma.team.count({ where })) > 0;
+}
+
 const JOBS_OF_TEAM = `from graphile_worker._private_jobs
      where payload ->> 'teamId' = $1`;
 
@@ -89,11 +95,6 @@ const REMOVE_JOBS = statement(
      limit $2
    ))`,
 );
-
-/** Removes jobs of the team that no worker runs. Returns how many. */
-export async function removeJobs(db: Db, teamId: string, limit: number): Promise<number> {
-  return (await db.query(REMOVE_JOBS, [teamId, limit])).length;
-}
 
 // Rows that other transactions add wait for this lock, by their foreign keys. If such a transaction
 // came first, there will be rows, so there is no need to wait for it.
@@ -115,11 +116,13 @@ const HAS_ROWS = statement<{ has_rows: boolean }>(
      ) as has_rows`,
 );
 /**
- * Removes the team itself, unless something of it is left. Returns whether it is gone. Needs a
- * transaction.
+ * Removes jobs of the team that no worker runs, `jobsMax` at most, and the team itself, unless
+ * something of it is left. Returns whether it is gone. Needs a transaction.
  */
-export async function removeTeam(tx: Tx, teamId: string): Promise<boolean> {
+export async function removeTeam(tx: Tx, teamId: string, jobsMax: number): Promise<boolean> {
+  // Until this lock is held, there may be a new team with the same id, and the jobs be its own.
   if ((await tx.query(LOCK, [teamId])).length === 0) return false;
+  await tx.query(REMOVE_JOBS, [teamId, jobsMax]);
   const [left] = await tx.query(HAS_ROWS, [teamId]);
   if (left?.has_rows !== false) return false;
   await tx.prisma.keyDirectory.deleteMany({ where: { teamId } });
