@@ -20,6 +20,14 @@ export function liveIdOf(sandboxId: string): string {
   return sandboxId.slice(0, -SANDBOX_END.length);
 }
 
+/**
+ * The order in which a transaction locks several teams: a sandbox before its live team
+ * (`features/sandbox/rules.ts`), whose id its own begins with.
+ */
+export function inLockOrder(teamIds: readonly string[]): string[] {
+  return teamIds.toSorted().toReversed();
+}
+
 export function isSandbox(teamId: string): boolean {
   return teamId.endsWith(SANDBOX_END);
 }

@@ -1,4 +1,5 @@
 import type { ClientBase } from 'pg';
+import { inLockOrder } from '../core/sandbox.ts';
 import { statement } from '../db/statement.ts';
 import { KEYS, TENANT_TABLE_NAMES, type TenantTable } from '../db/tenant-tables.ts';
 
@@ -46,7 +47,7 @@ export async function lockExistingTeams(
   ids: readonly string[],
 ): Promise<ExistingTeam[]> {
   const existing: ExistingTeam[] = [];
-  for (const id of ids.toSorted())
+  for (const id of inLockOrder(ids))
     existing.push(...(await client.query<ExistingTeam>(LOCK_TEAM.text, [id])).rows);
   return existing;
 }

@@ -15,7 +15,7 @@ import { holdLock, untilWaiting } from '../support/locks.ts';
 import { openLoopDatabase } from '../support/loop-database.ts';
 import { describeEvaluation, describeTraining, platformOf } from '../support/platform.ts';
 import { held, startReceiver, status, type Receiver } from '../support/receiver.ts';
-import { makeFullTeam, makeSeed, memberId } from '../support/seed.ts';
+import { makeFullTeam, makeSeed, makeTeam, memberId } from '../support/seed.ts';
 import { until } from '../support/until.ts';
 
 /** Of one endpoint. */
@@ -331,4 +331,21 @@ test('replacements while the team does everything it can deadlock with nothing',
   expect([...seen.keys()].filter((outcome) => faults.test(outcome))).toEqual([]);
   const logged = mayGiveUp ? /deadlock|40P01/ : /./;
   expect(deliveries.logged.filter((line) => logged.test(line))).toEqual([]);
+});
+
+test('a replacement of a team and its sandbox locks them in the order of everybody', async () => {
+  const platform = await platformOf(api);
+  const both = makeSeed([makeTeam('a'), makeTeam('a:sandbox')]);
+  const replaceBoth = () => loadTestSeed({ url: api.databaseUrl }, both, { replace: true });
+  await replaceBoth();
+  const unlock = await holdLock(
+    api,
+    `select from team where id = 'team_a:sandbox' for no key update`,
+  );
+  const update = codeOf(platform.teams.update.mutate({ team_id: 'team_a', name: 'Next' }));
+  await untilWaiting(api, 1);
+  const replacement = replaceBoth().then(() => 'replaced');
+  await untilWaiting(api, 2);
+  await unlock();
+  expect(await Promise.all([update, replacement])).toEqual(['ok', 'replaced']);
 });
