@@ -85,6 +85,34 @@ describe('a subscription', () => {
   });
 });
 
+describe('a kind that only a later version knows', () => {
+  const told = ['credit:1'];
+  const choose = async (kinds: readonly string[]) => {
+    await want('owner');
+    await query(`update alert_subscription set kinds = $2, told = $3 where team_id = $1`, [
+      team(),
+      kinds,
+      told,
+    ]);
+    await fail(2 * HOUR_MS);
+  };
+
+  test('is left to that version, and so is what it has told', async () => {
+    await choose(['credit']);
+    expect(await mailed()).toEqual([]);
+    expect(await findSubscription('owner')).toMatchObject({ kinds: ['credit'], told });
+  });
+
+  test('stays beside those that this one knows', async () => {
+    await choose(['webhooks', 'credit']);
+    expect(await mailed()).toEqual(['owner']);
+    expect(await findSubscription('owner')).toMatchObject({
+      kinds: ['webhooks', 'credit'],
+      told: [expect.stringContaining('webhook:'), ...told],
+    });
+  });
+});
+
 describe('the alert about a webhook', () => {
   test('comes once for an hour without a success, and again for the next failure', async () => {
     await want('owner', ['webhooks']);

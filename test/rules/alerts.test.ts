@@ -55,11 +55,11 @@ test('times are those of now, in UTC', () => {
 test('an alert is new unless it was told, and told for as long as it stands', () => {
   const key = (id: string) => rules.keyAlert({ id, name: 'n', expires_at: '2026-11-20' });
   const [one, two] = [key('key_1'), key('key_2')];
-  expect(rules.compare([one, two], [two.id, 'gone'])).toEqual({
+  expect(rules.compare([one, two], [two.id, 'key:gone'])).toEqual({
     fresh: [one.id],
     told: [one.id, two.id],
   });
-  expect(rules.compare([], ['gone'])).toEqual({ fresh: [], told: [] });
+  expect(rules.compare([], ['key:gone'])).toEqual({ fresh: [], told: [] });
 });
 
 test('kinds are known ones, each once and in one order', () => {

@@ -127,13 +127,22 @@ export function errorsAlert(days: readonly Requests[], since: string): Alert | n
     : null;
 }
 
-/** What is new of the alerts that stand now, and what a member will then have been told. */
+/** How the ids of our alerts begin. A later version may have told others. */
+const OURS = /^(?:webhook:|errors$|key:)/;
+
+/**
+ * What is new of the alerts that stand now, and what a member will then have been told. What a
+ * later version has told stays: it would tell it again.
+ */
 export function compare(
   alerts: readonly Alert[],
   told: readonly string[],
 ): { readonly fresh: readonly string[]; readonly told: readonly string[] } {
   const ids = alerts.map(({ id }) => id);
-  return { fresh: ids.filter((id) => !told.includes(id)), told: ids };
+  return {
+    fresh: ids.filter((id) => !told.includes(id)),
+    told: [...ids, ...told.filter((id) => !OURS.test(id))],
+  };
 }
 
 /** The kinds that a request names, each once, in our order. */

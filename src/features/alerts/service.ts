@@ -61,8 +61,7 @@ async function enqueueDigest(db: Db, clock: Clock, key: SubscriptionKey): Promis
     const now = clock.now();
     const taken = await store.takeDue(tx, key, now);
     if (!taken) return;
-    const kinds = taken.kinds.filter(rules.isKind);
-    if (!taken.is_admin || kinds.length === 0) {
+    if (!taken.is_admin || taken.kinds.length === 0) {
       await store.removeTaken(tx, key);
       return;
     }
@@ -72,6 +71,7 @@ async function enqueueDigest(db: Db, clock: Clock, key: SubscriptionKey): Promis
       });
       return;
     }
+    const kinds = taken.kinds.filter(rules.isKind);
     const alerts = await listAlerts(tx, clock, key.teamId, kinds);
     const { fresh, told } = rules.compare(alerts, taken.told);
     const hasMail = fresh.length > 0;
