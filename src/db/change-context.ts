@@ -28,22 +28,25 @@ export interface UnreadContext extends Omit<RecordContext, 'actor' | 'privacy'> 
 export type CurrentContext<C extends Pick<UnreadContext, 'actor'> = ChangeContext> = C & {
   readonly actor: C['actor'] & Current;
   readonly privacy: CallPrivacy;
+  /** The team's plan. */
+  readonly plan: string;
 };
 
-interface Switches {
+interface TeamFacts {
+  readonly plan: string;
   readonly member_detail_enabled: boolean;
   readonly leaderboard_enabled: boolean;
 }
 
-const READ = statement<Switches>(
-  'db.readTeamPrivacy',
-  `select member_detail_enabled, leaderboard_enabled
+const READ = statement<TeamFacts>(
+  'db.readTeamFacts',
+  `select plan, member_detail_enabled, leaderboard_enabled
    from team
    where id = $1 and erasing_since is null`,
   { because: 'hot' },
 );
 
-interface MemberPower extends Switches {
+interface MemberPower extends TeamFacts {
   readonly team_status: string;
   readonly role: Role;
   readonly rights: readonly string[];
@@ -51,15 +54,15 @@ interface MemberPower extends Switches {
 
 const READ_WITH_MEMBER = statement<MemberPower>(
   'db.readMemberPower',
-  `select t.status as team_status, t.member_detail_enabled, t.leaderboard_enabled, m.role, m.rights
+  `select t.status as team_status, t.plan, t.member_detail_enabled, t.leaderboard_enabled,
+     m.role, m.rights
    from team t
    join member m on m.team_id = $1 and m.id = $2 and m.status = 'active'
    where t.id = $1 and t.erasing_since is null`,
 );
 
-interface KeyPower extends Switches {
+interface KeyPower extends TeamFacts {
   readonly team_status: string;
-  readonly plan: string;
   readonly role: Role;
   readonly status: MemberStatus;
 }
@@ -93,7 +96,8 @@ export function lockTeamFor<C extends UnreadContext>(
 }
 
 /**
- * Reads again what the change depends on: the team's privacy switches, and what the actor may do.
+ * Reads again what the change depends on: the team's plan and privacy switches, and what the actor
+ * may do.
  * Call it after the transaction has waited for its locks. The call responds under these switches,
  * too ({@link CallPrivacy}).
  *
@@ -111,21 +115,26 @@ export async function readChangeContext<C extends UnreadContext>(
   tx: Tx,
   context: C,
 ): Promise<CurrentContext<C>> {
-  const { switches, actor } = await readActor(tx, context);
+  const { team, actor } = await readActor(tx, context);
   const privacy = privacyOf({
-    memberDetailEnabled: switches.member_detail_enabled,
-    leaderboardEnabled: switches.leaderboard_enabled,
+    memberDetailEnabled: team.member_detail_enabled,
+    leaderboardEnabled: team.leaderboard_enabled,
   });
   if (context.privacy) narrow(context.privacy, privacy);
-  return { ...context, privacy: privacyOfCall(privacy), actor: actor as C['actor'] & Current };
+  return {
+    ...context,
+    privacy: privacyOfCall(privacy),
+    plan: team.plan,
+    actor: actor as C['actor'] & Current,
+  };
 }
 
 /**
  * The context as authentication found it, for the one change that waits for no lock and is too
  * frequent for a statement more (`createAssignments`).
  */
-export function asAuthenticated(context: ChangeContext): CurrentContext {
-  return context as CurrentContext;
+export function asAuthenticated(context: ChangeContext): RecordContext {
+  return { ...context, actor: context.actor as Actor & Current };
 }
 
 /** The context of a job that records nobody's data. It needs no look at the privacy switches. */
@@ -139,27 +148,27 @@ type Acting = Pick<UnreadContext, 'teamId' | 'actor'>;
 async function readActor(
   tx: Tx,
   { teamId, actor }: Acting,
-): Promise<Pick<Acting, 'actor'> & { readonly switches: Switches }> {
+): Promise<Pick<Acting, 'actor'> & { readonly team: TeamFacts }> {
   if (actor.kind === 'api_key') {
     const power = await readPower(READ_WITH_KEY, tx, { teamId, actor });
-    const { role, status, plan, team_status: teamStatus, ...switches } = power;
-    if (!isSandbox(teamId) && (teamStatus !== 'active' || !hasApi(plan)))
+    const { role, status, team_status: teamStatus, ...team } = power;
+    if (!isSandbox(teamId) && (teamStatus !== 'active' || !hasApi(team.plan)))
       throw new ProblemError('api_disabled');
-    return { switches, actor: { ...actor, creator: { ...actor.creator, role, status } } };
+    return { team, actor: { ...actor, creator: { ...actor.creator, role, status } } };
   }
   if (actor.kind === 'user' && !isSandbox(teamId)) {
     const power = await readPower(READ_WITH_MEMBER, tx, { teamId, actor });
-    const { role, rights, team_status: teamStatus, ...switches } = power;
+    const { role, rights, team_status: teamStatus, ...team } = power;
     const current = { ...actor, role, rights };
     // Without one, no guard has admitted the call.
     if (current.access === null) throw new ProblemError('forbidden');
     requireAccess(current, current.access);
     if (teamStatus !== 'active') throw new ProblemError('api_disabled');
-    return { switches, actor: current };
+    return { team, actor: current };
   }
-  const switches = await tx.queryFirst(READ, [teamId]);
-  if (!switches) throw unknownId('team_id');
-  return { switches, actor };
+  const team = await tx.queryFirst(READ, [teamId]);
+  if (!team) throw unknownId('team_id');
+  return { team, actor };
 }
 
 async function readPower<Row>(

@@ -7,6 +7,7 @@ import { appAsMember, appAsPlatform, codeOf } from '../support/app.ts';
 import { auditOf, auditOfTarget } from '../support/audit.ts';
 import { changeWhileWaiting, holdLock, untilWaiting } from '../support/locks.ts';
 import { describeTraining, eventsOf } from '../support/platform.ts';
+import { appInSandbox, openSandbox } from '../support/sandbox.ts';
 import { makeFullTeam, makeMember, makeSeed, makeTeam } from '../support/seed.ts';
 
 const KEY_TEAMS = [
@@ -29,6 +30,9 @@ const APP_TEAMS = [
   'granting',
   'resending',
   'closed',
+  'cheaper',
+  'rotated',
+  'rehearsing',
   'twice',
   'accepting',
   'training',
@@ -190,14 +194,36 @@ describe('in the app, an admin whose call waits', () => {
     expect(await hasLateKey(team)).toBe(false);
   });
 
-  test('makes no key if the team is suspended meanwhile', async () => {
-    const app = await appAsMember(api, 'closed', 'holder');
-    const change = `update team set status = 'suspended' where id = 'team_closed'`;
-    const call = () => codeOf(create(app));
-    expect(await changeWhileWaiting(api, { lock: lockOf('closed'), change }, call)).toBe(
-      'api_disabled',
+  const codeAfterTeam = (team: string, values: string, call: () => Promise<unknown>) =>
+    changeWhileWaiting(
+      api,
+      { lock: lockOf(team), change: `update team set ${values} where id = 'team_${team}'` },
+      () => codeOf(call()),
     );
-    expect(await hasLateKey('closed')).toBe(false);
+
+  test.each([
+    ['suspended', 'closed', `status = 'suspended'`],
+    ['without the API by its plan', 'cheaper', `plan = 'starter'`],
+  ])('makes no key if the team is %s meanwhile', async (_what, team, values) => {
+    const app = await appAsMember(api, team, 'holder');
+    expect(await codeAfterTeam(team, values, () => create(app))).toBe('api_disabled');
+    expect(await hasLateKey(team)).toBe(false);
+  });
+
+  test('makes no test key if the sandbox is without the API meanwhile', async () => {
+    await openSandbox(api, 'rehearsing');
+    const app = await appInSandbox(api, 'rehearsing', 'holder');
+    const team = 'rehearsing:sandbox';
+    expect(await codeAfterTeam(team, `plan = 'starter'`, () => create(app))).toBe('api_disabled');
+    expect(await hasLateKey(team)).toBe(false);
+  });
+
+  test('rotates no key of a team without the API', async () => {
+    const app = await appAsMember(api, 'rotated', 'holder');
+    const { id } = await createKey(app, { name: 'Late' });
+    const rotate = () => app.admin.apiKeys.rotate.mutate({ key_id: id, grace_s: 60 });
+    expect(await codeAfterTeam('rotated', `plan = 'starter'`, rotate)).toBe('api_disabled');
+    expect(await auditOfTarget(api, id)).toMatchObject([{ action: 'api_key.created' }]);
   });
 
   test('rotates no key without the right', async () => {

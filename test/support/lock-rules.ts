@@ -97,7 +97,7 @@ export interface Sent {
 }
 
 /** The statements that read the privacy switches in a transaction (`readChangeContext`). */
-const READ_SWITCHES = ['db.readTeamPrivacy', 'db.readMemberPower', 'db.readKeyPower'];
+const READ_SWITCHES = ['db.readTeamFacts', 'db.readMemberPower', 'db.readKeyPower'];
 /** What is written under the switches that were read. */
 const RECORDS: readonly Table[] = ['audit_log', 'event'];
 

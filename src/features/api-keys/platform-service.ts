@@ -18,7 +18,7 @@ export async function createFirstKey(
   { context, now }: { readonly context: PlatformChangeContext; readonly now: DatabaseTime },
   wanted: NewKey,
 ): Promise<IssuedKey> {
-  const { teamId, at } = context;
+  const { teamId } = context;
   return db.transaction(async (tx) => {
     lockTeam(tx, teamId);
     const [current, team, counted] = await Promise.all([
@@ -28,7 +28,7 @@ export async function createFirstKey(
     ]);
     if (!team) throw unknownId('team_id');
     const creatorId = rules.requireFirst({ ...team, liveKeys: counted.liveKeys });
-    rules.requireNewKey(wanted, { teamId, plan: team.plan, at });
+    rules.requireNewKey(wanted, current);
     return addKey(tx, { context: current, now, creatorId, counted }, wanted);
   });
 }

@@ -3,7 +3,6 @@ import type { Tx } from '../../db/client.ts';
 
 /** What a first key depends on. */
 export interface TeamForKey {
-  readonly plan: string;
   readonly status: string;
   /** null: the team has no owner. */
   readonly ownerId: string | null;
@@ -12,7 +11,7 @@ export interface TeamForKey {
 /** The team, or null. Needs `lockTeam`. */
 export async function findTeamForKey(tx: Tx, teamId: string): Promise<TeamForKey | null> {
   const [team, owner] = await Promise.all([
-    tx.prisma.team.findFirst({ where: { id: teamId }, select: { plan: true, status: true } }),
+    tx.prisma.team.findFirst({ where: { id: teamId }, select: { status: true } }),
     tx.prisma.member.findFirst({
       where: { teamId, role: 'owner' satisfies Role, status: { not: 'ended' } },
       select: { id: true },

@@ -99,7 +99,7 @@ export const apiKeys = {
 };
 
 function byOf(ctx: Context): service.KeyChangeContext {
-  return { context: changeContextOf(ctx), plan: ctx.team.plan, now: ctx.services.clock.override() };
+  return { context: changeContextOf(ctx), now: ctx.services.clock.override() };
 }
 
 function instantOf(text: string | null | undefined): string | null | undefined {

@@ -15,8 +15,8 @@
  *    validation error of `key_id`.
  *  * A revocation can be repeated. Only the first one is a change.
  *  * Whether the member may still make, end or hand over a key is read again after the wait for
- *    the locks. Who has lost the role or the right meanwhile gets `forbidden`, and who has left the
- *    team `unauthorized`.
+ *    the locks, and so is the team's plan. Who has lost the role or the right meanwhile gets
+ *    `forbidden`, and who has left the team `unauthorized`.
  *  * A creation or rotation can be repeated for a day with the same `Idempotency-Key`. It acts
  *    once, and the member who made it is shown the same key again: a lost response would lose the
  *    secret. Others are shown the key without its secret. A refusal is not kept.
@@ -148,12 +148,18 @@ export function requireScopesOf(mode: Mode, scopes: readonly Scope[]): void {
     throw invalidField('scopes', `Only test keys can have ${foreign.join(', ')}.`);
 }
 
-/** Throws `api_disabled` for a plan without the API: authentication would refuse its keys. */
+/**
+ * Throws `api_disabled` for a plan without the API: authentication would refuse its keys. Read it
+ * under the team's lock.
+ */
 export function requirePlanWithApi(plan: string): void {
   if (!hasApi(plan)) throw new ProblemError('api_disabled');
 }
 
-/** Throws `api_disabled`, `validation_error` (field `scopes` or `expires_at`). */
+/**
+ * Throws `api_disabled`, `validation_error` (field `scopes` or `expires_at`). Read the plan under
+ * the team's lock.
+ */
 export function requireNewKey(
   wanted: { readonly scopes: readonly Scope[]; readonly expiresAt: string | null },
   team: { readonly teamId: string; readonly plan: string; readonly at: Date },

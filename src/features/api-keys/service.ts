@@ -50,10 +50,9 @@ export async function getKey(
   return row;
 }
 
-/** The change context of a key operation, with the team's plan and the time for the database. */
+/** The change context of a key operation, with the time for the database. */
 export interface KeyChangeContext {
   readonly context: ChangeContext;
-  readonly plan: string;
   readonly now: DatabaseTime;
 }
 
@@ -76,14 +75,14 @@ export interface IssuedKey {
  * `validation_error` (field `expires_at`, `name` or `scopes`).
  */
 export async function createKey(db: Db, by: KeyChangeContext, wanted: NewKey): Promise<IssuedKey> {
-  const { plan, now } = by;
-  const { teamId, at } = by.context;
-  rules.requireNewKey(wanted, { teamId, plan, at });
+  const { now } = by;
+  const { teamId } = by.context;
   return db.transaction(async (tx) => {
     const [context, counted] = await Promise.all([
       lockTeamFor(tx, by.context),
       store.countLiveAndNames(tx, teamId, [wanted.name], now),
     ]);
+    rules.requireNewKey(wanted, context);
     const creatorId = rules.requireCreator(context.actor);
     return addKey(tx, { context, now, creatorId, counted }, wanted);
   });
@@ -120,18 +119,14 @@ export async function addKey(tx: Tx, maker: CountedMaker, wanted: NewKey): Promi
 }
 
 /** Ends the key at once. A revoked key stays as it is. Opens a transaction. Throws `not_found`. */
-export async function revokeKey(
-  db: Db,
-  by: Omit<KeyChangeContext, 'plan'>,
-  keyId: string,
-): Promise<KeyRow> {
+export async function revokeKey(db: Db, by: KeyChangeContext, keyId: string): Promise<KeyRow> {
   return db.transaction((tx) => revokeKeyIn(tx, by, keyId));
 }
 
 /** Like {@link revokeKey}, in the caller's transaction. */
 export async function revokeKeyIn(
   tx: Tx,
-  { context, now }: Omit<KeyChangeContext, 'plan'>,
+  { context, now }: KeyChangeContext,
   keyId: string,
 ): Promise<KeyRow> {
   const { teamId } = context;
@@ -146,11 +141,7 @@ export async function revokeKeyIn(
 }
 
 /** Keeps that somebody has stored the key. Opens a transaction. Throws `not_found`. */
-export async function confirmStored(
-  db: Db,
-  by: Omit<KeyChangeContext, 'plan'>,
-  keyId: string,
-): Promise<KeyRow> {
+export async function confirmStored(db: Db, by: KeyChangeContext, keyId: string): Promise<KeyRow> {
   const { context, now } = by;
   const { teamId, at } = context;
   return db.transaction(async (tx) => {
@@ -183,16 +174,16 @@ export async function rotateKey(
   by: KeyChangeContext,
   rotation: Rotation,
 ): Promise<IssuedKey> {
-  const { plan, now } = by;
-  const { teamId, at } = by.context;
+  const { now } = by;
+  const { teamId } = by.context;
   const { keyId, graceS, expiresAt } = rotation;
-  rules.requirePlanWithApi(plan);
-  if (expiresAt !== undefined) rules.requireFuture(expiresAt, at);
   return db.transaction(async (tx) => {
     const [context, old] = await Promise.all([
       lockTeamFor(tx, by.context),
       findKeyForUpdate(tx, teamId, keyId, now),
     ]);
+    rules.requirePlanWithApi(context.plan);
+    if (expiresAt !== undefined) rules.requireFuture(expiresAt, context.at);
     const creatorId = rules.requireCreator(context.actor);
     rules.requireRotatable(old);
     const issued = await replaceKey(tx, { context, now, creatorId }, old, {
