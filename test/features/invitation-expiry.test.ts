@@ -6,7 +6,7 @@ import { END_INVITATIONS, MEMBER_CRON, memberTasks } from '../../src/features/me
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { appAs, tokenOf } from '../support/app.ts';
 import { auditOf } from '../support/audit.ts';
-import { holdLock } from '../support/locks.ts';
+import { endWaiting, holdLock, untilWaiting } from '../support/locks.ts';
 import { eventsOf } from '../support/platform.ts';
 import { makeMember, makeSeed, makeTeam, userId } from '../support/seed.ts';
 import { changeTriggers } from '../support/shards.ts';
@@ -141,4 +141,23 @@ test('those of a team that somebody has locked, or that cannot end, keep no othe
   await unlock();
   await changeTriggers(api, 'drop trigger refuse on member');
   expect(await endExpiredInvitations(api.db, clock)).toBe(2);
+});
+
+test('a run that is ended tells what has failed before', async () => {
+  clock.set(START);
+  const id = await invite('c', 'failing');
+  clock.advance(1);
+  await invite('d', 'next');
+  clock.set(new Date(START.getTime() + 181 * DAY_MS));
+  await holdLock(api, `select from member where team_id = 'team_c' and id = '${id}' for update`);
+  const controller = new AbortController();
+  const run = endExpiredInvitations(api.db, clock, controller.signal).then(
+    () => 'done',
+    (error: unknown) => String(error),
+  );
+  await untilWaiting(api, 1);
+  controller.abort();
+  await endWaiting(api);
+  expect(await run).toContain('not ended');
+  expect(await emailsOf('d')).toContain('next@d.test');
 });

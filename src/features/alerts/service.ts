@@ -1,6 +1,7 @@
 import type { Clock } from '../../core/clock.ts';
 import type { Mail } from '../../core/mail.ts';
 import type { Db, Tx } from '../../db/client.ts';
+import { workOnDue } from '../../db/due-rows.ts';
 import { enqueue } from '../../db/outbox.ts';
 import { listEndingKeys } from '../api-keys/service.ts';
 import { listDays } from '../usage/service.ts';
@@ -29,8 +30,6 @@ export async function setKinds(
   return kinds;
 }
 
-const PAGE_SIZE = 100;
-
 /**
  * Looks for new alerts of all subscriptions that are due, each in a transaction of its own, and
  * enqueues the mails. Several may run at once: each subscription is looked at by one of them. If
@@ -38,22 +37,13 @@ const PAGE_SIZE = 100;
  */
 export async function enqueueDigests(db: Db, clock: Clock, signal?: AbortSignal): Promise<void> {
   const now = clock.now();
-  const failures: unknown[] = [];
-  let after: DueRow | null = null;
-  let isLast = false;
-  while (!isLast) {
-    const page: DueRow[] = await store.listDue(db, now, { after, limit: PAGE_SIZE });
-    for (const { team_id: teamId, member_id: memberId } of page) {
-      // The next run goes on here.
-      if (signal?.aborted) return;
-      await enqueueDigest(db, clock, { teamId, memberId }).catch((error: unknown) =>
-        failures.push(error),
-      );
-    }
-    after = page.at(-1) ?? null;
-    isLast = page.length < PAGE_SIZE;
-  }
-  if (failures.length > 0) throw new AggregateError(failures, 'Some alerts were not looked for.');
+  await workOnDue<DueRow>({
+    list: (slice) => store.listDue(db, now, slice),
+    work: ({ team_id: teamId, member_id: memberId }) =>
+      enqueueDigest(db, clock, { teamId, memberId }),
+    isOver: () => signal?.aborted === true,
+    failure: 'Some alerts were not looked for.',
+  });
 }
 
 async function enqueueDigest(db: Db, clock: Clock, key: SubscriptionKey): Promise<void> {

@@ -8,6 +8,7 @@ import { invalidField, notFound, unknownId, type ProblemError } from '../../core
 import { isSandbox } from '../../core/sandbox.ts';
 import { lockTeamFor, readChangeContext, type CurrentContext } from '../../db/change-context.ts';
 import type { Db, Tx } from '../../db/client.ts';
+import { workOnDue } from '../../db/due-rows.ts';
 import { forgetKeptDetails } from '../../db/kept-responses.ts';
 import { lockFreeTeam, lockTeam } from '../../db/team-lock.ts';
 import { record, type ChangeContext, type RecordContext } from '../../db/outbox.ts';
@@ -277,8 +278,6 @@ export async function withdrawInvitation(
   });
 }
 
-const EXPIRED_BATCH = 100;
-
 /**
  * Ends the invitations that nobody has accepted in time, each in a transaction of its own, and
  * returns how many. Emits `member.removed`. Those of a team that somebody has locked end in the
@@ -291,25 +290,15 @@ export async function endExpiredInvitations(
 ): Promise<number> {
   const at = clock.now();
   const sentBefore = rules.endsInvitationsSentBefore(at);
-  const failures: unknown[] = [];
   let ended = 0;
-  let after: ExpiredRow | null = null;
-  let isLast = false;
-  while (!isLast) {
-    const page: ExpiredRow[] = await invitations.listExpired(db, sentBefore, {
-      after,
-      limit: EXPIRED_BATCH,
-    });
-    for (const { team_id: teamId, id } of page) {
-      // The next run goes on here.
-      if (signal?.aborted) return ended;
-      const end = endExpired(db, { teamId, memberId: id, sentBefore, at });
-      if (await end.catch((error: unknown) => void failures.push(error))) ended += 1;
-    }
-    after = page.at(-1) ?? null;
-    isLast = page.length < EXPIRED_BATCH;
-  }
-  if (failures.length > 0) throw new AggregateError(failures, 'Some invitations were not ended.');
+  await workOnDue<ExpiredRow>({
+    list: (slice) => invitations.listExpired(db, sentBefore, slice),
+    work: async ({ team_id: teamId, id: memberId }) => {
+      if (await endExpired(db, { teamId, memberId, sentBefore, at })) ended += 1;
+    },
+    isOver: () => signal?.aborted === true,
+    failure: 'Some invitations were not ended.',
+  });
   return ended;
 }
 

@@ -8,6 +8,7 @@ import { adminUrlOf, type Mail } from '../../core/mail.ts';
 import { unknownId } from '../../core/problem.ts';
 import { liveIdOf, sandboxIdOf } from '../../core/sandbox.ts';
 import type { Db, Tx } from '../../db/client.ts';
+import { workOnDue } from '../../db/due-rows.ts';
 import { record } from '../../db/outbox.ts';
 import { enqueueForAdmins, type AdminPlace } from '../../db/team-admins.ts';
 import { lockFreeTeam, lockTeam } from '../../db/team-lock.ts';
@@ -59,7 +60,6 @@ export interface IdleOptions {
   readonly runMs?: number;
 }
 
-const PAGE_SIZE = 100;
 const RUN_MS = 60_000;
 
 /**
@@ -70,26 +70,17 @@ const RUN_MS = 60_000;
 export async function removeIdle(
   db: Db,
   clock: Clock,
-  { signal, pageSize = PAGE_SIZE, runMs = RUN_MS }: IdleOptions = {},
+  { signal, pageSize, runMs = RUN_MS }: IdleOptions = {},
 ): Promise<void> {
   const until = performance.now() + runMs;
   const now = clock.now();
-  const failures: unknown[] = [];
-  let after: DueRow | null = null;
-  let isLast = false;
-  while (!isLast) {
-    const page: DueRow[] = await removals.listDue(db, now, { after, limit: pageSize });
-    for (const { team_id: sandboxId } of page) {
-      if (signal?.aborted || performance.now() > until) {
-        isLast = true;
-        break;
-      }
-      await checkSandbox(db, sandboxId, now).catch((error: unknown) => failures.push(error));
-    }
-    after = page.at(-1) ?? null;
-    isLast ||= page.length < pageSize;
-  }
-  if (failures.length > 0) throw new AggregateError(failures, 'Some sandboxes were not looked at.');
+  await workOnDue<DueRow>({
+    list: (slice) => removals.listDue(db, now, slice),
+    work: ({ team_id: sandboxId }) => checkSandbox(db, sandboxId, now),
+    isOver: () => signal?.aborted === true || performance.now() > until,
+    failure: 'Some sandboxes were not looked at.',
+    pageSize,
+  });
 }
 
 async function checkSandbox(db: Db, sandboxId: string, now: Date): Promise<void> {
