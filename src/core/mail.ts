@@ -48,7 +48,10 @@ export function minuteOf(iso: string): string {
   return iso.slice(0, 16).replace('T', ' ');
 }
 
-/** Customers choose names. A line break in one must not look like a line of our text. */
+/**
+ * Customers choose names. A line break in one must not become a mail header, or look like a line of
+ * our text.
+ */
 export function oneLine(text: string): string {
   return text.replaceAll(/\s+/g, ' ');
 }

@@ -1,5 +1,5 @@
 import type { Language } from '../../core/language.ts';
-import type { Mail } from '../../core/mail.ts';
+import { oneLine, type Mail } from '../../core/mail.ts';
 import type { RecipientRow } from './store.ts';
 
 interface Facts {
@@ -10,12 +10,6 @@ interface Facts {
   readonly keys: string;
   readonly publicUrl: string;
 }
-
-/**
- * Customers choose the names of teams and keys. A line break in a name must not become a mail
- * header, or look like a line of our text.
- */
-const oneLine = (text: string): string => text.replaceAll(/\s+/g, ' ');
 
 const FORMATS: Record<Language, Intl.DateTimeFormat> = {
   de: new Intl.DateTimeFormat('de-DE', { dateStyle: 'long', timeZone: 'UTC' }),

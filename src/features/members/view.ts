@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { Language } from '../../core/language.ts';
-import type { Mail } from '../../core/mail.ts';
+import { oneLine, type Mail } from '../../core/mail.ts';
 import type { InvitationRow } from './invitation-store.ts';
 import type { foundMember, member } from './schema.ts';
 import type { FoundMember } from './search-store.ts';
@@ -42,8 +42,7 @@ Sign in there with this email address to accept the invitation${end}
  * invited people sign in; without it, the mail has no link.
  */
 export function toInvitationMail(invitation: InvitationRow, url: string | undefined): Mail {
-  // A team may choose any name. A line break in it must not become a mail header.
-  const team = invitation.team_name.replaceAll(/\s+/g, ' ');
+  const team = oneLine(invitation.team_name);
   const end = url === undefined ? '.' : `:\n${url}`;
   return { to: invitation.email, ...INVITATION[invitation.language](team, end) };
 }

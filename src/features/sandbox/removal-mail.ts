@@ -1,6 +1,6 @@
 /** The mail that tells an admin when their sandbox goes, and how it stays, in their language. */
 import type { Language } from '../../core/language.ts';
-import type { Mail } from '../../core/mail.ts';
+import { oneLine, type Mail } from '../../core/mail.ts';
 import type { RecipientRow } from './removal-store.ts';
 
 /** Writes the mail about a sandbox that is removed then. `pageUrl`: where it can be reset. */
@@ -10,8 +10,7 @@ export function writeWarning(
   pageUrl: string,
 ): Mail {
   const day = removalAt.slice(0, 10);
-  // Customers choose names. A line break in one must not look like a line of our text.
-  return { to, ...TEXTS[language](team_name.replaceAll(/\s+/g, ' '), day, pageUrl) };
+  return { to, ...TEXTS[language](oneLine(team_name), day, pageUrl) };
 }
 
 type Text = (team: string, day: string, pageUrl: string) => Omit<Mail, 'to'>;
