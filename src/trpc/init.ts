@@ -36,8 +36,11 @@ export const t = initTRPC
     errorFormatter: ({ shape, error, ctx }) => {
       const { describeError }: Partial<CallerContext> = ctx ?? (error as EarlyError);
       const problem = describeError?.(error);
-      if (!problem)
-        return { ...shape, message: 'internal', data: { code: shape.data.code, problem: null } };
+      if (!problem) {
+        // tRPC's server ends the process if it finds no status here.
+        const { code, httpStatus } = shape.data;
+        return { ...shape, message: 'internal', data: { code, httpStatus, problem: null } };
+      }
       const code = CODES[problem.status] ?? shape.data.code;
       return {
         ...shape,

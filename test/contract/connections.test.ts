@@ -224,8 +224,28 @@ test.each([
   }
 });
 
+test.each(['a b', 'u:p@x', 'x/y', 'x:y', '[::1', '%zz', 'm\u00fcller'])(
+  'so is a host that is none: %j',
+  async (host) => {
+    for (const [path, version] of [
+      ['/healthz', '1.0'],
+      [`${BASE_PATH}/me`, '1.1'],
+    ] as const) {
+      const connection = openConnection(api.port);
+      connection.send(`GET ${path} HTTP/${version}\r\nHost: ${host}\r\n\r\n`);
+      const answer = await connection.answer();
+      expectRefusal({ status: 400, code: 'bad_request' }, answer);
+      expect(answer.headers['connection']).toBe('close');
+    }
+  },
+);
+
 test.each([
   'GET /healthz HTTP/1.0\r\n\r\n',
+  'GET /healthz HTTP/1.1\r\nHost:\r\n\r\n',
+  'GET /healthz HTTP/1.1\r\nHost: customer_api.test:8080\r\n\r\n',
+  'GET /healthz HTTP/1.1\r\nHost: x%20y:99999\r\n\r\n',
+  'GET /healthz HTTP/1.1\r\nHost: [::1]:\r\n\r\n',
   'GET /healthz HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n\r\n',
 ])('what HTTP allows is answered: %j', async (bytes) => {
   const connection = openConnection(api.port);

@@ -2,8 +2,11 @@
 import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
+import { getTRPCErrorShape, TRPCError } from '@trpc/server';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
+import { appRouter } from '../../src/routers/routers.ts';
+import { openConnection } from '../contract/raw-http.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { tokenOf } from '../support/app.ts';
 import { makeSeed, makeTeam, userId } from '../support/seed.ts';
@@ -173,5 +176,37 @@ describe('what tRPC refuses before it runs a call has our problem', () => {
     const headers = { 'content-type': 'multipart/form-data; boundary=x' };
     const { problem } = await refused('GET', `v1.me.get?input=${INPUT}`, headers);
     expect(problem.detail).toContain('multipart/form-data');
+  });
+});
+
+describe('no host of a caller ends the process', () => {
+  const SERVED = { GET: 200, HEAD: 204, POST: 422 };
+  const METHODS = Object.keys(SERVED) as (keyof typeof SERVED)[];
+  const HOSTS = ['', 'x:99999', '[x]', 'a_b.test', 'a b', 'u:p@x'];
+
+  test.each(HOSTS.flatMap((host) => METHODS.map((method) => [method, host] as const)))(
+    '%s with the host %j',
+    async (method, host) => {
+      const connection = openConnection(api.port);
+      const lines = [`Host: ${host}`, `Authorization: ${authorization}`, 'Connection: close'];
+      const isChange = method === 'POST';
+      const target = isChange ? 'v1.cases.create' : 'v1.me.get?input=%7B%7D';
+      if (isChange) lines.push('Content-Type: application/json', 'Content-Length: 2');
+      const head = [`${method} /trpc/${target} HTTP/1.1`, ...lines].join('\r\n');
+      connection.send(`${head}\r\n\r\n${isChange ? '{}' : ''}`);
+      const isRefused = /[ @]/.test(host);
+      const status = isRefused ? 400 : SERVED[method];
+      expect((await connection.ended()).split('\r\n')[0]).toContain(`HTTP/1.1 ${status} `);
+      expect((await fetch(`${api.url}/healthz`)).status).toBe(200);
+    },
+  );
+
+  test('an error without a problem has a status, too', () => {
+    const error = new TRPCError({ code: 'BAD_REQUEST', message: 'Invalid URL' });
+    const unknown = { type: 'unknown', path: undefined, input: undefined, ctx: undefined } as const;
+    expect(getTRPCErrorShape({ config: appRouter._def._config, error, ...unknown })).toMatchObject({
+      message: 'internal',
+      data: { code: 'BAD_REQUEST', httpStatus: 400, problem: null },
+    });
   });
 });

@@ -32,16 +32,23 @@ export function answerBrokenRequest(
 }
 
 /**
+ * What RFC 9112 (3.2) allows as `Host`; it demands 400 for all else. Any host is served, so a name
+ * may be empty or no DNS name (`_`), and a port too high: health checks and proxies send such ones.
+ */
+const HOST = /^(?:\[[\w.~!$&'()*+,;=:-]+\]|(?:[\w.~!$&'()*+,;=-]|%[\da-f]{2})*)(?::\d*)?$/i;
+
+/**
  * The status for a request that HTTP does not allow, or that a proxy in front may have read in
- * another way; null: it is sound. 400: not one header `Host` (HTTP/1.0 needs none), or a
- * `Transfer-Encoding` of which `chunked` is only a part. 417: it expects what nobody offers.
+ * another way; null: it is sound. 400: not one header `Host` (HTTP/1.0 needs none) or one that
+ * holds no host, or a `Transfer-Encoding` of which `chunked` is only a part. 417: it expects what
+ * nobody offers.
  */
 export function statusOfBroken(request: IncomingMessage): 400 | 417 | null {
   const { headers, headersDistinct, httpVersion } = request;
   const encoding = headers['transfer-encoding'];
   if (encoding !== undefined && encoding.toLowerCase() !== 'chunked') return 400;
-  const hosts = headersDistinct['host']?.length ?? (httpVersion === '1.0' ? 1 : 0);
-  if (hosts !== 1) return 400;
+  const [host, another] = headersDistinct['host'] ?? (httpVersion === '1.0' ? [''] : []);
+  if (host === undefined || another !== undefined || !HOST.test(host)) return 400;
   const { expect } = headers;
   return expect === undefined || expect.toLowerCase() === '100-continue' ? null : 417;
 }

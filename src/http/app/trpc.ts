@@ -115,6 +115,8 @@ function requireMethod({ request, response }: AppExchange): void {
 function perform(exchange: AppExchange, calls: Calls, context: CallerContext): Promise<void> {
   const { options, request, response, requestId, told } = exchange;
   request.url = calls.url;
+  // tRPC makes one URL of both. Not every host of a caller makes one: `x:99999` does not.
+  request.headers.host = 'localhost';
   return nodeHTTPRequestHandler({
     router: appRouter,
     req: request,
