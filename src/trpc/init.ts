@@ -37,7 +37,7 @@ export const t = initTRPC
       const { describeError }: Partial<CallerContext> = ctx ?? (error as EarlyError);
       const problem = describeError?.(error);
       if (!problem) {
-        // tRPC's server ends the process if it finds no status here.
+        // tRPC takes its status from here. Without one, its server for Node ends the process.
         const { code, httpStatus } = shape.data;
         return { ...shape, message: 'internal', data: { code, httpStatus, problem: null } };
       }

@@ -6,7 +6,7 @@ import { getTRPCErrorShape, TRPCError } from '@trpc/server';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
 import { appRouter } from '../../src/routers/routers.ts';
-import { openConnection } from '../contract/raw-http.ts';
+import { openConnection, requestBytes, sendBytes } from '../contract/raw-http.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { tokenOf } from '../support/app.ts';
 import { makeSeed, makeTeam, userId } from '../support/seed.ts';
@@ -136,6 +136,21 @@ test('a change that is not sent as JSON is refused by us, with a body or without
   expect(calls).toHaveLength(24);
   for (const call of calls)
     expect(call).toMatchObject({ procedure: 'v1.members.create', status: 415 });
+});
+
+test('a change whose body turns out to be empty is refused as one without a body', async () => {
+  const lines = [`Authorization: ${authorization}`, 'Content-Type: application/json'];
+  for (const query of ['', '?batch=1'])
+    for (const [length, body] of [
+      ['Content-Length: 0', ''],
+      ['Transfer-Encoding: chunked', '0\r\n\r\n'],
+    ] as const) {
+      logged.length = 0;
+      const line = `POST /trpc/v1.cases.create${query} HTTP/1.1`;
+      const { status } = await sendBytes(api.port, requestBytes(line, [...lines, length], body));
+      expect([length, status]).toEqual([length, 400]);
+      expect(logged).toMatchObject([{ level: 30, msg: 'call', status: 400, code: 'bad_request' }]);
+    }
 });
 
 describe('what tRPC refuses before it runs a call has our problem', () => {

@@ -23,12 +23,13 @@ export function procedureOf(name: string): string {
 export function finishCalls(exchange: AppExchange): void {
   const { options, request, response, requestId, trace, told } = exchange;
   const ms = performance.now() - exchange.startedAt;
+  const hungUp = hasHungUp(response) ? CALLER_HUNG_UP : null;
   const traceId =
     trace?.end({
       // What a stranger asks for is not known to a trace.
       route: told.refusal ? '/trpc' : `/trpc/${told.calls.map(procedureOf).join(',')}`,
       method: request.method,
-      status: response.statusCode,
+      status: hungUp ?? response.statusCode,
       requestId,
       code: told.code,
       teamId: told.teamId,
@@ -38,7 +39,7 @@ export function finishCalls(exchange: AppExchange): void {
   for (const name of told.calls.length === 0 ? [UNKNOWN] : told.calls) {
     const place = failures.findIndex((failure) => failure.name === name);
     const problem = place < 0 ? told.refusal : failures.splice(place, 1)[0]?.problem;
-    const status = hasHungUp(response) ? CALLER_HUNG_UP : (problem?.status ?? 200);
+    const status = hungUp ?? problem?.status ?? 200;
     const procedure = procedureOf(name);
     options.logger.info(
       {

@@ -7,7 +7,7 @@
  * costs no more here than in the REST API.
  */
 import { getTRPCErrorFromUnknown, getTRPCErrorShape } from '@trpc/server';
-import { nodeHTTPRequestHandler } from '@trpc/server/adapters/node-http';
+import { resolveResponse } from '@trpc/server/http';
 import compression from 'compression';
 import { Router, type Request, type Response } from 'express';
 import { ProblemError } from '../../core/problem.ts';
@@ -42,6 +42,8 @@ export type { TrpcOptions } from './admission.ts';
 /** What the host application does for no team, such as the catalog, has a share like a team's. */
 const NO_TEAM = '';
 const METHODS = ['GET', 'HEAD', 'POST'];
+/** What tRPC reads of a caller's headers. */
+const HEADERS = ['content-type', 'accept', 'trpc-accept'];
 
 /** `hostOrigins`: the origins of the host application, whose links open a session. */
 export function trpcRouter(options: TrpcOptions, hostOrigins: readonly string[]): Router {
@@ -84,14 +86,11 @@ async function serveCalls(exchange: AppExchange): Promise<void> {
     const admitted = await admit(exchange, token, calls.names.length);
     const caller = await enterMode(exchange, admitted, dbFor);
     exchange.told.teamId = caller.team?.id ?? null;
-    // tRPC parses a body that is a text. Without one it would read the body itself.
     const owner = caller.team?.id ?? `service ${caller.actor.id}`;
-    const body =
-      request.method === 'POST' ? await options.bodies.readText(request, owner) : undefined;
-    if (body !== undefined) Object.assign(request, { body });
-    // tRPC refuses another type of its own accord, where it has no context to describe errors with.
-    else if (request.method === 'POST') requireJson(request);
-    await perform(exchange, calls, { ...shared, once, ...caller });
+    const body = request.method === 'POST' ? await readBody(exchange, owner) : null;
+    const answer = await perform(exchange, { calls, body, signal }, { ...shared, once, ...caller });
+    const text = await answer.text();
+    response.status(answer.status).setHeaders(answer.headers).end(text);
   } catch (error) {
     await beginRefusal(exchange, error);
     const shape = getTRPCErrorShape({
@@ -112,16 +111,46 @@ function requireMethod({ request, response }: AppExchange): void {
   throw new ProblemError('bad_request', { status: 405 });
 }
 
-function perform(exchange: AppExchange, calls: Calls, context: CallerContext): Promise<void> {
+/** tRPC reads an empty body as one that is no JSON. */
+async function readBody({ options, request }: AppExchange, owner: string): Promise<string> {
+  const text = await options.bodies.readText(request, owner);
+  // tRPC refuses another type of its own accord, where it has no context to describe errors with.
+  requireJson(request);
+  return text ?? '';
+}
+
+interface Asked {
+  readonly calls: Calls;
+  /** null: the method has none. */
+  readonly body: string | null;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Resolves with tRPC's answer. Nothing is tRPC's to read or to write, so all that fails is thrown
+ * here: in its own server for Node, an error may end the process, and a caller who hangs up leaves
+ * a promise that never ends.
+ */
+function perform(
+  exchange: AppExchange,
+  { calls, body, signal }: Asked,
+  context: CallerContext,
+): Promise<globalThis.Response> {
   const { options, request, response, requestId, told } = exchange;
-  request.url = calls.url;
-  // tRPC makes one URL of both. Not every host of a caller makes one: `x:99999` does not.
-  request.headers.host = 'localhost';
-  return nodeHTTPRequestHandler({
+  const headers = new Headers();
+  for (const name of HEADERS)
+    if (request.headers[name] !== undefined) headers.set(name, String(request.headers[name]));
+  return resolveResponse({
     router: appRouter,
-    req: request,
-    res: response,
+    // Neither the caller's address nor its Host: not every one makes a URL.
+    req: new globalThis.Request(`http://localhost${calls.url}`, {
+      method: request.method,
+      headers,
+      body,
+      signal,
+    }),
     path: calls.path,
+    error: null,
     maxBatchSize: calls.names.length,
     createContext: async () => context,
     onError: ({ error, path: procedure, ctx }) => {
