@@ -176,6 +176,39 @@ test('a key that is too long is refused', async () => {
   expect(await codeOf(call)).toBe('validation_error');
 });
 
+test('a key that comes with several calls is refused, and none of them takes it', async () => {
+  const identity = { kind: 'user', userId: userId('a', 'holder'), teamId: 'team_a' } as const;
+  const send = async (names: string, key: string) => {
+    const response = await fetch(`${api.url}/trpc/${names}?batch=1`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${await tokenOf(identity, clock.now())}`,
+        'content-type': 'application/json',
+        'idempotency-key': key,
+      },
+      body: JSON.stringify({ 0: newCreation(), 1: newCreation() }),
+    });
+    return { status: response.status, body: await response.json() };
+  };
+  const [one, two] = ['admin.apiKeys.create', 'admin.apiKeys.create,admin.apiKeys.create'];
+  expect(await send(two, 'batch')).toMatchObject({
+    status: 422,
+    body: {
+      error: {
+        data: {
+          problem: {
+            code: 'validation_error',
+            errors: [{ path: 'header.Idempotency-Key', code: 'too_many_calls' }],
+          },
+        },
+      },
+    },
+  });
+  // Nothing has taken the key.
+  expect(await send(one, 'batch')).toMatchObject({ status: 200, body: [{ result: {} }] });
+  expect(await send(two, '')).toMatchObject({ status: 200 });
+});
+
 test('that a key is stored can be confirmed, once, by whoever may make keys', async () => {
   const app = await as('b', 'holder', null);
   const { id, stored_at } = await app.admin.apiKeys.create.mutate(newCreation());

@@ -95,9 +95,17 @@ export function idempotencyKeyOf(request: IncomingMessage): string | null {
   const [key = ''] = keys;
   if (keys.length === 1 && key.length <= KEY_MAX_LENGTH) return key === '' ? null : key;
   const max = KEY_MAX_LENGTH;
-  const detail = `There may be one Idempotency-Key, of at most ${max} characters.`;
-  const error = { path: 'header.Idempotency-Key', message: detail, code: 'invalid_length' };
-  throw new ProblemError('validation_error', { errors: [error], field: 'Idempotency-Key', detail });
+  throw refuseKey(`There may be one Idempotency-Key, of at most ${max} characters.`);
+}
+
+/** Returns the `validation_error` of the header. */
+export function refuseKey(detail: string, code = 'invalid_length'): ProblemError {
+  const error = { path: 'header.Idempotency-Key', message: detail, code };
+  return new ProblemError('validation_error', {
+    errors: [error],
+    field: 'Idempotency-Key',
+    detail,
+  });
 }
 
 /** A key is bound to the method, the path and the parsed JSON body. 32 bytes. */

@@ -6,12 +6,21 @@
 import type { IncomingMessage } from 'node:http';
 import type { Once } from '../../trpc/call.ts';
 import type { Services } from '../../trpc/context.ts';
-import { fingerprintOf, idempotencyKeyOf, runOnce } from '../api/idempotency.ts';
+import { fingerprintOf, idempotencyKeyOf, refuseKey, runOnce } from '../api/idempotency.ts';
 
-/** Returns null for a request without a key. Throws `validation_error` for a key that is none. */
-export function onceOf(request: IncomingMessage, { clock, secrets }: Services): Once | null {
+/**
+ * Returns null for a request without a key. Throws `validation_error` for a key that is none, or
+ * that several calls would share: chance would decide which of them takes it.
+ */
+export function onceOf(
+  request: IncomingMessage,
+  calls: number,
+  { clock, secrets }: Services,
+): Once | null {
   const key = request.method === 'POST' ? idempotencyKeyOf(request) : null;
   if (key === null) return null;
+  if (calls > 1)
+    throw refuseKey('A key is for one call, so it cannot come with a batch.', 'too_many_calls');
   return async ({ db, teamId, actorId: keyId, privacy, name, input }, call) => {
     const fingerprint = fingerprintOf('tRPC', name, input);
     const { response } = await runOnce(

@@ -81,7 +81,7 @@ async function serveCalls(exchange: AppExchange): Promise<void> {
     requireMethod(exchange);
     const calls = readCalls(request.url);
     exchange.told.calls = calls.names;
-    const once = onceOf(request, services);
+    const once = onceOf(request, calls.names.length, services);
     const token = await present(exchange, tokenOf(options, request), 'app');
     const admitted = await admit(exchange, token, calls.names.length);
     const caller = await enterMode(exchange, admitted, dbFor);
