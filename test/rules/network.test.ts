@@ -36,6 +36,7 @@ describe('whose an address is', () => {
 test.each([
   ['203.0.113.7', '203.0.113.0/24'],
   ['2001:db8:1:2::3', '2001:db8:1::/48'],
+  ['2001:0DB8:0001:0002:0:0:0:3', '2001:db8:1::/48'],
   ['::1', '0:0:0::/48'],
   [null, undefined],
 ])('a log says of %s: %s', (address, expected) => {

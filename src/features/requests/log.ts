@@ -3,13 +3,13 @@
  * process stops, off the path of the calls (see rules.ts).
  */
 import type { AnsweredCall } from '../../core/answered-call.ts';
+import { networkForLog } from '../../core/network.ts';
 import { writeByHalves } from '../../db/by-halves.ts';
 import type { Db } from '../../db/client.ts';
 import {
   isLogged,
   keptFaults,
   keptIgnored,
-  shortenAddress,
   slotOf,
   timeOfRequest,
   type LoggedFault,
@@ -107,7 +107,7 @@ function toRow(call: AnsweredCall): NewRequest[] {
       route,
       status,
       duration_ms: Math.round(durationMs),
-      network: shortenAddress(ip),
+      network: networkForLog(ip) ?? null,
       error_code: problem?.code ?? null,
       errors: faultsOf(call),
       limited_by: call.limit,

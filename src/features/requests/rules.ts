@@ -129,15 +129,6 @@ export function timeOfRequest(requestId: string): Date | null {
   return high && low ? new Date(Number.parseInt(high + low, 16)) : null;
 }
 
-/** Returns the /24 network of an IPv4 address and the /48 of an IPv6 one; null without one. */
-export function shortenAddress(ip: string | null): string | null {
-  if (ip === null) return null;
-  if (!ip.includes(':')) return `${ip.split('.').slice(0, 3).join('.')}.0/24`;
-  const [before = ''] = ip.toLowerCase().split('::');
-  const groups = [...before.split(':').filter((group) => group !== ''), '0', '0', '0'].slice(0, 3);
-  return `${groups.join(':')}::/48`;
-}
-
 /** A fault of a refused call, or a parameter that was ignored, as it is kept. */
 export interface LoggedFault {
   readonly path: string;

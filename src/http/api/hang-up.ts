@@ -1,5 +1,8 @@
 import type { ServerResponse } from 'node:http';
 
+/** The status in the log of a request whose caller has hung up, as nginx has it. */
+export const CALLER_HUNG_UP = 499;
+
 /** Returns a signal that aborts if the connection ends before the response is complete. */
 export function hangUpOf(response: ServerResponse): AbortSignal {
   const controller = new AbortController();

@@ -13,7 +13,7 @@ import { DOCUMENT_PATH, type RestExchange, type RestOptions } from './exchange.t
 import { chooseEncoding, type ContentEncoding } from './compress.ts';
 import { etagHeader, isKnown, tagOf } from './etag.ts';
 import type { ApiResponse } from './idempotency.ts';
-import { hasHungUp } from './hang-up.ts';
+import { CALLER_HUNG_UP, hasHungUp } from './hang-up.ts';
 import { ENCODINGS, etagOf, type Resource } from './resource.ts';
 import { isOurFault, problemBody, retryAfterOf, toProblem } from './problem-response.ts';
 import type { CompiledRoute } from './routes.ts';
@@ -90,9 +90,6 @@ function toBytes(content: string | Buffer): Buffer {
   return typeof content === 'string' ? Buffer.from(content) : content;
 }
 
-/** The status in the log of a request whose caller has hung up, as nginx has it. */
-const CALLER_HUNG_UP = 499;
-
 /**
  * Sends the problem that the error becomes, and logs it if the fault is ours. A caller who has hung
  * up gets nothing.
@@ -165,7 +162,7 @@ export async function sendDocument(exchange: RestExchange, document: Resource): 
     Vary: 'Accept-Encoding',
     ...commonHeaders(exchange),
   };
-  if (isTag(headers['if-none-match'], etagOf(document))) {
+  if (isKnown(headers['if-none-match'], document.version)) {
     response.writeHead(304, caching).end();
     return;
   }
@@ -181,12 +178,6 @@ export async function sendDocument(exchange: RestExchange, document: Resource): 
     ...caching,
   });
   response.end(method === 'HEAD' ? undefined : body);
-}
-
-/** Whether `If-None-Match` names the weak tag. */
-function isTag(header: string | undefined, etag: string): boolean {
-  const named = (header ?? '').split(',').map((tag) => tag.trim().replace(/^W\//, ''));
-  return named.includes('*') || named.includes(etag.replace(/^W\//, ''));
 }
 
 function commonHeaders(exchange: RestExchange): Record<string, string | number> {

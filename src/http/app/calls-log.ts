@@ -3,11 +3,9 @@ import type { ProblemError } from '../../core/problem.ts';
 import { networkForLog } from '../../core/network.ts';
 import { modeOf } from '../../core/sandbox.ts';
 import { appRouter } from '../../routers/routers.ts';
-import { hasHungUp } from '../api/hang-up.ts';
+import { CALLER_HUNG_UP, hasHungUp } from '../api/hang-up.ts';
 import type { AppExchange } from './admission.ts';
 
-/** The status of a call whose caller has hung up, as nginx has it. */
-const CALLER_HUNG_UP = 499;
 /** A name that we do not know could be anything, so it is neither logged nor counted apart. */
 const UNKNOWN = 'unknown';
 
