@@ -1,8 +1,9 @@
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { migrate } from '../../src/db/operator/migrate.ts';
 import { SeedFault } from '../../src/seed/fault.ts';
 import { loadSeed } from '../../src/seed/load.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { createEmptyDatabase, type TestDatabase } from '../support/database.ts';
 import { APP_SECRET, countRows, fullFile, openClient, tinyTeam } from './full-file.ts';
 
 const options = { replace: false, appSecret: APP_SECRET };
@@ -11,7 +12,9 @@ let client: pg.Client;
 let before: Record<string, number>;
 
 beforeAll(async () => {
-  database = await createTestDatabase();
+  // In the locale of the embedded Postgres, whose `lower` is not JavaScript's.
+  database = await createEmptyDatabase();
+  await migrate(database.url);
   client = await openClient(database.url);
   await loadSeed(database.url, { teams: [tinyTeam('team_there')] }, options);
   before = await countRows(client);

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
 import { inject } from 'vitest';
-import { migrate } from '../../src/db/operator/migrate.ts';
 
 /** A database that one test file, or one test, has to itself. */
 export interface TestDatabase {
@@ -35,17 +34,6 @@ const OBJECT_IN_USE = '55006';
 /** Creates an empty database, for tests of the migrations themselves. */
 export async function createEmptyDatabase(): Promise<TestDatabase> {
   return createDatabase('TEMPLATE template0 STRATEGY FILE_COPY');
-}
-
-/**
- * Creates a migrated database that sorts texts as a language does, signs before letters, like that
- * of the official image of Postgres. The others of the tests sort by code points.
- */
-export async function createIcuDatabase(): Promise<TestDatabase> {
-  const locale = "LOCALE_PROVIDER icu ICU_LOCALE 'en'";
-  const database = await createDatabase(`TEMPLATE template0 STRATEGY FILE_COPY ${locale}`);
-  await migrate(database.url);
-  return database;
 }
 
 /** An empty database with a client that is connected to it. `drop` ends the client, too. */
