@@ -2,11 +2,11 @@
  * Runs graphile-worker and starts it again when it ends by itself.
  *
  * graphile-worker survives most errors: it polls and listens again. But if it cannot write down
- * how a job ended, it stops for good without telling its caller, and the job stays locked for four
- * hours. So does a job that it has locked without learning of it (`db/jobs/job-locks.ts`). In both
- * cases the locks are released here, and a new run starts as soon as the database is back.
+ * how a job ended, it takes no more jobs, without telling its caller, and the job stays locked for
+ * four hours. So does a job that it has locked without learning of it (`db/jobs/job-locks.ts`). In
+ * both cases the locks are released here, and a new run starts as soon as the database is back.
  */
-import { EventEmitter } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   Logger as WorkerLogger,
@@ -14,6 +14,7 @@ import {
   type ParsedCronItem,
   type Runner,
   type RunnerOptions,
+  type Task,
   type TaskList,
   type WorkerEvents,
   type WorkerPool,
@@ -42,10 +43,12 @@ export interface JobRunnerOptions {
 }
 
 /**
- * How long jobs in flight may still run during a stop. It leaves time to release the others before
+ * How long jobs in flight may still run at the end of a run. It leaves time to release them before
  * `npm start` stops Postgres, and within the 15 s of a stop.
  */
 const DRAIN_MS = 11_000;
+/** How long the release of the jobs in flight may take. */
+const RELEASE_MS = 1_000;
 const RESTART_DELAY_MS = 1_000;
 /** After this silence a connection is broken: graphile-worker would wait for ever. */
 const ANSWER_TIMEOUT_MS = 10_000;
@@ -71,7 +74,7 @@ export async function keepRunning(options: JobRunnerOptions): Promise<JobRunner>
       await releaseJobs(db, [current.pool.id]);
       current = await startRun(options, watchdog);
       // If `stop` was called meanwhile, it has stopped only the previous run.
-      if (stopping.signal.aborted) await stopRun(current, logger);
+      if (stopping.signal.aborted) await stopRun(current);
       logger.info('worker runs again');
     } catch (error) {
       logger.warn({ err: error }, 'the job runner cannot be started yet');
@@ -79,7 +82,7 @@ export async function keepRunning(options: JobRunnerOptions): Promise<JobRunner>
     }
   };
   const watch = async (): Promise<void> => {
-    await current.runner.promise;
+    await current.ended;
     if (stopping.signal.aborted) return;
     logger.error('the job runner ended by itself; starting another');
     await restart();
@@ -91,7 +94,7 @@ export async function keepRunning(options: JobRunnerOptions): Promise<JobRunner>
     pool: () => current.connections,
     stop: async () => {
       stopping.abort();
-      await stopRun(current, logger);
+      await stopRun(current);
       await watching;
       watchdog.stop();
     },
@@ -104,6 +107,8 @@ interface Run {
   readonly pool: WorkerPool;
   readonly locks: JobLocks;
   readonly connections: pg.Pool;
+  /** Resolves when it runs no more jobs, whoever has ended it. */
+  readonly ended: Promise<void>;
 }
 
 async function startRun(options: JobRunnerOptions, watchdog: Watchdog): Promise<Run> {
@@ -122,7 +127,7 @@ async function startRun(options: JobRunnerOptions, watchdog: Watchdog): Promise<
   const connections = openConnections(options, watchdog);
   const runnerOptions: RunnerOptions = {
     pgPool: connections,
-    taskList,
+    taskList: endWithRun(taskList, events),
     parsedCronItems: cronItems,
     concurrency: slots,
     noHandleSignals: true,
@@ -138,10 +143,11 @@ async function startRun(options: JobRunnerOptions, watchdog: Watchdog): Promise<
     throw error;
   });
   if (pool === null) throw new Error('graphile-worker made no pool');
+  const ended = drainAtEnd(events, { runner, pool }, logger);
   endUnlessHealthy(events, runner);
   const isInHand = (jobId: string): boolean => inHand.has(jobId);
   const locks = await keepLocks(options, { runner, pool, isInHand });
-  return { runner, pool, locks, connections };
+  return { runner, pool, locks, connections, ended };
 }
 
 function keepLocks(
@@ -161,7 +167,7 @@ function keepLocks(
     onForgotten: (jobIds) => {
       logger.warn({ jobIds }, 'the database has locked jobs that this worker does not run');
       // The next run first releases these jobs. They must not wait for a long job in flight.
-      void endJobs({ runner, pool }, logger, 'it has locked jobs that it does not run');
+      endRun(runner, 'it has locked jobs that it does not run');
     },
     onError: (error) => logger.warn({ err: error }, 'could not check for abandoned jobs'),
   });
@@ -171,6 +177,9 @@ function keepLocks(
  * Opens a pool for graphile-worker. Its own pool stops listening for errors before its connections
  * are closed. If Postgres is stopped at that moment, as `npm start` does, an unhandled error would
  * end this process.
+ *
+ * An error of `connect` has no code. After some codes, such as that of a Postgres that is starting,
+ * graphile-worker does not poll for up to two minutes. Without one it polls as usual.
  */
 function openConnections(
   { databaseUrl, logger, slots }: JobRunnerOptions,
@@ -189,6 +198,14 @@ function openConnections(
     client.on('error', report);
     guardAll(watchdog, client);
   });
+  const connect = pool.connect.bind(pool) as (callback?: unknown) => Promise<pg.PoolClient>;
+  const connectWithoutCode = (callback?: unknown): Promise<pg.PoolClient> =>
+    callback
+      ? connect(callback)
+      : connect().catch((cause: unknown) => {
+          throw new Error(`cannot connect: ${String(cause)}`, { cause });
+        });
+  pool.connect = connectWithoutCode as typeof pool.connect;
   return pool;
 }
 
@@ -197,10 +214,7 @@ function openConnections(
  * failed lookup of its task names.
  */
 function endUnlessHealthy(events: WorkerEvents, runner: Runner): void {
-  const end = (): void => {
-    // `stop` rejects if the run has ended already.
-    runner.stop('its first poll for a job failed').catch(() => undefined);
-  };
+  const end = (): void => endRun(runner, 'its first poll for a job failed');
   const keep = (): void => {
     events.off('worker:getJob:error', end);
   };
@@ -209,28 +223,41 @@ function endUnlessHealthy(events: WorkerEvents, runner: Runner): void {
   events.once('job:start', keep);
 }
 
-async function stopRun(run: Run, logger: Logger): Promise<void> {
-  await endJobs(run, logger, 'the worker stops');
-  if (!run.connections.ending) await run.connections.end();
-  await run.locks.close();
+async function stopRun({ runner, ended, connections, locks }: Run): Promise<void> {
+  endRun(runner, 'the worker stops');
+  await ended;
+  if (!connections.ending) await connections.end();
+  await locks.close();
+}
+
+function endRun(runner: Runner, reason: string): void {
+  // `stop` rejects if the run has ended already.
+  runner.stop(reason).catch(() => undefined);
 }
 
 /**
- * Lets the jobs in flight finish. After `DRAIN_MS` the others are released, so that another run
- * takes them within seconds. Never rejects.
+ * Resolves when the run has ended. At the beginning of its end, jobs in flight get `DRAIN_MS`. Then
+ * they are released, so that another run takes them within seconds. Never rejects.
  */
-async function endJobs(
+async function drainAtEnd(
+  events: WorkerEvents,
   { runner, pool }: Pick<Run, 'runner' | 'pool'>,
   logger: Logger,
-  reason: string,
 ): Promise<void> {
-  const late = setTimeout(() => {
-    logger.warn({ reason }, 'released the jobs in flight');
-    Promise.resolve(pool.forcefulShutdown(reason)).catch(() => undefined);
-  }, DRAIN_MS);
-  // `stop` rejects if the run has ended already.
-  await runner.stop(reason).catch(() => undefined);
-  clearTimeout(late);
+  const ended = new AbortController();
+  const end = (): void => ended.abort();
+  pool.promise.then(end, end);
+  const wait = (ms: number): Promise<void> =>
+    delay(ms, undefined, { signal: ended.signal }).catch(() => undefined);
+  await once(events, 'pool:gracefulShutdown');
+  await wait(DRAIN_MS);
+  if (ended.signal.aborted) return;
+  logger.warn('released the jobs in flight');
+  // The schedule of the run ends, too.
+  endRun(runner, 'its jobs in flight do not end');
+  Promise.resolve(pool.forcefulShutdown('its run ended')).catch(() => undefined);
+  // graphile-worker waits for ever once it has failed twice to write down how jobs ended.
+  await wait(RELEASE_MS);
 }
 
 /**
@@ -244,6 +271,29 @@ function workerLogger(logger: Logger): WorkerLogger {
       redact(message),
     );
   });
+}
+
+/**
+ * A task that ends after its job was released never settles. To write down its end would be an
+ * unhandled rejection of graphile-worker, which would end this process.
+ */
+function endWithRun(taskList: TaskList, events: WorkerEvents): TaskList {
+  let isReleased = false;
+  events.once('pool:forcefulShutdown', () => {
+    isReleased = true;
+  });
+  const endOf = (task: Task): Task => {
+    return async (payload, helpers) => {
+      try {
+        return await task(payload, helpers);
+      } finally {
+        if (isReleased) await new Promise(() => undefined);
+      }
+    };
+  };
+  return Object.fromEntries(
+    Object.entries(taskList).map(([name, task]) => [name, endOf(task as Task)]),
+  );
 }
 
 /** Whether the job is one of a sandbox, which must alarm nobody. */

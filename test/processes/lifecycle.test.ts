@@ -688,7 +688,7 @@ describe('a worker process', () => {
     // would time out, and its error would be another.
     expect(await jobs(own.url)).toEqual([{ attempts: 1, locked: false }]);
     expect(await query('select last_error from graphile_worker.jobs', [], own.url)).toEqual([
-      { last_error: 'the worker stops' },
+      { last_error: 'its run ended' },
     ]);
   });
 

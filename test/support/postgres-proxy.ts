@@ -20,7 +20,9 @@ export interface PostgresProxy {
    * forwards the request and resolves when Postgres has handled it.
    */
   holdCancellation(): Promise<() => Promise<void>>;
-  /** Breaks the connections of the silent time and forwards again. */
+  /** Breaks all connections. New ones are turned away, as by a Postgres that still starts. */
+  turnAway(): void;
+  /** Breaks the connections of that time and forwards again. */
   recover(): void;
   /** Breaks all connections. New ones lead to this database. */
   redirect(databaseUrl: string): void;
@@ -43,6 +45,7 @@ export async function startPostgresProxy(
   const services = new Set<Socket>();
   const sockets = new Set<Socket>();
   let isSilent = false;
+  let isStarting = false;
   let silentAt: string | null = null;
   let onSilent = (): void => undefined;
   let onCancellation: ((forward: () => Promise<void>) => void) | null = null;
@@ -61,9 +64,13 @@ export async function startPostgresProxy(
       socket.setNoDelay();
       socket.on('error', () => undefined);
       socket.on('data', (chunk) => {
+        if (isStarting && socket === service) {
+          service.end(refusalOf('57P03', 'the database system is starting up'));
+          return;
+        }
         // Only the first packet of a connection holds the parameters.
         if (refused && socket === service && chunk.includes(`\0${refused}\0`)) {
-          service.end(refusalOf(refused));
+          service.end(refusalOf('08P01', `unsupported startup parameter: ${refused}`));
           return;
         }
         if (!isSilent && silentAt !== null && socket === service && chunk.includes(silentAt)) {
@@ -108,9 +115,14 @@ export async function startPostgresProxy(
       onCancellation = resolve;
       return promise;
     },
+    turnAway: () => {
+      isStarting = true;
+      breakAll();
+    },
     recover: () => {
       breakAll();
       isSilent = false;
+      isStarting = false;
       silentAt = null;
     },
     redirect: (url) => {
@@ -143,9 +155,9 @@ async function forwardLast(postgres: Socket, chunk: Buffer): Promise<void> {
   await once(postgres, 'close');
 }
 
-/** PgBouncer's answer, as the protocol has it: each field has a letter and ends with a zero. */
-function refusalOf(parameter: string): Buffer {
-  const fields = `SFATAL\0C08P01\0Munsupported startup parameter: ${parameter}\0\0`;
+/** An error at the start, as the protocol has it: each field has a letter and ends with a zero. */
+function refusalOf(code: string, message: string): Buffer {
+  const fields = `SFATAL\0C${code}\0M${message}\0\0`;
   const head = Buffer.alloc(5, 'E');
   head.writeInt32BE(4 + fields.length, 1);
   return Buffer.concat([head, Buffer.from(fields)]);
