@@ -28,11 +28,15 @@ import { createThreadLogger } from './runtime/log.ts';
 import { createMailer } from './runtime/mail.ts';
 import { logWarnings } from './runtime/output.ts';
 
-/** Few jobs run at once, and the job runner has connections of its own. */
-const POOL_MAX = 8;
+/**
+ * Few jobs run at once, and the job runner has connections of its own. From ten on, two of them are
+ * for single statements: one for those of jobs and one for those of mails.
+ */
+const POOL_MAX = 10;
 
-/** The thread has no other work, so jobs need no share. They may take long. */
-const JOBS: Caller = { share: null, background: true };
+/** They may take long. Mails have a share of their own, so that none waits for other jobs. */
+const JOBS: Caller = { share: 'jobs', background: true };
+const MAILS: Caller = { share: 'mails', background: true };
 
 /**
  * Jobs are wake-ups and removals, few and mostly short, and synchronizations. Each queue of the
@@ -68,7 +72,11 @@ async function runJobs(config: Config): Promise<void> {
   logWarnings(logger);
   const databasePoolMax = Math.min(config.databasePoolMax, POOL_MAX);
   const db = openDatabaseOf({ ...config, databasePoolMax }, logger);
-  const options = { config, db: db.forCaller(JOBS), logger };
+  const optionsOf = (caller: Caller): TaskOptions => ({
+    config,
+    db: db.forCaller(caller),
+    logger,
+  });
   const shared = {
     db,
     databaseUrl: config.databaseUrl,
@@ -78,13 +86,13 @@ async function runJobs(config: Config): Promise<void> {
   const jobs = await keepRunning({
     ...shared,
     slots: JOB_SLOTS,
-    taskList: tasksOf(options),
+    taskList: tasksOf(optionsOf(JOBS)),
     cronItems: parseCronItems([...CRON]),
   });
   const mails = await keepRunning({
     ...shared,
     slots: MAIL_SLOTS,
-    taskList: mailTasksOf(options),
+    taskList: mailTasksOf(optionsOf(MAILS)),
     cronItems: [],
   });
   const tell = setInterval(() => {

@@ -6,6 +6,7 @@ import { memberMailTasks } from '../../src/features/members/tasks.ts';
 import { startTestApi, startWorkerProcess, type TestApi } from '../support/api.ts';
 import { makeFolder } from '../support/folder.ts';
 import { runJobsOnce } from '../support/jobs.ts';
+import { countWaiting, holdLock, lockWhole, untilWaiting } from '../support/locks.ts';
 import { startMailServer } from '../support/mail-server.ts';
 import { platformOf } from '../support/platform.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
@@ -103,6 +104,20 @@ describe('the invitation mail', () => {
     expect(attempts).toBe(2);
     expect(worker.output()).toContain('did not take it: EMESSAGE 451');
     expect(worker.output()).not.toContain('@a.test');
+    await worker.kill('SIGTERM');
+  });
+
+  test('does not wait for a statement of another job', async () => {
+    const api = await startTestApi({ seed: makeSeed([makeTeam('a')]) });
+    const mail = await startMailServer();
+    const worker = await startWorkerProcess(api.databaseUrl, { SMTP_URL: mail.url });
+    const release = await holdLock(api, lockWhole('idempotency_record'));
+    await api.db.pool.query(`select graphile_worker.add_job('remove_old')`);
+    await untilWaiting(api, 1);
+    await invite(api, { email: 'new@a.test' });
+    await until(() => mail.received.length === 1);
+    expect(await countWaiting(api.db)).toBe(1);
+    await release();
     await worker.kill('SIGTERM');
   });
 
