@@ -51,6 +51,18 @@ async function addAuditEntry(at: Date, team = 'team_a'): Promise<Row> {
   return inTable('audit_log', id);
 }
 
+/** Adds a job of this time that nobody runs. `set` says what else holds. */
+async function addJob(at: Date, set: string): Promise<Row> {
+  const [job] = await query(
+    `select id::text from graphile_worker.add_job('send_invitation', max_attempts => 25)`,
+  );
+  await query(`update graphile_worker._private_jobs set run_at = $2, ${set} where id = $1`, [
+    job.id,
+    at,
+  ]);
+  return inTable('graphile_worker._private_jobs', job.id);
+}
+
 type EventRow = Row & { readonly id: string };
 
 async function addEvent(
@@ -113,6 +125,7 @@ describe('each kind is kept for exactly its time', () => {
     ],
     ['an event without subscribers: 30 days', 30 * DAY_MS, (at) => addEvent(at)],
     ['an audit entry: 400 days', 400 * DAY_MS, (at) => addAuditEntry(at)],
+    ['a job that has given up: 30 days', 30 * DAY_MS, (at) => addJob(at, 'attempts = 25')],
   ])('%s', async (_what, keepMs, add) => {
     const row = await add(ago(keepMs));
     await remove();
@@ -120,6 +133,15 @@ describe('each kind is kept for exactly its time', () => {
     clock.advance(1);
     await remove();
     expect(await row.exists()).toBe(false);
+  });
+
+  test('a job that is tried again, or that is running for the last time: for ever', async () => {
+    const rows = [
+      await addJob(ago(900 * DAY_MS), 'attempts = 24'),
+      await addJob(ago(900 * DAY_MS), `attempts = 25, locked_at = now(), locked_by = 'a'`),
+    ];
+    await remove();
+    expect(await Promise.all(rows.map((row) => row.exists()))).toEqual([true, true]);
   });
 
   test('a rate counter: one hour', async () => {
@@ -291,7 +313,8 @@ describe('the removal', () => {
     expect(await remove(3)).toMatchObject({ idempotency: 7, deliveries: 0 });
     expect(await young.exists()).toBe(true);
     for (let n = 0; n < 6; n += 1) await addIdempotencyRecord(ago(2 * DAY_MS));
-    expect(await remove(3)).toMatchObject({ idempotency: 6 });
+    for (let n = 0; n < 4; n += 1) await addJob(ago(31 * DAY_MS), 'attempts = 25');
+    expect(await remove(3)).toMatchObject({ idempotency: 6, jobs: 4 });
     expect(await remove(3)).toEqual({
       idempotency: 0,
       deliveries: 0,
@@ -305,6 +328,7 @@ describe('the removal', () => {
       audit: 0,
       sandbox_usage: 0,
       sandbox_audit: 0,
+      jobs: 0,
       counters: 0,
       teamCounters: 0,
     });

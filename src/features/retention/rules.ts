@@ -13,11 +13,14 @@
  *    verified by is not the one that it is removed by.
  *  * A link that hands a key over is kept for a day after its end, so that its maker can see that
  *    nobody has opened it. What it held opens with the link only.
+ *  * A job that has failed for the last time is kept for another 30 days, so that an operator can
+ *    read why, mend it and reschedule the job. Its time to run is hours after its last attempt.
  *  * A rate counter counts one minute. An hour later, nobody reads it, unless it is that of a key:
  *    it tells when the key was last used, and stays as long as the key.
  *
  * Each statement reads and deletes at most {@link BATCH_MAX} rows, from where the last one ended,
- * by an index that holds only rows that can go. A kind that fails does not stop the others.
+ * by an index that holds only rows that can go. That of the jobs has no index, and they are few. A
+ * kind that fails does not stop the others.
  */
 import { EVENT_KEEP_MS } from '../../core/events.ts';
 import { SANDBOX_END } from '../../core/sandbox.ts';
@@ -156,6 +159,9 @@ export const RETENTIONS: readonly Retention[] = [
     condition: IS_OF_SANDBOX,
   },
 ];
+
+/** How long a job that has failed for the last time is kept. */
+export const GIVEN_UP_JOB_KEEP_MS = 30 * DAY_MS;
 
 /** Rate counters hold the number of a minute instead of a time. */
 export const RATE_COUNTER_KEEP_MINUTES = 60;

@@ -62,6 +62,10 @@ function kindsOf(db: Db, now: Date, limit: number): Kind[] {
       };
     }),
     {
+      name: 'jobs',
+      remove: () => removeAll(limit, () => store.deleteGivenUpJobs(db, now, limit)),
+    },
+    {
       name: 'counters',
       remove: async () =>
         (await isDistributed(db))

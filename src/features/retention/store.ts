@@ -2,6 +2,7 @@ import { statement, type Db } from '../../db/client.ts';
 import { releaseKeptEvents, type RemovedDelivery } from '../../db/kept-events.ts';
 import {
   BATCH_MAX,
+  GIVEN_UP_JOB_KEEP_MS,
   RATE_COUNTER_KEEP_MINUTES,
   RETENTIONS,
   type Need,
@@ -242,6 +243,26 @@ const DELETE_COUNTERS_IN_SHARDS = statement(
 /** Deletes the old rate counters of addresses on a distributed database. Returns how many. */
 export async function deleteCountersInShards(db: Db, now: Date): Promise<number> {
   return (await db.query(DELETE_COUNTERS_IN_SHARDS, [oldMinute(now)])).length;
+}
+
+const DELETE_GIVEN_UP_JOBS = statement<{ readonly id: string }>(
+  'retention.givenUpJobs',
+  `select id::text
+   from graphile_worker.complete_jobs(array(
+     select id
+     from graphile_worker.jobs
+     where attempts >= max_attempts
+       and locked_at is null
+       and run_at < $1::timestamptz
+     limit $2
+   ))`,
+);
+
+/** Deletes up to `limit` jobs that have failed for the last time, long before `now`. */
+export async function deleteGivenUpJobs(db: Db, now: Date, limit: number): Promise<Batch> {
+  const before = new Date(now.getTime() - GIVEN_UP_JOB_KEEP_MS);
+  const { length } = await db.query(DELETE_GIVEN_UP_JOBS, [before, limit]);
+  return { seen: length, removed: length, position: null };
 }
 
 /** More rows than these wait for the next run. */
