@@ -198,6 +198,20 @@ describe('a migration that builds an index concurrently', () => {
     expect(await migrate(database.url, { folder })).toEqual([]);
   });
 
+  it('is not cancelled by the limits of a role, nor is any other migration', async () => {
+    await database.client.query(`
+      DO $$ BEGIN
+        EXECUTE format('ALTER DATABASE %I SET statement_timeout = 1000', current_database());
+      END $$;
+      INSERT INTO a VALUES (1);
+      CREATE FUNCTION slow(id int) RETURNS int IMMUTABLE LANGUAGE plpgsql AS $$
+        BEGIN PERFORM pg_sleep(1.5); RETURN id; END $$`);
+    await addMigration('20260101000001_wait', 'SELECT pg_sleep(1.5);');
+    await addMigration(name, 'CREATE INDEX CONCURRENTLY "a_id_key" ON a (slow(id));');
+    expect(await migrate(database.url, { folder })).toEqual(['20260101000001_wait', name]);
+    expect(await isValid()).toBe(true);
+  });
+
   it('makes a new one of what an interrupted run has left', async () => {
     await addMigration(name, sql);
     await database.client.query('INSERT INTO a VALUES (1), (1)');

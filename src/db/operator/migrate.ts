@@ -39,6 +39,15 @@ const LOCK_TIMEOUT_MS = 200;
 /** Between two attempts, for those who waited. */
 const RETRY_MS = 500;
 
+/**
+ * Takes off the limits that an operator has set for the role or the database. They would cancel a
+ * long `CREATE INDEX CONCURRENTLY` at each attempt. An old Postgres does not know all of them.
+ */
+const UNLIMITED = `
+SELECT set_config(name, '0', false)
+  FROM pg_settings
+ WHERE name IN ('statement_timeout', 'lock_timeout', 'transaction_timeout')`;
+
 /** Prisma's table of applied migrations. */
 const CREATE_LEDGER = `
 CREATE TABLE IF NOT EXISTS _prisma_migrations (
@@ -71,6 +80,7 @@ export async function migrate(
   await client.connect();
   try {
     await requireDirect(client, 'The migration');
+    await client.query(UNLIMITED);
     await waitForLock(client);
     await checkDistribution(client, options.distribute === true);
     const applied = await applyFiles(client, options);
@@ -91,6 +101,7 @@ export async function migrate(
 async function migrateJobs(databaseUrl: string): Promise<void> {
   const pool = new Pool({
     ...poolToPrimary(databaseUrl),
+    options: '-c statement_timeout=0',
     max: 1,
     connectionTimeoutMillis: 10_000,
   });
@@ -226,6 +237,7 @@ async function applyFile(client: ClientBase, file: MigrationFile): Promise<void>
   for (const statement of splitStatements(file.sql)) await client.query(statement);
   // A file may set a search path for itself. It must not apply to the ledger.
   await client.query('RESET ALL');
+  await client.query(UNLIMITED);
   await recordFile(client, file, startedAt);
 }
 
