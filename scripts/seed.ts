@@ -9,7 +9,7 @@ import { openDataFolder } from '../src/runtime/data-folder.ts';
 import { requireAppSecretAt } from '../src/db/operator/app-secret.ts';
 import { startEmbedded } from '../src/embedded-postgres/embedded-postgres.ts';
 import { migrate } from '../src/db/operator/migrate.ts';
-import { loadSeed, type SeedResult } from '../src/seed/load.ts';
+import { loadSeed } from '../src/seed/load.ts';
 import { shapeOutput } from '../src/runtime/output.ts';
 import { fail, messageOf } from '../src/runtime/process.ts';
 
@@ -25,8 +25,7 @@ shapeOutput(fail);
 try {
   const { path, replace } = readWanted();
   const file = readJson(path);
-  const result = await load(file, replace);
-  process.stdout.write(`${JSON.stringify(result)}\n`);
+  await load(file, replace);
 } catch (error) {
   console.error(messageOf(error));
   process.exitCode = 1;
@@ -54,7 +53,7 @@ function readJson(path: string): unknown {
   }
 }
 
-async function load(file: unknown, replace: boolean): Promise<SeedResult> {
+async function load(file: unknown, replace: boolean): Promise<void> {
   const target = await openTarget(file);
   try {
     const { databaseUrl, appSecret } = target;
@@ -63,10 +62,12 @@ async function load(file: unknown, replace: boolean): Promise<SeedResult> {
     if (appSecret.length >= 32)
       await requireAppSecretAt(databaseUrl, { current: appSecret, previous });
     const startedAt = performance.now();
-    const result = await loadSeed(databaseUrl, file, { replace, appSecret });
+    const onWarning = (message: string): void => console.error(message);
+    const result = await loadSeed(databaseUrl, file, { replace, appSecret, onWarning });
+    // At once: nothing that fails from here on may lose the keys.
+    process.stdout.write(`${JSON.stringify(result)}\n`);
     const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
     console.error(`Loaded ${Object.keys(result.teams).length} team(s) in ${seconds} s.`);
-    return result;
   } finally {
     await target.close();
   }

@@ -18,6 +18,10 @@ export interface SeedOptions {
   readonly replace: boolean;
   /** Encrypts the webhook secrets. */
   readonly appSecret: string;
+  /** Called when the file was loaded, but something after that failed. */
+  readonly onWarning?: (message: string) => void;
+  /** How many rows are vacuumed at once. Only tests set it. */
+  readonly vacuumRows?: number;
 }
 
 /** The secrets that are shown once, by team id. */
@@ -32,6 +36,8 @@ export interface SeedResult {
 const VACUUM_ROWS = 50_000;
 /** On Citus, where one transaction writes tables of teams and those of all; else without effect. */
 const ONE_BY_ONE = `SET LOCAL citus.multi_shard_modify_mode = 'sequential'`;
+/** A large file takes long. The role may have a limit for statements. */
+const UNLIMITED = 'SET LOCAL statement_timeout = 0';
 const WRITTEN_TABLES = [
   'person',
   'member',
@@ -58,11 +64,21 @@ export async function loadSeed(
   return withSeedClient(databaseUrl, async (client) => {
     await client.query('BEGIN');
     await client.query(ONE_BY_ONE);
+    await client.query(UNLIMITED);
     const { result, rows } = await writeSeed(client, seed, options);
     await client.query('COMMIT');
-    if (rows >= VACUUM_ROWS) await client.query(`VACUUM (ANALYZE, SKIP_LOCKED) ${WRITTEN_TABLES}`);
+    if (rows >= (options.vacuumRows ?? VACUUM_ROWS)) await vacuum(client, options);
     return result;
   });
+}
+
+/** Never rejects: the file is loaded, and its keys are shown once. */
+async function vacuum(client: pg.ClientBase, { onWarning }: SeedOptions): Promise<void> {
+  try {
+    await client.query(`VACUUM (ANALYZE, SKIP_LOCKED) ${WRITTEN_TABLES}`);
+  } catch (error) {
+    onWarning?.(`Loaded, but Postgres could not vacuum yet; autovacuum will: ${String(error)}`);
+  }
 }
 
 async function writeSeed(

@@ -262,7 +262,7 @@ const OTHER_SQL: Readonly<Record<string, readonly [calls: number, why: string]>>
   'src/seed/demo-past-store.ts': [4, 'a transaction, and the keys of the demo team'],
   'src/seed/insert.ts': [3, 'rows of a seed file that has passed its checks, and statistics'],
   'src/seed/known.ts': [3, 'which ids of a seed file exist, teams among them'],
-  'src/seed/load.ts': [6, 'a transaction, the teams of a seed file, VACUUM and ANALYZE'],
+  'src/seed/load.ts': [7, 'a transaction, the teams of a seed file, VACUUM and ANALYZE'],
   'src/seed/remove-store.ts': [4, BY_THE_SEED],
   'src/seed/team-rows.ts': [3, 'the rows of the teams of a seed file'],
   'src/start.ts': [1, 'whether a database is empty or has the demo team'],

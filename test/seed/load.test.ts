@@ -369,3 +369,45 @@ it.runIf(hasOneTable)('leaves statistics of all teams: none is taken for the tab
   );
   expect(statistics?.['teams']).toBeGreaterThanOrEqual(8);
 });
+
+// The tables of a cluster have their indexes at its nodes.
+it.skipIf(isOnCitus())('a file that is loaded gives its keys, though no vacuum works', async () => {
+  const own = await createTestDatabase();
+  const there = await openClient(own.url);
+  // ANALYZE computes the expression of an index, as the load does, in its transaction.
+  await there.query(`
+    create function refuse_analyze(id text) returns text immutable language plpgsql as $$
+      begin
+        if coalesce(current_setting('citus.multi_shard_modify_mode', true), '') = '' then
+          raise exception 'this table is not analyzed';
+        end if;
+        return id;
+      end $$;
+    create index on person (refuse_analyze(id))`);
+  const warnings: string[] = [];
+  const loaded = await loadSeed(own.url, fullFile(), {
+    ...options,
+    vacuumRows: 1,
+    onWarning: (message) => warnings.push(message),
+  });
+  expect(Object.keys(loaded.teams)).toEqual(['team_a']);
+  expect(warnings).toEqual([expect.stringContaining('this table is not analyzed')]);
+  await there.end();
+  await own.drop();
+});
+
+it.skipIf(isOnCitus())('a limit of the role does not cancel a load', async () => {
+  const own = await createTestDatabase();
+  const there = await openClient(own.url);
+  await there.query(`
+    do $$ begin
+      execute format('alter database %I set statement_timeout = 1000', current_database());
+    end $$;
+    create function wait() returns trigger language plpgsql as $$
+      begin perform pg_sleep(1.5); return null; end $$;
+    create trigger wait after insert on team for each statement execute function wait()`);
+  const loaded = await loadSeed(own.url, fullFile(), options);
+  expect(Object.keys(loaded.teams)).toEqual(['team_a']);
+  await there.end();
+  await own.drop();
+});
