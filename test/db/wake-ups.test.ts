@@ -354,6 +354,18 @@ describe('the job intake', () => {
     expect(await jobs()).toHaveLength(1001);
   });
 
+  test('stops at once although many jobs wait', async () => {
+    await client.query(
+      `insert into pending_job (team_id, id, task, payload)
+       select 'team_a', 'job_' || n, 'send_invitation', '{"teamId":"team_a"}'
+       from generate_series(1, 5000) n`,
+    );
+    const intake = startJobIntake(db, { onError: () => undefined, onRefused: () => undefined });
+    await until(async () => (await jobs()).length > 0);
+    await intake.stop();
+    expect(await countOf('pending_job')).toBeGreaterThan(1_000);
+  });
+
   test('finds jobs without a wake-up', async () => {
     const errors: unknown[] = [];
     const intake = startJobIntake(db, {

@@ -19,6 +19,7 @@ import type { RowOf } from '../rows.ts';
 export interface JobIntake {
   /** Looks for jobs soon. */
   wake(): void;
+  /** Resolves after the batch that is being moved. Other workers move the rest. */
   stop(): Promise<void>;
 }
 
@@ -44,9 +45,10 @@ type OnRefused = (job: PendingJob, error: unknown) => void;
 /** Starts to move jobs: at each wake-up and every half second. Any number of workers may do so. */
 export function startJobIntake(db: Db, { onError, onRefused }: IntakeReports): JobIntake {
   let isWanted = false;
+  let isStopped = false;
   let moving: Promise<void> | null = null;
   const moveAll = async (): Promise<void> => {
-    while (isWanted) {
+    while (isWanted && !isStopped) {
       await delay(GATHER_MS);
       isWanted = false;
       try {
@@ -67,6 +69,7 @@ export function startJobIntake(db: Db, { onError, onRefused }: IntakeReports): J
   return {
     wake,
     stop: async () => {
+      isStopped = true;
       clearInterval(timer);
       await moving;
     },
