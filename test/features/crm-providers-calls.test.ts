@@ -54,7 +54,8 @@ const FAILURES: readonly Failure[] = [
   {
     what: 'an answer that is too large',
     reason: 'invalid_response',
-    fail: (response) => answer(response, 200, { results: [], data: [], rest: 'x'.repeat(300_000) }),
+    fail: (response) =>
+      answer(response, 200, { results: [], success: true, data: [], rest: 'x'.repeat(300_000) }),
   },
   {
     // Whoever it leads to would get the credentials.
@@ -168,6 +169,7 @@ describe('a list without an end', () => {
     const { client } = await open(row.name, (count) => ({
       results: [],
       paging: { next: { after: `after ${count % 2}` } },
+      success: true,
       data: [],
       additional_data: { next_cursor: `after ${count % 2}` },
     }));

@@ -304,24 +304,27 @@ test.each([
     DELETED_DEALS,
     (after: string) => ({ results: [], paging: { next: { after } } }),
   ],
-  ['pipedrive', 'deal', PIPEDRIVE_DEALS, (id: string) => ({ data: [{ id }] })],
+  ['pipedrive', 'deal', PIPEDRIVE_DEALS, (id: string) => ({ success: true, data: [{ id }] })],
   [
     'pipedrive',
     'deleted deal',
     PIPEDRIVE_DEALS,
-    (id: string) => ({ data: [{ id, is_deleted: true }] }),
+    (id: string) => ({ success: true, data: [{ id, is_deleted: true }] }),
   ],
   [
     'pipedrive',
     'deal of a note',
     'GET /v1/notes',
-    (deal_id: string) => ({ data: [{ id: 1, deal_id, content: 'Einwand: Zu teuer' }] }),
+    (deal_id: string) => ({
+      success: true,
+      data: [{ id: 1, deal_id, content: 'Einwand: Zu teuer' }],
+    }),
   ],
   [
     'pipedrive',
     'next page',
     PIPEDRIVE_DEALS,
-    (next_cursor: string) => ({ data: [], additional_data: { next_cursor } }),
+    (next_cursor: string) => ({ success: true, data: [], additional_data: { next_cursor } }),
   ],
 ] as const)("%s: nonsense as the id of a %s is the CRM's fault", async (name, _of, call, body) => {
   const crm = await startWith(name);
@@ -342,6 +345,73 @@ test.each([
   expect(await sync(id)).toBe('done');
   expect(await stored(id)).toEqual(expected(crm));
 });
+
+const FAILED = { success: false, error: 'try again', data: null, additional_data: null };
+const DAY = 24 * 60 * MINUTE;
+
+// The sweep at the end of a full round removes whatever the lists before it did not have.
+test.each([
+  ['pipedrive', PIPEDRIVE_DEALS, FAILED],
+  ['pipedrive', PIPEDRIVE_DEALS, { success: true, data: null }],
+  ['pipedrive', 'GET /api/v2/deals/archived', FAILED],
+  ['pipedrive', 'GET /v1/notes', FAILED],
+  ['pipedrive', 'GET /v1/notes', unfinishedNotes([{ id: 9, content: 'Einwand: Zu teuer' }])],
+  ['pipedrive', 'GET /v1/notes', unfinishedNotes(null)],
+  ['pipedrive', 'GET /v1/users', FAILED],
+  ['hubspot', DEALS_SEARCH, { status: 'error', message: 'try again' }],
+  ['hubspot', DEALS_SEARCH, { results: [], paging: { next: { after: '3' } } }],
+  ['hubspot', DELETED_DEALS, { status: 'error', message: 'try again' }],
+] as const)('%s: no list ends, and nothing is removed, by %s → %j', async (name, call, body) => {
+  const crm = await startWith(
+    name,
+    makeDeals(7, () => ({ ownerId: 70 })),
+  );
+  crm.owners.set(70, 'member@a.test');
+  crm.notes.set(1, { id: 1, dealId: 1, html: 'Einwand: Zu teuer', modified: ago(1) });
+  const id = await connect(crm, 'Einwand:');
+  const objections = (): Promise<unknown[]> =>
+    rows(`select o.text, d.owner_user_id as owner
+       from crm_objection o
+       join crm_deal d on d.team_id = o.team_id and d.id = o.deal_id`);
+  expect(await sync(id)).toBe('done');
+  const before = await objections();
+  expect(before).toHaveLength(1);
+
+  clock.advance(DAY);
+  crm.intercept = ({ method, path }, response) => {
+    if (`${method} ${path}` !== call) return false;
+    answer(response, 200, body);
+    return true;
+  };
+  expect(await sync(id)).toBe('failed');
+  expect(await events()).toMatchObject([{ reason: 'invalid_response' }]);
+  expect(await stored(id)).toEqual(expected(crm));
+  expect(await objections()).toEqual(before);
+});
+
+// More deals of one time than a page holds are read by id.
+test('HubSpot: an empty page that is not the last one does not end deals of one time', async () => {
+  const crm = await startWith(
+    'hubspot',
+    makeDeals(7, () => ({ modified: ago(10) })),
+  );
+  const id = await connect(crm);
+  crm.intercept = (_request, response) => {
+    if (crm.pages().length !== 3) return false;
+    answer(response, 200, { results: [], paging: { next: { after: '3' } } });
+    return true;
+  };
+  expect(await sync(id)).toBe('failed');
+  expect(await events()).toMatchObject([{ reason: 'invalid_response' }]);
+});
+
+function unfinishedNotes(data: object[] | null): object {
+  return {
+    success: true,
+    data,
+    additional_data: { pagination: { more_items_in_collection: true } },
+  };
+}
 
 function hubspotNote(id: string): object {
   const properties = { hs_note_body: 'Einwand: Zu teuer', hs_lastmodifieddate: ago(1) };

@@ -131,8 +131,9 @@ async function readModified(
       : place.parse(JSON.parse(cursor));
   const { results, paging } = await search(session, list, requestOf(from));
   const last = results.at(-1);
+  if (paging?.next && !last) throw providerError('invalid_response');
   const lastTime = instantOf(last?.properties['hs_lastmodifieddate']);
-  const next = placeAfter(from, paging?.next ? { lastId: last?.id, lastTime } : null);
+  const next = placeAfter(from, paging?.next && last ? { lastId: last.id, lastTime } : null);
   return {
     deals: list === 'deals' ? results.map(toDeal) : [],
     notes: list === 'notes' ? await toNotes(session, results) : [],
@@ -209,10 +210,10 @@ function requestOf(from: Place): object {
 /** `last` is null if the search that began at `from` has no further results. */
 function placeAfter(
   from: Place,
-  last: { lastId: string | undefined; lastTime: string | null } | null,
+  last: { lastId: string; lastTime: string | null } | null,
 ): Place | null {
   if ('at' in from) {
-    if (last?.lastId !== undefined) return { at: from.at, afterId: last.lastId };
+    if (last) return { at: from.at, afterId: last.lastId };
     return { since: new Date(Date.parse(from.at) + 1).toISOString() };
   }
   if (last === null) return null;

@@ -33,6 +33,8 @@ const NOTES_PAGE = 100;
 /** The length of a rate window. */
 const RATE_WINDOW_MS = 2_000;
 
+// A failure may come with status 200, too. Without its rows it must not pass for an empty list.
+const success = z.literal(true);
 const key = z.union([z.string(), z.number()]).nullish();
 const text = z.string().nullish();
 const deal = z.object({
@@ -56,7 +58,8 @@ const deal = z.object({
 });
 type Deal = z.output<typeof deal>;
 const deals = z.object({
-  data: z.array(deal).nullable(),
+  success,
+  data: z.array(deal),
   additional_data: z.object({ next_cursor: z.string().nullish() }).nullish(),
 });
 const note = z.object({
@@ -68,11 +71,16 @@ const note = z.object({
 });
 type Note = z.output<typeof note>;
 const pagination = z.object({ more_items_in_collection: z.boolean().nullish() });
+// An empty list of v1 is null.
 const notes = z.object({
+  success,
   data: z.array(note).nullable(),
   additional_data: z.object({ pagination: pagination.nullish() }).nullish(),
 });
-const users = z.object({ data: z.array(z.object({ id: z.number(), email: text })).nullable() });
+const users = z.object({
+  success,
+  data: z.array(z.object({ id: z.number(), email: text })).nullable(),
+});
 const notesPlace = z.strictObject({ since: z.string(), start: z.int() });
 
 interface Session {
@@ -162,7 +170,7 @@ async function readDeals(
   const answer = await ask(deals, () =>
     list === 'archived' ? dealsApi.getArchivedDeals(request) : dealsApi.getDeals(request),
   );
-  const rows = answer.data ?? [];
+  const rows = answer.data;
   return {
     deals: rows.filter((row) => !isDeleted(row)).map(toDeal),
     deletedDealIds: rows.filter(isDeleted).map((row) => idOf(row.id)),
@@ -188,6 +196,7 @@ async function readNotes(
   // v1 writes `2026-11-02 14:05:00`, in UTC.
   const last = instantOf(rows.at(-1)?.update_time?.replace(/^(\S+) (\S+)$/, '$1T$2Z'));
   const hasMore = answer.additional_data?.pagination?.more_items_in_collection === true;
+  if (hasMore && last === null) throw providerError('invalid_response');
   // The whole page has one time: only an offset leads on from there.
   const isStuck = last === null || last <= from.since;
   const next = isStuck
@@ -201,7 +210,7 @@ async function readNotes(
       dealIds: dealIdsOf(row),
       html: htmlOf(row.content),
     })),
-    next: hasMore && last !== null ? JSON.stringify(next) : null,
+    next: hasMore ? JSON.stringify(next) : null,
     modifiedUntil: last,
   };
 }
