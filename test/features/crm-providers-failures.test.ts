@@ -288,6 +288,22 @@ test.each([
   expect(slept).toEqual([ms]);
 });
 
+// The first is a time in seconds since 1970, which other CRMs write.
+test.each(['1764370000', '1e300', '1e306'])(
+  'Pipedrive: a limit of %s seconds puts the next run off for a day at most',
+  async (reset) => {
+    const crm = await startWith('pipedrive');
+    const id = await connect(crm);
+    crm.intercept = (_request, response) => {
+      if (crm.pages().length !== 2) return false;
+      answer(response, 429, {}, { 'x-ratelimit-reset': reset });
+      return true;
+    };
+    expect(await sync(id)).toBe('yielded');
+    expect((await connectionRow(id))['next_sync_at']).toBe(ago(-24 * 60));
+  },
+);
+
 const DEALS_SEARCH = 'POST /crm/v3/objects/deals/search';
 const DELETED_DEALS = 'GET /crm/v3/objects/deals';
 const PIPEDRIVE_DEALS = 'GET /api/v2/deals';

@@ -40,17 +40,20 @@ export function isProviderError(error: unknown): error is ProviderError {
   return error instanceof Error && error.name === 'ProviderError';
 }
 
+/** No CRM puts a connection off for longer. */
+const WAIT_MAX_MS = 24 * 3_600_000;
+
 /** The error for an HTTP status other than 2xx. `waitMs` is for a 429 without a `Retry-After`. */
 export function errorOfStatus(
   status: number,
   headers: Readonly<Record<string, unknown>>,
   waitMs: number,
 ): ProviderError {
-  const retryAfterMs = readRetryAfter(headers['retry-after']);
+  const askedMs = readRetryAfter(headers['retry-after']) ?? (status === 429 ? waitMs : null);
+  const retryAfterMs = askedMs && Math.min(askedMs, WAIT_MAX_MS);
   if (status === 401) return providerError('unauthorized');
   if (status === 403) return providerError('forbidden');
-  if (status === 429)
-    return providerError('rate_limited', { retryAfterMs: retryAfterMs ?? waitMs });
+  if (status === 429) return providerError('rate_limited', { retryAfterMs });
   if (status >= 500) return providerError('provider_error', { retryAfterMs });
   return providerError('invalid_response', { refusedPlace: status === 400 || status === 410 });
 }
@@ -64,13 +67,11 @@ export function errorOfNetwork(error: unknown): ProviderError {
   return providerError('unreachable', { cause: String(message) });
 }
 
-const RETRY_AFTER_MAX_MS = 24 * 3_600_000;
-
 /** Seconds, or an HTTP date. */
 function readRetryAfter(value: unknown): number | null {
   if (typeof value !== 'string' && typeof value !== 'number') return null;
   const text = String(value).trim();
   const isSeconds = /^\d+(\.\d+)?$/.test(text);
   const waitMs = isSeconds ? Number(text) * 1000 : Date.parse(text) - Date.now();
-  return Number.isNaN(waitMs) ? null : Math.min(Math.max(waitMs, 0), RETRY_AFTER_MAX_MS);
+  return Number.isNaN(waitMs) ? null : Math.max(waitMs, 0);
 }
