@@ -9,7 +9,7 @@ import { crmTasks } from '../../src/features/crm/sync/tasks.ts';
 import { startWorkerProcess, TEST_APP_SECRET } from '../support/api.ts';
 import { useCrmSync } from '../support/crm-sync.ts';
 import { ago, expected, makeDeals, MINUTE, NOW, startWith } from '../support/crm/deals.ts';
-import { answer } from '../support/crm/fake.ts';
+import { answer, type FakeRequest } from '../support/crm/fake.ts';
 import { holdLock } from '../support/locks.ts';
 
 const { api, clock, connect, connectionRow, events, list, rows, signIn, stored, sync, syncLater } =
@@ -105,6 +105,25 @@ describe('one at a time', () => {
     expect(await syncLater(id)).toBe('done');
     expect(await stored(id)).toEqual(expected(crm));
     expect((await api().db.pool.query('select from crm_objection')).rowCount).toBe(0);
+  });
+
+  // HubSpot lists those of 90 days, and cannot say which are new.
+  test('reads a part of very many deleted deals; the daily round misses none', async () => {
+    const crm = await startWith(
+      'hubspot',
+      makeDeals(2_100, (index) => ({ deleted: index < 2_000 })),
+    );
+    crm.pageMax = 1_000;
+    const id = await connect(crm);
+    await sync(id);
+    crm.put({ id: 2_100, modified: ago(-5), deleted: true });
+    crm.requests.length = 0;
+    expect(await syncLater(id)).toBe('done');
+    const ofDeleted = ({ path }: FakeRequest): boolean => path === '/crm/v3/objects/deals';
+    expect(crm.requests.filter(ofDeleted)).toHaveLength(10);
+    clock.advance(24 * 60 * MINUTE);
+    expect(await sync(id)).toBe('done');
+    expect(await stored(id)).toEqual(expected(crm));
   });
 
   test('of a deal that a page has twice the later one counts, also if it was deleted', async () => {

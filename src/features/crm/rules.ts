@@ -27,6 +27,10 @@
  *  * Whoever asks for a synchronization while one goes on gets another one after it, because the
  *    first has read some lists already. If they ask several times meanwhile, it is one. After a run
  *    that has failed it follows at once, before the retry would.
+ *  * A deal that the CRM deletes is removed by the next round, as a rule. HubSpot lists all those
+ *    of 90 days, and cannot say which are new: a run reads 1,000 of them. In an account with more,
+ *    any others are removed by the daily round. Rejected: to leave all to that round; to read the
+ *    whole list every few hours, which is 1,000 calls for 100,000 deals.
  *
  * Decisions about the lists of deals and objections that the specification leaves open:
  *  * Only data of active connections is listed, that of several connections together. The data of a
