@@ -894,8 +894,14 @@ describe('a page of very large rows', () => {
     );
     await each(
       `insert into crm_deal
-         (team_id, id, connection_id, external_id, outcome, lost_reason, created_at)
-       select $1, 'deal_' || n, 'open', n, 'lost', repeat('€', 10000), ${created}
+         (team_id, id, connection_id, external_id, outcome, lost_reason, amount, currency,
+          close_date, created_at)
+       select $1, 'deal_' || n, 'open', n, 'lost',
+         case when n % 4 = 0 then repeat('€', 10000) end,
+         case when n % 4 = 1 then repeat('9', 30000) end,
+         case when n % 4 = 2 then repeat('€', 10000) end,
+         case when n % 4 = 3 then repeat('€', 10000) end,
+         ${created}
        from generate_series(1, $2::int) n`,
     );
     await each(

@@ -43,7 +43,16 @@ const LIST_DEALS = statement<DealRow & MeasuredRow>(
   'crm.listDeals',
   listText('crm_deal', {
     columns: listed(DEAL),
-    texts: ['title', 'lost_reason', 'external_id', 'pipeline_id', 'stage_id'],
+    texts: [
+      'title',
+      'lost_reason',
+      'external_id',
+      'pipeline_id',
+      'stage_id',
+      'amount',
+      'currency',
+      'close_date',
+    ],
   }),
 );
 
