@@ -70,13 +70,12 @@ const FIND = statement<EvaluationRow>(
   'evaluations.find',
   `select ${listed(SHOWN, 'e.')}
    from evaluation e
-   join training t on t.team_id = e.team_id and t.id = e.training_id
    where e.team_id = $1
      and e.training_id = $2
      and exists (
        select
        from member m
-       where m.team_id = $1 and m.user_id = t.user_id and m.status = 'active'
+       where m.team_id = $1 and m.user_id = e.user_id and m.status = 'active'
      )`,
 );
 
