@@ -1,5 +1,6 @@
 /** Shapes that several features share. */
 import { z } from 'zod';
+import { invalidField } from './problem.ts';
 
 /** The longest text of a request that names something. */
 const NAME_MAX_CHARACTERS = 200;
@@ -83,6 +84,13 @@ const INVALID_TYPE = { params: { code: 'invalid_type' } };
 
 /** The maximum size of a free-form JSON value. */
 export const FREE_JSON_MAX_BYTES = 64 * 1024;
+/** Throws `validation_error` (this field) for free-form JSON that is larger; null has no size. */
+export function requireFreeJson(field: string, value: object | null | undefined): void {
+  const bytes = value ? Buffer.byteLength(JSON.stringify(value)) : 0;
+  if (bytes > FREE_JSON_MAX_BYTES)
+    throw invalidField(field, `At most ${FREE_JSON_MAX_BYTES} bytes of JSON.`);
+}
+
 /** JSON schemas have no word for it. */
 const FREE_JSON = { 'x-max-bytes': FREE_JSON_MAX_BYTES };
 

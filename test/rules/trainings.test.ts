@@ -1,11 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { FREE_JSON_MAX_BYTES } from '../../src/core/shapes.ts';
+import { FREE_JSON_MAX_BYTES, requireFreeJson } from '../../src/core/shapes.ts';
 import {
   advance,
   isEnded,
   requireOrder,
   requireSameTraining,
-  requireStorable,
   type Progress,
   type Step,
 } from '../../src/features/trainings/platform-rules.ts';
@@ -117,11 +116,11 @@ describe('an external reference', () => {
   };
 
   test.each([null, {}, ofBytes(FREE_JSON_MAX_BYTES)])('may be stored up to 64 KiB', (reference) => {
-    expect(() => requireStorable(reference)).not.toThrow();
+    expect(() => requireFreeJson('external_ref', reference)).not.toThrow();
   });
 
   test('may not be larger', () => {
-    expect(() => requireStorable(ofBytes(FREE_JSON_MAX_BYTES + 1))).toThrow(
+    expect(() => requireFreeJson('external_ref', ofBytes(FREE_JSON_MAX_BYTES + 1))).toThrow(
       problem('validation_error', { field: 'external_ref' }),
     );
   });

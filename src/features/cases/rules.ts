@@ -20,8 +20,8 @@
  *    switch forbids is reading cases. So the audit log does not say then whose case was created,
  *    and never does of a case that was created meanwhile.
  */
-import { checkAll, invalidField } from '../../core/problem.ts';
-import { FREE_JSON_MAX_BYTES } from '../../core/shapes.ts';
+import { checkAll } from '../../core/problem.ts';
+import { requireFreeJson } from '../../core/shapes.ts';
 
 /** The free-form fields of a request; undefined and null have no size. */
 export interface FreeJson {
@@ -32,17 +32,7 @@ export interface FreeJson {
 /** Throws `validation_error` (field `fields` or `external_ref`) for JSON of more than 64 KiB. */
 export function requireStorable({ fields, external_ref }: FreeJson): void {
   checkAll(
-    () => requireSize('fields', fields),
-    () => requireSize('external_ref', external_ref),
+    () => requireFreeJson('fields', fields),
+    () => requireFreeJson('external_ref', external_ref),
   );
-}
-
-function requireSize(field: string, value: object | null | undefined): void {
-  if (
-    value === undefined ||
-    value === null ||
-    Buffer.byteLength(JSON.stringify(value)) <= FREE_JSON_MAX_BYTES
-  )
-    return;
-  throw invalidField(field, `At most ${FREE_JSON_MAX_BYTES} bytes of JSON.`);
 }

@@ -19,7 +19,6 @@
  *    assignment, too.
  */
 import { invalidField, ProblemError } from '../../core/problem.ts';
-import { FREE_JSON_MAX_BYTES } from '../../core/shapes.ts';
 import type { TrainingStatus } from '../../core/vocabularies.ts';
 
 /** What the host application reports about a training. Times are ISO, UTC, with milliseconds. */
@@ -86,11 +85,4 @@ export function requireSameTraining(stored: Identity, wanted: Identity): void {
 export function requireOrder(createdAt: string, step: Step): void {
   if (step.kind === 'end' && step.finishedAt < createdAt)
     throw invalidField('finished_at', 'A training cannot end before it began.');
-}
-
-/** Throws `validation_error` (field `external_ref`) for JSON of more than 64 KiB. */
-export function requireStorable(externalRef: object | null): void {
-  if (externalRef === null || Buffer.byteLength(JSON.stringify(externalRef)) <= FREE_JSON_MAX_BYTES)
-    return;
-  throw invalidField('external_ref', `At most ${FREE_JSON_MAX_BYTES} bytes of JSON.`);
 }

@@ -1,5 +1,6 @@
 import type { NewEvent } from '../../core/events.ts';
 import { invalidField, ProblemError, unknownId } from '../../core/problem.ts';
+import { requireFreeJson } from '../../core/shapes.ts';
 import type { Db, Tx } from '../../db/client.ts';
 import { record, type ChangeContext } from '../../db/outbox.ts';
 import {
@@ -33,7 +34,7 @@ export async function recordStep(
   step: Step,
 ): Promise<TrainingRow> {
   const { teamId } = context;
-  rules.requireStorable(wanted.external_ref);
+  requireFreeJson('external_ref', wanted.external_ref);
   rules.requireOrder(wanted.created_at, step);
   return db.transaction(async (tx) => {
     store.lockPerson(tx, teamId, wanted.user_id);
