@@ -103,7 +103,7 @@ test.each<[lane: string, priority: number, Partial<typeof DUE>]>([
   ['hubspot_regular', 0, { sync_state: FRESH }],
   ['pipedrive_regular', 0, { sync_state: FRESH, provider: 'pipedrive' }],
   ['hubspot_long', 0, { sync_state: null }],
-  ['hubspot_long', 0, { sync_state: { ...FRESH, fullAt: at(-24 * 3600) } }],
+  ['hubspot_long', 1, { sync_state: { ...FRESH, fullAt: at(-24 * 3600) } }],
   ['hubspot_long', 1, { sync_state: GOING_ON }],
   ['hubspot_failing', 1, { sync_state: FRESH, failure_streak: 1 }],
   ['hubspot_failing', 2, { sync_state: null, failure_streak: 2 }],

@@ -7,9 +7,10 @@
  *    fine, and that only read what has changed: about a second. A round that goes on, or reads
  *    everything, such as a first import, is `long`. A connection that failed is `failing` until a
  *    round is complete. So a CRM that hangs holds a regular queue once, for one call.
- *  * In `long`, a round that begins goes before those that go on: a small import waits for one run
- *    of a large one. In `failing`, the fewer failures, the sooner: one failure does not wait for
- *    CRMs that have been away for days.
+ *  * In `long`, a first import begins before rounds that go on: a small one waits for one run of a
+ *    large one. Daily rounds take turns with those that go on: none holds up another for ever. In
+ *    `failing`, the fewer failures, the sooner: one failure does not wait for CRMs that have been
+ *    away for days.
  *  * A team is always in the same queue of a lane. There it has at most one job that waits, however
  *    many of its connections are due. The next one is added after its run, behind those of other
  *    teams. So another team waits for two runs of it at most, each of a minute and a call.

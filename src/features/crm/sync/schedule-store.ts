@@ -36,6 +36,7 @@ const LANE = `case
 const PRIORITY = `case
            when c.failure_streak > 0 then least(c.failure_streak, 10)
            when jsonb_typeof(c.sync_state -> 'round') = 'object' then 1
+           when c.sync_state ->> 'fullAt' <= $2 then 1
            else 0
          end`;
 
