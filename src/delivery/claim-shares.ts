@@ -29,16 +29,33 @@ function parkedRoom({ slots, queuedSlow }: QueuesState): number {
   return Math.max(0, parkedMax(slots) - slots.parked - queuedSlow);
 }
 
-/** How many more deliveries of this endpoint to claim at most. */
+/** For each retry of a slow endpoint, first attempts of them are claimed so many times. */
+const FIRSTS_PER_RETRY = 3;
+
+/**
+ * The status whose slow queues have their turn; null if none has anything to claim. They take
+ * turns, since the first one to claim takes all that can be parked.
+ */
+function slowTurn({ claimableSlow, slowFirsts }: QueuesState): WaitingStatus | null {
+  const { pending, retrying } = claimableSlow;
+  if (pending.size === 0) return retrying.size > 0 ? 'retrying' : null;
+  return retrying.size > 0 && slowFirsts >= FIRSTS_PER_RETRY ? 'retrying' : 'pending';
+}
+
+/**
+ * How many more deliveries of this endpoint to claim as they are made: none of a slow one while
+ * other slow ones wait for their turn.
+ */
 export function roomNow(state: QueuesState, queue: EndpointQueue): number {
   const room = roomOf(queue, state.limits.maxPerEndpoint);
-  return queue.isSlow ? Math.min(room, parkedRoom(state)) : room;
+  if (!queue.isSlow) return room;
+  return slowTurn(state) === null ? Math.min(room, parkedRoom(state)) : 0;
 }
 
 /** Whether the endpoint queues have deliveries of this status to claim. */
 function hasClaimable(state: QueuesState, status: WaitingStatus): boolean {
-  const { claimable, claimableSlow } = state;
-  return claimable[status].size > 0 || (claimableSlow[status].size > 0 && parkedRoom(state) > 0);
+  const isSlowTurn = slowTurn(state) === status && parkedRoom(state) > 0;
+  return isSlowTurn || state.claimable[status].size > 0;
 }
 
 /** Whether there is something to claim, and room for it. */
@@ -75,7 +92,8 @@ export function takeShares(state: QueuesState, status: WaitingStatus, room: numb
   const quick = state.claimable[status];
   const slow = state.claimableSlow[status];
   const partOfSlow = Math.ceil((room * slow.size) / Math.max(1, quick.size + slow.size));
-  const roomOfSlow = Math.min(parkedRoom(state), partOfSlow);
+  const roomOfSlow = slowTurn(state) === status ? Math.min(parkedRoom(state), partOfSlow) : 0;
+  if (roomOfSlow > 0) state.slowFirsts = status === 'retrying' ? 0 : state.slowFirsts + 1;
   const shares = [
     ...shareOut(quick, room - roomOfSlow, limits.maxPerEndpoint),
     ...shareOut(slow, roomOfSlow, limits.maxPerEndpoint),

@@ -33,7 +33,7 @@ export interface EndpointQueue {
    * modeOf, roomOf and withdraw.
    */
   isSlow: boolean;
-  /** How many wait, if it is slow, as `reindex` last counted them. Only reindex uses it. */
+  /** How many wait that will be parked, as `reindex` last counted them. Only reindex uses it. */
   waitsSlow: number;
   /** When it last had `cap` attempts in flight. Written by next and land; read by isAtLimit. */
   atLimitMs: number;

@@ -18,8 +18,8 @@
  *    So endpoints that hang do not take slots from those that answer. Those of a slow queue are
  *    parked from the beginning: very many that reach their time limit together, and begin the next
  *    attempts together, take no slot. The number of parked attempts is limited, to bound memory.
- *    No more is claimed for slow queues than can be parked, and what waits in them takes nothing
- *    from what others may have in hand.
+ *    No more is claimed for slow queues than can be parked, first attempts and retries in turn, and
+ *    what waits in them takes nothing from what others may have in hand.
  *  * While very many results of an endpoint wait to be written, it has no turns.
  */
 import { teamKey, type TeamKey } from '../core/team-key.ts';

@@ -51,8 +51,10 @@ export interface QueuesState {
    * capacity and stats.
    */
   queued: number;
-  /** Those of them that wait in slow queues. Written by `reindex`; read by claim-shares.ts. */
+  /** Those of them that will be parked. Written by `reindex`; read by claim-shares.ts. */
   queuedSlow: number;
+  /** Claims of first attempts of slow queues since the last one of retries. Of takeShares. */
+  slowFirsts: number;
   /**
    * Attempts in flight that are parked. Written by park and land; read by countActive and stats.
    */
@@ -86,6 +88,7 @@ export function newQueuesState(
     flights: new Set(),
     queued: 0,
     queuedSlow: 0,
+    slowFirsts: 0,
     parked: 0,
     launched: 0,
     firstsInTurn: 0,
@@ -121,7 +124,7 @@ export function reindex(state: QueuesState, queue: EndpointQueue): void {
     if (mode !== 'blocked') ready[mode].add(queue);
     queue.mode = mode;
   }
-  const waitsSlow = queue.isSlow ? queue.waiting.length : 0;
+  const waitsSlow = queue.isSlow ? queue.waiting.filter(({ row }) => !row.urgent).length : 0;
   state.queuedSlow += waitsSlow - queue.waitsSlow;
   queue.waitsSlow = waitsSlow;
   const wanted = roomOf(queue, limits.maxPerEndpoint) > 0 ? nextStatusOf(queue) : null;

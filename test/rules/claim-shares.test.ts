@@ -158,6 +158,34 @@ describe('while no more attempts can be parked', () => {
     expect(queues.takeShares('requested', 4)).toEqual([{ queue: other, room: 1 }]);
   });
 
+  test('first attempts and retries of slow endpoints take turns', () => {
+    const queues = allParked();
+    queues.withdraw(1);
+    const retries = queues.queueOf('team_a', 'slow3');
+    const turns = Array.from({ length: 5 }, () => {
+      const flight = [...queues.flights].find(({ queue }) => queue !== retries);
+      if (flight) queues.land(flight, 'good', 0);
+      queues.setMore(retries, 'retrying');
+      const taken = (['pending', 'retrying'] as const).flatMap((status) => {
+        const shares = queues.takeShares(status, 4);
+        for (const { queue } of shares) queues.accept(row(queue.endpointId), 0);
+        return shares.map(() => status);
+      });
+      launch(queues);
+      return taken.join();
+    });
+    expect(turns).toEqual(['pending', 'pending', 'pending', 'retrying', 'pending']);
+  });
+
+  test('what is made meanwhile takes no turn of what waits', () => {
+    const queues = allParked();
+    queues.withdraw(1);
+    const fresh = queues.queueOf('team_a', 'slow7');
+    for (const flight of [...queues.flights].slice(0, 9)) queues.land(flight, 'good', 0);
+    fresh.isSlow = true;
+    expect(queues.roomOf(fresh)).toBe(0);
+  });
+
   test('as much is claimed for slow endpoints as can be parked again', () => {
     const queues = allParked();
     queues.withdraw(1);

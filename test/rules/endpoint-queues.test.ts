@@ -1,7 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { teamKey } from '../../src/core/team-key.ts';
-import type { EndpointQueue, Flight, Pace } from '../../src/delivery/endpoint-queue.ts';
+import {
+  roomOf,
+  type EndpointQueue,
+  type Flight,
+  type Pace,
+} from '../../src/delivery/endpoint-queue.ts';
 import { createEndpointQueues, type EndpointQueues } from '../../src/delivery/endpoint-queues.ts';
 import { fillSlots, newSlots } from '../../src/delivery/slots.ts';
 import { fill, launch, retry, row, warm } from '../support/endpoint-queues.ts';
@@ -458,7 +463,8 @@ function askAndCheck(model: Model, asked: 'pending' | 'retrying'): void {
   const total = shares.reduce((sum, { room }) => sum + room, 0);
   check(model, total <= capacity, 'asked for more than there is room for');
   const fit = shares.every(
-    ({ queue, room }) => room > 0 && room <= queues.roomOf(queue) && Number.isInteger(room),
+    ({ queue, room }) =>
+      room > 0 && room <= roomOf(queue, model.limits.maxPerEndpoint) && Number.isInteger(room),
   );
   check(model, fit, 'a share that does not fit');
 }
