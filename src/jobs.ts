@@ -4,6 +4,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { parseCronItems, type CronItem, type TaskList } from 'graphile-worker';
 import type { Logger } from 'pino';
 import { systemClock } from './core/clock.ts';
+import type { Mailer } from './core/mail.ts';
 import type { Caller, Db } from './db/client.ts';
 import type { Database } from './db/connections/database.ts';
 import { ALERT_CRON, alertMailTasks, alertTasks } from './features/alerts/tasks.ts';
@@ -29,10 +30,11 @@ import { createMailer } from './runtime/mail.ts';
 import { logWarnings } from './runtime/output.ts';
 
 /**
- * Few jobs run at once, and the job runner has connections of its own. From ten on, two of them are
- * for single statements: one for those of jobs and one for those of mails.
+ * Few jobs run at once, and the job runner has connections of its own. Two of these are for single
+ * statements, one for those of jobs and one for those of mails, and ten for transactions, of which
+ * either may have five.
  */
-const POOL_MAX = 10;
+const POOL_MAX = 14;
 
 /** They may take long. Mails have a share of their own, so that none waits for other jobs. */
 const JOBS: Caller = { share: 'jobs', background: true };
@@ -77,6 +79,8 @@ async function runJobs(config: Config): Promise<void> {
     db: db.forCaller(caller),
     logger,
   });
+  let sessions = new AbortController();
+  const send = createMailer(config, logger, { signal: () => sessions.signal });
   const shared = {
     db,
     databaseUrl: config.databaseUrl,
@@ -92,8 +96,13 @@ async function runJobs(config: Config): Promise<void> {
   const mails = await keepRunning({
     ...shared,
     slots: MAIL_SLOTS,
-    taskList: mailTasksOf(optionsOf(MAILS)),
+    taskList: mailTasksOf(optionsOf(MAILS), send),
     cronItems: [],
+    // Another run sends these mails.
+    onRelease: () => {
+      sessions.abort();
+      sessions = new AbortController();
+    },
   });
   const tell = setInterval(() => {
     const pools = {
@@ -126,10 +135,10 @@ interface TaskOptions {
 }
 
 /** The tasks that send mails. No other task has a mailer. */
-function mailTasksOf({ config, db, logger }: TaskOptions): TaskList {
+function mailTasksOf({ config, db }: TaskOptions, send: Mailer): TaskList {
   const shared = {
     db,
-    mailer: mailerOf(db, systemClock, createMailer(config, logger)),
+    mailer: mailerOf(db, systemClock, send),
     publicUrl: config.publicUrl,
   };
   return {

@@ -40,6 +40,8 @@ export interface JobRunnerOptions {
   readonly cronItems: ParsedCronItem[];
   /** Called with the task of a live team's job that has failed. It is tried again later. */
   readonly onFailure: (task: string) => void;
+  /** Called before jobs in flight are given to another run, so that they end what they do. */
+  readonly onRelease?: () => void;
 }
 
 /**
@@ -143,7 +145,7 @@ async function startRun(options: JobRunnerOptions, watchdog: Watchdog): Promise<
     throw error;
   });
   if (pool === null) throw new Error('graphile-worker made no pool');
-  const ended = drainAtEnd(events, { runner, pool }, logger);
+  const ended = drainAtEnd(events, { runner, pool }, options);
   endUnlessHealthy(events, runner);
   const isInHand = (jobId: string): boolean => inHand.has(jobId);
   const locks = await keepLocks(options, { runner, pool, isInHand });
@@ -242,7 +244,7 @@ function endRun(runner: Runner, reason: string): void {
 async function drainAtEnd(
   events: WorkerEvents,
   { runner, pool }: Pick<Run, 'runner' | 'pool'>,
-  logger: Logger,
+  { logger, onRelease }: JobRunnerOptions,
 ): Promise<void> {
   const ended = new AbortController();
   const end = (): void => ended.abort();
@@ -253,6 +255,7 @@ async function drainAtEnd(
   await wait(DRAIN_MS);
   if (ended.signal.aborted) return;
   logger.warn('released the jobs in flight');
+  onRelease?.();
   // The schedule of the run ends, too.
   endRun(runner, 'its jobs in flight do not end');
   Promise.resolve(pool.forcefulShutdown('its run ended')).catch(() => undefined);

@@ -15,6 +15,12 @@ const SMTP_TIMEOUT_MS = 20_000;
  */
 const SMTP_TIME_LIMIT_MS = 9 * SMTP_TIMEOUT_MS;
 
+export interface MailerOptions {
+  readonly timeLimitMs?: number;
+  /** Asked for each mail: ends its session with the server. */
+  readonly signal?: () => AbortSignal | null;
+}
+
 /**
  * Creates a mailer for the server at SMTP_URL. If SMTP_URL is not set, each mail becomes an `.eml`
  * file in MAIL_DIR, so that development needs no mail server. Only our user may read the files.
@@ -22,7 +28,7 @@ const SMTP_TIME_LIMIT_MS = 9 * SMTP_TIMEOUT_MS;
 export function createMailer(
   config: Pick<Config, 'smtpUrl' | 'mailFrom' | 'mailDir'>,
   logger: Logger,
-  { timeLimitMs = SMTP_TIME_LIMIT_MS }: { readonly timeLimitMs?: number } = {},
+  { timeLimitMs = SMTP_TIME_LIMIT_MS, signal = () => null }: MailerOptions = {},
 ): Mailer {
   const from = config.mailFrom ?? 'Team Customer API <no-reply@localhost>';
   if (config.smtpUrl !== undefined) {
@@ -33,10 +39,11 @@ export function createMailer(
     };
     const transport = createTransport({ url: config.smtpUrl, ...limits });
     return async (mail) => {
-      // It closes the connection, too.
-      const signal = AbortSignal.timeout(timeLimitMs);
+      // They close the connection, too.
+      const ends = [AbortSignal.timeout(timeLimitMs), signal()].filter((end) => end !== null);
+      const subject = subjectOf(mail.subject);
       await transport
-        .sendMail({ from, ...mail, subject: subjectOf(mail.subject), signal })
+        .sendMail({ from, ...mail, subject, signal: AbortSignal.any(ends) })
         .catch(refuse);
     };
   }

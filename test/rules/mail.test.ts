@@ -91,6 +91,18 @@ test.each(['EHLO', 'RCPT', '.'] as const)(
   },
 );
 
+test('whoever gives a mail to another run ends its session with the server', async () => {
+  const server = await startDrippingMailServer('RCPT');
+  const config = { smtpUrl: server.url, mailFrom: undefined, mailDir: '' };
+  const run = new AbortController();
+  const mailer = createMailer(config, pino({ level: 'silent' }), { signal: () => run.signal });
+  const sent = mailer({ to: 'a@a.test', subject: '', text: '' }).catch((error: unknown) => error);
+  await until(() => server.open.size === 1);
+  run.abort();
+  expect(await sent).toMatchObject({ name: 'MailNotTaken', isRefusal: false });
+  await until(() => server.open.size === 0);
+});
+
 test('the name of a team has no control characters', () => {
   const takes = (name: string): boolean =>
     createInput.shape.name.safeParse(name).success &&

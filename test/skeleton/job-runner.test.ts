@@ -40,6 +40,8 @@ interface Jobs {
   /** `hang` does not end before `endHanging`, whatever it is told; `quick` takes no time. */
   readonly add: (task: 'hang' | 'quick', payload: Payload) => Promise<void>;
   readonly endHanging: () => void;
+  /** How many jobs had been run when those in flight were given to another run, each time. */
+  readonly releases: readonly number[];
   /** The names of the jobs that the database has. */
   readonly waiting: () => Promise<string[]>;
 }
@@ -70,6 +72,7 @@ async function runJobs(): Promise<Jobs> {
       await work();
     };
   const hanging = Promise.withResolvers<void>();
+  const releases: number[] = [];
   const runner = await keepRunning({
     db,
     databaseUrl: proxy.url,
@@ -78,6 +81,7 @@ async function runJobs(): Promise<Jobs> {
     taskList: { hang: taskOf(() => hanging.promise), quick: taskOf(async () => undefined) },
     cronItems: [],
     onFailure: () => undefined,
+    onRelease: () => void releases.push(ran.length),
   });
   onTestFinished(() => runner.stop());
   onTestFinished(() => hanging.resolve());
@@ -89,6 +93,7 @@ async function runJobs(): Promise<Jobs> {
       await client.query('select graphile_worker.add_job($1, $2::json)', [task, payload]);
     },
     endHanging: hanging.resolve,
+    releases,
     waiting: async () => {
       const { rows } = await client.query(
         `select payload->>'name' as name from graphile_worker._private_jobs order by id`,
@@ -105,7 +110,7 @@ test.for([1, 2])(
   'jobs run again soon after the ends of %i could not be written, though another one hangs',
   LIMIT,
   async (refused) => {
-    const { ran, add } = await runJobs();
+    const { ran, add, releases } = await runJobs();
     await add('hang', { name: 'hang' });
     await until(() => ran.includes('hang'));
     const lost = namesOf('lost', refused);
@@ -117,6 +122,8 @@ test.for([1, 2])(
     await add('quick', { name: 'next' });
     await until(() => ['next', ...lost].every((name) => ran.lastIndexOf(name) > refused));
     expect(performance.now() - startedAt).toBeLessThan(AFTER_A_RUN_MS);
+    // Before the next run.
+    expect(releases).toEqual([1 + refused]);
   },
 );
 
