@@ -212,6 +212,7 @@ describe.skipIf(SKIPPED !== '')(`the recipes${SKIPPED}`, { timeout: 5 * MINUTES 
   it.each([
     ['of 0 bytes', ''],
     ['with nothing but its header', '\u{feff}email,role\r\n'],
+    ['of empty rows', 'email,role\r\n,\r\n'],
   ])('joiners and leavers: a file %s removes nobody, however few they are', async (_, text) => {
     const own = await startTestApi({ seed: makeSeed([makeTeam('three')]) });
     const folder = await recipes.makeFolder();

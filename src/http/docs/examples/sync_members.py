@@ -7,7 +7,9 @@ from team_customer_client import ApiError, Client
 MOST_LEAVERS = 5
 
 with open("people.csv", newline="", encoding="utf-8-sig") as file:
-    people = {row["email"].strip().lower(): row["role"].strip() for row in csv.DictReader(file)}
+    # A spreadsheet saves an empty row as a line of commas.
+    rows = [row for row in csv.DictReader(file) if row["email"].strip()]
+people = {row["email"].strip().lower(): row["role"].strip() for row in rows}
 if not people:
     sys.exit("people.csv lists nobody.")
 url = os.environ.get("API_URL", "https://api.example.com/api/public/v1")
