@@ -47,8 +47,11 @@ export const queryClient = new QueryClient({
 // What was refused meanwhile is read again.
 onReopened(() => void queryClient.invalidateQueries());
 
-// Some answers have texts in the language of the call, such as the names of the catalog.
-onLanguage(() => void queryClient.invalidateQueries());
+// Some answers have texts in the language of the call, such as the names of the catalog. What is
+// being read for the first time would go on in the former language.
+onLanguage(() => {
+  void queryClient.cancelQueries().then(() => queryClient.invalidateQueries());
+});
 
 /** Calls without the cache. */
 export const client = createTRPCClient<AppRouter>({

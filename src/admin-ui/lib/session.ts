@@ -57,11 +57,15 @@ const URL_OF_SESSION = `${SERVICE_PATH}/trpc-session`;
 
 /** How long a call waits for a new token. */
 const WAIT_FOR_TOKEN_MS = 5_000;
+/** After so long, a service that could not be asked about a token is asked again. */
+const ASK_AGAIN_MS = 5_000;
 
 /** The token of the host application, in a frame. Without one, the session is in a cookie. */
 let bearer: string | null = null;
-/** When it expires, by the clock of this browser. Infinity: it has opened no session yet. */
+/** When it expires, by the clock of this browser. Infinity: the service has not said it yet. */
 let expiresAt = Infinity;
+/** Nothing is known of it but, at most, that the service has refused it, as it may the next one. */
+let isUntried = false;
 let renewal = 0;
 const waiting = new Set<() => void>();
 let state: SessionState = { kind: 'loading' };
@@ -154,7 +158,14 @@ export async function loadSession(): Promise<void> {
 
 /** The page offers another try, unless a session is open: what was entered must not be lost. */
 function missService(): void {
-  if (!('session' in state)) change({ kind: 'unreachable' });
+  // The token may expire before the service answers. Then another one is better.
+  isUntried = false;
+  if (!('session' in state)) {
+    change({ kind: 'unreachable' });
+  } else if (bearer !== null && expiresAt === Infinity) {
+    window.clearTimeout(renewal);
+    renewal = window.setTimeout(() => void loadSession(), ASK_AGAIN_MS);
+  }
 }
 
 /** Whether a host application has just led here. The address says it until the page is loaded. */
@@ -187,7 +198,7 @@ window.addEventListener('online', () => {
 document.addEventListener('visibilitychange', () => {
   if (document.visibilityState !== 'visible' || state.kind === 'loading') return;
   // A token that was refused is refused again. The host application may have a better one by now.
-  if (bearer !== null && !hasOpened()) askForToken();
+  if (isUntried) askForToken();
   else void loadSession();
 });
 
@@ -206,21 +217,19 @@ function open(session: Session, date: string | null): void {
   change({ kind: 'open', session });
   if (wasEnded) for (const listener of reopenings) listener();
   if (bearer === null) return;
+  isUntried = false;
   const leftMs = leftMsOf(session.expires_at, date);
   expiresAt = Date.now() + leftMs;
   window.clearTimeout(renewal);
   renewal = window.setTimeout(askForToken, renewalAfterMs(leftMs));
 }
 
-/** Whether the token of the host application has opened a session. */
-function hasOpened(): boolean {
-  return expiresAt !== Infinity;
-}
-
 /** Opens the session of a token of the host application, in a frame. */
 export function acceptToken(token: string): Promise<void> {
   bearer = token;
   expiresAt = Infinity;
+  isUntried = true;
+  window.clearTimeout(renewal);
   for (const done of waiting) done();
   waiting.clear();
   return loadSession();
@@ -242,7 +251,7 @@ export function retrySignIn(): void {
  * that was good: what is wrong with one that was not, such as its team, is wrong with the next one.
  */
 function endSession(): void {
-  if (hasOpened()) askForToken();
+  if (bearer !== null && !isUntried) askForToken();
   tellEvent('session_ended');
   change('session' in state ? { kind: 'ended', session: state.session } : { kind: 'none' });
 }

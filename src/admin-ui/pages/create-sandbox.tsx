@@ -12,11 +12,9 @@ export function CreateSandbox({ onClose }: { readonly onClose: () => void }) {
   const t = useTexts();
   const { pathname } = useLocation();
   const [scenario, setScenario] = useState<Scenario>('typical');
-  const create = useMutation(
-    api.admin.sandbox.create.mutationOptions({
-      onSuccess: () => location.assign(placeIn('test', pathname)),
-    }),
-  );
+  const create = useMutation(api.admin.sandbox.create.mutationOptions());
+  // Of this call: an answer after the dialog was closed leads nobody away from what they do.
+  const onSuccess = () => location.assign(placeIn('test', pathname));
   return (
     <Confirm
       title={t.sandbox.create}
@@ -25,7 +23,7 @@ export function CreateSandbox({ onClose }: { readonly onClose: () => void }) {
       look="main"
       // It is being opened.
       mutation={{ isPending: create.isPending || create.isSuccess, error: create.error }}
-      onConfirm={() => create.mutate({ scenario })}
+      onConfirm={() => create.mutate({ scenario }, { onSuccess })}
       onClose={onClose}
     >
       <p>{t.sandbox.createHint}</p>

@@ -126,6 +126,39 @@ describe('in a frame, a token that is refused', () => {
     expect(await answer(opened)).toBe(1);
   });
 
+  test('is asked for once if the service did not answer while the token was good', async () => {
+    const opened = await open([]);
+    opened.answers.push(ok(A));
+    await opened.page.acceptToken('the first');
+    // No network.
+    await opened.page.acceptToken('the second');
+    opened.answers.push(...Array.from({ length: MANY }, () => status(401)));
+    await opened.page.loadSession();
+    expect(await answer(opened)).toBe(1);
+  });
+
+  test('is tried again and again until the service answers', async () => {
+    const opened = await open([]);
+    const timers = vi.spyOn(opened.window, 'setTimeout');
+    const ring = async () => {
+      const [look, afterMs] = timers.mock.lastCall ?? [];
+      timers.mockClear();
+      (look as () => void)();
+      await vi.waitFor(() => expect(timers).toHaveBeenCalledOnce());
+      return afterMs;
+    };
+    opened.answers.push(ok(A));
+    await opened.page.acceptToken('the first');
+    // No network.
+    await opened.page.acceptToken('the second');
+    expect([await ring(), await ring()]).toEqual([5_000, 5_000]);
+    opened.answers.push(ok({ ...A, expires_at: new Date(Date.now() + 600_000).toISOString() }));
+    await ring();
+    expect(opened.asked).toHaveLength(5);
+    // Now it waits for the time to ask the host application.
+    expect(timers.mock.lastCall?.[1]).not.toBe(5_000);
+  });
+
   test('is replaced when the session has ended, and the page goes on', async () => {
     const opened = await open([]);
     opened.answers.push(ok(A), status(401), ok(A));
