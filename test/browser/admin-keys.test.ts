@@ -327,7 +327,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: sign-in and keys${SKIPPED}`, ()
     await ending.getByLabel('Yes, or I am not sure').check();
     await ending.getByRole('button', { name: 'Revoke the key' }).click();
     const other = ending.getByRole('button', { name: 'End it now and show a new key' });
-    expect(await other.getAttribute('aria-disabled')).toBe('true');
+    await expect.poll(() => other.getAttribute('aria-disabled')).toBe('true');
     await page.keyboard.press('Escape');
     await page.getByRole('button', { name: 'Replace: users:write' }).click();
     await page.getByRole('button', { name: 'Replace the key' }).click();
