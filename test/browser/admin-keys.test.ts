@@ -394,7 +394,9 @@ describe.skipIf(SKIPPED !== '')(`the admin page: sign-in and keys${SKIPPED}`, ()
     await settle(page);
     await api.db.pool.query(`update team set status = 'suspended' where id = 'team_acme'`);
     await page.getByRole('link', { name: 'API keys' }).click();
-    await page.getByText(/Request id for support: [\w-]{36}/).waitFor();
+    // Above the page, too, until the page itself says it.
+    const ids = page.getByText(/Request id for support: [\w-]{36}/);
+    await expect.poll(() => ids.count()).toBe(1);
     await api.db.pool.query(`update team set status = 'active' where id = 'team_acme'`);
     await page.getByRole('button', { name: 'Try again' }).click();
     await rowOf(page, 'full').waitFor();

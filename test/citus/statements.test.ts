@@ -141,6 +141,8 @@ const COORDINATOR = [
   'requests.add',
   ...Array.from({ length: 10 }, (_, slot) => `requests.empty.${slot}`),
   'requests.waitBriefly',
+  // The job runner's table is not distributed.
+  'retention.givenUpJobs',
   'rollups.insertPeople',
   'rollups.insertWeeks',
   // A reset is no operation of a live team. Its rows come from a value of the request.

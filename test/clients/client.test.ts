@@ -176,6 +176,8 @@ describe('the package', { timeout: 10 * MINUTES }, () => {
     );
     await page.goto('https://page.example/');
     await page.addScriptTag({ content: script, type: 'module' });
+    // A module runs after its tag was added.
+    await page.waitForFunction('globalThis.verify');
     const verify = (headers: object) =>
       page.evaluate(`verify(${JSON.stringify(body)}, ${JSON.stringify(headers)})`);
     expect(await verify(sign('whsec_x'))).toBe('member.joined');
