@@ -3,7 +3,7 @@
  * need.
  */
 import { roomOf, type EndpointQueue } from './endpoint-queue.ts';
-import { countActive, reindex, type QueuesState } from './queues-state.ts';
+import { countActive, isTurnOfRetries, reindex, type QueuesState } from './queues-state.ts';
 import { parkedMax } from './slots.ts';
 import { WAITING_STATUSES, type WaitingStatus } from './waiting-store.ts';
 
@@ -29,17 +29,14 @@ function parkedRoom({ slots, queuedSlow }: QueuesState): number {
   return Math.max(0, parkedMax(slots) - slots.parked - queuedSlow);
 }
 
-/** For each retry of a slow endpoint, first attempts of them are claimed so many times. */
-const FIRSTS_PER_RETRY = 3;
-
 /**
  * The status whose slow queues have their turn; null if none has anything to claim. They take
  * turns, since the first one to claim takes all that can be parked.
  */
 function slowTurn({ claimableSlow, slowFirsts }: QueuesState): WaitingStatus | null {
   const { pending, retrying } = claimableSlow;
-  if (pending.size === 0) return retrying.size > 0 ? 'retrying' : null;
-  return retrying.size > 0 && slowFirsts >= FIRSTS_PER_RETRY ? 'retrying' : 'pending';
+  if (isTurnOfRetries(pending.size, retrying.size, slowFirsts)) return 'retrying';
+  return pending.size > 0 ? 'pending' : null;
 }
 
 /**
@@ -83,9 +80,10 @@ export function divide(state: QueuesState, room: number, hasNew: boolean): Rooms
 }
 
 /**
- * Divides the room of a status among its claimable queues. Slow ones get their part of it, but no
- * more than can be parked. From then on, a queue with a share counts as having no more in the
- * database. Call `setMore` if a claim fills the whole share, because there may be more then.
+ * Divides the room of a status among its claimable queues. If it is the turn of its slow ones, they
+ * get their part, but no more than can be parked. From then on, a queue with a share counts as
+ * having no more in the database. Call `setMore` if a claim fills the whole share, because there
+ * may be more then.
  */
 export function takeShares(state: QueuesState, status: WaitingStatus, room: number): Share[] {
   const { limits } = state;

@@ -45,6 +45,7 @@ import {
 } from './endpoint-queue.ts';
 import {
   adaptInHand,
+  isTurnOfRetries,
   newQueuesState,
   queueOf,
   reindex,
@@ -98,8 +99,6 @@ export interface EndpointQueues {
   stats(): { inFlight: number; parked: number; queued: number };
 }
 
-/** While first attempts never end, so many are launched for each retry. */
-const FIRSTS_PER_RETRY = 3;
 const QUEUES_REMEMBERED = 10_000;
 
 /** No queues yet. Other loops may have the same slots. */
@@ -180,8 +179,7 @@ function next(state: QueuesState, nowMs: number): Flight | null {
 /** The mode of the queues that have their turn; null if none can launch. */
 function nextMode({ ready, slots, firstsInTurn }: QueuesState): ReadyMode | null {
   if (slots.taken < slots.count) {
-    const isTurnOfRetry = ready.first.size === 0 || firstsInTurn >= FIRSTS_PER_RETRY;
-    if (ready.retry.size > 0 && isTurnOfRetry) return 'retry';
+    if (isTurnOfRetries(ready.first.size, ready.retry.size, firstsInTurn)) return 'retry';
     if (ready.first.size > 0) return 'first';
   }
   return ready.slow.size > 0 && slots.parked < parkedMax(slots) ? 'slow' : null;

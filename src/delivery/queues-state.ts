@@ -146,6 +146,14 @@ function nextStatusOf({ more }: EndpointQueue): WaitingStatus | null {
   return WAITING_STATUSES.find((status) => more[status]) ?? null;
 }
 
+/** While first attempts never end, so many have their turn for each retry. */
+const FIRSTS_PER_RETRY = 3;
+
+/** Whether retries have their turn. `inTurn`: the first attempts since the last turn of a retry. */
+export function isTurnOfRetries(firsts: number, retries: number, inTurn: number): boolean {
+  return retries > 0 && (firsts === 0 || inTurn >= FIRSTS_PER_RETRY);
+}
+
 /** Counts this loop's attempts that hold a slot. */
 export function countActive({ flights, parked }: QueuesState): number {
   return flights.size - parked;
