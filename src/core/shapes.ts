@@ -84,6 +84,7 @@ const INVALID_TYPE = { params: { code: 'invalid_type' } };
 
 /** The maximum size of a free-form JSON value. */
 export const FREE_JSON_MAX_BYTES = 64 * 1024;
+
 /** Throws `validation_error` (this field) for free-form JSON that is larger; null has no size. */
 export function requireFreeJson(field: string, value: object | null | undefined): void {
   const bytes = value ? Buffer.byteLength(JSON.stringify(value)) : 0;

@@ -97,9 +97,8 @@ export function lockTeamFor<C extends UnreadContext>(
 
 /**
  * Reads again what the change depends on: the team's plan and privacy switches, and what the actor
- * may do.
- * Call it after the transaction has waited for its locks. The call responds under these switches,
- * too ({@link CallPrivacy}).
+ * may do. Call it after the transaction has waited for its locks. The call responds under these
+ * switches, too ({@link CallPrivacy}).
  *
  * Refuses what authentication would refuse now: throws `unauthorized` for a key that has ended and
  * for a member who has left, `forbidden` for a member who has lost the access that the procedure

@@ -18,9 +18,9 @@ import { findPlayed, LIVE, SIMULATED } from './played.ts';
 import { nextState, type AttemptCause } from './schedule.ts';
 import { fillSlots } from './slots.ts';
 
-/** So long waits a delivery that a fault of ours has kept from being attempted. */
+/** How long a delivery waits that a fault of ours has kept from being attempted. */
 const FAULT_TICKS = 20;
-/** The loop of a shard ticks more rarely. */
+/** It is 10 s for the loop of a shard, too, which ticks more rarely. */
 const FAULT_MAX_MS = FAULT_TICKS * TICK_MS;
 
 /** What the trace of an attempt tells that could not be made. */

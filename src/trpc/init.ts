@@ -37,7 +37,7 @@ export const t = initTRPC
       const { describeError }: Partial<CallerContext> = ctx ?? (error as EarlyError);
       const problem = describeError?.(error);
       if (!problem) {
-        // tRPC takes its status from here. Without one, its server for Node ends the process.
+        // tRPC takes the status of its answer from here.
         const { code, httpStatus } = shape.data;
         return { ...shape, message: 'internal', data: { code, httpStatus, problem: null } };
       }
