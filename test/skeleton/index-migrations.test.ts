@@ -1,4 +1,6 @@
-// A migration must not keep the writers of a large table waiting while it builds an index.
+// A released migration never changes, and a new one must not keep the writers of a large table
+// waiting while it builds an index.
+import { hash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { loadModule, parseSync, type Node } from 'libpg-query';
 import { beforeAll, expect, test } from 'vitest';
@@ -11,6 +13,15 @@ const LAST_OF_100 = '20261120000700_check_form_of_crm_provider';
 const LAST_OF_BEFORE = '20261128000301_keep_unconfirmed_secrets';
 
 beforeAll(() => loadModule());
+
+// `migrate` refuses a database in which it applied another text.
+test('the migrations of 1.0.0 are those that were released', async () => {
+  const released = (await readMigrations()).filter(({ name }) => name <= LAST_OF_100);
+  const texts = released.map(({ name, sql }) => `${name}\n${sql}`).join('\n');
+  expect(hash('sha256', texts)).toBe(
+    '0ee9f8c4710a91c4e75dd4ea29e6e6185b018265c92ac1d5ab2430bbff5cf077',
+  );
+});
 
 /** The tables that the statement gives an index, and must lock for it. */
 function lockedBy(node: Node): string[] {
