@@ -68,38 +68,40 @@ export async function openWorld(
   const columns = await readWrittenColumns(api.db.pool);
   const copies = tables.all.map((name) => `create table backup.${name} as table ${name};`);
   await api.db.pool.query(`create schema backup; ${copies.join(' ')}`);
+  await makeLock(api, tables);
   // What `restore` leaves of rows, which each reader of the table would pass.
   const littered = new Set<string>();
-  const atFirst = { a: await digest(api, tables, 'a'), b: await digest(api, tables, 'b') };
+  const digest = makeDigest(api, tables);
+  const atFirst = await digest();
   return {
     api,
     read: async (side, call) => masked(api, await call(api, side)),
     observe: async (side, call, { twinFirst = false } = {}) => {
       const twin = twinOf(side);
       if (twinFirst) await call(api, twin);
-      const before = twinFirst ? await digest(api, tables, twin) : atFirst[twin];
-      const locked = sides.includes(twin) ? await lockTeamRows(api, tables, twin) : null;
+      const before = twinFirst ? await digest() : atFirst;
+      const locked = sides.includes(twin) ? await lockTeamRows(api, teamOf(twin)) : null;
       let answer: unknown;
       try {
         answer = await call(api, side);
       } finally {
         await unlock(locked);
       }
-      const after = await digest(api, tables, twin);
-      const changed = changesBetween(atFirst[twin].all, after.all);
+      const after = await digest();
+      const changed = changesBetween(atFirst, after);
       const written = await readRows(api, tables, { changed, side });
       await restore(api, columns, changed);
       for (const name of changed) littered.add(name === 'jobs' ? JOB_TABLE : name);
       return {
         answer: masked(api, answer),
         written,
-        twinRowsChanged: changesBetween(before.ofTeam, after.ofTeam),
+        twinRowsChanged: changesBetween(before, after, twin),
       };
     },
     listChanges: async () => {
       if (littered.size > 0) await api.db.pool.query(`vacuum ${[...littered].join(', ')}`);
       littered.clear();
-      return changesBetween(atFirst.a.all, (await digest(api, tables, 'a')).all);
+      return changesBetween(atFirst, await digest());
     },
   };
 }
@@ -152,43 +154,57 @@ const JOB_TABLE = 'graphile_worker._private_jobs';
 const JOBS = `(select k.identifier as task, j.payload, j.key, j.run_at
   from ${JOB_TABLE} j join graphile_worker._private_tasks k on k.id = j.task_id)`;
 
-/** A digest of the rows of each table. */
-type Digest = Readonly<Record<string, string>>;
+/** A digest of the rows of each table: of all, and of one team's. */
+type Digests = Readonly<Record<string, Readonly<Record<Side | 'all', string>>>>;
 
-/** Resolves with digests of all rows and of the rows of one team. */
-async function digest(
-  { db }: TestApi,
-  tables: Tables,
-  side: Side,
-): Promise<{ all: Digest; ofTeam: Digest }> {
+/**
+ * Returns what resolves with digests of the rows. Only tables with other rows than at the last time
+ * are read as a whole: a row that was written has another transaction.
+ */
+function makeDigest({ db }: TestApi, { all, tenant, teamOf }: Tables): () => Promise<Digests> {
   const ownerOf = (name: string): string =>
-    tables.tenant.includes(name) ? 't.team_id' : name === 'team' ? 't.id' : 'null';
+    tenant.includes(name) ? 't.team_id' : name === 'team' ? 't.id' : 'null::text';
   const parts = [
-    ...tables.all.map((name) => ({ name, from: name, owner: ownerOf(name) })),
-    { name: 'jobs', from: JOBS, owner: `t.payload->>'teamId'` },
+    ...all.map((name) => ({ name, table: name, from: name, owner: ownerOf(name) })),
+    { name: 'jobs', table: JOB_TABLE, from: JOBS, owner: `t.payload->>'teamId'` },
   ];
+  const marks = parts.map(
+    ({ name, table }) =>
+      `select '${name}' as name, count(*) || ' ' || coalesce(sum(xmin::text::bigint), 0) as mark
+       from ${table}`,
+  );
   const selects = parts.map(
     ({ name, from, owner }) =>
-      `select '${name}' as name, sum(hash)::text as all,
-         sum(hash) filter (where owner = $1)::text as of_team
+      `select '${name}' as name, coalesce(sum(hash), 0)::text as all,
+         coalesce(sum(hash) filter (where owner = '${teamOf('a')}'), 0)::text as a,
+         coalesce(sum(hash) filter (where owner = '${teamOf('b')}'), 0)::text as b
        from (
          select hashtextextended(t::text, 0)::numeric as hash, ${owner} as owner
          from ${from} t
        ) hashed`,
   );
-  const { rows } = await db.pool.query<{ name: string; all: string; of_team: string }>({
-    name: 'digest of the twins',
-    text: selects.join(' union all '),
-    values: [tables.teamOf(side)],
-  });
-  return {
-    all: Object.fromEntries(rows.map((row) => [row.name, row.all])),
-    ofTeam: Object.fromEntries(rows.map((row) => [row.name, row.of_team])),
+  const known = new Map<string, string>();
+  let digests: Digests = {};
+  return async () => {
+    const { rows } = await db.pool.query<{ name: string; mark: string }>({
+      name: 'marks of the twins',
+      text: marks.join(' union all '),
+    });
+    const isNew = new Set(
+      rows.filter((row) => known.get(row.name) !== row.mark).map((row) => row.name),
+    );
+    if (isNew.size === 0) return digests;
+    const read = await db.pool.query<{ name: string; all: string; a: string; b: string }>(
+      selects.filter((_, index) => isNew.has(parts[index]?.name ?? '')).join(' union all '),
+    );
+    digests = { ...digests, ...Object.fromEntries(read.rows.map((row) => [row.name, row])) };
+    for (const { name, mark } of rows) known.set(name, mark);
+    return digests;
   };
 }
 
-function changesBetween(before: Digest, after: Digest): string[] {
-  return Object.keys(after).filter((name) => before[name] !== after[name]);
+function changesBetween(before: Digests, after: Digests, of: Side | 'all' = 'all'): string[] {
+  return Object.keys(after).filter((name) => before[name]?.[of] !== after[name]?.[of]);
 }
 
 /**
@@ -255,21 +271,28 @@ function masked({ url }: TestApi, value: unknown): unknown {
   return JSON.parse(text.replaceAll(url, '<url>'));
 }
 
+/** Makes what `lockTeamRows` calls: a function, whose statements Postgres keeps planned. */
+async function makeLock({ db }: TestApi, { lockable }: Tables): Promise<void> {
+  const locks = lockable.map(
+    (name) => `perform from ${name} where team_id = team_to_lock for update;`,
+  );
+  await db.pool.query(
+    `create function backup.lock_rows(team_to_lock text) returns void language plpgsql as $$
+     begin
+       perform from begin_idempotent_call(team_to_lock, '${SHARED_IDEMPOTENCY_KEY}', now());
+       perform from team where id = team_to_lock for update;
+       ${locks.join('\n')}
+     end $$`,
+  );
+}
+
 /**
  * Locks all rows of a team and its Idempotency-Key. A call of the other team that waited for one of
  * these locks would fail by its timeout.
  */
-async function lockTeamRows({ db }: TestApi, tables: Tables, side: Side): Promise<PoolClient> {
+async function lockTeamRows({ db }: TestApi, teamId: string): Promise<PoolClient> {
   const client = await db.pool.connect();
-  const team = `'${tables.teamOf(side)}'`;
-  await client.query(
-    [
-      'begin',
-      `select from begin_idempotent_call(${team}, '${SHARED_IDEMPOTENCY_KEY}', now())`,
-      `select from team where id = ${team} for update`,
-      ...tables.lockable.map((name) => `select from ${name} where team_id = ${team} for update`),
-    ].join('; '),
-  );
+  await client.query(`begin; select backup.lock_rows('${teamId}')`);
   return client;
 }
 
