@@ -148,7 +148,7 @@ export const AUDIT_ACTIONS = {
   'webhook_endpoint.link_created': linkCreated,
   'webhook_endpoint.link_opened': linkEnded,
   'webhook_endpoint.link_withdrawn': linkEnded,
-  /** Written by the worker (`features/webhook-endpoints/pause-store.ts`). */
+  /** Written by the worker (`features/webhook-endpoints/pause.ts`). */
   'webhook_endpoint.paused': noDetails,
   'webhook_endpoint.resend_cancelled': auditAction({
     details: { resend_id: z.string(), sent: z.int() },

@@ -12,8 +12,7 @@ import { removeOld } from '../../src/features/retention/service.ts';
 import { eraseTeams } from '../../src/features/team-lifecycle/erasure-service.ts';
 import { addUsage } from '../../src/features/usage/store.ts';
 import { MAIL_PAUSE, SEND_PAUSE_MAIL } from '../../src/features/webhook-endpoints/jobs.ts';
-import { mailAdmins } from '../../src/features/webhook-endpoints/pause.ts';
-import { pauseEndpoints } from '../../src/features/webhook-endpoints/pause-store.ts';
+import { mailAdmins, pauseEndpoints } from '../../src/features/webhook-endpoints/pause.ts';
 import { authenticateRequest } from '../../src/http/api/authentication/key-store.ts';
 import { loadSeed } from '../../src/seed/load.ts';
 import {
@@ -165,8 +164,7 @@ describe.skipIf(skipped !== null)(`on Citus${because(skipped)}`, () => {
     const pause = {
       failingUntil: NOW,
       failedAfter: new Date(0),
-      now: NOW,
-      auditId: 'aud',
+      at: NOW,
       requestId: 'r',
       atMost: 100,
     };

@@ -67,7 +67,7 @@ const ENCRYPTED = [
 ];
 
 /** What Citus refuses: the texts for plain Postgres where other statements do the same by shard. */
-const REFUSED = ['jobs.move', 'retention.counters', 'webhooks.pause'];
+const REFUSED = ['jobs.move', 'retention.counters'];
 
 /** Reads of all teams, in the background or for the operator. */
 const ALL_SHARDS = [
@@ -83,7 +83,7 @@ const ALL_SHARDS = [
   'requests.findOld',
   'retention.countersInShards',
   'sandbox.listDue',
-  'webhooks.findFailing',
+  'webhooks.findSilent',
   'webhooks.findOldestEvent',
   'retention.teams.counted',
   'trace.countOlderEvents',

@@ -5,7 +5,7 @@ import { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { openDatabase } from '../../src/db/connections/database.ts';
 import { isUnavailable } from '../../src/db/errors.ts';
-import { pauseEndpoints } from '../../src/features/webhook-endpoints/pause-store.ts';
+import { pauseEndpoints } from '../../src/features/webhook-endpoints/pause.ts';
 import { loadTestSeed, startWorkerProcess, type RunningProcess } from '../support/api.ts';
 import {
   createDistributed,
@@ -187,8 +187,7 @@ describe.skipIf(skipped !== null)(`webhooks on Citus${because(skipped)}`, () => 
     const pause = {
       failingUntil: now,
       failedAfter: now,
-      now,
-      auditId: 'aud_pause',
+      at: now,
       requestId: 'r',
       atMost: 100,
     };
@@ -198,10 +197,10 @@ describe.skipIf(skipped !== null)(`webhooks on Citus${because(skipped)}`, () => 
     const found = await query(
       `select status,
          (
-           select id
+           select count(*)::int
            from audit_log
            where team_id = $1 and action = 'webhook_endpoint.paused'
-         ) as entry,
+         ) as entries,
          (
            select count(*)::int
            from pending_job
@@ -211,7 +210,7 @@ describe.skipIf(skipped !== null)(`webhooks on Citus${because(skipped)}`, () => 
        where team_id = $1`,
       [team],
     );
-    expect(found).toEqual([{ status: 'disabled_failures', entry: 'aud_pause_1', jobs: 1 }]);
+    expect(found).toEqual([{ status: 'disabled_failures', entries: 1, jobs: 1 }]);
     await query(
       `update webhook_endpoint
        set status = 'active', failing_since = null, hourly_failures = '{}'

@@ -56,7 +56,6 @@ const KINDS: readonly Kind[] = [
       'db.lockFreeTeam',
       'places.take',
       'webhooks.pause',
-      'webhooks.pauseOne',
       'webhooks.release',
       'webhooks.releaseClaims',
     ],

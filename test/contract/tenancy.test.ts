@@ -96,7 +96,7 @@ const OVER_ALL_TEAMS: readonly Exception[] = [
     why: 'results of many teams are written in batches, by team and id',
   },
   {
-    names: ['webhooks.pause', 'webhooks.findFailing'],
+    names: ['webhooks.findSilent'],
     why: 'each minute, for all endpoints that have failed for long',
   },
   {
@@ -479,7 +479,6 @@ const NOTIFYING: Readonly<Record<string, string>> = {
   'jobs.move': 'a worker hands over many jobs at once',
   'jobs.add': 'a worker hands over many jobs at once',
   'crm.addSyncs': 'a worker schedules synchronizations, outside every transaction',
-  'webhooks.pause': 'a worker pauses endpoints each minute',
   'webhooks.resend.addJob': 'a worker adds the job of its next batch',
 };
 

@@ -6,7 +6,7 @@ import { systemClock } from '../../src/core/clock.ts';
 import { recordAttempts, type RecordedAttempt } from '../../src/delivery/result-store.ts';
 import { removeOld } from '../../src/features/retention/service.ts';
 import { addUsage } from '../../src/features/usage/store.ts';
-import { pauseEndpoints } from '../../src/features/webhook-endpoints/pause-store.ts';
+import { pauseEndpoints } from '../../src/features/webhook-endpoints/pause.ts';
 import { TENANT_TABLE_NAMES } from '../../src/db/tenant-tables.ts';
 import { loadTestSeed, startTestApi, type TestApi } from '../support/api.ts';
 import { codeOf } from '../support/app.ts';
@@ -175,21 +175,15 @@ describe('while all rows of a team are locked', () => {
     await query(
       `update webhook_endpoint set failing_since = '2026-01-01', hourly_failures = '{2026-01-01}'`,
     );
-    const pause = (auditId: string) => {
-      const now = new Date();
-      return pauseEndpoints(api.db, {
-        failingUntil: now,
-        failedAfter: new Date(0),
-        now,
-        auditId,
-        requestId: 'r',
-        atMost: 100,
-      });
+    const pause = () => {
+      const at = new Date();
+      const silence = { failingUntil: at, failedAfter: new Date(0) };
+      return pauseEndpoints(api.db, { ...silence, at, requestId: 'r', atMost: 100 });
     };
     const unlock = await holdLock(api, lockRowsOf('team_a'));
-    expect(await pause('aud_1')).toBe(1);
+    expect(await pause()).toBe(1);
     await unlock();
-    expect(await pause('aud_2')).toBe(1);
+    expect(await pause()).toBe(1);
   });
 });
 

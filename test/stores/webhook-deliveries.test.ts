@@ -8,8 +8,13 @@ import * as admin from '../../src/features/webhook-deliveries/admin-store.ts';
 import * as removals from '../../src/features/webhook-deliveries/removal-store.ts';
 import * as resends from '../../src/features/webhook-deliveries/resend-store.ts';
 import * as deliveries from '../../src/features/webhook-deliveries/store.ts';
+import { MAIL_PAUSE } from '../../src/features/webhook-endpoints/jobs.ts';
 import * as pauses from '../../src/features/webhook-endpoints/pause-store.ts';
-import { mailAdmins, pauseSilentEndpoints } from '../../src/features/webhook-endpoints/pause.ts';
+import {
+  mailAdmins,
+  pauseEndpoints,
+  pauseSilentEndpoints,
+} from '../../src/features/webhook-endpoints/pause.ts';
 import * as endpoints from '../../src/features/webhook-endpoints/store.ts';
 import { openTwinStores, type TwinStores } from '../support/twin-stores.ts';
 
@@ -573,11 +578,10 @@ describe('the removal of what a deleted endpoint left', () => {
 
 describe('pauseEndpoints', () => {
   const pause = (atMost = 100) =>
-    pauses.pauseEndpoints(twins.db, {
+    pauseEndpoints(twins.db, {
       failingUntil: new Date(SINCE),
       failedAfter: new Date(SINCE),
-      now: AT,
-      auditId: 'aud_new',
+      at: AT,
       requestId: '01900000-0000-7000-8000-000000000001',
       atMost,
     });
@@ -601,8 +605,12 @@ describe('pauseEndpoints', () => {
     expect(changed).toEqual({
       webhook_endpoint: [paused('team_a whe_1'), paused('team_b whe_2')],
       audit_log: [
-        expect.stringMatching(/^\+ team_a aud_new_[12]$/),
-        expect.stringMatching(/^\+ team_b aud_new_[12]$/),
+        expect.stringMatching(/^\+ team_a aud_/),
+        expect.stringMatching(/^\+ team_b aud_/),
+      ],
+      pending_job: [
+        expect.stringMatching(/^\+ team_a job_/),
+        expect.stringMatching(/^\+ team_b job_/),
       ],
     });
   });
@@ -621,7 +629,7 @@ describe('pauseEndpoints', () => {
     await failSince(SINCE, 'team_a whe_1');
     await pause();
     const { rows } = await twins.pool.query<{ payload: unknown }>(
-      `select payload from graphile_worker._private_jobs`,
+      `delete from pending_job where task = '${MAIL_PAUSE}' returning payload`,
     );
     const job = { teamId: 'team_a', endpointId: 'whe_1' };
     expect(rows).toEqual([{ payload: job }]);

@@ -1,123 +1,65 @@
 import type { Language } from '../../core/language.ts';
-import { statement, type Db } from '../../db/client.ts';
-import { enqueue } from '../../db/outbox.ts';
-import { isDistributed } from '../../db/parts.ts';
-import { MAIL_PAUSE, MAIL_PAUSE_KEY, mailPauseKey } from './jobs.ts';
+import { statement, type Db, type Tx } from '../../db/client.ts';
 
-const JOB_MAX_ATTEMPTS = 25;
-
-/** SQL: an active endpoint that has failed since the first time or longer, and at the second. */
-const hasFailed = (since: string, still: string): string =>
-  `status = 'active' and failing_since <= ${since}
-       and hourly_failures[cardinality(hourly_failures)] >= ${still}`;
-
-// Status, audit entries and jobs are one statement, so each admin is mailed once about a pause. An
-// endpoint that somebody has locked is paused a minute later, because the others must not wait for
-// it. Nor for the admins of a team: of each endpoint one job goes through them.
-const PAUSE = statement<{ team_id: string; id: string }>(
-  'webhooks.pause',
-  `with due as materialized (
-     select team_id, id
-     from webhook_endpoint
-     where ${hasFailed('$1', '$5')}
-     order by failing_since, team_id, id
-     limit $6
-     for no key update skip locked
-   ), paused as (
-     update webhook_endpoint w
-     set status = 'disabled_failures'
-     from due
-     where w.team_id = due.team_id and w.id = due.id
-     returning w.team_id, w.id
-   ), audited as (
-     insert into audit_log
-       (team_id, id, created_at, actor_kind, actor_id, action, target_id, request_id)
-     select team_id, $3 || '_' || row_number() over (), $2, 'system', 'worker',
-       'webhook_endpoint.paused', id, $4
-     from paused
-   ), mailed as (
-     select graphile_worker.add_job(
-       identifier => '${MAIL_PAUSE}',
-       payload => json_build_object('teamId', team_id, 'endpointId', id),
-       job_key => ${MAIL_PAUSE_KEY},
-       max_attempts => ${JOB_MAX_ATTEMPTS})
-     from paused
-   )
-   select team_id, id
-   from paused
-   where (select count(*) from mailed) >= 0`,
-);
-
-/** The failures after which endpoints are paused, and what the audit entries say. */
-interface Pause {
+/** The failures after which an endpoint is paused. */
+export interface Silence {
+  /** It has failed since then or longer. */
   readonly failingUntil: Date;
-  /** Endpoints without a failure since then stay as they are. */
+  /** An endpoint without a failure since then stays as it is. */
   readonly failedAfter: Date;
-  readonly now: Date;
-  readonly auditId: string;
-  readonly requestId: string;
-  readonly atMost: number;
 }
 
-/**
- * Pauses up to `atMost` active endpoints that have been failing since `failingUntil` or longer, and
- * still did at `failedAfter` or later, writes the audit entries and enqueues the mails. Returns how
- * many were paused. The ids of the audit entries are `auditId` with a number.
- */
-export async function pauseEndpoints(db: Db, pause: Pause): Promise<number> {
-  if (await isDistributed(db)) return pauseOneByOne(db, pause);
-  const { failingUntil, failedAfter, now, auditId, requestId, atMost } = pause;
-  const values = [failingUntil, now, auditId, requestId, failedAfter, atMost];
-  const rows = await db.query(PAUSE, values);
-  return rows.length;
+/** An endpoint of a team. */
+export interface EndpointKey {
+  readonly team_id: string;
+  readonly id: string;
 }
 
-const FIND_FAILING = statement<{ team_id: string; id: string }>(
-  'webhooks.findFailing',
+const isSilent = (failingUntil: string, failedAfter: string): string =>
+  `status = 'active' and failing_since <= ${failingUntil}
+     and hourly_failures[cardinality(hourly_failures)] >= ${failedAfter}`;
+
+const FIND_SILENT = statement<EndpointKey>(
+  'webhooks.findSilent',
   `select team_id, id
    from webhook_endpoint
-   where ${hasFailed('$1', '$2')}
+   where ${isSilent('$1', '$2')}
    order by failing_since, team_id, id
    limit $3`,
 );
 
-const PAUSE_ONE = statement<{ id: string }>(
-  'webhooks.pauseOne',
+/** Returns up to `atMost` endpoints to pause, those that have failed longest first. */
+export async function findSilent(
+  db: Db,
+  { failingUntil, failedAfter }: Silence,
+  atMost: number,
+): Promise<EndpointKey[]> {
+  return db.query(FIND_SILENT, [failingUntil, failedAfter, atMost]);
+}
+
+const PAUSE = statement<{ id: string }>(
+  'webhooks.pause',
   `update webhook_endpoint
    set status = 'disabled_failures'
    where team_id = $1 and id = (
      select id
      from webhook_endpoint
-     where team_id = $1 and id = $2 and ${hasFailed('$3', '$4')}
+     where team_id = $1 and id = $2 and ${isSilent('$3', '$4')}
      for no key update skip locked
    )
    returning id`,
 );
 
 /**
- * On a distributed database each endpoint is paused in a transaction within its team's shard. If
- * one cannot be paused, the others are, and then an error is thrown.
+ * Pauses the endpoint. Returns false if it should not be paused any more, or if somebody has locked
+ * it: others must not wait for it, and the next look is a minute later.
  */
-async function pauseOneByOne(db: Db, pause: Pause): Promise<number> {
-  const { failingUntil, failedAfter, now, auditId, requestId, atMost } = pause;
-  const failing = await db.query(FIND_FAILING, [failingUntil, failedAfter, atMost]);
-  const failures: unknown[] = [];
-  let paused = 0;
-  for (const { team_id: teamId, id } of failing)
-    await db
-      .transaction(async (tx) => {
-        if (!(await tx.queryFirst(PAUSE_ONE, [teamId, id, failingUntil, failedAfter]))) return;
-        paused += 1;
-        const entry = { id: `${auditId}_${paused}`, createdAt: now, requestId };
-        const actor = { actorKind: 'system', actorId: 'worker' };
-        const what = { action: 'webhook_endpoint.paused', targetId: id };
-        await tx.prisma.auditLog.createMany({ data: [{ teamId, ...entry, ...actor, ...what }] });
-        const payload = { teamId, endpointId: id };
-        await enqueue(tx, teamId, { task: MAIL_PAUSE, payload, key: mailPauseKey(teamId, id) });
-      })
-      .catch((error: unknown) => failures.push(error));
-  if (failures.length > 0) throw new AggregateError(failures, 'An endpoint was not paused yet.');
-  return paused;
+export async function pauseSilent(
+  tx: Tx,
+  { team_id: teamId, id }: EndpointKey,
+  { failingUntil, failedAfter }: Silence,
+): Promise<boolean> {
+  return (await tx.queryFirst(PAUSE, [teamId, id, failingUntil, failedAfter])) !== null;
 }
 
 /** A paused endpoint, its last failure, and the admin who gets the mail. */
