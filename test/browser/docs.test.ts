@@ -165,6 +165,34 @@ describe.skipIf(SKIPPED !== '')(`developer pages in a browser${SKIPPED}`, () => 
     expect(complaints).toEqual([]);
   });
 
+  it('keeps what was typed and answered while the reader moves within a page', async () => {
+    const { page } = await open();
+    await page.goto(`${api.url}/docs/reference/assignments-create`);
+    await page.getByLabel('API key').fill(api.key('team_acme:sandbox'));
+    const body = page.getByLabel('Body');
+    const answer = page.locator('.answer');
+    const shown = async () => [await body.inputValue(), await answer.innerText()];
+    await body.fill('{"member_id": "mem_none"}');
+    await page.getByRole('button', { name: 'Send POST' }).click();
+    await answer.locator('pre').waitFor();
+    const before = await shown();
+    await page.evaluate(
+      "addEventListener('popstate', () => (window.moves = (window.moves ?? 0) + 1))",
+    );
+    for (const [index, move] of [
+      () => page.locator('a[href="#try"]').first().click(),
+      () => page.locator('a[href="#content"]').press('Enter'),
+      () => page.goBack(),
+      () => page.goBack(),
+    ].entries()) {
+      await move();
+      await expect.poll(() => page.evaluate('window.moves')).toBe(index + 1);
+      // What would have been loaded is shown by then.
+      await page.evaluate('fetch(location.href).then((response) => response.text())');
+      expect(await shown()).toEqual(before);
+    }
+  });
+
   it('changes the language of all samples by the keyboard, and remembers it', async () => {
     const { page, complaints } = await open();
     await page.goto(`${api.url}/docs/quickstart`);

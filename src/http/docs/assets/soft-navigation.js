@@ -3,11 +3,14 @@
 // a page, because a new page would forget the key. Everything else works as always.
 
 let isStarted = false;
+/** The page that is shown. */
+let shown = '';
 
 /** `prepare` gives the new content its functions. */
 export function start(prepare) {
   if (isStarted) return;
   isStarted = true;
+  shown = pageOf(location);
   document.addEventListener('click', (event) => {
     const link = event.target.closest('a[href]');
     if (!link || !isOurs(event, link)) return;
@@ -19,6 +22,8 @@ export function start(prepare) {
     });
   });
   addEventListener('popstate', () => {
+    // Within the page: what was typed and answered stays.
+    if (pageOf(location) === shown) return;
     void visit(location.href, prepare).then((isDone) => {
       if (isDone) arrive(location.hash);
       else location.reload();
@@ -34,10 +39,15 @@ function isOurs(event, link) {
   return isPlain && isPage && isElsewhere && !event.defaultPrevented;
 }
 
+function pageOf({ pathname, search }) {
+  return pathname + search;
+}
+
 /** Resolves with whether the page has been exchanged. */
 async function visit(address, prepare) {
   const loaded = await load(address);
   if (!loaded?.querySelector('.frame')) return false;
+  shown = pageOf(new URL(address));
   const page = document.documentElement;
   // In another language, what is around the content is another, too.
   const first = loaded.documentElement.lang === page.lang ? '.language' : '.bar';
