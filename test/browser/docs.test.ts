@@ -193,6 +193,38 @@ describe.skipIf(SKIPPED !== '')(`developer pages in a browser${SKIPPED}`, () => 
     }
   });
 
+  it('shows the page of the address, whichever of several answers first', async () => {
+    const { page, complaints } = await open();
+    const titleOf = (name: string) => page.getByRole('heading', { level: 1, name });
+    const follow = (name: string) => page.getByRole('link', { name, exact: true }).first().click();
+    await page.goto(`${api.url}/docs/quickstart`);
+    await page.getByLabel('Your API key').fill('svck_test_mine');
+    for (const name of ['Authentication', 'Rate limits']) {
+      await follow(name);
+      await titleOf(name).waitFor();
+    }
+    const late = Promise.withResolvers<void>();
+    let answered = 0;
+    await page.route(/\/docs\/(authentication|idempotency)$/, async (route) => {
+      await late.promise;
+      // The browser may have given it up.
+      await route.fulfill({ response: await route.fetch() }).catch(() => undefined);
+      answered += 1;
+    });
+    await page.goBack();
+    await page.goBack();
+    await titleOf('Quickstart').waitFor();
+    // The reader changes their mind: a place of the page that is shown.
+    await follow('Idempotency and retries');
+    await page.locator('a[href="#content"]').press('Enter');
+    late.resolve();
+    await expect.poll(() => answered).toBe(2);
+    await page.evaluate('fetch(location.href).then((response) => response.text())');
+    expect(await page.locator('h1').innerText()).toBe('Quickstart');
+    expect(new URL(page.url()).pathname).toBe('/docs/quickstart');
+    expect(complaints).toEqual([]);
+  });
+
   it('changes the language of all samples by the keyboard, and remembers it', async () => {
     const { page, complaints } = await open();
     await page.goto(`${api.url}/docs/quickstart`);

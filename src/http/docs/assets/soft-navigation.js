@@ -5,6 +5,8 @@
 let isStarted = false;
 /** The page that is shown. */
 let shown = '';
+/** The load of the last visit. The next one ends it, so that no page comes after a later one. */
+let request = new XMLHttpRequest();
 
 /** `prepare` gives the new content its functions. */
 export function start(prepare) {
@@ -22,6 +24,7 @@ export function start(prepare) {
     });
   });
   addEventListener('popstate', () => {
+    request.abort();
     // Within the page: what was typed and answered stays.
     if (pageOf(location) === shown) return;
     void visit(location.href, prepare).then((isDone) => {
@@ -43,7 +46,7 @@ function pageOf({ pathname, search }) {
   return pathname + search;
 }
 
-/** Resolves with whether the page has been exchanged. */
+/** Resolves with whether the page has been exchanged; never if a later visit has ended this one. */
 async function visit(address, prepare) {
   const loaded = await load(address);
   if (!loaded?.querySelector('.frame')) return false;
@@ -62,8 +65,9 @@ async function visit(address, prepare) {
 
 /** XMLHttpRequest parses a document without a sink that Trusted Types refuse. */
 function load(address) {
+  request.abort();
+  request = new XMLHttpRequest();
   return new Promise((resolve) => {
-    const request = new XMLHttpRequest();
     request.responseType = 'document';
     request.addEventListener('load', () =>
       resolve(request.status === 200 ? request.response : null),
