@@ -91,7 +91,10 @@ for (const { id, label, write } of LANGUAGES) {
     });
 
     const receiver = RECEIVERS.find((one) => one.id === id);
-    test.skipIf(!receiver)('receives deliveries, and refuses forged and old ones', async () => {
+    const sign = (at: Date, ...secrets: string[]) =>
+      deliveryHeaders(BODY, { keys: secrets.map(signingKeyOf), eventId: 'evt_01', at });
+
+    async function startReceiver(env: Record<string, string>) {
       const { file = '' } = receiver ?? {};
       const port = await findFreePort();
       const [sample] = programSamples(
@@ -103,7 +106,7 @@ for (const { id, label, write } of LANGUAGES) {
         (sample?.code ?? '').replaceAll(/\b4000\b/g, String(port)),
         {
           file,
-          env: { WEBHOOK_SECRET: SECRET },
+          env,
           ...(id === 'php' ? { args: ['-S', `127.0.0.1:${port}`, file] } : {}),
         },
       );
@@ -112,9 +115,11 @@ for (const { id, label, write } of LANGUAGES) {
       stops.push(() => sender.close());
       const send = async (headers: Record<string, string>, body = BODY) =>
         (await sender.send(`http://localhost:${port}/webhooks`, headers, body)).responseCode;
-      const sign = (at: Date, ...secrets: string[]) =>
-        deliveryHeaders(BODY, { keys: secrets.map(signingKeyOf), eventId: 'evt_01', at });
+      return { child, output, send };
+    }
 
+    test.skipIf(!receiver)('receives deliveries, and refuses forged and old ones', async () => {
+      const { child, output, send } = await startReceiver({ WEBHOOK_SECRET: SECRET });
       await until(async () => {
         if (child.exitCode !== null) throw new Error(`it has ended: ${output()}`);
         return (await send({})) !== null;
@@ -130,6 +135,15 @@ for (const { id, label, write } of LANGUAGES) {
       expect(await send(sign(new Date(Date.now() - 301_000), SECRET))).toBe(400);
       expect(await send({ 'svc-signature': 'nonsense' })).toBe(400);
       expect(child.exitCode).toBeNull();
+    });
+
+    test.skipIf(!receiver)('accepts nothing while its secret is missing or empty', async () => {
+      for (const env of [{}, { WEBHOOK_SECRET: '' }]) {
+        const { child, send } = await startReceiver(env);
+        await until(async () => child.exitCode !== null || (await send({})) !== null);
+        // Anybody can sign with the empty secret.
+        expect(await send(sign(new Date(), ''))).not.toBe(204);
+      }
     });
   });
 }

@@ -13,6 +13,7 @@ class Receiver
 
     static void Main()
     {
+        if (Secret.Length == 0) throw new Exception("WEBHOOK_SECRET is missing");
         var listener = new HttpListener();
         listener.Prefixes.Add("http://localhost:4000/");
         listener.Start();

@@ -44,6 +44,9 @@ func isGenuine(signature string, body []byte) bool {
 }
 
 func main() {
+	if len(secret) == 0 {
+		log.Fatal("WEBHOOK_SECRET is missing")
+	}
 	http.HandleFunc("/", func(response http.ResponseWriter, request *http.Request) {
 		body, err := io.ReadAll(request.Body)
 		if err != nil || !isGenuine(request.Header.Get("Svc-Signature"), body) {

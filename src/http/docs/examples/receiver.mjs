@@ -2,7 +2,8 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { createServer } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 
-const secret = process.env.WEBHOOK_SECRET ?? '';
+const secret = process.env.WEBHOOK_SECRET;
+if (!secret) throw new Error('WEBHOOK_SECRET is missing');
 
 createServer(async (request, response) => {
   const body = await buffer(request);

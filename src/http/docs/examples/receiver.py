@@ -6,7 +6,9 @@ import re
 import time
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
-SECRET = os.environ["WEBHOOK_SECRET"].encode()
+SECRET = os.environ.get("WEBHOOK_SECRET", "").encode()
+if not SECRET:
+    raise SystemExit("WEBHOOK_SECRET is missing")
 
 
 def is_genuine(signature, body):

@@ -2,7 +2,8 @@ require "json"
 require "openssl"
 require "webrick"
 
-SECRET = ENV.fetch("WEBHOOK_SECRET")
+SECRET = ENV["WEBHOOK_SECRET"].to_s
+abort "WEBHOOK_SECRET is missing" if SECRET.empty?
 $stdout.sync = true
 
 def genuine?(signature, body)
