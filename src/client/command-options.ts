@@ -126,7 +126,7 @@ export function readOptions(
     apiUrl,
     apiKey,
     forwardTo: requireUrl(values['forward-to'], '--forward-to'),
-    secret: values.secret ?? env['WEBHOOK_SECRET'] ?? null,
+    secret: values.secret || env['WEBHOOK_SECRET'] || null,
     events: command === 'trigger' ? named : (values.event ?? []),
     since: values.since === undefined ? null : requireTime(values.since),
     replayMs: values.replay === undefined ? 0 : requireDuration(values.replay),

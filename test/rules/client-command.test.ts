@@ -121,6 +121,12 @@ it.each([
   expect(readOptions([...args, '--replay', text], {})).toMatchObject({ replayMs: ms });
 });
 
+it.each([{}, { WEBHOOK_SECRET: '' }])('signs with the kept secret by %j', (env) => {
+  const args = ['trigger', 'ping', '--forward-to', 'http://localhost:9'];
+  expect(readOptions(args, env)).toMatchObject({ secret: null });
+  expect(readOptions([...args, '--secret', ''], env)).toMatchObject({ secret: null });
+});
+
 it('keeps the secret where the system keeps settings', () => {
   const end = 'team-customer-api/webhook-secret';
   expect(secretFile({ HOME: '/home/kim' }, 'linux')).toBe(`/home/kim/.config/${end}`);
