@@ -30,12 +30,9 @@ export function secretFile(
  * Throws an {@link ApiError} if the file holds something else.
  */
 export async function keepSecret(file: string): Promise<KeptSecret> {
-  const kept = await readSecret(file);
-  if (kept !== null) return { secret: kept, note: null };
   const secret = makeSecret();
   try {
-    const stored = await store(file, secret);
-    return { secret: stored, note: null };
+    return { secret: (await readSecret(file)) ?? (await store(file, secret)), note: null };
   } catch (error) {
     if (error instanceof ApiError) throw error;
     const why = (error as { readonly code?: string }).code ?? String(error);
@@ -68,13 +65,14 @@ async function store(file: string, secret: string): Promise<string> {
   }
 }
 
-/** null: there is no file, or none that may be read. */
+/** null: there is no file. */
 async function readSecret(file: string): Promise<string | null> {
   let text: string;
   try {
     text = await readFile(file, 'utf8');
-  } catch {
-    return null;
+  } catch (error) {
+    if ((error as { readonly code?: string }).code === 'ENOENT') return null;
+    throw error;
   }
   const secret = text.trim();
   if (!/^whsec_\S+$/.test(secret))

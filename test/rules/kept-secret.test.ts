@@ -13,3 +13,11 @@ test('all that start at once for the first time sign with the one that is kept',
   expect(kept).toMatch(/^whsec_/);
   expect(secrets).toEqual(secrets.map(() => ({ secret: kept, note: null })));
 });
+
+test('a file that cannot be read is reported, since each start has another secret', async () => {
+  // A folder cannot be read by root either.
+  const file = await makeFolder('kept-secret');
+  const { secret, note } = await keepSecret(file);
+  expect(secret).toMatch(/^whsec_/);
+  expect(note).toBe(`The secret cannot be kept in ${file} (EISDIR): the next is another.`);
+});
