@@ -2,7 +2,9 @@
 // services are those of the app (admin-deliveries.test.ts, admin-resends.test.ts).
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/core/clock.ts';
+import { createClient } from '../../src/client/client.ts';
 import { resendBatch } from '../../src/features/webhook-deliveries/resend-service.ts';
+import { BASE_PATH } from '../../src/http/api/exchange.ts';
 import { auditOfTarget } from '../support/audit.ts';
 import { api, rows, useStoredDeliveries, writeDeliveries } from '../support/stored-deliveries.ts';
 import { until } from '../support/until.ts';
@@ -46,6 +48,28 @@ describe('GET /webhook-endpoints/{endpoint_id}/deliveries', () => {
       ({ next_cursor } = body);
     }
     expect(paged).toEqual(newestFirst);
+  });
+
+  test('a client reads all with a filter, and one page without', async () => {
+    await writeDeliveries({ prefix: 'g', count: 5 });
+    const { webhooks } = createClient({
+      apiKey: api.key('team_a'),
+      baseUrl: api.url + BASE_PATH,
+    });
+    const read = async (filters: { readonly since?: string }) => {
+      const input = { endpoint_id: 'whe_1', limit: 2, ...filters };
+      const ids: string[] = [];
+      for await (const { id } of webhooks.listDeliveries(input)) ids.push(id);
+      return ids;
+    };
+    expect(await read({ since: SINCE })).toEqual([
+      'g00005',
+      'g00004',
+      'g00003',
+      'g00002',
+      'g00001',
+    ]);
+    expect(await read({})).toEqual(['g00005', 'g00004']);
   });
 
   test('200: by status, type and time', async () => {

@@ -48,7 +48,8 @@ export const webhookDeliveries = {
       'The last deliveries to an endpoint, newest first. ' +
       'Deliveries are kept for 30 days after their last attempt. ' +
       'With `status`, `event_type`, `since`, `until` or `cursor`, which are additions of this ' +
-      'service, the list has pages, and each delivery has its `event_id`.',
+      'service, the list has pages, and each delivery has its `event_id`. ' +
+      'Without them it is one page, also for who iterates: `since` leads to all deliveries.',
     input: deliveriesInput,
     output: webhookDeliveryList,
     outputName: 'WebhookDeliveryList',
