@@ -129,20 +129,24 @@ export const PROBLEM_HELP = {
   conflict: {
     cause: {
       de:
-        'Die Mail-Adresse gehört schon zum Team, oder ein Aufruf mit demselben `Idempotency-Key` ' +
-        'läuft noch. (In der App auch: Der Zustand lässt den Aufruf nicht zu; `detail` sagt, ' +
-        'warum.)',
+        'Mit dem Header `Retry-After`: Ein Aufruf mit demselben `Idempotency-Key` oder ein ' +
+        'Zurücksetzen der Sandbox läuft noch. Ohne ihn: Der Zustand lässt den Aufruf nicht zu, ' +
+        'etwa weil die Mail-Adresse schon zum Team gehört; `detail` sagt, warum.',
       en:
-        'The email already belongs to the team, or a call with the same `Idempotency-Key` is ' +
-        'still running. (In the app also: the state does not allow the call; `detail` says why.)',
+        'With the header `Retry-After`: a call with the same `Idempotency-Key`, or a reset of ' +
+        'the sandbox, is still running. Without it: the state does not allow the call, for ' +
+        'instance because the email already belongs to the team; `detail` says why.',
     },
     remedy: {
       de:
-        'Mit dem Header `Retry-After`: Wiederholen Sie den Aufruf nach so vielen Sekunden mit ' +
-        'demselben Key. Ohne ihn: Verwenden Sie das vorhandene Mitglied.',
+        'Mit `Retry-After`: Wiederholen Sie den Aufruf nach so vielen Sekunden mit demselben ' +
+        'Key. Ohne: Beheben Sie, was `detail` nennt, oder warten Sie es ab, und rufen Sie dann ' +
+        'mit einem neuen Key auf. Ist die Mail-Adresse vergeben, verwenden Sie das vorhandene ' +
+        'Mitglied.',
       en:
-        'With the header `Retry-After`: repeat the call with the same key after that many ' +
-        'seconds. Without it: use the existing member.',
+        'With `Retry-After`: repeat the call with the same key after that many seconds. Without ' +
+        'it: change what `detail` names, or wait until it has ended, and then call with a new ' +
+        'key. If the email is taken, use the existing member.',
     },
   },
   seat_limit_reached: {

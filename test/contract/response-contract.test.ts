@@ -41,7 +41,7 @@ function check(
 
 const problem = (
   fields: object,
-  more: Partial<ApiResponse> & { readonly path?: string } = {},
+  more: Partial<ApiResponse> & { readonly method?: string; readonly path?: string } = {},
 ): (() => void) => {
   const headers = more.status === undefined ? UNAUTHORIZED_HEADERS : PROBLEM_HEADERS;
   return check({ status: 401, headers, body: { ...PROBLEM, ...fields }, ...more });
@@ -105,6 +105,16 @@ describe('the check of every response', () => {
       status: 409,
     };
     expect(problem(seats, { status: 409 })).toThrow(/does not declare seat_limit_reached/);
+  });
+
+  it('refuses a conflict without Retry-After whose state the operation does not declare', () => {
+    const type = 'https://x.test/docs/errors#conflict';
+    const conflict = { type, code: 'conflict', status: 409 };
+    const ping = { status: 409, method: 'POST', path: '/webhook-endpoints/whe_1/test' };
+    expect(problem(conflict, ping)).toThrow(/does not say which state/);
+    expect(problem(conflict, { ...ping, path: '/users' })).not.toThrow();
+    const headers = { ...PROBLEM_HEADERS, 'retry-after': '1' };
+    expect(problem({ ...conflict, retry_after: 1 }, { ...ping, headers })).not.toThrow();
   });
 
   it('refuses a problem that contradicts itself or reveals too much', () => {

@@ -56,6 +56,7 @@ describe('the reference', () => {
       'cases-create',
       ['Idempotency-Key is still running, or, without Retry-After, a sandbox is full.'],
     ],
+    ['webhooks-resend-deliveries', ['A resend of this endpoint has not ended.']],
     ['members-remove', ['the only active admin', 'the owner of the team, who cannot be removed']],
   ])('says what a 409 means for %s, and nothing of other operations', (slug, causes) => {
     const rows = htmlOf(`/docs/reference/${slug}`)

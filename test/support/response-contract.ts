@@ -3,6 +3,7 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { z } from 'zod';
+import { impliedCauses } from '../../src/core/implied-errors.ts';
 import { PROBLEMS, type ProblemCode } from '../../src/core/problem.ts';
 import { strictOpenApiDocument } from '../../src/http/openapi/document.ts';
 import { compileRoutes } from '../../src/http/api/routes.ts';
@@ -157,6 +158,7 @@ function bodyFault(endpoint: Endpoint | null, response: ApiResponse): string | n
     return (
       problemFault(response) ??
       undeclaredFault(endpoint, body.code) ??
+      unexplainedFault(endpoint, body) ??
       schemaFault(endpoint, response)
     );
   if (endpoint && status !== endpoint.successStatus) return `declared is ${endpoint.successStatus}`;
@@ -216,6 +218,18 @@ function undeclaredFault(endpoint: Endpoint | null, code: ProblemCode): string |
   return endpoint === null || endpoint.errors.includes(code)
     ? null
     : `${endpoint.name} does not declare ${code}`;
+}
+
+/** A conflict that is no running call is one of the operation's own, which says when it is. */
+function unexplainedFault(
+  endpoint: Endpoint | null,
+  { code, retry_after }: { readonly code: ProblemCode; readonly retry_after?: number },
+): string | null {
+  if (endpoint === null || code !== 'conflict' || retry_after !== undefined) return null;
+  const implied = impliedCauses({ ...endpoint, isTestOnly: endpoint.mode === 'test' });
+  return endpoint.causes.conflict === implied.conflict
+    ? `${endpoint.name} does not say which state is a conflict`
+    : null;
 }
 
 function schemaFault(endpoint: Endpoint | null, { status, body }: ApiResponse): string | null {

@@ -74,7 +74,7 @@ export const webhookDeliveries = {
       'Queues the failed deliveries of a stretch of time again, oldest first, 10,000 at most ' +
       '(500 in a sandbox). ' +
       'They are attempted a few hundred at a time, beside new events. ' +
-      'The endpoint must be `active`, and has one resend at a time: another one is a 409. ' +
+      'The endpoint must be `active`, and has one resend at a time. ' +
       'Read the progress by the `id` of the response. ' +
       'This operation is an addition of this service to the specification of the API.',
     input: resendInput,
@@ -82,6 +82,11 @@ export const webhookDeliveries = {
     outputName: 'WebhookResend',
     bodyName: 'WebhookResendCreate',
     successStatus: 202,
+    errors: {
+      conflict:
+        'A resend of this endpoint has not ended. With `Retry-After`: a call with the same ' +
+        '`Idempotency-Key` is still running.',
+    },
     example: {
       body: { since: '2026-11-01T00:00:00Z', status: 'gave_up' },
       output: resendExample,
