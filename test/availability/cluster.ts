@@ -42,6 +42,8 @@ export interface Member {
 /** A running cluster. */
 export interface Cluster {
   readonly members: readonly Member[];
+  /** With what `patronictl` finds it. */
+  readonly environment: Readonly<Record<'PATRONICTL_CONFIG_FILE' | 'LC_ALL' | 'LANG', string>>;
   /** The only one that accepts writes, as Patroni sees it. */
   primary(): Promise<Member>;
   /** The standby that has every acknowledged write. */
@@ -66,6 +68,10 @@ export async function startCluster(): Promise<Cluster> {
     until(async () => (await membersWith(role, members))[0]);
   const cluster: Cluster = {
     members,
+    environment: {
+      PATRONICTL_CONFIG_FILE: join(folder, NAMES[0], 'patroni.json'),
+      ...IN_ENGLISH.env,
+    },
     primary: () => find('primary'),
     synchronousStandby: () => find('synchronous'),
     whole: async () => {

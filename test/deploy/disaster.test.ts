@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
 import { migrate } from '../../src/db/operator/migrate.ts';
+import { startCluster, whyNoCluster } from '../availability/cluster.ts';
 import { asPostgres, whyNoPostgres } from '../availability/postgres.ts';
 import { createCall, loadTestSeed, startApiProcess } from '../support/api.ts';
 import { because } from '../support/debian.ts';
@@ -41,6 +42,10 @@ async function query(url: string, text: string): Promise<Record<string, unknown>
   }
 }
 
+async function segmentsIn(archive: string): Promise<string[]> {
+  return (await readdir(archive)).filter(isSegment).toSorted();
+}
+
 test.skipIf(whyNoPostgres !== null)(
   `what was archived survives the loss of the primary's disk${because(whyNoPostgres)}`,
   { timeout: 600_000 },
@@ -64,8 +69,9 @@ test.skipIf(whyNoPostgres !== null)(
       PGPORT: String(restoredPort),
       PRIMARY: primary,
       RESTORED: restored,
+      SERVER: primary,
     };
-    const [configure, backUp, restore] = await readBlocks('Disaster recovery');
+    const [, configure, backUp, restore] = await readBlocks('Disaster recovery');
     onTestFinished(async () => {
       for (const one of [data, restoredData])
         await asPostgres('pg_ctl', 'stop', '-m', 'immediate', '-D', one).catch(() => undefined);
@@ -105,8 +111,7 @@ test.skipIf(whyNoPostgres !== null)(
       );
       writes.push({ id, at, segment: rows[0]?.segment ?? '' });
     };
-    const archived = async (): Promise<string[]> =>
-      (await readdir(archive)).filter(isSegment).toSorted();
+    const archived = (): Promise<string[]> => segmentsIn(archive);
     const before = (await archived()).length;
     await until(async () => {
       await write();
@@ -156,5 +161,29 @@ test.skipIf(whyNoPostgres !== null)(
     // The runbook's last step: it archives on, and can be backed up.
     await query(restored, 'select pg_switch_wal()');
     await until(async () => (await archived()).some((name) => name.startsWith('00000002')));
+  },
+);
+
+const noCluster = whyNoCluster();
+
+test.skipIf(noCluster !== null)(
+  `a standby of Patroni that takes over archives on${because(noCluster)}`,
+  { timeout: 300_000 },
+  async () => {
+    const archive = await makeFolder('archive');
+    await chmod(archive, 0o777);
+    const cluster = await startCluster();
+    onTestFinished(() => cluster.stop());
+    const [configure] = await readBlocks('Disaster recovery');
+    await runBlock(configure, { ...cluster.environment, ARCHIVE: archive, CLUSTER: 'app' });
+    await cluster.whole();
+    const former = await cluster.primary();
+    await cluster.switchOver();
+    await cluster.whole();
+    const { name, port } = await cluster.primary();
+    expect(name).not.toBe(former.name);
+    const url = `postgres://postgres@127.0.0.1:${port}/app`;
+    await query(url, 'select pg_logical_emit_message(false, $$test$$, $$one$$), pg_switch_wal()');
+    await until(async () => (await segmentsIn(archive)).some((one) => one.startsWith('00000002')));
   },
 );
