@@ -117,6 +117,7 @@ describe.skipIf(reason !== null)(`Alertmanager${because(reason)}`, { timeout: 12
       { alertname: 'PostgresHasNoPrimary', ...page },
       { alertname: 'ApiNotReady', ...page },
       { alertname: 'BalancerFaults', ...page },
+      { alertname: 'PublicAddressFails', ...page },
       { alertname: 'ApiUnavailable', ...page },
       { alertname: 'WorkersGone', ...page },
       { alertname: 'DeliveriesLate', ...page },
@@ -142,8 +143,9 @@ describe.skipIf(reason !== null)(`Alertmanager${because(reason)}`, { timeout: 12
       { alertname: 'ErrorBudgetBurnsFast', slo: 'latency', severity: 'page' },
       { alertname: 'DeliveriesLate', severity: 'page' },
       { alertname: 'ApiFaults', severity: 'page' },
+      { alertname: 'PublicAddressFails', severity: 'page' },
     );
-    await until(async () => told(receiver, '/page').length === 3);
+    await until(async () => told(receiver, '/page').length === 4);
     expect(told(receiver, '/new')).toEqual([]);
   });
 });

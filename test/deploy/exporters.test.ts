@@ -18,6 +18,7 @@ const reason = whyNoPostgres ?? whyNot([POSTGRES, MACHINE]);
 const NEWER = ['pg_replication_is_replica', 'pg_replication_lag_seconds'];
 /** Of blackbox_exporter; of the files that the runbook tells to write; of Prometheus. */
 const OTHERS = [
+  'probe_success',
   'probe_ssl_earliest_cert_expiry',
   'certificate_not_after_timestamp_seconds',
   'backup_last_success_timestamp_seconds',
