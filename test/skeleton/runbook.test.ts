@@ -83,6 +83,18 @@ describe('the runbook', () => {
     for (const [, le] of asked) expect(buckets).toContain(Number(le));
   });
 
+  // The service itself has the address already, while it runs.
+  test('starts no second container of a service with a fixed address', async () => {
+    const [runbook, compose] = await Promise.all([read('README.md'), read('compose.yaml')]);
+    const asked = [...runbook.matchAll(/docker compose run --rm (\w+)/g)];
+    const services = asked.map(([, service = '']) => service);
+    expect(services.length).toBeGreaterThan(1);
+    for (const service of services) {
+      const [, after] = compose.split(`\n  ${service}:`);
+      expect(after?.split(/\n {2}\w/)[0]).not.toContain('ipv4_address');
+    }
+  });
+
   test('links only to pages that it has', async () => {
     const text = await read('README.md');
     const headings = [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
