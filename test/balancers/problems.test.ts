@@ -1,40 +1,48 @@
 // What customers get from the load balancers of the runbook when no API process answers: a problem
 // as the API's own, which clients can read and repeat.
-import { createServer, type AddressInfo } from 'node:net';
+import { connect, createServer, type AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { findFreePort } from '../support/ports.ts';
 import { isInstalled, startDeployedNginx, startHaproxy } from './balancers.ts';
 
-const UNAVAILABLE = {
-  type: 'about:blank',
-  title: 'Temporarily unavailable',
-  status: 503,
-  code: 'unavailable',
-  request_id: expect.stringMatching(/^[\da-f-]{32,36}$/),
-};
-
 const [hasHaproxy, hasNginx] = await Promise.all([isInstalled('haproxy'), isInstalled('nginx')]);
 
-/** What a client reads of a response. */
+/** What a client reads of a response. Its id stands in a header and in the body. */
 async function read(response: Response): Promise<Record<string, unknown>> {
   const header = (name: string) => response.headers.get(name);
+  const { request_id: requestId, ...body } = (await response.json()) as { request_id: string };
+  expect(requestId).toMatch(/^[\da-f-]{32,36}$/);
+  expect(header('x-request-id')).toBe(requestId);
   return {
     status: response.status,
     type: header('content-type'),
     retryAfter: header('retry-after'),
     cache: header('cache-control'),
-    body: await response.json(),
+    body,
   };
 }
 
-const UNAVAILABLE_503 = {
-  status: 503,
+/** Sends what no client of HTTP would send, and resolves with the response. */
+async function readRaw(url: string, request: string): Promise<Record<string, unknown>> {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1');
+  socket.write(request);
+  const text = Buffer.concat(await socket.toArray()).toString();
+  const [head = '', body] = text.split('\r\n\r\n');
+  const [line = '', ...fields] = head.split('\r\n');
+  const headers = fields.map((field) => field.split(': ', 2) as [string, string]);
+  return read(new Response(body, { status: Number(line.split(' ')[1]), headers }));
+}
+
+const problem = (status: number, code: string, title: string) => ({
+  status,
   type: 'application/problem+json',
-  retryAfter: '5',
+  retryAfter: status === 503 ? '5' : null,
   cache: 'no-store',
-  body: UNAVAILABLE,
-};
+  body: { type: 'about:blank', title, status, code },
+});
+
+const UNAVAILABLE_503 = problem(503, 'unavailable', 'Temporarily unavailable');
 
 describe.each([
   { name: 'haproxy.cfg', start: startHaproxy, has: hasHaproxy },
@@ -65,10 +73,24 @@ describe.each([
   });
 });
 
-test.skipIf(!hasNginx)('nginx.conf refuses a body that is too large as the API does', async () => {
-  const { url } = await startDeployedNginx([await findFreePort()]);
-  const response = await fetch(url, { method: 'POST', body: 'x'.repeat(2_200_000) });
-  expect(response.status).toBe(413);
-  expect(response.headers.get('content-type')).toBe('application/problem+json');
-  expect(await response.json()).toMatchObject({ status: 413, code: 'bad_request' });
+describe.skipIf(!hasNginx)('nginx.conf refuses as the API does', () => {
+  test('a body that is too large', async () => {
+    const { url } = await startDeployedNginx([await findFreePort()]);
+    const response = await fetch(url, { method: 'POST', body: 'x'.repeat(2_200_000) });
+    expect(await read(response)).toEqual(problem(413, 'bad_request', 'Bad request'));
+  });
+
+  // HAProxy's own 400 and 408 cannot be replaced: haproxy.cfg says so.
+  test.for([
+    ['what is not HTTP', 'GARBAGE\r\n\r\n'],
+    ['a request without a host', 'GET / HTTP/1.1\r\n\r\n'],
+    ['a header that is too large', `GET / HTTP/1.1\r\nHost: a\r\nA: ${'a'.repeat(20_000)}\r\n\r\n`],
+    ['an address that is too long', `GET /${'a'.repeat(20_000)} HTTP/1.1\r\nHost: a\r\n\r\n`],
+    ['another encoding', 'POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip\r\n\r\n'],
+    ['another version', 'GET / HTTP/3.0\r\nHost: a\r\nConnection: close\r\n\r\n'],
+    ['a method of proxies', 'TRACE / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'],
+  ] as const)('%s', async ([, request]) => {
+    const { url } = await startDeployedNginx([await findFreePort()]);
+    expect(await readRaw(url, request)).toEqual(problem(400, 'bad_request', 'Bad request'));
+  });
 });
