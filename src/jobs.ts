@@ -8,7 +8,6 @@ import type { Mailer } from './core/mail.ts';
 import type { Caller, Db } from './db/client.ts';
 import type { Database } from './db/connections/database.ts';
 import { ALERT_CRON, alertMailTasks, alertTasks } from './features/alerts/tasks.ts';
-import { SYNC_QUEUES } from './features/crm/rules.ts';
 import { CRM_CRON, crmTasks } from './features/crm/sync/tasks.ts';
 import { MEMBER_CRON, memberMailTasks, memberTasks } from './features/members/tasks.ts';
 import { RETENTION_CRON, retentionTasks } from './features/retention/tasks.ts';
@@ -28,28 +27,11 @@ import { STOP, type JobThreadMessage } from './runtime/job-thread.ts';
 import { createThreadLogger } from './runtime/log.ts';
 import { createMailer } from './runtime/mail.ts';
 import { logWarnings } from './runtime/output.ts';
-
-/**
- * Few jobs run at once, and the job runner has connections of its own. Two of these are for single
- * statements, one for those of jobs and one for those of mails, and ten for transactions, of which
- * either may have five.
- */
-const POOL_MAX = 14;
+import { JOB_SLOTS, JOBS_POOL_MAX, MAIL_SLOTS } from './runtime/worker-connections.ts';
 
 /** They may take long. Mails have a share of their own, so that none waits for other jobs. */
 const JOBS: Caller = { share: 'jobs', background: true };
 const MAILS: Caller = { share: 'mails', background: true };
-
-/**
- * Jobs are wake-ups and removals, few and mostly short, and synchronizations. Each queue of the
- * latter has a slot, so CRMs that hang keep neither each other's slots nor those of other jobs.
- */
-const JOB_SLOTS = 5 + SYNC_QUEUES;
-/**
- * Mails have slots of their own. A mail server that is silent keeps each of them for 20 s, and a
- * slow one for 3 minutes at most. The other jobs must not wait for that.
- */
-const MAIL_SLOTS = 5;
 
 /** A scrape sees connections that are as old as this. */
 const POOLS_EVERY_MS = 5_000;
@@ -72,7 +54,7 @@ async function runJobs(config: Config): Promise<void> {
   const say = (message: JobThreadMessage): void => parentPort?.postMessage(message);
   const logger = createThreadLogger(config.logLevel, (line) => say({ kind: 'log', line }));
   logWarnings(logger);
-  const databasePoolMax = Math.min(config.databasePoolMax, POOL_MAX);
+  const databasePoolMax = Math.min(config.databasePoolMax, JOBS_POOL_MAX);
   const db = openDatabaseOf({ ...config, databasePoolMax }, logger);
   const optionsOf = (caller: Caller): TaskOptions => ({
     config,

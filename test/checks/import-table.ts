@@ -99,6 +99,7 @@ export const TABLE: Readonly<Record<string, readonly Rule[] | 'everything'>> = {
     core,
     db,
     ...behindDb('wire', 'citus', 'connections', 'jobs', 'operator'),
+    { room: 'features', role: 'rules' },
     ...typesOf([delivery, { room: 'delivery', role: 'store' }]),
   ],
   doctor: [

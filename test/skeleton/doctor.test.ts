@@ -433,6 +433,15 @@ describe('the role fails', () => {
       failing(/app may have 8 connections, and one process opens 16/),
       failing(/password of app ends in 0 days/),
     ]);
+    await onServer(`ALTER ROLE app CONNECTION LIMIT 20 VALID UNTIL 'infinity'`);
+    expect(await findingsOf('role')).toEqual([
+      warning(/app may have 20 connections, and one worker opens up to 55/),
+    ]);
+    expect(await findingsOf('role', { DATABASE_POOL_MAX: '40' })).toEqual([
+      failing(/app may have 20 connections, and one process opens 40/),
+    ]);
+    await onServer('ALTER ROLE app CONNECTION LIMIT 55');
+    expect(await findingsOf('role')).toEqual([fine()]);
     expect(await findingsOf('role', { DATABASE_URL: superUrl() })).toEqual([
       warning(/postgres is a superuser/),
     ]);

@@ -5,6 +5,12 @@ import { describe, expect, test } from 'vitest';
 import { LIMITS } from '../../src/core/limits.ts';
 import { CHECKS } from '../../src/doctor/checks.ts';
 import { createMetrics } from '../../src/runtime/metrics.ts';
+import {
+  JOB_SLOTS,
+  JOBS_POOL_MAX,
+  MAIL_SLOTS,
+  WORKER_CONNECTIONS_MAX,
+} from '../../src/runtime/worker-connections.ts';
 import { createWorkerMetrics } from '../../src/runtime/worker-metrics.ts';
 
 const folder = new URL('../../scripts/deploy/', import.meta.url);
@@ -34,6 +40,14 @@ describe('the runbook', () => {
       .filter((name) => !/^(?:nodejs|process)_/.test(name));
     const explained = [...(await read('README.md')).matchAll(/^\| `(\w+)` +\|/gm)];
     expect(explained.map(([, name]) => name)).toEqual(expect.arrayContaining(names));
+  });
+
+  test('counts the connections of a worker, and so does the README', async () => {
+    const [runbook, readme] = await Promise.all([read('README.md'), read('../../README.md')]);
+    expect(runbook).toContain(`a worker as many and ${WORKER_CONNECTIONS_MAX} more`);
+    expect(readme).toMatch(new RegExp(`up to ${WORKER_CONNECTIONS_MAX} connections\\s+besides`));
+    expect(runbook).toContain(`\`jobs\` (at most ${JOBS_POOL_MAX})`);
+    expect(runbook).toContain(`\`runner\` (${JOB_SLOTS}) and \`mail_runner\` (${MAIL_SLOTS})`);
   });
 
   test('explains each limit that a refusal names', async () => {

@@ -1,4 +1,5 @@
 import type { Ask } from '../session.ts';
+import { WORKER_CONNECTIONS_MAX } from '../../runtime/worker-connections.ts';
 import { checkOfDatabase, fail, orOk, OUR_SCHEMAS, warn, type Finding } from '../check.ts';
 
 interface Role {
@@ -53,13 +54,8 @@ async function findAttributes(ask: Ask, poolMax: number | null): Promise<Finding
     findings.push(
       warn(`${name} is a superuser`, 'Give the processes a role that owns this database only.'),
     );
-  if (connections >= 0 && poolMax !== null && connections < poolMax)
-    findings.push(
-      fail(
-        `${name} may have ${connections} connections, and one process opens ${poolMax}`,
-        `Run "ALTER ROLE ${name} CONNECTION LIMIT -1", or lower DATABASE_POOL_MAX.`,
-      ),
-    );
+  if (connections >= 0 && poolMax !== null)
+    findings.push(...findingsOfLimit(name, connections, poolMax));
   if (valid_s !== null && valid_s < 14 * DAY_S) {
     const text = `the password of ${name} ends in ${Math.floor(valid_s / DAY_S)} days`;
     const remedy = `Run "ALTER ROLE ${name} VALID UNTIL 'infinity'", or rotate the password.`;
@@ -73,6 +69,15 @@ async function findAttributes(ask: Ask, poolMax: number | null): Promise<Finding
       ),
     );
   return findings;
+}
+
+/** A role may be one of APIs only, so too few connections for a worker are no failure. */
+function findingsOfLimit(name: string, limit: number, poolMax: number): Finding[] {
+  const workerMax = poolMax + WORKER_CONNECTIONS_MAX;
+  const text = `${name} may have ${limit} connections, and one`;
+  const remedy = `Run "ALTER ROLE ${name} CONNECTION LIMIT -1", or lower DATABASE_POOL_MAX.`;
+  if (limit < poolMax) return [fail(`${text} process opens ${poolMax}`, remedy)];
+  return limit < workerMax ? [warn(`${text} worker opens up to ${workerMax}`, remedy)] : [];
 }
 
 /** Settings of the role or the database that the runbook forbids. */
