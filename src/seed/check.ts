@@ -95,6 +95,11 @@ function checkMembers(
       if (users.has(member.user_id))
         faults.add([...at, 'user_id'], 'another active or invited member has this user_id');
       users.add(member.user_id);
+      if (member.status === 'invited')
+        faults.add(
+          [...at, 'user_id'],
+          'an invited member has none before the invitation is accepted',
+        );
     }
     if (member.role !== 'owner') return;
     owners += 1;

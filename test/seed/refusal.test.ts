@@ -200,7 +200,12 @@ describe('a file whose rows do not fit together is refused', () => {
     [
       'an owner who is only invited',
       (t) => (t.members[0].status = 'invited'),
-      ['$.teams[0].members[0].status'],
+      ['$.teams[0].members[0].user_id', '$.teams[0].members[0].status'],
+    ],
+    [
+      'an invited member whose person is known',
+      (t) => (t.members[2].user_id = 'usr_3'),
+      ['$.teams[0].members[2].user_id'],
     ],
     [
       'a member id that stands twice',
