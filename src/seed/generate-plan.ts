@@ -5,6 +5,12 @@ import { LISTS_WITH_IDS, type SeedTeam } from './prepare.ts';
 /** Fixed dates, because the same file must make the same rows on any day. */
 const DEFAULT_FROM = '2025-01-01';
 const DEFAULT_TO = '2026-11-01';
+/**
+ * The first and the last day on which rows may lie. Members join up to a year before the first
+ * training, and deals close some months after the last one. Beyond, dates have another form.
+ */
+const FIRST_DAY = '0002-01-01';
+const LAST_DAY = '9998-12-31';
 const EMAIL_DOMAIN = '@generated.example';
 const RESERVED_ID = 'ids of this form are reserved for generated rows';
 
@@ -57,7 +63,11 @@ export function generatedStatus(index: number): 'active' | 'invited' | 'ended' {
 export function checkGenerate(faults: Faults, path: readonly PathPart[], team: SeedTeam): void {
   const plan = planOf(team);
   if (!plan) return;
-  if (plan.toMs <= plan.fromMs) faults.add([...path, 'generate', 'to'], 'must be after "from"');
+  const of = (field: string) => [...path, 'generate', field];
+  if (plan.toMs <= plan.fromMs) faults.add(of('to'), 'must be after "from"');
+  if (plan.fromMs < Date.parse(FIRST_DAY))
+    faults.add(of('from'), `must not be before ${FIRST_DAY}`);
+  if (plan.toMs > Date.parse(LAST_DAY)) faults.add(of('to'), `must not be after ${LAST_DAY}`);
   const reserved = (value: string | null | undefined) =>
     typeof value === 'string' && /^[a-z]+_gen_\d+$/.test(value);
   for (const [list] of LISTS_WITH_IDS) {

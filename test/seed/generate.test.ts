@@ -182,4 +182,15 @@ describe('generate', () => {
     await load({});
     expect(await read('SELECT count(*)::int AS n FROM training')).toEqual({ n: 0 });
   });
+
+  it('works on the first and the last days that it takes', async () => {
+    const rows = { members: 60, trainings: 60, assignments: 60, cases: 60, crm_deals: 60 };
+    for (const [from, to] of [
+      ['0002-01-01', '0002-01-02'],
+      ['9998-12-30', '9998-12-31'],
+    ] as const) {
+      await load({ ...rows, from, to });
+      expect(await read('SELECT count(*)::int AS n FROM training')).toEqual({ n: 60 });
+    }
+  });
 });

@@ -334,6 +334,11 @@ describe('a file whose rows do not fit together is refused', () => {
       ['$.teams[0].generate.to'],
     ],
     [
+      'generated rows whose dates no calendar has',
+      (t) => ((t.generate.from = '0001-01-01'), (t.generate.to = '9999-12-15')),
+      ['$.teams[0].generate.from', '$.teams[0].generate.to'],
+    ],
+    [
       'an id that is kept for generated rows',
       (t) => (t.trainings[1].id = 'trn_gen_0000001'),
       ['$.teams[0].trainings[1].id'],
