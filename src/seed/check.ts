@@ -25,12 +25,11 @@ export function checkSeed(seed: SeedFile, known: Known, options: { replace: bool
     checkReleases(faults, path, team, catalogIds);
     checkMembers(faults, path, team, known);
     checkSandbox(faults, path, team);
-    checkKeys(faults, path, team);
-    checkTrainings(faults, path, team);
-    checkAssignments(faults, path, team);
-    checkUsers(faults, path, team, 'cases', 'user_id');
-    checkCrm(faults, path, team);
-    checkDeliveries(faults, path, team);
+    checkReferences(faults, path, team);
+    checkUsers(faults, path, team);
+    checkEvaluations(faults, path, team);
+    checkExternalIds(faults, path, team);
+    checkUnique(faults, [...path, 'api_keys'], team.api_keys, 'name');
     checkUniqueIds(faults, path, team);
     checkGenerate(faults, path, team);
   });
@@ -135,103 +134,94 @@ function checkSandbox(faults: Faults, path: readonly PathPart[], team: SeedTeam)
  */
 export const DEFAULT_SEATS = 25;
 
-function checkKeys(faults: Faults, path: readonly PathPart[], team: SeedTeam): void {
-  const members = idsOf(team.members);
-  checkUnique(faults, [...path, 'api_keys'], team.api_keys, 'name');
-  team.api_keys.forEach((key, index) => {
-    const by = key.created_by;
-    if (by !== undefined && !members.has(by))
-      faults.add([...path, 'api_keys', index, 'created_by'], `no member ${by}`);
-  });
-}
-
-function checkTrainings(faults: Faults, path: readonly PathPart[], team: SeedTeam): void {
-  const assignments = idsOf(team.assignments);
-  checkUsers(faults, path, team, 'trainings', 'user_id');
-  team.trainings.forEach((training, index) => {
-    const at = (field: string) => [...path, 'trainings', index, field];
-    const assignment = training.assignment_id;
-    if (assignment && !assignments.has(assignment))
-      faults.add(at('assignment_id'), `no assignment ${assignment}`);
-    if (training.evaluation && training.status !== 'scored') {
+function checkEvaluations(faults: Faults, path: readonly PathPart[], team: SeedTeam): void {
+  team.trainings.forEach(({ evaluation, status }, index) => {
+    if (evaluation && status !== 'scored')
       faults.add(
-        at('evaluation'),
-        `only a scored training has an evaluation; this one is ${training.status}`,
+        [...path, 'trainings', index, 'evaluation'],
+        `only a scored training has an evaluation; this one is ${status}`,
       );
-    }
   });
 }
 
-function checkAssignments(faults: Faults, path: readonly PathPart[], team: SeedTeam): void {
-  const members = idsOf(team.members);
-  const trainings = idsOf(team.trainings);
-  team.assignments.forEach((assignment, index) => {
-    const at = (field: string) => [...path, 'assignments', index, field];
-    const { member_id: member, completed_training_id: training } = assignment;
-    if (member !== undefined && !members.has(member))
-      faults.add(at('member_id'), `no member ${member}`);
-    if (training && !trainings.has(training))
-      faults.add(at('completed_training_id'), `no training ${training}`);
-  });
-}
-
-function checkCrm(faults: Faults, path: readonly PathPart[], team: SeedTeam): void {
-  const connections = idsOf(team.crm_connections);
-  const deals = idsOf(team.crm_deals);
-  const externalIds = new Set<string>();
-  const [first] = team.crm_connections;
-  checkUsers(faults, path, team, 'crm_deals', 'owner_user_id');
+function checkExternalIds(faults: Faults, path: readonly PathPart[], team: SeedTeam): void {
+  const seen = new Set<string>();
   team.crm_deals.forEach((deal, index) => {
-    const at = (field: string) => [...path, 'crm_deals', index, field];
-    const connection = deal.connection_id ?? first?.id;
-    if (connection === undefined || !connections.has(connection)) {
-      faults.add(
-        at('connection_id'),
-        connection === undefined ? 'the team has no connection' : `no connection ${connection}`,
-      );
-    }
+    const connection = deal.connection_id ?? team.crm_connections[0]?.id;
     const key = JSON.stringify([connection, deal.external_id ?? deal.id]);
-    if (externalIds.has(key))
-      faults.add(at('external_id'), 'another deal of the connection has this external_id');
-    externalIds.add(key);
-  });
-  team.crm_objections.forEach((objection, index) => {
-    const deal = objection.deal_id ?? team.crm_deals[0]?.id;
-    if (deal !== undefined && deals.has(deal)) return;
-    faults.add(
-      [...path, 'crm_objections', index, 'deal_id'],
-      deal === undefined ? 'the team has no deal' : `no deal ${deal}`,
-    );
+    if (seen.has(key))
+      faults.add(
+        [...path, 'crm_deals', index, 'external_id'],
+        'another deal of the connection has this external_id',
+      );
+    seen.add(key);
   });
 }
 
-function checkDeliveries(faults: Faults, path: readonly PathPart[], team: SeedTeam): void {
-  const endpoints = idsOf(team.webhook_endpoints);
-  team.webhook_deliveries.forEach((delivery, index) => {
-    const endpoint = delivery.endpoint_id ?? team.webhook_endpoints[0]?.id;
-    if (endpoint !== undefined && endpoints.has(endpoint)) return;
-    faults.add(
-      [...path, 'webhook_deliveries', index, 'endpoint_id'],
-      endpoint === undefined ? 'the team has no webhook endpoint' : `no endpoint ${endpoint}`,
-    );
-  });
+type ListWithIds = (typeof LISTS_WITH_IDS)[number][0];
+
+/** A field with the id of a row of another list, and the word for such a row. */
+type Reference = {
+  readonly [L in ListWithIds | 'api_keys']: {
+    readonly list: L;
+    readonly field: keyof SeedTeam[L][number] & string;
+    readonly to: ListWithIds;
+    readonly word: string;
+    /** Left out, it names the first row of that list, so there must be one. */
+    readonly isFirst?: boolean;
+  };
+}[ListWithIds | 'api_keys'];
+
+const REFERENCES: readonly Reference[] = [
+  { list: 'api_keys', field: 'created_by', to: 'members', word: 'member' },
+  { list: 'trainings', field: 'assignment_id', to: 'assignments', word: 'assignment' },
+  { list: 'assignments', field: 'member_id', to: 'members', word: 'member' },
+  { list: 'assignments', field: 'completed_training_id', to: 'trainings', word: 'training' },
+  {
+    list: 'crm_deals',
+    field: 'connection_id',
+    to: 'crm_connections',
+    word: 'connection',
+    isFirst: true,
+  },
+  { list: 'crm_objections', field: 'deal_id', to: 'crm_deals', word: 'deal', isFirst: true },
+  {
+    list: 'webhook_deliveries',
+    field: 'endpoint_id',
+    to: 'webhook_endpoints',
+    word: 'webhook endpoint',
+    isFirst: true,
+  },
+];
+
+function checkReferences(faults: Faults, path: readonly PathPart[], team: SeedTeam): void {
+  for (const { list, field, to, word, isFirst } of REFERENCES) {
+    const ids = new Set(team[to].map(({ id }) => id));
+    const rows: readonly Partial<Record<string, unknown>>[] = team[list];
+    rows.forEach((row, index) => {
+      const named = row[field] as string | null | undefined;
+      const id = named ?? (isFirst ? team[to][0]?.id : null);
+      if (id === undefined || (id !== null && !ids.has(id)))
+        faults.add(
+          [...path, list, index, field],
+          id === undefined ? `the team has no ${word}` : `no ${word} ${id}`,
+        );
+    });
+  }
 }
 
 /** A user_id must be that of a team member of any status, because history outlives a membership. */
-function checkUsers<L extends 'trainings' | 'cases' | 'crm_deals'>(
-  faults: Faults,
-  path: readonly PathPart[],
-  team: SeedTeam,
-  list: L,
-  field: L extends 'crm_deals' ? 'owner_user_id' : 'user_id',
-): void {
+function checkUsers(faults: Faults, path: readonly PathPart[], team: SeedTeam): void {
   const users = new Set(team.members.map((member) => member.user_id));
-  const rows: readonly Partial<Record<string, unknown>>[] = team[list];
-  rows.forEach((row, index) => {
-    const user = row[field];
+  const check = (at: readonly PathPart[], user: string | null | undefined): void => {
     if (typeof user === 'string' && !users.has(user))
-      faults.add([...path, list, index, field], `no member has the user_id ${user}`);
-  });
+      faults.add([...path, ...at], `no member has the user_id ${user}`);
+  };
+  team.trainings.forEach((row, index) => check(['trainings', index, 'user_id'], row.user_id));
+  team.cases.forEach((row, index) => check(['cases', index, 'user_id'], row.user_id));
+  team.crm_deals.forEach((row, index) =>
+    check(['crm_deals', index, 'owner_user_id'], row.owner_user_id),
+  );
 }
 
 function checkUniqueIds(faults: Faults, path: readonly PathPart[], team: SeedTeam): void {
@@ -251,8 +241,4 @@ function checkUnique<T>(
       faults.add([...path, index, field], `${String(row[field])} appears twice`);
     seen.add(row[field]);
   });
-}
-
-function idsOf(rows: readonly { id: string }[]): Set<string> {
-  return new Set(rows.map((row) => row.id));
 }
