@@ -55,11 +55,13 @@ const PENDING_JOBS = statement<Omit<WaitingJobs, 'oldest_s'>>(
    group by task`,
 );
 
-// Read at each scrape. Due jobs are few, and so are webhook endpoints.
-const COUNT = statement<{
+interface Counts {
   readonly fan_out_lag_s: number;
   readonly paused: number;
-}>(
+}
+
+// Read at each scrape. Each part has an index of such rows only.
+const COUNT = statement<Counts>(
   'metrics.backlog',
   `select
      coalesce(
@@ -78,6 +80,11 @@ const COUNT = statement<{
        where status = 'disabled_failures' and team_id not like '${OF_SANDBOX}'
      ) as paused`,
 );
+
+/** Reads how long events have waited for their deliveries, and how many endpoints are paused. */
+export function readCounts(db: Pick<Db, 'query'>): Promise<Counts[]> {
+  return db.query(COUNT, []);
+}
 
 /** The most deliveries that are counted in each range of times until the next attempt. */
 export const RETRIES_MAX = 500;
@@ -157,7 +164,7 @@ export async function readBacklog(
 ): Promise<Backlog> {
   const [[counts], due, pending, oldestDueAt, retries] = await db.transaction((tx) =>
     Promise.all([
-      tx.query(COUNT, []),
+      readCounts(tx),
       tx.query(WAITING_JOBS, []),
       tx.query(PENDING_JOBS, []),
       shards.length === 0 ? findOldestDue(tx, atLimit) : findOldestDueOf(shards, atLimit),
