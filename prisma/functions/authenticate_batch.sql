@@ -1,9 +1,4 @@
--- The name that it had before any release.
-DROP FUNCTION IF EXISTS "authenticate_together"(
-  text[], text[], bytea[], text[], integer[], bytea, timestamptz, integer
-);
-
--- What authenticate_request does in the usual case, for many keys in one statement: the key is
+-- What authenticate_key does in the usual case, for many keys in one statement: the key is
 -- valid, and both counters have room. A key that it does not return was not counted and is asked
 -- for alone. So is one with a counter of a later minute, and one whose counters somebody else
 -- holds: this waits for no lock, and no team for another one. So it need not lock the counters of a

@@ -8,7 +8,7 @@
 --  * Whoever has a spent token is nobody. p_token_id is null without a token.
 --  * p_now is null except in tests.
 --
--- See authenticate_request for enable_seqscan.
+-- See authenticate_key for enable_seqscan.
 CREATE OR REPLACE FUNCTION "authenticate_caller"(
   p_team_id text,
   p_user_id text,

@@ -1,9 +1,7 @@
 -- For processes of the version before. They cannot compare an encrypted fingerprint, and would call
 -- a repeated call a mismatch. They are told that the first call is still running: 409 with
 -- Retry-After, until a newer process answers. The version after the next release drops it.
---
--- 1.0.0 returned fewer columns, and no function's columns can be replaced.
-DROP FUNCTION IF EXISTS "begin_idempotent"(text, text, timestamptz);
+-- Another column would fail them all: they call it by `select *`, prepared.
 CREATE OR REPLACE FUNCTION "begin_idempotent"(
   p_team_id text,
   p_key text,
@@ -13,13 +11,12 @@ CREATE OR REPLACE FUNCTION "begin_idempotent"(
   OUT "status" integer,
   OUT "body" bytea,
   OUT "encrypted" boolean,
-  OUT "location" text,
-  OUT "open_body" bytea,
-  OUT "key_id" text
+  OUT "location" text
 )
 LANGUAGE plpgsql AS $$
 BEGIN
-  SELECT b.* INTO locked, fingerprint, status, body, encrypted, location, open_body, key_id
+  SELECT b."locked", b."fingerprint", b."status", b."body", b."encrypted", b."location"
+  INTO locked, fingerprint, status, body, encrypted, location
   FROM "begin_idempotent_call"(p_team_id, p_key, p_valid_from) b;
   IF octet_length(fingerprint) > 32 THEN
     locked := false;

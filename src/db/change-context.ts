@@ -67,7 +67,7 @@ interface KeyPower extends TeamFacts {
   readonly status: MemberStatus;
 }
 
-// By the database's clock, which `authenticate_request` uses: the key may have ended after the
+// By the database's clock, which `authenticate_key` uses: the key may have ended after the
 // time of the context.
 const READ_WITH_KEY = statement<KeyPower>(
   'db.readKeyPower',

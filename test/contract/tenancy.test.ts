@@ -203,7 +203,7 @@ const OVER_ALL_TEAMS: readonly Exception[] = [
     why: 'the operator asks how many events wait, whosever they are',
   },
   {
-    names: ['authenticate_request()'],
+    names: ['authenticate_key()'],
     why: 'looks up a key by its prefix to find out whose it is',
   },
 ];

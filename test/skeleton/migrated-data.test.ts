@@ -1,13 +1,9 @@
 // What migrations do to the rows of the version before, and what its processes may still write
 // while they run on.
-import { cp, mkdir, readdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { migrate } from '../../src/db/operator/migrate.ts';
 import { openEmptyDatabase, type OpenDatabase } from '../support/database.ts';
-import { makeFolder } from '../support/folder.ts';
-
-const PRISMA = join(import.meta.dirname, '../../prisma');
+import { AFTER_100, migrateBefore } from '../support/migrations.ts';
 
 let database: OpenDatabase;
 
@@ -19,21 +15,7 @@ afterEach(async () => {
   await database.drop();
 });
 
-/** Applies the migrations before this one. */
-async function migrateBefore(name: string): Promise<void> {
-  const folder = await makeFolder('migrations');
-  for (const each of await readdir(join(PRISMA, 'migrations')))
-    if (each < name)
-      await cp(join(PRISMA, 'migrations', each), join(folder, 'migrations', each), {
-        recursive: true,
-      });
-  await mkdir(join(folder, 'functions'));
-  await writeFile(join(folder, 'folded.json'), '{}');
-  await migrate(database.url, { folder });
-}
-
-/** Applies the migrations of 1.0.0, and the two that came right after it. */
-const migrateTo100 = () => migrateBefore('20261120000800');
+const migrateTo100 = () => migrateBefore(database, AFTER_100);
 
 /** Adds a team with an event and these webhook endpoints, as 1.0.0 has them. */
 async function addEndpoints(ids: readonly string[]): Promise<void> {
@@ -255,7 +237,7 @@ test('a response of the version before loses its private fields, and is kept', a
 });
 
 test('an invitation that ended in a seed file loses its address', async () => {
-  await migrateBefore('20261206000010');
+  await migrateBefore(database, '20261206000010');
   await database.client.query(`
     insert into team (id, name, created_at) values ('t', 't', now());
     insert into person (team_id, id) values ('t', 'usr');

@@ -42,7 +42,7 @@ export type AuthenticationRow =
 const AUTHENTICATE = statement<AuthenticationRow>(
   'http.authenticate',
   `select ${COLUMNS}, key_fault
-   from authenticate_request($1, $2, $3, $4, $5, $6, $7, $8)`,
+   from authenticate_key($1, $2, $3, $4, $5, $6, $7, $8)`,
 );
 
 /** What all requests of a process have in common. */
@@ -58,7 +58,7 @@ export interface AuthenticationTerms {
  * Looks up a key and counts the request, in one round trip.
  *
  * Every kind of bad key runs the same statement with the same comparison, so that the response time
- * tells nothing about a key (see `authenticate_request` in prisma/functions).
+ * tells nothing about a key (see `authenticate_key` in prisma/functions).
  */
 export async function authenticateRequest(
   db: Queries,
@@ -75,7 +75,7 @@ export async function authenticateRequest(
   const { keyPrefix, nonce, proof, ip, keyPerMinute, ipPerMinute, now, teamId } = request;
   const values = [keyPrefix, nonce, proof, ip, keyPerMinute, ipPerMinute, now, teamId];
   const row = await db.queryFirst(AUTHENTICATE, values);
-  if (!row) throw new Error('authenticate_request returned no row');
+  if (!row) throw new Error('authenticate_key returned no row');
   if (row.key_id === null || keyPrefix === null) return row;
   // Constraints of the database say so, too. Whatever has become of them, the kinds stay apart.
   const isOfKind = modeOfPrefix(keyPrefix) === modeOf(row.team_id);
