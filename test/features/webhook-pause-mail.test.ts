@@ -233,8 +233,8 @@ describe('the mail about a pause', () => {
     );
     // The first one has raised the event that failed.
     expect(mails.map(({ task }) => task)).toEqual([
-      'send_invitation',
-      'send_invitation',
+      'send_invitation_mail',
+      'send_invitation_mail',
       ...Array.from({ length: 3 }, () => 'send_pause_mail'),
     ]);
   });

@@ -177,7 +177,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
       const age = `update graphile_worker._private_jobs
         set run_at = run_at - interval '3 minutes'
         where task_id in (select id from graphile_worker._private_tasks
-          where identifier = 'send_invitation') and ${waiting}`;
+          where identifier = 'send_invitation_mail') and ${waiting}`;
       for (let second = 0; second < 30; second += 1) {
         await pool.query(age);
         await delay(1_000);
