@@ -75,6 +75,23 @@ test('processes of 1.0.0 call on, by the statements that they have prepared', as
   expect(await callAll()).toEqual([{ ...(authenticated as object), bucket_remaining: 8 }, begun]);
 });
 
+// The functions come after the migrations: until then 1.0.0 looks for the prefix in all teams.
+test.each(['20261125000020', '20261207000090'])(
+  'processes of 1.0.0 find a key by an index before %s',
+  async (name) => {
+    const early = await openEmptyDatabase();
+    await migrateBefore(early, name);
+    const { rows } = await early.client.query(
+      `select i.indexrelid::regclass::text as index
+       from pg_index i
+       join pg_attribute a on a.attrelid = i.indrelid and a.attnum = i.indkey[0]
+       where i.indrelid = 'api_key'::regclass and a.attname = 'prefix' and i.indisvalid`,
+    );
+    expect(rows).toEqual([{ index: 'api_key_prefix_idx' }]);
+    await early.drop();
+  },
+);
+
 test('what released versions call takes and returns the same', async () => {
   const { rows } = await database.client.query(
     `select proname::text as name, pg_get_function_arguments(oid) as signature
