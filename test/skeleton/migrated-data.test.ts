@@ -1,7 +1,8 @@
 // What migrations do to the rows of the version before, and what its processes may still write
 // while they run on.
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { migrate } from '../../src/db/operator/migrate.ts';
+import { removalJob } from '../../src/features/webhook-deliveries/jobs.ts';
 import { openEmptyDatabase, type OpenDatabase } from '../support/database.ts';
 import { AFTER_100, migrateBefore } from '../support/migrations.ts';
 
@@ -254,4 +255,62 @@ test('an invitation that ended in a seed file loses its address', async () => {
     { id: 'left', email: 'b@t.test', language: 'de' },
     { id: 'open', email: 'c@t.test', language: 'de' },
   ]);
+});
+
+describe('what a process of the version before writes', () => {
+  // Between the migrations that have filled it in and the end of `migrate`, or after it.
+  const MOMENTS = ['20261207000030', null];
+  const writeAt = async (moment: string | null, write: () => Promise<unknown>): Promise<void> => {
+    if (moment === null) await migrate(database.url);
+    else await migrateBefore(database, moment);
+    await write();
+    await migrate(database.url);
+  };
+  const ask = (text: string, values: unknown[] = []) => database.client.query(text, values);
+
+  test.each(MOMENTS)('about invitations is completed (before %s)', async (moment) => {
+    await writeAt(moment, async () => {
+      await ask(`insert into team (id, name, created_at) values ('t', 't', now())`);
+      for (const id of ['open', 'withdrawn'])
+        await ask(
+          `insert into member (team_id, id, email, role, status, language, created_at, invited_at)
+           values ($1, $2, $3, $4, 'invited', $5, $6, $6)`,
+          ['t', id, `${id}@t.test`, 'member', 'de', '2026-11-20T09:15:00Z'],
+        );
+      await ask(
+        `update member set status = 'ended', ended_at = $3 where team_id = $1 and id = $2`,
+        ['t', 'withdrawn', '2026-11-21T09:15:00Z'],
+      );
+    });
+    const { rows } = await ask(
+      `select id, email, language, status <> 'invited' or invitation_sent_at = invited_at as ends
+       from member
+       order by id`,
+    );
+    expect(rows).toEqual([
+      { id: 'open', email: 'open@t.test', language: 'de', ends: true },
+      { id: 'withdrawn', email: null, language: null, ends: true },
+    ]);
+  });
+
+  test.each(MOMENTS)('removes the deliveries of an endpoint (before %s)', async (moment) => {
+    await writeAt(moment, async () => {
+      await addEndpoints(['empty', 'gone', 'kept']);
+      await ask(
+        `insert into webhook_delivery
+           (team_id, id, endpoint_id, event_id, event_type, status, attempt, created_at)
+         select 't', id, id, 'evt_1', 'member.joined', 'ok', 1, now()
+         from unnest(array['gone', 'kept']) as id`,
+      );
+      for (const id of ['empty', 'gone'])
+        await ask(
+          `DELETE FROM "public"."webhook_endpoint"
+           WHERE ("public"."webhook_endpoint"."team_id" = $1
+             AND "public"."webhook_endpoint"."id" = $2)`,
+          ['t', id],
+        );
+    });
+    const { rows } = await ask('select task, payload, key, queue from pending_job');
+    expect(rows).toEqual([removalJob({ teamId: 't', endpointId: 'gone' })]);
+  });
 });

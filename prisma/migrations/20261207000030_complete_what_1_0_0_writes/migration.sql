@@ -1,0 +1,80 @@
+-- Processes of the version before run on until they are replaced, after migrations have filled in
+-- once what this version writes. What they go on writing is completed as they write it. Citus has
+-- no triggers on distributed tables, and no process of 1.0.0.
+DO $$
+BEGIN
+  IF to_regclass('pg_dist_partition') IS NULL THEN
+    -- An open invitation ends some time after its mail, and one that has ended keeps no address.
+    CREATE FUNCTION "complete_invitation"() RETURNS trigger
+    LANGUAGE plpgsql AS $function$
+    BEGIN
+      IF NEW."status" = 'invited' THEN
+        NEW."invitation_sent_at" := NEW."invited_at";
+      ELSE
+        NEW."email" := NULL;
+        NEW."language" := NULL;
+      END IF;
+      RETURN NEW;
+    END
+    $function$;
+
+    CREATE TRIGGER "member_invitation"
+    BEFORE INSERT OR UPDATE ON "member"
+    FOR EACH ROW
+    WHEN (
+      NEW."status" = 'invited'
+        AND NEW."invited_at" IS NOT NULL
+        AND NEW."invitation_sent_at" IS NULL
+      OR NEW."status" = 'ended' AND NEW."user_id" IS NULL AND NEW."email" IS NOT NULL
+    )
+    EXECUTE FUNCTION "complete_invitation"();
+
+    -- Nothing cascades from a deleted webhook endpoint. This version enqueues the job itself, in
+    -- the same transaction: the trigger looks at its end.
+    CREATE FUNCTION "remove_deliveries_of_endpoint"() RETURNS trigger
+    LANGUAGE plpgsql AS $function$
+    DECLARE
+      job_key text := concat_ws(':', 'remove_deliveries', OLD."team_id", OLD."id");
+    BEGIN
+      INSERT INTO "pending_job" ("team_id", "id", "task", "payload", "key", "queue")
+      SELECT
+        OLD."team_id",
+        'job_' || gen_random_uuid(),
+        'remove_deliveries',
+        json_build_object('teamId', OLD."team_id", 'endpointId', OLD."id"),
+        job_key,
+        'removals'
+      WHERE NOT EXISTS (
+          SELECT
+          FROM "pending_job"
+          WHERE "team_id" = OLD."team_id" AND "key" = job_key
+        )
+        AND NOT EXISTS (
+          SELECT
+          FROM "webhook_endpoint"
+          WHERE "team_id" = OLD."team_id" AND "id" = OLD."id"
+        )
+        AND (
+          EXISTS (
+            SELECT
+            FROM "webhook_delivery"
+            WHERE "team_id" = OLD."team_id" AND "endpoint_id" = OLD."id"
+          )
+          OR EXISTS (
+            SELECT
+            FROM "webhook_resend"
+            WHERE "team_id" = OLD."team_id" AND "endpoint_id" = OLD."id"
+          )
+        );
+      RETURN NULL;
+    END
+    $function$;
+
+    CREATE CONSTRAINT TRIGGER "webhook_endpoint_removal"
+    AFTER DELETE ON "webhook_endpoint"
+    DEFERRABLE INITIALLY DEFERRED
+    FOR EACH ROW
+    EXECUTE FUNCTION "remove_deliveries_of_endpoint"();
+  END IF;
+END
+$$;
