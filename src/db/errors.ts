@@ -73,22 +73,6 @@ const HALF_DISTRIBUTED =
  * (ECONNREFUSED, EHOSTDOWN, EMFILE …). Its own faults are other ERR_ codes.
  */
 const NETWORK_CODE = /^E(?!RR_)[A-Z0-9_]+$|^ERR_(?:SSL|TLS|SOCKET)_|^UNABLE_TO_|CERT/;
-/**
- * Prisma's codes for the same errors: unreachable, too slow, no TLS, closed, no free connection,
- * deadlock, too many connections. And the code of our own problem, which Prisma's errors take over
- * when our pool refuses its statement.
- */
-const PRISMA_CODES = new Set([
-  'P1001',
-  'P1002',
-  'P1008',
-  'P1011',
-  'P1017',
-  'P2024',
-  'P2034',
-  'P2037',
-  'unavailable',
-]);
 /** Messages of pg and of our watchdog for errors without a code. */
 const BROKEN_CONNECTION = new RegExp(
   [
@@ -109,10 +93,10 @@ const BROKEN_CONNECTION = new RegExp(
 export function isUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const code = codeOf(error);
+  if (error instanceof ProblemError) return code === 'unavailable';
   if (UNAVAILABLE_STATE.test(code) || NETWORK_CODE.test(code) || isStandby(error)) return true;
   if (havePlacesChanged(error) || isStalePlan(error)) return true;
   if (error instanceof AggregateError) return error.errors.some(isUnavailable);
-  if (PRISMA_CODES.has(code) || UNAVAILABLE_STATE.test(prismaState(error))) return true;
   return BROKEN_CONNECTION.test(error.message) || isUnavailable(error.cause);
 }
 
@@ -132,17 +116,17 @@ export function isConnectionBroken(error: unknown): boolean {
 export function isStandby(error: Error): boolean {
   const code = codeOf(error);
   if (code === STANDBY) return true;
-  if (![code, prismaState(error)].some((state) => RECOVERY_STATES.has(state))) return false;
+  if (!RECOVERY_STATES.has(code)) return false;
   const routine = 'routine' in error ? error.routine : null;
   return IN_RECOVERY.test(error.message) || routine === REFUSES_UNLOGGED;
 }
 
 /** Whether rows or functions are elsewhere than when the statement was planned. */
 function havePlacesChanged(error: Error): boolean {
-  const states = [codeOf(error), prismaState(error)];
+  const code = codeOf(error);
   const isSaid = (text: RegExp): boolean => text.test(error.message);
-  if (states.includes(INTERNAL_STATE) && HAS_MOVED.some(isSaid)) return true;
-  return states.some((state) => UNPLANNED_STATES.has(state)) && isSaid(HALF_DISTRIBUTED);
+  if (code === INTERNAL_STATE && HAS_MOVED.some(isSaid)) return true;
+  return UNPLANNED_STATES.has(code) && isSaid(HALF_DISTRIBUTED);
 }
 
 /** Whether a migration has changed what a statement returns since it was planned. */
@@ -159,7 +143,7 @@ export function standbyError(): Error {
 
 /** Whether the statement was refused because an earlier one of its transaction has failed. */
 export function isFollowUp(error: unknown): boolean {
-  return error instanceof Error && [codeOf(error), prismaState(error)].includes('25P02');
+  return error instanceof Error && codeOf(error) === '25P02';
 }
 
 /** Whether the database refused a value: its form or size, or a constraint of a table. */
@@ -171,15 +155,6 @@ function codeOf(error: Error): string {
   return 'code' in error && typeof error.code === 'string' ? error.code : '';
 }
 
-/** Returns the SQLSTATE of the database error inside an error of Prisma, or an empty text. */
-function prismaState(error: object): string {
-  const { meta } = error as {
-    meta?: { driverAdapterError?: { cause?: { originalCode?: unknown } } };
-  };
-  const state = meta?.driverAdapterError?.cause?.originalCode;
-  return typeof state === 'string' ? state : '';
-}
-
 /** Makes a problem `unavailable`. Its cause is for the log. */
 export function unavailable(cause: unknown): ProblemError {
   return Object.assign(new ProblemError('unavailable'), { cause });
@@ -187,7 +162,7 @@ export function unavailable(cause: unknown): ProblemError {
 
 /** Throws the error again, as `unavailable` if the database could not be reached. */
 export function rethrow(error: unknown): never {
-  throw isUnavailable(error) ? unavailable(error) : error;
+  throw isUnavailable(error) && !(error instanceof ProblemError) ? unavailable(error) : error;
 }
 
 /** Whether the statement waited for a transaction that waited for its own. */

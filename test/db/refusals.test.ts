@@ -1,8 +1,7 @@
 // Postgres refuses a statement because of its own state, not because of the statement.
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { statement } from '../../src/db/client.ts';
+import { statement, type Db } from '../../src/db/client.ts';
 import { openDatabase, type Database } from '../../src/db/connections/database.ts';
-import { isUnavailable } from '../../src/db/errors.ts';
 import { retryAfterOf, toProblem } from '../../src/http/api/problem-response.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { createTestDatabase, isOnCitus } from '../support/database.ts';
@@ -66,10 +65,12 @@ describe('a statement refused because', () => {
     const own = db.forCaller({ share: null });
     const ownPid = async () => (await own.query(PID, []))[0]?.pid;
     const kept = await ownPid();
-    const raised = wholePrisma(own).$queryRaw`select raise_state(${state})::text`;
-    const error: unknown = await raised.catch((fault: unknown) => fault);
-    expect(isUnavailable(error)).toBe(true);
+    const raise = async (on: Pick<Db, 'prisma'>): Promise<unknown> =>
+      wholePrisma(on).$queryRaw`select raise_state(${state})::text`;
+    const refused = { code: 'unavailable', cause: { code: state } };
+    await expect(raise(own)).rejects.toMatchObject(refused);
     expect((await ownPid()) === kept).toBe(isKept);
+    await expect(own.transaction(raise)).rejects.toMatchObject(refused);
   });
 
   // What Citus says as an internal error, while a shard moves and after a node was away; what
@@ -86,8 +87,7 @@ describe('a statement refused because', () => {
     expect([problem.status, retryAfterOf(problem)]).toEqual(isOutage ? [503, 2] : [500, null]);
     const raised = wholePrisma(db.forCaller({ share: null }))
       .$queryRaw`select fail(${message})::text`;
-    const byPrisma: unknown = await raised.catch((fault: unknown) => fault);
-    expect(isUnavailable(byPrisma)).toBe(isOutage);
+    await expect(raised).rejects.toMatchObject({ code: isOutage ? 'unavailable' : 'XX000' });
   });
 
   test('of its own values is no outage', async () => {
@@ -156,10 +156,10 @@ test('a statement of Prisma that gets no connection is unavailable, like any oth
     onError: () => undefined,
   });
   onTestFinished(() => cutOff.close());
-  const error: unknown = await cutOff
-    .forCaller({ share: 'team_a' })
-    .prisma.team.findFirst({ where: { id: 'team_a' } })
-    .catch((fault: unknown) => fault);
-  expect(error).toBeInstanceOf(Error);
-  expect(toProblem(error, null)).toMatchObject({ code: 'unavailable', status: 503 });
+  const { prisma } = cutOff.forCaller({ share: 'team_a' });
+  await expect(prisma.team.findFirst({ where: { id: 'team_a' } })).rejects.toMatchObject({
+    code: 'unavailable',
+    status: 503,
+    cause: { code: 'ECONNREFUSED' },
+  });
 });

@@ -11,6 +11,7 @@ import { useCrmSync } from '../support/crm-sync.ts';
 import { ago, expected, makeDeals, MINUTE, NOW, startWith } from '../support/crm/deals.ts';
 import { answer, type FakeRequest } from '../support/crm/fake.ts';
 import { holdLock } from '../support/locks.ts';
+import { changeTriggers } from '../support/shards.ts';
 
 const { api, clock, connect, connectionRow, events, list, rows, signIn, stored, sync, syncLater } =
   useCrmSync();
@@ -266,6 +267,28 @@ test('a statement that takes too long is a failure of ours, and told like any ot
   });
   expect(await events()).toMatchObject([{ connection_id: id, reason: 'internal' }]);
   clock.advance(MINUTE);
+  expect(await sync(id)).toBe('done');
+  expect(await stored(id)).toEqual(expected(crm));
+});
+
+test('a database that cannot work for a moment is no failure of the connection', async () => {
+  const crm = await startWith('hubspot');
+  const id = await connect(crm);
+  await changeTriggers(
+    api(),
+    `create function refuse() returns trigger language plpgsql as $$
+     begin
+       raise exception 'not free in time' using errcode = 'lock_not_available';
+     end $$`,
+    `create trigger refuse before update on crm_connection for each row
+     when (old.sync_state is distinct from new.sync_state)
+     execute function refuse()`,
+  );
+  await expect(sync(id)).rejects.toMatchObject({ code: 'unavailable', cause: { code: '55P03' } });
+  expect(await connectionRow(id)).toMatchObject({ last_error: null, failure_streak: 0 });
+  expect(await events()).toEqual([]);
+  await changeTriggers(api(), 'drop trigger refuse on crm_connection');
+  clock.advance(3 * MINUTE);
   expect(await sync(id)).toBe('done');
   expect(await stored(id)).toEqual(expected(crm));
 });

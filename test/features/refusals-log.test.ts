@@ -7,6 +7,7 @@ import { createFastAuthenticator } from '../../src/http/api/authentication/fast-
 import { createPlainAuthenticator } from '../../src/http/api/authentication/plain-authenticator.ts';
 import { startApiProcess, startTestApi, createCall, type TestApiOptions } from '../support/api.ts';
 import { tokenOf } from '../support/app.ts';
+import { holdLock, lockWhole } from '../support/locks.ts';
 import { makeSeed, makeTeam, userId } from '../support/seed.ts';
 import { runTrace, traceOf } from '../support/trace.ts';
 import { until } from '../support/until.ts';
@@ -189,6 +190,22 @@ describe('a refused call is told with its limit', () => {
       status: 413,
       limit: 'body_size',
     });
+  });
+
+  test('of what may wait for the database, also by Prisma', async () => {
+    const { api, lineOf } = await startLogged({
+      connections: 110,
+      seed: makeSeed([makeTeam('a')]),
+    });
+    const read = () => api.call(api.key('team_a'), 'GET', '/webhook-endpoints');
+    expect((await read()).status).toBe(200);
+    await holdLock(api, lockWhole('webhook_endpoint'));
+    const answers = await Promise.all(Array.from({ length: 110 }, read));
+    // The first line of each: it would be one about a fault of ours, if there were any.
+    const first = await Promise.all(answers.map(({ headers }) => lineOf(headers['x-request-id'])));
+    expect(first).toContainEqual(
+      expect.objectContaining({ msg: 'request', status: 503, limit: 'team_queue_length' }),
+    );
   });
 
   test('in the request log, which only operators ask for it', { timeout: 60_000 }, async () => {

@@ -148,7 +148,6 @@ describe('an error of the database', () => {
     ['a deadlock', withCode('40P01')],
     ['a lock that was not free in time', withCode('55P03')],
     ['a transaction that took too long', withCode('25P04')],
-    ['a timeout of Prisma', withCode('P1008')],
     ...NETWORK.map((code): [string, unknown] => [code, withCode(code)]),
     ['a broken connection', new Error('Connection terminated unexpectedly')],
     ['the watchdog', new Error('Query read timeout')],

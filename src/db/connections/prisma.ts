@@ -2,6 +2,7 @@ import type { AsyncLocalStorage } from 'node:async_hooks';
 import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
 import type { Caller } from '../caller.ts';
+import { rethrow } from '../errors.ts';
 import { PrismaClient } from '../generated/client.ts';
 import { sendBy, type Sendable } from '../wire/ask.ts';
 import type { Wire } from '../wire/wire.ts';
@@ -14,6 +15,8 @@ export interface PrismaScope {
   readonly caller: Caller;
   /** Asks in the transaction. */
   readonly ask?: (make: () => Sendable<pg.QueryResult>) => Promise<pg.QueryResult>;
+  /** In a call's own copy: the error of its statement, of which Prisma makes another one. */
+  fault?: unknown;
 }
 
 /** Opens Prisma on our connections. In a transaction it uses the transaction's. */
@@ -31,10 +34,15 @@ export function openPrisma({
     const current = scope.getStore();
     if (!current) throw new Error('a statement of Prisma belongs to nobody');
     const make = (): Sendable<pg.QueryResult> => toSendable(wire, config);
-    const asked = current.ask
-      ? current.ask(make)
-      : runAlone(current.caller, (sender) => sendBy(sender, make()));
-    return traced(current.caller, config.text, asked);
+    try {
+      const asked = current.ask
+        ? current.ask(make)
+        : runAlone(current.caller, (sender) => sendBy(sender, make()));
+      return await traced(current.caller, config.text, asked);
+    } catch (error) {
+      current.fault = error;
+      throw error;
+    }
   };
   // PrismaPg needs a pg.Pool. This one has no connections and passes on what it is asked.
   const routed = Object.assign(new pg.Pool(), { query, connect: refuseTransaction });
@@ -51,7 +59,10 @@ export function openPrisma({
   }) as unknown as PrismaClient;
 }
 
-/** Returns Prisma for the statements of one scope, whoever calls it. */
+/**
+ * Returns Prisma for the statements of one scope, whoever calls it. A statement that fails rejects
+ * as `Db.query` does, with no error of Prisma's.
+ */
 export function prismaFor(
   prisma: PrismaClient,
   scopes: AsyncLocalStorage<PrismaScope>,
@@ -59,8 +70,15 @@ export function prismaFor(
 ): TeamPrisma {
   return prisma.$extends({
     query: {
-      // Prisma begins to work when somebody waits, which must happen inside the scope.
-      $allOperations: ({ args, query }) => scopes.run(scope, async () => await query(args)),
+      $allOperations: async ({ args, query }) => {
+        const own: PrismaScope = { ...scope };
+        try {
+          // Prisma begins to work when somebody waits, which must happen inside the scope.
+          return await scopes.run(own, async () => await query(args));
+        } catch (error) {
+          throw own.fault ?? error;
+        }
+      },
     },
   }) as unknown as TeamPrisma;
 }
@@ -76,5 +94,5 @@ function toSendable(wire: Wire, config: pg.QueryConfig): Sendable<pg.QueryResult
   const query = wire.fromConfig(config, (error, result) =>
     error ? reject(error) : resolve(result),
   );
-  return { query, result: promise };
+  return { query, result: promise.catch(rethrow) };
 }
