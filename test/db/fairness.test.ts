@@ -218,10 +218,15 @@ describe('a caller who hangs up', () => {
 });
 
 describe('a caller who hangs up as its work ends', () => {
-  test.each<[string, (caller: Db) => Promise<unknown>]>([
-    ['a statement', (caller) => caller.query(HELD, [0])],
-    ['a transaction', (caller) => caller.transaction((tx) => tx.query(HELD, [0]))],
-  ])('by %s cancels nothing of the next caller', async (_what, work) => {
+  const BY_STATEMENT = (caller: Db) => caller.query(HELD, [0]);
+  const BY_TRANSACTION = (caller: Db) => caller.transaction((tx) => tx.query(HELD, [0]));
+
+  test.each([
+    { what: 'a statement', work: BY_STATEMENT, isLate: false },
+    { what: 'a transaction', work: BY_TRANSACTION, isLate: false },
+    { what: 'a statement, even seconds later,', work: BY_STATEMENT, isLate: true },
+    { what: 'a transaction, even seconds later,', work: BY_TRANSACTION, isLate: true },
+  ])('by $what cancels nothing of the next caller', async ({ work, isLate }) => {
     const proxy = await startPostgresProxy(database.url);
     const behind = open({ url: proxy.url });
     const holder = await db.pool.connect();
@@ -241,6 +246,8 @@ describe('a caller who hangs up as its work ends', () => {
     const cancel = await cancellation;
     await holder.query('select pg_advisory_unlock(1)');
     await holder.query('select pg_advisory_lock(1)');
+    // The service has given up waiting for an answer to the cancellation.
+    if (isLate) await ended;
     // By the end of these, the service has the result.
     for (let n = 0; n < 10; n++) await callerOf().query(ECHO, ['x']);
     // One of them gets the connection, if nobody has it any more.

@@ -17,7 +17,8 @@ export interface PostgresProxy {
   fallSilentAt(text: string): Promise<void>;
   /**
    * Keeps the service's next request to cancel a statement. Resolves then, with a function that
-   * forwards the request and resolves when Postgres has handled it.
+   * forwards the request, even if the service has given up meanwhile, and resolves when Postgres
+   * has handled it.
    */
   holdCancellation(): Promise<() => Promise<void>>;
   /** Breaks all connections. New ones are turned away, as by a Postgres that still starts. */
@@ -54,6 +55,7 @@ export async function startPostgresProxy(
   const allowHalfOpen = true;
   const server = createServer({ allowHalfOpen }, (service) => {
     const postgres = connect({ port: Number(target.port), host: target.hostname, allowHalfOpen });
+    let isHeld = false;
     services.add(service);
     service.on('close', () => services.delete(service));
     for (const [socket, peer] of [
@@ -80,15 +82,17 @@ export async function startPostgresProxy(
         if (onCancellation && socket === service && asksToCancel(chunk)) {
           onCancellation(() => forwardLast(peer, chunk));
           onCancellation = null;
+          isHeld = true;
           return;
         }
         if (!isSilent) peer.write(instead && socket === service ? changed(chunk, instead) : chunk);
       });
+      const keepsPeer = (): boolean => isHeld && socket === service;
       socket.on('end', () => {
-        if (!isSilent) peer.end();
+        if (!isSilent && !keepsPeer()) peer.end();
       });
       socket.on('close', () => {
-        peer.destroy();
+        if (!keepsPeer()) peer.destroy();
         sockets.delete(socket);
       });
     }
@@ -151,7 +155,7 @@ function asksToCancel(chunk: Buffer): boolean {
 /** Resolves when the connection has ended. */
 async function forwardLast(postgres: Socket, chunk: Buffer): Promise<void> {
   if (postgres.destroyed) return;
-  postgres.write(chunk);
+  postgres.end(chunk);
   await once(postgres, 'close');
 }
 

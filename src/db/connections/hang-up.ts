@@ -1,25 +1,20 @@
-/** Watches whether the caller of a connection's work hangs up. */
-export interface HangUp {
-  /** Ends the watch. After it has resolved, the connection can be given to somebody else. */
-  settle(): Promise<void> | undefined;
-}
-
-/** Calls `cancel` when the caller hangs up. null: nobody can hang up. */
+/**
+ * Calls `cancel` (`Wire.cancel`) when the caller of a connection's work hangs up. Call the returned
+ * function when the work has ended: it resolves with whether the connection can be given to
+ * somebody else.
+ */
 export function cancelOnHangUp(
-  cancel: () => Promise<void>,
+  cancel: () => Promise<boolean>,
   signal: AbortSignal | undefined,
-): HangUp | null {
-  if (!signal) return null;
-  let cancelling: Promise<void> | undefined;
+): () => Promise<boolean> {
+  let cancelled = Promise.resolve(true);
   const begin = (): void => {
-    cancelling = cancel();
+    cancelled = cancel();
   };
-  if (signal.aborted) begin();
-  else signal.addEventListener('abort', begin);
-  return {
-    settle: () => {
-      signal.removeEventListener('abort', begin);
-      return cancelling;
-    },
+  if (signal?.aborted) begin();
+  else signal?.addEventListener('abort', begin);
+  return () => {
+    signal?.removeEventListener('abort', begin);
+    return cancelled;
   };
 }

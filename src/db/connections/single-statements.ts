@@ -123,7 +123,7 @@ async function runAlone<T>(
   { signal }: Caller,
   send: Send<T>,
 ): Promise<T> {
-  const hangUp = cancelOnHangUp(() => limits.wire.cancel(client), signal);
+  const settle = cancelOnHangUp(() => limits.wire.cancel(client), signal);
   let broken = false;
   try {
     return await runLimited(limits, client, send);
@@ -131,8 +131,8 @@ async function runAlone<T>(
     broken = isConnectionBroken(error);
     throw signal?.aborted ? hungUp() : error;
   } finally {
-    await hangUp?.settle();
-    client.release(broken);
+    const isUsable = await settle();
+    client.release(broken || !isUsable);
   }
 }
 

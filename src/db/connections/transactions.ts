@@ -88,7 +88,7 @@ async function runOnConnection<T>(
   work: (tx: Tx) => Promise<T>,
 ): Promise<T> {
   const { wire, connections, watchdog, wakeUps, observeFor } = context;
-  const hangUp = cancelOnHangUp(() => wire.cancel(client), caller.signal);
+  const settle = cancelOnHangUp(() => wire.cancel(client), caller.signal);
   const limits = connections.limitsFor(client);
   const transaction = openTransaction(client, { wire, watchdog, limits });
   const { tx, wanted } = createTx(context, { caller, transaction, later });
@@ -101,7 +101,7 @@ async function runOnConnection<T>(
       before: () => {
         if (caller.signal?.aborted) throw hungUp();
         // From here on, hanging up comes too late.
-        void hangUp?.settle();
+        void settle();
       },
       behind: () => {
         const observe = observeFor({ share: null });
@@ -120,9 +120,9 @@ async function runOnConnection<T>(
     if (isFollowUp(error)) rethrow(transaction.fault() ?? error);
     throw error;
   } finally {
-    await hangUp?.settle();
+    const isUsable = await settle();
     // The next transaction must not wait behind a NOTIFY, which may wait for others.
-    const release = (): void => client.release(!transaction.isClean());
+    const release = (): void => client.release(!isUsable || !transaction.isClean());
     if (told) void (told as Promise<void>).then(release);
     else release();
   }

@@ -4,21 +4,25 @@ import { createCancelConnection, partsOf } from './undocumented.ts';
 const TIMEOUT_MS = 2_000;
 
 /** Cancels as the protocol wants it, on a connection of its own (`Wire.cancel`). */
-export function cancelStatement(client: pg.ClientBase): Promise<void> {
+export function cancelStatement(client: pg.ClientBase): Promise<boolean> {
   const { host, port, ssl } = client as pg.Client;
   const { processID, secretKey } = partsOf(client);
-  if (processID === null || secretKey === null) return Promise.resolve();
+  if (processID === null || secretKey === null) return Promise.resolve(true);
   const connection = createCancelConnection(ssl);
   return new Promise((resolve) => {
-    const timer = setTimeout(() => connection.stream.destroy(), TIMEOUT_MS);
+    let hasActed = true;
+    const giveUp = (): void => void connection.stream.destroy(new Error('no answer'));
+    const timer = setTimeout(giveUp, TIMEOUT_MS);
     const send = (): void => connection.cancel(processID, secretKey);
     connection.on('connect', ssl ? () => connection.requestSsl() : send);
     connection.on('sslconnect', send);
     // Its end follows.
-    connection.on('error', () => undefined);
+    connection.on('error', () => {
+      hasActed = false;
+    });
     connection.on('end', () => {
       clearTimeout(timer);
-      resolve();
+      resolve(hasActed);
     });
     if (host.startsWith('/')) connection.connect(`${host}/.s.PGSQL.${port}`);
     else connection.connect(port, host);

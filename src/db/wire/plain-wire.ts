@@ -38,14 +38,15 @@ export const plainWire: Wire = {
     ),
   cancel: async (client) => {
     const pid = pids.get(client);
-    if (pid === undefined || !(client instanceof PrimaryClient)) return;
+    if (pid === undefined || !(client instanceof PrimaryClient)) return true;
     const other = client.copy();
     const timer = setTimeout(() => other.break(), CANCEL_TIMEOUT_MS);
     try {
       await other.connect();
       await other.query('select pg_cancel_backend($1)', [pid]);
+      return true;
     } catch {
-      // The server cannot be reached: the limit on the statement's time ends it.
+      return false;
     } finally {
       clearTimeout(timer);
       other.break();

@@ -63,11 +63,11 @@ export interface Wire {
   /** Sends one statement outside of transactions, with settings that hold for it alone. */
   sendAlone(client: pg.ClientBase, settings: readonly Outgoing[], query: Outgoing): void;
   /**
-   * Asks the server to end the statement that runs on the connection. Resolves when the server has
-   * acted on it, or cannot be reached: a limit on the statement's time ends it then. Before that,
-   * it could still hit a later statement of the connection.
+   * Asks the server to end the statement that runs on the connection. Resolves with whether it has
+   * acted, or was not asked at all. If it does not answer, false: a limit on the statement's time
+   * ends it then, but the request may still hit a later statement of the connection.
    */
-  cancel(client: pg.ClientBase): Promise<void>;
+  cancel(client: pg.ClientBase): Promise<boolean>;
 }
 
 /** What sends single statements: on a connection, perhaps behind limits that it lacks. */
