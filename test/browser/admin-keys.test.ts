@@ -201,6 +201,48 @@ describe.skipIf(SKIPPED !== '')(`the admin page: sign-in and keys${SKIPPED}`, ()
     expect((await api.call(secret, 'GET', '/me')).status).toBe(200);
   });
 
+  it('replaces a key that soon ends by one that lasts, and names both ends', async () => {
+    const DAY_MS = 86_400_000;
+    const end = new Date(Date.now() + 2 * DAY_MS);
+    await api.db.pool.query(
+      `update api_key set created_at = $1::timestamptz - interval '30 days', expires_at = $1
+       where team_id = 'team_lost' and name in ('cases:read', 'catalog:read')`,
+      [end],
+    );
+    const { page } = await openAdminPage(browser, api, { path: '/keys', team: 'lost' });
+    const expiries = async () => {
+      const { rows } = await api.db.pool.query<{ name: string; days: number }>(
+        `select name, extract(epoch from coalesce(least(revoked_at, expires_at), 'infinity') - $1)
+             / 86400 as days
+         from api_key where team_id = 'team_lost' and name ~ '^(cases|catalog):read'`,
+        [end],
+      );
+      return Object.fromEntries(rows.map(({ name, days }) => [name, Math.round(Number(days))]));
+    };
+    await page.getByRole('button', { name: 'Replace: cases:read' }).click();
+    const replace = page.getByRole('dialog', { name: 'Replace the key “cases:read”' });
+    expect(await replace.getByLabel(/^30 days, until/).isChecked()).toBe(true);
+    expect(await replace.getByLabel(/^7 days/).count()).toBe(0);
+    await replace.getByLabel(/^Until it ends by itself/).check();
+    await photograph(page, 'key-replace-ending');
+    expect(await findFaults(page)).toEqual([]);
+    await replace.getByRole('button', { name: 'Replace the key' }).click();
+    await page.getByRole('dialog', { name: 'Your new key' }).waitFor();
+    expect(await expiries()).toMatchObject({ 'cases:read': 0, 'cases:read (2)': 28 });
+    await page.reload();
+    const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', timeZone: 'Europe/Berlin' });
+    await rowOf(page, 'cases:read')
+      .getByText(`Works until ${day.format(end)} `)
+      .waitFor();
+    await page.getByRole('button', { name: 'Revoke: catalog:read' }).click();
+    const leaked = page.getByRole('dialog', { name: 'Revoke the key “catalog:read”?' });
+    await leaked.getByLabel('Yes, or I am not sure').check();
+    await leaked.getByLabel(/^90 days, until/).check();
+    await leaked.getByRole('button', { name: 'End it now and show a new key' }).click();
+    await page.getByRole('dialog', { name: 'Your new key' }).waitFor();
+    expect(await expiries()).toMatchObject({ 'catalog:read (2)': 88 });
+  });
+
   it('ends a leaked key that is being replaced, and makes no second successor', async () => {
     await api.db.pool.query(
       `update api_key set revoked_at = now() + interval '1 day'

@@ -101,6 +101,35 @@ describe('rotate', () => {
     expect(past).toMatchObject({ code: 'validation_error', field: 'expires_at' });
   });
 
+  test('a grace period ends with the key, which the new key can outlive', async () => {
+    const expires_at = new Date(clock.now().getTime() + 2 * DAY_MS).toISOString();
+    const later = new Date(clock.now().getTime() + 90 * DAY_MS).toISOString();
+    const old = await createKey(await as('owner'), { expires_at });
+    const made = withKey(
+      await (
+        await as('owner')
+      ).admin.apiKeys.rotate.mutate({
+        key_id: old.id,
+        grace_s: 30 * 86_400,
+        expires_at: later,
+      }),
+    );
+    expect(made).toMatchObject({ expires_at: later });
+    const found = async () => (await as('owner')).admin.apiKeys.get.query({ key_id: old.id });
+    expect(await found()).toMatchObject({ state: 'active', revoked_at: expires_at });
+    clock.set(new Date(expires_at));
+    expect([await statusOf(old.key), await statusOf(made.key)]).toEqual([401, 200]);
+    expect(await found()).toMatchObject({ state: 'revoked', revoked_at: expires_at });
+  });
+
+  test('an expired key keeps the time at which it was revoked', async () => {
+    const expires_at = new Date(clock.now().getTime() + DAY_MS).toISOString();
+    const { id } = await createKey(await as('owner'), { expires_at });
+    clock.set(new Date(clock.now().getTime() + 2 * DAY_MS));
+    const revoked = await (await as('owner')).admin.apiKeys.revoke.mutate({ key_id: id });
+    expect(revoked).toMatchObject({ revoked_at: clock.now().toISOString() });
+  });
+
   test('a key in its grace period can be revoked at once', async () => {
     const app = await as('owner');
     const old = await createKey(app);

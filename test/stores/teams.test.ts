@@ -715,6 +715,16 @@ describe('API keys', () => {
       api_key: ['team_a key_full: revoked_at null → 2026-11-20T10:01:00+00:00'],
     });
     expect(await end(120)).toEqual({});
+    await run(`update api_key set revoked_at = null, expires_at = '2026-11-20T10:00:30Z'`);
+    const [atExpiry, atOnce] = ['2026-11-20T10:00:30+00:00', '2026-11-20T10:00:00+00:00'];
+    expect(await end(60)).toEqual({
+      api_key: [`team_a key_full: revoked_at null → ${atExpiry}`],
+    });
+    expect(await end(0)).toEqual({
+      api_key: [`team_a key_full: revoked_at ${atExpiry} → ${atOnce}`],
+    });
+    await run(`update api_key set revoked_at = null, expires_at = '2026-11-20T09:00:00Z'`);
+    expect(await end(0)).toEqual({ api_key: [`team_a key_full: revoked_at null → ${atOnce}`] });
   });
 });
 

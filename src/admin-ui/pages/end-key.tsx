@@ -12,6 +12,7 @@ import { Dialog } from '../ui/dialog.tsx';
 import { Choice, FormProblem, Group } from '../ui/field.tsx';
 import { announce } from '../ui/notice.tsx';
 import { Loaded } from '../ui/states.tsx';
+import { useNextExpiry } from './expiry.tsx';
 import { KeySecret } from './key-secret.tsx';
 import { nameOfKey } from './key-name.ts';
 import { countEach, lastUse, needsNew } from './key-list.ts';
@@ -31,6 +32,7 @@ export function EndKey({
   const t = useTexts();
   const cache = useQueryClient();
   const [hasLeaked, setLeaked] = useState(false);
+  const next = useNextExpiry(apiKey);
   const look = () => cache.invalidateQueries(api.admin.apiKeys.pathFilter());
   const revoke = useMutation(
     api.admin.apiKeys.revoke.mutationOptions({
@@ -52,13 +54,14 @@ export function EndKey({
       <LastUse apiKey={apiKey} />
       {hasLeaked && <LastChanges keyId={apiKey.id} />}
       <p>{isReplaced ? t.keys.leakBreaks : t.keys.revokeFinal}</p>
+      {isReplaced && next.choice}
       <FormProblem error={revoke.error ?? replace.error} />
       <Actions>
         {isReplaced && (
           <Button
             look="danger"
             busy={isBusy}
-            onClick={() => replace.mutate({ key_id: apiKey.id, grace_s: 0 })}
+            onClick={() => replace.mutate({ key_id: apiKey.id, grace_s: 0, ...next.input })}
           >
             {t.keys.leakReplace}
           </Button>

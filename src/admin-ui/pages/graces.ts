@@ -11,12 +11,25 @@ export const GRACES = {
 
 export type Grace = keyof typeof GRACES;
 
-/** When what is replaced now stops working; null: at once. */
-export function endOfGrace(grace: Grace): string | null {
-  return grace === 'now' ? null : new Date(Date.now() + GRACES[grace] * 1000).toISOString();
+/** When what is replaced now stops working; null: at once. `endsAt`: when it ends by itself. */
+export function endOfGrace(grace: Grace, endsAt: string | null = null): string | null {
+  if (grace === 'now') return null;
+  const end = new Date(Date.now() + GRACES[grace] * 1000).toISOString();
+  return endsAt !== null && endsAt < end ? endsAt : end;
+}
+
+/** What to choose from for what ends by itself at `endsAt`: one choice lasts until then. */
+export function gracesUntil<Offered extends Grace>(
+  offered: readonly Offered[],
+  endsAt: string | null,
+): readonly Offered[] {
+  const lasts = (grace: Offered) => endsAt !== null && endOfGrace(grace, endsAt) === endsAt;
+  const first = offered.find(lasts);
+  return offered.filter((grace) => grace === first || !lasts(grace));
 }
 
 /** How long it works at first. Nothing can use what nobody has stored. */
-export function firstGrace(isUnused: boolean): 'now' | 'day' {
-  return isUnused ? 'now' : 'day';
+export function firstGrace(offered: readonly Grace[], isUnused: boolean): 'now' | 'day' | 'hour' {
+  if (isUnused) return 'now';
+  return offered.includes('day') ? 'day' : 'hour';
 }

@@ -1,5 +1,6 @@
 /** What a new key is made of: see `new-key.tsx`. */
 import { DAY_MS } from '../lib/days.ts';
+import type { ApiKey } from './key-state.ts';
 
 /** After how many days a key can end. */
 export const EXPIRIES = [30, 90, 365] as const;
@@ -25,6 +26,16 @@ export function scopesOf(
 export function addressesIn(text: string): string[] | null {
   const addresses = text.split(/[\s,]+/).filter(Boolean);
   return addresses.length === 0 ? null : addresses;
+}
+
+/** How long a key works that takes the place of another one, at first: as long as that. */
+export function firstExpiry({
+  created_at,
+  expires_at,
+}: Pick<ApiKey, 'created_at' | 'expires_at'>): number | null {
+  if (expires_at === null) return null;
+  const days = (Date.parse(expires_at) - Date.parse(created_at)) / DAY_MS;
+  return EXPIRIES.find((each) => each >= days) ?? EXPIRIES[2];
 }
 
 /** When a key ends that works for so many days; null: never. */

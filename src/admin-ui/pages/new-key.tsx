@@ -1,7 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useState, type FormEvent } from 'react';
-import { useFormat } from '../i18n/format.ts';
 import { useTexts } from '../i18n/language.ts';
 import { api, client, type RouterInputs, type RouterOutputs } from '../lib/api.ts';
 import { useSecretMutation } from '../lib/once.ts';
@@ -11,7 +10,8 @@ import { Actions, Button } from '../ui/button.tsx';
 import { SandboxNote } from '../ui/band.tsx';
 import { Choice, Field, FormProblem, Group, useFieldErrors } from '../ui/field.tsx';
 import { Loaded, PageHead } from '../ui/states.tsx';
-import { addressesIn, CUSTOM, endOf, EXPIRIES, scopesOf, type Chosen } from './new-key-values.ts';
+import { Expiry } from './expiry.tsx';
+import { addressesIn, CUSTOM, endOf, scopesOf, type Chosen } from './new-key-values.ts';
 import { KeySecret } from './key-secret.tsx';
 
 type Offer = RouterOutputs['admin']['apiKeys']['templates'];
@@ -86,7 +86,13 @@ function NewKeyForm({ offer }: { readonly offer: Offer }) {
         error={wasSent && scopes.length === 0 ? t.keys.permissionsNeeded : null}
         onChange={setChosen}
       />
-      <Expiry fromMs={openedMs} days={days} onChange={setDays} error={errorOf('expires_at')} />
+      <Expiry
+        legend={t.keys.expiry}
+        fromMs={openedMs}
+        days={days}
+        onChange={setDays}
+        error={errorOf('expires_at')}
+      />
       <Field label={t.keys.restrict} hint={t.keys.restrictHint} error={errorOf('allowed_ips')}>
         {(props) => <textarea {...props} name="allowed_ips" rows={3} spellCheck={false} />}
       </Field>
@@ -179,43 +185,6 @@ function Scopes({
         />
       ))}
     </div>
-  );
-}
-
-function Expiry({
-  fromMs,
-  days,
-  onChange,
-  error,
-}: {
-  readonly fromMs: number;
-  readonly days: number | null;
-  readonly onChange: (days: number | null) => void;
-  readonly error: string | null;
-}) {
-  const t = useTexts();
-  const format = useFormat();
-  return (
-    <Group legend={t.keys.expiry} error={error}>
-      {EXPIRIES.map((each) => (
-        <Choice
-          key={each}
-          kind="radio"
-          name="expiry"
-          checked={days === each}
-          label={t.keys.expiryDays(each, format.day(endOf(each, fromMs)))}
-          onChange={() => onChange(each)}
-        />
-      ))}
-      <Choice
-        kind="radio"
-        name="expiry"
-        checked={days === null}
-        label={t.keys.expiryNever}
-        hint={t.keys.expiryNeverHint}
-        onChange={() => onChange(null)}
-      />
-    </Group>
   );
 }
 

@@ -6,8 +6,9 @@ import { useSecretMutation } from '../lib/once.ts';
 import { Actions, Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { FormProblem } from '../ui/field.tsx';
+import { useNextExpiry } from './expiry.tsx';
 import { GraceChoice } from './grace.tsx';
-import { firstGrace, GRACES } from './graces.ts';
+import { firstGrace, GRACES, gracesUntil } from './graces.ts';
 import { KeySecret } from './key-secret.tsx';
 import { nameOfKey } from './key-name.ts';
 import { wasNeverSeen, type ApiKey } from './key-state.ts';
@@ -25,7 +26,10 @@ export function RotateKey({
 }) {
   const t = useTexts();
   const cache = useQueryClient();
-  const [grace, setGrace] = useState<Offered>(firstGrace(wasNeverSeen(apiKey)));
+  const [grace, setGrace] = useState<Offered>(
+    firstGrace(gracesUntil(OFFERED, apiKey.expires_at), wasNeverSeen(apiKey)),
+  );
+  const next = useNextExpiry(apiKey);
   const rotate = useSecretMutation({
     send: client.admin.apiKeys.rotate.mutate,
     onSuccess: () => cache.invalidateQueries(api.admin.apiKeys.pathFilter()),
@@ -34,13 +38,22 @@ export function RotateKey({
   return (
     <Dialog title={t.keys.rotateTitle(nameOfKey(t, apiKey.name))} onClose={onClose}>
       <p>{wasNeverSeen(apiKey) ? t.keys.neverStoredHint : t.keys.rotateHint}</p>
-      <GraceChoice legend={t.keys.grace} offered={OFFERED} chosen={grace} onChoose={setGrace} />
+      <GraceChoice
+        legend={t.keys.grace}
+        offered={OFFERED}
+        chosen={grace}
+        endsAt={apiKey.expires_at}
+        onChoose={setGrace}
+      />
+      {next.choice}
       <FormProblem error={rotate.error} />
       <Actions>
         <Button
           look="main"
           busy={rotate.isPending}
-          onClick={() => rotate.mutate({ key_id: apiKey.id, grace_s: GRACES[grace] })}
+          onClick={() =>
+            rotate.mutate({ key_id: apiKey.id, grace_s: GRACES[grace], ...next.input })
+          }
         >
           {t.keys.rotateNow}
         </Button>

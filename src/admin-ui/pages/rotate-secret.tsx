@@ -26,7 +26,9 @@ export function RotateSecret({
 }) {
   const t = useTexts();
   const cache = useQueryClient();
-  const [grace, setGrace] = useState<Offered>(firstGrace(isSecretUseless(endpoint, isUnstored)));
+  const [grace, setGrace] = useState<Offered>(
+    firstGrace(OFFERED, isSecretUseless(endpoint, isUnstored)),
+  );
   const rotate = useSecretMutation({
     send: client.v1.webhooks.rotateSecret.mutate,
     onSuccess: () =>

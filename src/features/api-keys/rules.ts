@@ -11,7 +11,9 @@
  *    new expiry. It cannot extend the scopes or addresses. The new name is the old one with the
  *    first free number after its own, `Import` → `Import (2)`. The creator is the actor of the
  *    rotation. The old key ends after the grace period, at its expiry, or when it is revoked,
- *    whichever is first. Only a live key can be rotated, and only once. Anything else is a
+ *    whichever is first; that time is its `revoked_at`. The page sends an expiry with each rotation
+ *    of a key that has one: with the old one, a key that soon ends would have a successor that
+ *    does, too. Only a live key can be rotated, and only once. Anything else is a
  *    validation error of `key_id`.
  *  * A revocation can be repeated. Only the first one is a change.
  *  * Whether the member may still make, end or hand over a key is read again after the wait for

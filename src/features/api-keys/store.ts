@@ -231,6 +231,7 @@ const END = statement(
   `update api_key
    set revoked_at = least(
      revoked_at,
+     case when $4 > 0 then expires_at end,
      (select date_trunc('milliseconds', coalesce($3::timestamptz, clock_timestamp())))
        + make_interval(secs => $4)
    )
@@ -238,8 +239,8 @@ const END = statement(
 );
 
 /**
- * Ends the key after the grace period, or earlier if an earlier end was set already. Uses the
- * database's clock: if the clock of this process is ahead, the key must not live longer.
+ * Ends the key after the grace period, at its expiry, or earlier if an earlier end was set already.
+ * Uses the database's clock: if the clock of this process is ahead, the key must not live longer.
  */
 export function endKey(
   tx: Tx,

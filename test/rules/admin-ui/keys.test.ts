@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { de } from '../../../src/admin-ui/i18n/de.ts';
 import { en } from '../../../src/admin-ui/i18n/en.ts';
-import { endOfGrace, firstGrace, GRACES } from '../../../src/admin-ui/pages/graces.ts';
+import { endOfGrace, firstGrace, gracesUntil, GRACES } from '../../../src/admin-ui/pages/graces.ts';
 import {
   canRotate,
   countEach,
@@ -20,6 +20,7 @@ import {
   CUSTOM,
   endOf,
   EXPIRIES,
+  firstExpiry,
   scopesOf,
 } from '../../../src/admin-ui/pages/new-key-values.ts';
 import { TEST_SCOPES } from '../../../src/core/scopes.ts';
@@ -57,6 +58,11 @@ describe('a key in the list', () => {
     expect(endOfKey(ACTIVE)).toBeNull();
     expect(endOfKey(key({ expires_at: LATER }))).toEqual({ at: LATER, isOver: false });
     expect(endOfKey(key({ revoked_at: SOONER, expires_at: LATER }))).toEqual({
+      at: SOONER,
+      isOver: false,
+    });
+    // A grace period that would have ended later.
+    expect(endOfKey(key({ revoked_at: LATER, expires_at: SOONER }))).toEqual({
       at: SOONER,
       isOver: false,
     });
@@ -152,6 +158,17 @@ describe('a new key', () => {
     ]);
     expect(endOf(null, from)).toBeNull();
   });
+
+  test('in the place of another one ends after as many days as that had, at first', () => {
+    const created_at = '2026-01-01T00:00:00.000Z';
+    const first = (expires_at: string | null) => firstExpiry({ created_at, expires_at });
+    expect(first('2026-01-03T00:00:00.000Z')).toBe(30);
+    expect(first('2026-01-31T00:00:00.000Z')).toBe(30);
+    expect(first('2026-02-01T00:00:00.000Z')).toBe(90);
+    expect(first('2027-01-01T00:00:00.000Z')).toBe(365);
+    expect(first('2029-01-01T00:00:00.000Z')).toBe(365);
+    expect(first(null)).toBeNull();
+  });
 });
 
 describe('what is replaced', () => {
@@ -163,9 +180,23 @@ describe('what is replaced', () => {
     expect(endOfGrace('now')).toBeNull();
   });
 
-  test('works for another day at first, unless nobody can use it', () => {
-    expect(firstGrace(false)).toBe('day');
-    expect(firstGrace(true)).toBe('now');
+  test('works on no longer than until it ends by itself', () => {
+    vi.useFakeTimers({ now: Date.UTC(2026, 0, 31, 12), toFake: ['Date'] });
+    const inTwoDays = '2026-02-02T12:00:00.000Z';
+    expect(endOfGrace('day', inTwoDays)).toBe('2026-02-01T12:00:00.000Z');
+    expect(endOfGrace('week', inTwoDays)).toBe(inTwoDays);
+    expect(endOfGrace('now', inTwoDays)).toBeNull();
+    const offered = ['hour', 'day', 'week', 'month', 'now'] as const;
+    expect(gracesUntil(offered, null)).toEqual(offered);
+    expect(gracesUntil(offered, '2026-06-01T00:00:00.000Z')).toEqual(offered);
+    expect(gracesUntil(offered, inTwoDays)).toEqual(['hour', 'day', 'week', 'now']);
+    expect(gracesUntil(offered, '2026-01-31T12:10:00.000Z')).toEqual(['hour', 'now']);
+  });
+
+  test('works for another day at first, unless nobody can use it or it ends before', () => {
+    expect(firstGrace(['hour', 'day', 'now'], false)).toBe('day');
+    expect(firstGrace(['hour', 'day', 'now'], true)).toBe('now');
+    expect(firstGrace(['hour', 'now'], false)).toBe('hour');
   });
 });
 
