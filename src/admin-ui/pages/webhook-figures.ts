@@ -54,7 +54,10 @@ export function recentOf(deliveries: readonly Delivery[]) {
 
 /** How long the receiver took to answer each delivery. One without an answer is as high as any. */
 export function answerBars(tried: readonly Delivery[], t: Texts, format: Format): readonly Bar[] {
-  const slowest = Math.max(1, ...tried.map(({ response_ms: ms }) => ms ?? 0));
+  // An attempt without an answer took time, too: none at a closed port, very much at a silent one.
+  const answerMs = ({ response_code: code, response_ms: ms }: Delivery) =>
+    code === null ? null : ms;
+  const slowest = Math.max(1, ...tried.map((delivery) => answerMs(delivery) ?? 0));
   return tried.map((delivery): Bar => {
     const { created_at, status, response_ms: ms } = delivery;
     const moment = created_at === null ? '' : format.moment(created_at);
@@ -62,7 +65,7 @@ export function answerBars(tried: readonly Delivery[], t: Texts, format: Format)
     const { what } = explanationOf(t, delivery);
     return {
       label: moment,
-      parts: [{ tone: status === 'ok' ? 'main' : 'bad', value: ms ?? slowest }],
+      parts: [{ tone: status === 'ok' ? 'main' : 'bad', value: answerMs(delivery) ?? slowest }],
       text: `${[moment, took].filter(Boolean).join(', ')}: ${what}`,
       cells: [took, what],
     };

@@ -93,8 +93,9 @@ export const endpointHealth = z.object({
       `Whether each of the last ${RECENT} deliveries has arrived, the oldest first. Those that ` +
       'were not tried yet are left out.',
   }),
-  median_ms: z.int().nullable().meta({ description: 'How long the receiver took to answer.' }),
-  p95_ms: z.int().nullable().meta({ description: 'Of 20 answers, 19 took no longer.' }),
+  median_ms: z.int().nullable().meta({
+    description: 'How long the receiver took to answer; null if it has answered none of them.',
+  }),
   failed: countOf('Deliveries of the last 24 hours whose last attempt failed'),
   waiting: countOf('Deliveries that wait for an attempt'),
   has_more: z.array(z.enum(['failed', 'waiting'])),

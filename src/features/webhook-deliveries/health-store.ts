@@ -12,8 +12,8 @@ export interface HealthRow extends RowOf<
   readonly endpoint_id: string;
   /** Whether its last deliveries arrived, those that were tried, the oldest first. */
   readonly arrived: readonly boolean[];
+  /** Of those that were answered; null: none was. */
   readonly median_ms: number | null;
-  readonly p95_ms: number | null;
   /** At most one more than are counted. */
   readonly failed: number;
   readonly waiting: number;
@@ -40,7 +40,7 @@ const counted = (range: string): string => `(
 const LIST = statement<HealthRow>(
   'webhooks.listHealth',
   `select w.id as endpoint_id, w.url, w.description, w.status, w.secret_unconfirmed_since,
-     recent.arrived, recent.median_ms, recent.p95_ms,
+     recent.arrived, recent.median_ms,
      ${counted('created_at >= $2 and has_failed')} as failed,
      ${counted(`waits_as = 'pending'`)} + ${counted(`waits_as = 'retrying'`)} as waiting
    from webhook_endpoint w
@@ -50,10 +50,10 @@ const LIST = statement<HealthRow>(
          array_agg(status = 'ok' order by created_at, id) filter (where status <> 'pending'),
          '{}'
        ) as arrived,
-       percentile_disc(0.5) within group (order by response_ms) as median_ms,
-       percentile_disc(0.95) within group (order by response_ms) as p95_ms
+       percentile_disc(0.5) within group (order by response_ms)
+         filter (where response_code is not null) as median_ms
      from (
-       select created_at, id, status, response_ms
+       select created_at, id, status, response_code, response_ms
        from webhook_delivery
        where team_id = $1 and endpoint_id = w.id
        ${newestFirst(BY_CREATION, RECENT)}

@@ -145,8 +145,8 @@ describe('the last deliveries', () => {
     const bars = answerBars(recentOf(latestFirst).tried, en, format);
     expect(bars.map(({ parts }) => parts)).toEqual([
       [{ tone: 'main', value: 30 }],
-      [{ tone: 'bad', value: 400 }],
-      [{ tone: 'bad', value: 400 }],
+      [{ tone: 'bad', value: 30 }],
+      [{ tone: 'bad', value: 30 }],
       [{ tone: 'main', value: 10 }],
       [{ tone: 'main', value: 20 }],
     ]);

@@ -39,7 +39,6 @@ const hook = (endpoint_id: string, what: Partial<Hook> = {}): Hook => ({
   secret_unconfirmed_since: null,
   arrived: [true],
   median_ms: 5,
-  p95_ms: 9,
   failed: 0,
   waiting: 0,
   has_more: [],
