@@ -258,7 +258,16 @@ describe.skipIf(SKIPPED !== '')(`the recipes${SKIPPED}`, { timeout: 5 * MINUTES 
     await api.call(key(), 'DELETE', `/webhook-endpoints/${id}`);
   });
 
+  /** Saves the evaluation again of the training that began first: it was stored first, too. */
+  async function saveAgain(total: number): Promise<void> {
+    const id = (await allResults()).at(-1)?.id ?? '';
+    const evaluation = describeEvaluation('demo', id, total, new Date().toISOString());
+    await scoring.evaluations.save.mutate({ ...evaluation, team_id: DEMO_TEAM_ID });
+  }
+
   it('the export has a row for each scored training', async () => {
+    // It moves to the front of the list by changes, which a walk would miss behind its first page.
+    await saveAgain(57);
     const folder = await recipes.makeFolder();
     const { ended } = await recipes.start(folder, 'export_csv.py', env());
     expect(await ended).toMatchObject({ code: 0, output: '' });
@@ -287,10 +296,11 @@ describe.skipIf(SKIPPED !== '')(`the recipes${SKIPPED}`, { timeout: 5 * MINUTES 
       name,
       value,
     ]);
-    expect(pairs).toHaveLength(2);
+    expect(pairs).toHaveLength(3);
     const [, list = ''] = /\{("id"[^}]*)\}/.exec(text) ?? [];
     const columns = [...list.matchAll(/"(\w+)"/g)].map(([, name]) => name);
     expect(columns.length).toBeGreaterThan(4);
+    const seen: unknown[] = [];
     let pages = 0;
     for (let cursor: string | null = ''; cursor !== null; pages += 1) {
       const search = new URLSearchParams(pairs);
@@ -303,9 +313,12 @@ describe.skipIf(SKIPPED !== '')(`the recipes${SKIPPED}`, { timeout: 5 * MINUTES 
         expect(Object.keys(one)).toEqual(expect.arrayContaining(columns));
         expect(one['evaluation']?.score?.total).toEqual(expect.any(Number));
       }
+      seen.push(...page.data.map((one) => one['id']));
+      if (pages === 0) await saveAgain(58);
       cursor = page.next_cursor;
     }
     expect(pages).toBeGreaterThan(1);
+    expect(seen).toEqual((await allResults()).map(({ id }) => id));
   });
 
   interface Result {
@@ -316,7 +329,9 @@ describe.skipIf(SKIPPED !== '')(`the recipes${SKIPPED}`, { timeout: 5 * MINUTES 
     const results: Result[] = [];
     for (let cursor: string | null = ''; cursor !== null;) {
       const more: string = cursor === '' ? '' : `&cursor=${cursor}`;
-      const page: Page<Result> = await get(`/evaluations?include=evaluation&limit=200${more}`);
+      const page: Page<Result> = await get(
+        `/trainings?status=scored&include=evaluation&limit=200${more}`,
+      );
       results.push(...page.data);
       cursor = page.next_cursor;
     }

@@ -264,6 +264,15 @@ describe('GET /assignments with updated_since', () => {
   });
 });
 
+test('stays in the order of creation, whatever changes', async () => {
+  const api = await start();
+  const all = idsOf(await list(api, 'limit=200'));
+  const first = await list(api, 'limit=4');
+  await api.call(api.key('team_a'), 'PATCH', `/assignments/${all[8]}`, { body: { note: 'new' } });
+  const second = await list(api, `limit=200&cursor=${first.next_cursor}`);
+  expect([...idsOf(first), ...idsOf(second)]).toEqual(all);
+});
+
 test('an external id finds the assignment after the Idempotency-Key is forgotten', async () => {
   const api = await start();
   const body = {

@@ -212,6 +212,35 @@ describe('GET /evaluations, while evaluations come and go', () => {
   });
 });
 
+describe('GET /evaluations, while an evaluation is saved again', () => {
+  test('misses what is saved again until the next poll; trainings stay in order', async () => {
+    const api = await startWithFive();
+    const scoring = await platformOf(api, 'scoring');
+    const began = new Date(Date.now() - 60_000).toISOString();
+    const walk = async (path: string): Promise<string[]> => {
+      const first = await readPage(api, `${path}&limit=3`);
+      const now = new Date().toISOString();
+      await scoring.evaluations.save.mutate(describeEvaluation('a', 'trn_2', 61, now));
+      const second = await readPage(api, `${path}&limit=3&cursor=${first.next_cursor}`);
+      return [...idsOf(first), ...idsOf(second)];
+    };
+    expect(await walk('/evaluations?include=evaluation')).toEqual([
+      'trn_1',
+      'trn_4',
+      'trn_3',
+      'trn_5',
+    ]);
+    expect(idsOf(await list(api, `updated_since=${began}`))).toEqual(['trn_2']);
+    expect(await walk('/trainings?status=scored&include=evaluation')).toEqual([
+      'trn_5',
+      'trn_4',
+      'trn_3',
+      'trn_2',
+      'trn_1',
+    ]);
+  });
+});
+
 describe('GET /trainings/{training_id}/evaluation', () => {
   let api: TestApi;
   beforeAll(async () => {

@@ -23,8 +23,9 @@
  *  * With `updated_since` the list is in the order of the last change, which is that of an index:
  *    who polls reads only what is new. Creation, PATCH, completion and revocation are changes, and
  *    so is another `member_user_id` or `member_email`: an invitation was accepted or has ended, a
- *    person was deleted. The time is the database's, like that of evaluations, with the same advice
- *    to let polls overlap.
+ *    person was deleted. What changes while such pages are read moves to the front, and may be
+ *    missing from them: the next poll returns it. The time is the database's, like that of
+ *    evaluations, with the same advice to let polls overlap.
  *  * A member, an external id and the last change each have an index. A status or a due date alone
  *    is looked for among 10,000 assignments a page, and `next_cursor` leads on: an index for each
  *    would be paid for by every new assignment and every completion.

@@ -5,7 +5,9 @@
  *    database's and not the host application's `saved_at`: an evaluation may arrive late, and a
  *    client that polls must not miss it. A seeded evaluation counts as stored at its `saved_at`.
  *  * When an evaluation is saved again, its training moves to the front. A client that pages at
- *    that moment may get it twice, but never misses it.
+ *    that moment may get it twice, or not at all, if it has not reached it yet: then its next poll
+ *    returns it. Who reads everything once reads `GET /trainings?status=scored` instead, whose
+ *    order never changes.
  *  * `updated_since` means "stored at or after". Together with the order, a client that remembers
  *    when it last asked reads only what is new.
  *  * An evaluation can be seen when its transaction has committed, which is milliseconds after the
