@@ -26,6 +26,7 @@ beforeAll(async () => {
     seed: makeSeed([
       makeTeam('large', { members: guests('large') }),
       makeTeam('other', { members: guests('other') }),
+      makeTeam('seats'),
       makeTeam('hidden', {
         members: [...guests('hidden'), makeMember('hidden', 'former', { status: 'ended' })],
         privacy: { member_detail_enabled: false },
@@ -163,6 +164,19 @@ test('the seats that are taken are those of members and invitations', async () =
     seats: rows[0]?.seats,
     used: data.length,
   });
+});
+
+test('the seats that are taken are counted up to those that there are', async () => {
+  const app = await appAsMember(api, 'seats', 'admin');
+  await api.db.pool.query(`update team set seats = 100_200 where id = 'team_seats'`);
+  for (let first = 1; first <= 100_100; first += 10_010)
+    await api.db.pool.query(
+      `insert into member (team_id, id, email, role, status, created_at)
+       select 'team_seats', 'mem_' || n, n || '@seats.test', 'member', 'invited', now()
+       from generate_series($1::int, $1::int + 10009) n`,
+      [first],
+    );
+  expect(await app.admin.members.seats.query({})).toEqual({ seats: 100_200, used: 100_103 });
 });
 
 test('somebody who leaves has open assignments, which are counted up to a limit', async () => {

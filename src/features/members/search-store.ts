@@ -220,8 +220,8 @@ export function findByAddress(
   return db.query(FIND_BY_ADDRESS, [teamId, email, ...positionValues(after)]);
 }
 
-/** More seats than any plan has. */
-const COUNTED_MAX = 100_000;
+/** As many are counted as the team has seats, and so many of a team that has fewer. */
+const COUNTED_MIN = 100_000;
 
 const SEATS = statement<{ readonly seats: number; readonly used: number }>(
   'members.seats',
@@ -232,7 +232,7 @@ const SEATS = statement<{ readonly seats: number; readonly used: number }>(
          select
          from member
          where team_id = $1 and status <> 'ended'
-         limit ${COUNTED_MAX}
+         limit greatest(t.seats, ${COUNTED_MIN}) + 1
        ) counted
      ) as used
    from team t
