@@ -79,9 +79,11 @@ const START_PAGE = `<!doctype html><html lang="en"><title>Host application</titl
 <p><a href="/frame">The admin page in a frame</a></p>
 <p><a href="/link">The admin page by a link</a></p>`;
 
-// Without allow="clipboard-write" the page's copy buttons say that the text must be selected.
+// Without allow="clipboard-write" the page's copy buttons say that the text must be selected. In a
+// frame that is higher than the window, dialogs and messages would be outside of it.
 function framePage({ serviceUrl }: HostAppOptions): string {
   return `<!doctype html><html lang="en"><title>Admin page in a frame</title>
+<style>iframe { display: block; max-height: calc(100vh - 4rem) }</style>
 <label>Appearance
   <select><option>system</option><option>light</option><option>dark</option></select>
 </label>

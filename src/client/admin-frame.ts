@@ -23,7 +23,7 @@ export interface AdminFrameOptions {
   readonly settings: () => Promise<AdminFrameLook & { readonly token: string }>;
   /** Another place is shown. Open the frame with it as `path` to come back. */
   readonly onPlace?: (path: string) => void;
-  /** How high the content is, in pixels. */
+  /** How high the content is, in pixels. The frame must not be higher than the reader's window. */
   readonly onHeight?: (height: number) => void;
   readonly onEvent?: (name: 'key_created' | 'session_ended') => void;
   /** What the page could not take of what you sent, or why it got no token. For developers. */

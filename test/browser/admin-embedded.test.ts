@@ -2,8 +2,9 @@
 // browser blocks cookies of third parties.
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Browser, BrowserContext, Frame, FrameLocator, Page } from 'playwright-core';
+import type { Browser, BrowserContext, Frame, FrameLocator, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { de } from '../../src/admin-ui/i18n/de.ts';
 import { readColor, type ColorChange } from '../../src/admin-ui/lib/colors.ts';
 import { createHostApp } from '../../scripts/host-app/app.ts';
 import { startTestApi, TEST_APP_AUTH_SECRET, type TestApi } from '../support/api.ts';
@@ -115,6 +116,29 @@ describe.skipIf(SKIPPED !== '')(`the admin page in the host application${SKIPPED
     await page.getByRole('button', { name: 'Webhooks' }).click();
     await frame.getByRole('heading', { name: 'Webhooks' }).waitFor();
     await expect.poll(async () => (await heights())[0]).not.toBe(keys);
+  });
+
+  it('keeps messages and dialogs in sight over a long list', async () => {
+    await api.db.pool.query(
+      `insert into api_key (team_id, id, name, prefix, secret_hash, scopes, created_by, created_at)
+       select 'team_framed', 'key_long_' || n, 'Lang ' || n, lpad(n::text, 12, '0'),
+         decode(repeat('00', 32), 'hex'), '{}', 'mem_framed_owner', now()
+       from generate_series(1, 40) n`,
+    );
+    const { page, frame } = await open('/frame#/keys');
+    const isInSight = async (what: Locator): Promise<boolean> => {
+      await what.waitFor();
+      const { y, height } = (await what.boundingBox()) ?? { y: -1, height: 0 };
+      return y >= 0 && y + height <= (page.viewportSize()?.height ?? 0);
+    };
+    await frame.getByRole('button', { name: 'Widerrufen: Lang 9' }).click();
+    const contentHeight = page.evaluate(`Number(document.querySelector('iframe').height)`);
+    expect(await contentHeight).toBeGreaterThan(2_000);
+    const dialog = frame.getByRole('dialog');
+    expect(await isInSight(dialog)).toBe(true);
+    await dialog.getByRole('button', { name: de.keys.revokeNow }).click();
+    expect(await isInSight(frame.locator('.toast[data-shown]'))).toBe(true);
+    await api.db.pool.query(`delete from api_key where id like 'key_long_%'`);
   });
 
   it('hides its navigation, or pages of it, and says what it cannot take', async () => {
