@@ -140,9 +140,8 @@ export const PROBLEM_HELP = {
     remedy: {
       de:
         'Mit `Retry-After`: Wiederholen Sie den Aufruf nach so vielen Sekunden mit demselben ' +
-        'Key. Ohne: Beheben Sie, was `detail` nennt, oder warten Sie es ab, und rufen Sie dann ' +
-        'mit einem neuen Key auf. Ist die Mail-Adresse vergeben, verwenden Sie das vorhandene ' +
-        'Mitglied.',
+        'Key. Ohne: Beheben Sie, was `detail` nennt, oder warten Sie es ab, und rufen Sie mit ' +
+        'einem neuen Key auf. Bei vergebener Mail-Adresse nehmen Sie das vorhandene Mitglied.',
       en:
         'With `Retry-After`: repeat the call with the same key after that many seconds. Without ' +
         'it: change what `detail` names, or wait until it has ended, and then call with a new ' +

@@ -44,7 +44,13 @@ BEGIN
         json_build_object('teamId', OLD."team_id", 'endpointId', OLD."id"),
         job_key,
         'removals'
-      WHERE NOT EXISTS (
+      -- The erasure of a team removes them itself.
+      WHERE EXISTS (
+          SELECT
+          FROM "team"
+          WHERE "id" = OLD."team_id" AND "erasing_since" IS NULL
+        )
+        AND NOT EXISTS (
           SELECT
           FROM "pending_job"
           WHERE "team_id" = OLD."team_id" AND "key" = job_key
