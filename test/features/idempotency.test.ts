@@ -108,6 +108,21 @@ describe('Idempotency-Key', () => {
     expect(again.text).not.toContain(again.headers['x-request-id']);
   });
 
+  test('a kept refusal whose code only another version knows is replayed as it is', async () => {
+    await api.db.pool.query(`update team set seats = 3 where id = 'team_full'`);
+    const invite = () => post('newer', { email: 'newer@full.test' }, 'full');
+    const first = await invite();
+    expect(first.body?.code).toBe('seat_limit_reached');
+    await api.db.pool.query(
+      `update idempotency_record
+       set body = replace(body::text, '"seat_limit_reached"', '"of_another_version"')
+       where team_id = 'team_full' and key = 'newer'`,
+    );
+    const again = await invite();
+    expect([again.status, replayed(again)]).toEqual([409, true]);
+    expect(again.body).toEqual({ ...first.body, code: 'of_another_version' });
+  });
+
   test('a value that a rule refuses is kept, and one of a wrong form is not', async () => {
     const create = (url: unknown) =>
       api.call(api.key('team_a'), 'POST', '/webhook-endpoints', {
