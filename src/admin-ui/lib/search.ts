@@ -1,4 +1,6 @@
 /** The filters in the address of a page. What an address holds is read with care. */
+import type { RouterInputs } from './api.ts';
+import { everyOf } from './every-of.ts';
 
 const HOUR_MS = 3_600_000;
 const PAST_MS = { '1h': HOUR_MS, '24h': 24 * HOUR_MS, '7d': 7 * 24 * HOUR_MS } as const;
@@ -38,10 +40,18 @@ export function timesOf({ past, since, until }: TimeSearch): Times {
   return { since: past && sinceOf(past), until: undefined };
 }
 
-const STATUSES = ['pending', 'retrying', 'ok', 'gave_up', 'failed'] as const;
+type DeliveryStatus = NonNullable<RouterInputs['admin']['deliveries']['list']['status']>;
+
+export const DELIVERY_STATUSES = everyOf<DeliveryStatus>({
+  failed: true,
+  ok: true,
+  retrying: true,
+  gave_up: true,
+  pending: true,
+});
 
 export interface DeliverySearch extends TimeSearch {
-  status?: (typeof STATUSES)[number] | undefined;
+  status?: DeliveryStatus | undefined;
   endpoint?: string | undefined;
   type?: string | undefined;
 }
@@ -49,7 +59,7 @@ export interface DeliverySearch extends TimeSearch {
 /** The filters of the list of deliveries. */
 export function readDeliverySearch(search: Record<string, unknown>): DeliverySearch {
   const found: DeliverySearch = {
-    status: STATUSES.find((one) => one === search['status']),
+    status: DELIVERY_STATUSES.find((one) => one === search['status']),
     endpoint: textOf(search['endpoint']),
     type: textOf(search['type']),
     ...readTimes(search),
@@ -72,12 +82,19 @@ export function withoutEmpty<T extends object>(search: T): T {
   return Object.fromEntries(Object.entries(search).filter(([, value]) => value !== undefined)) as T;
 }
 
+type ActorKind = NonNullable<RouterInputs['admin']['auditLog']['list']['actor_kind']>;
+
 /** Who can have done something. */
-export const ACTOR_KINDS = ['user', 'api_key', 'platform', 'system'] as const;
+export const ACTOR_KINDS = everyOf<ActorKind>({
+  user: true,
+  api_key: true,
+  platform: true,
+  system: true,
+});
 
 export interface AuditSearch extends TimeSearch {
   action?: string | undefined;
-  kind?: (typeof ACTOR_KINDS)[number] | undefined;
+  kind?: ActorKind | undefined;
   /** The id of a key, a member or a service. */
   actor?: string | undefined;
   target?: string | undefined;
@@ -94,17 +111,30 @@ export function readAuditSearch(search: Record<string, unknown>): AuditSearch {
   });
 }
 
+type Found = RouterInputs['admin']['members']['search'];
+export type MemberRole = NonNullable<Found['role']>;
+type MemberStatus = NonNullable<Found['status']>;
+export type MemberSort = NonNullable<Found['sort']>;
+
 /** The roles and the states by which members can be searched. */
-export const MEMBER_ROLES = ['owner', 'admin', 'member'] as const;
-export const MEMBER_STATUSES = ['active', 'invited'] as const;
-/** The orders of the members. The first one is that of an address that names none. */
-export const MEMBER_SORTS = ['newest', 'address', 'role', 'joined', 'joined_first'] as const;
+export const MEMBER_ROLES = everyOf<MemberRole>({ owner: true, admin: true, member: true });
+export const MEMBER_STATUSES = everyOf<MemberStatus>({ active: true, invited: true });
+/** The order of an address that names none. */
+export const MEMBER_SORT = 'newest';
+/** The orders of the members. */
+export const MEMBER_SORTS = everyOf<MemberSort>({
+  [MEMBER_SORT]: true,
+  address: true,
+  role: true,
+  joined: true,
+  joined_first: true,
+});
 
 export interface MemberSearch {
   text?: string | undefined;
-  role?: (typeof MEMBER_ROLES)[number] | undefined;
-  status?: (typeof MEMBER_STATUSES)[number] | undefined;
-  sort?: (typeof MEMBER_SORTS)[number] | undefined;
+  role?: MemberRole | undefined;
+  status?: MemberStatus | undefined;
+  sort?: MemberSort | undefined;
   /** The cursor of the page; left out: the first one. */
   page?: string | undefined;
 }

@@ -1,8 +1,9 @@
 import type { RouterOutputs } from '../lib/api.ts';
+import { everyOf } from '../lib/every-of.ts';
 
 type Alerts = RouterOutputs['admin']['alerts']['get'];
 export type AlertKind = Alerts['kinds'][number];
-export const ALERT_KINDS = ['webhooks', 'errors', 'keys'] as const satisfies AlertKind[];
+export const ALERT_KINDS = everyOf<AlertKind>({ webhooks: true, errors: true, keys: true });
 
 export interface AlertChange {
   readonly kind: AlertKind;

@@ -2,6 +2,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useDeferredValue, useState } from 'react';
 import { useTexts } from '../i18n/language.ts';
 import { api, client } from '../lib/api.ts';
+import { everyOf } from '../lib/every-of.ts';
 import { lastError } from '../lib/field-problems.ts';
 import { optimistic } from '../lib/optimistic.ts';
 import { alongWith } from '../lib/queries.ts';
@@ -27,7 +28,13 @@ import {
 } from './catalog-changes.ts';
 import { PersonChoice } from './person-choice.tsx';
 
-const KINDS = ['situation', 'personality', 'industry', 'role', 'methodology'] as const;
+const KINDS = everyOf<Entry['kind']>({
+  situation: true,
+  personality: true,
+  industry: true,
+  role: true,
+  methodology: true,
+});
 
 const ENTRIES = [...api.admin.team.catalog.queryKey({}), 'all'];
 /** One after the other, because each list is read and then set as a whole. */

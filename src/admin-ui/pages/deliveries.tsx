@@ -5,6 +5,7 @@ import { api, client } from '../lib/api.ts';
 import { countRows, pagesOptions, refreshesMs, searchedBackTo } from '../lib/pages.ts';
 import { problemOf } from '../lib/problem.ts';
 import { rowsKnown } from '../lib/queries.ts';
+import { DELIVERY_STATUSES } from '../lib/search.ts';
 import { useTask } from '../lib/task.ts';
 import { Button } from '../ui/button.tsx';
 import { Filter, FilterBar } from '../ui/filter.tsx';
@@ -17,7 +18,6 @@ import { PastResends, ResendDialog } from './resend.tsx';
 import { endpointChoices, type Endpoint } from './endpoint-name.ts';
 
 const route = getRouteApi('/deliveries');
-const STATUSES = ['failed', 'ok', 'retrying', 'gave_up', 'pending'] as const;
 
 /** Deliveries of all endpoints. The filters are in the address. */
 export function DeliveriesPage() {
@@ -110,7 +110,7 @@ function Filters({
           <Filter
             label={t.deliveries.state}
             value={search.status}
-            options={STATUSES.map((one) => [one, t.deliveries.states[one] ?? one])}
+            options={DELIVERY_STATUSES.map((one) => [one, t.deliveries.states[one] ?? one])}
             onChange={(status) => set({ status })}
           />
           <TimeFilter value={search} onChange={set} />

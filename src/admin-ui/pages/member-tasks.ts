@@ -1,8 +1,7 @@
 /** What can be done with a member, and which of them are shown: see `members.tsx`. */
-import type { MEMBER_SORTS, MemberSearch } from '../lib/search.ts';
+import type { MemberSearch, MemberSort as Sort } from '../lib/search.ts';
 import type { Member } from './member-name.ts';
 
-type Sort = (typeof MEMBER_SORTS)[number];
 type Kind = 'change' | 'resend' | 'withdraw' | 'remove';
 type Sorted = 'ascending' | 'descending' | 'other';
 

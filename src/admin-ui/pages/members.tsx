@@ -3,7 +3,13 @@ import { getRouteApi, Link } from '@tanstack/react-router';
 import { useFormat } from '../i18n/format.ts';
 import { useTexts } from '../i18n/language.ts';
 import { api } from '../lib/api.ts';
-import { MEMBER_ROLES, MEMBER_SORTS, MEMBER_STATUSES } from '../lib/search.ts';
+import {
+  MEMBER_ROLES,
+  MEMBER_SORT,
+  MEMBER_SORTS,
+  MEMBER_STATUSES,
+  type MemberSort,
+} from '../lib/search.ts';
 import { useSession } from '../lib/session.ts';
 import { useOfShown } from '../lib/shown.ts';
 import { useTask } from '../lib/task.ts';
@@ -25,7 +31,6 @@ import { RemoveMember } from './remove-member.tsx';
 
 const route = getRouteApi('/members');
 const ROWS = 50;
-const [DEFAULT_SORT] = MEMBER_SORTS;
 
 type Task =
   | { readonly kind: 'invite' }
@@ -48,7 +53,7 @@ export function MembersPage() {
     ...api.admin.members.search.queryOptions({ ...filters, cursor, limit: ROWS }),
     placeholderData: keepPreviousData,
   });
-  const sort = useOfShown(filters.sort ?? DEFAULT_SORT, members.isPlaceholderData);
+  const sort = useOfShown(filters.sort ?? MEMBER_SORT, members.isPlaceholderData);
   const look = () => cache.invalidateQueries(api.admin.members.pathFilter());
   const finish = (text: string) => {
     announce(text);
@@ -154,10 +159,10 @@ function Filters({ shown }: { readonly shown: number | undefined }) {
           />
           <Filter
             label={t.members.sort}
-            value={search.sort ?? DEFAULT_SORT}
+            value={search.sort ?? MEMBER_SORT}
             options={MEMBER_SORTS.map((sort) => [sort, t.members.sorts[sort]])}
             isRequired
-            onChange={(sort) => set({ sort: sort === DEFAULT_SORT ? undefined : sort })}
+            onChange={(sort) => set({ sort: sort === MEMBER_SORT ? undefined : sort })}
           />
         </>
       )}
@@ -211,7 +216,7 @@ function MemberTable({
   ...tasks
 }: {
   readonly members: readonly Member[];
-  readonly sort: (typeof MEMBER_SORTS)[number];
+  readonly sort: MemberSort;
 } & TaskProps) {
   const t = useTexts();
   const format = useFormat();

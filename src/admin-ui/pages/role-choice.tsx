@@ -1,10 +1,11 @@
 import { useTexts } from '../i18n/language.ts';
+import { everyOf } from '../lib/every-of.ts';
+import type { MemberRole } from '../lib/search.ts';
 import { Choice, Group } from '../ui/field.tsx';
 
-const ROLES = ['member', 'admin'] as const;
-
 /** The roles that a member can be given. */
-export type Role = (typeof ROLES)[number];
+export type Role = Exclude<MemberRole, 'owner'>;
+const ROLES = everyOf<Role>({ member: true, admin: true });
 
 /** Lets a person choose a member's role. */
 export function RoleChoice({

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { de } from '../../../src/admin-ui/i18n/de.ts';
 import { en } from '../../../src/admin-ui/i18n/en.ts';
+import { everyOf } from '../../../src/admin-ui/lib/every-of.ts';
 import {
   ACTOR_KINDS,
   MEMBER_ROLES,
@@ -212,4 +213,10 @@ test('a text is one that is not empty', () => {
 test('only what is undefined is left out of an address', () => {
   const kept = { none: null, empty: '', zero: 0, no: false };
   expect(withoutEmpty({ ...kept, gone: undefined })).toStrictEqual(kept);
+});
+
+test('a list of every word of a type has them in the order in which they are written', () => {
+  expect(everyOf<'b' | 'a'>({ b: true, a: true })).toEqual(['b', 'a']);
+  // @ts-expect-error One is missing.
+  expect(everyOf<'b' | 'a'>({ b: true })).toEqual(['b']);
 });
