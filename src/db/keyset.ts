@@ -18,9 +18,8 @@ export const BY_CREATION: Keyset = ['created_at', 'id'];
 export function isAfter(
   [at, id]: Keyset,
   parameters: readonly [at: Parameter, id: Parameter],
-  type: 'timestamptz' | 'date' = 'timestamptz',
 ): string {
-  return `(${at}, ${id}) < (coalesce(${parameters[0]}::${type}, 'infinity'), ${parameters[1]})`;
+  return `(${at}, ${id}) < (coalesce(${parameters[0]}::timestamptz, 'infinity'), ${parameters[1]})`;
 }
 
 /** The order, and the limit if there is one. A number stands in the text as a constant. */

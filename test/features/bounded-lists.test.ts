@@ -34,7 +34,6 @@ import { findByAddress, searchMembers } from '../../src/features/members/search-
 import { listMembers } from '../../src/features/members/service.ts';
 import * as trainings from '../../src/features/trainings/service.ts';
 import { listEvaluatedTrainings, listTrainings } from '../../src/features/trainings/store.ts';
-import { listUsage } from '../../src/features/usage/store.ts';
 import { listDeliveries } from '../../src/features/webhook-deliveries/admin-service.ts';
 import * as deliveries from '../../src/features/webhook-deliveries/admin-store.ts';
 import { listHealth, readBacklog } from '../../src/features/webhook-deliveries/health-store.ts';
@@ -89,7 +88,6 @@ beforeAll(async () => {
   await addEvents(2 * HIDDEN);
   await addAuditEntries(2 * HIDDEN);
   await addDeliveries(2 * HIDDEN);
-  await addUsage(HIDDEN / 50);
   await client.query('reset enable_seqscan');
   db = openDatabase({ url: database.url, poolMax: 4, onError: () => undefined });
   await client.query('vacuum analyze');
@@ -229,19 +227,6 @@ async function fewBefore(table: 'audit_log' | 'webhook_delivery'): Promise<Date>
   const [oldest] = rows;
   if (!oldest) throw new Error(`${table} is empty`);
   return oldest.created_at;
-}
-
-/** Adds the usage of `count` keys on each of 80 days. The keys themselves do not matter. */
-async function addUsage(count: number): Promise<void> {
-  await client.query('set session_replication_role = replica');
-  await client.query(
-    `insert into api_key_usage (team_id, day, key_id, count_2xx)
-     select $1, current_date - day, 'key_' || n, 1
-     from generate_series(0, 79) day
-     cross join generate_series(1, $2::int) n`,
-    [TEAM, count],
-  );
-  await client.query('reset session_replication_role');
 }
 
 describe.each<Mode>(['generic', 'custom'])('with a %s plan', (mode) => {
@@ -492,12 +477,6 @@ describe.each<Mode>(['generic', 'custom'])('with a %s plan', (mode) => {
     await client.query('rollback');
     // Each with its endpoint, of three.
     expect(rows).toBeLessThanOrEqual(4 * 50);
-  });
-
-  test('the usage of one key is its days', async () => {
-    const filters = { since: '2020-01-01', key_id: 'key_7' };
-    // The name of its key is looked up among a few.
-    expect(await read((db) => listUsage(db, TEAM, PAGE, filters))).toBeLessThan(2_000);
   });
 });
 

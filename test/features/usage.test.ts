@@ -43,7 +43,7 @@ describe('two API processes', () => {
     (status === 429 ? '429' : `${Math.floor(status / 100)}xx`) as keyof Answers;
   /** Adds up all days: the processes use the real clock, and midnight may be near. */
   const shown = async (): Promise<Answers> => {
-    const { data } = await app.admin.usage.list.query({ key_id: keyId('a', 'users:read') });
+    const { data } = await app.admin.usage.daily.query({ key_id: keyId('a', 'users:read') });
     const sum = { ...nothing };
     for (const { requests } of data) {
       for (const name of Object.keys(sum) as (keyof Answers)[]) sum[name] += requests[name];
@@ -332,7 +332,7 @@ describe('the counter', () => {
   );
 });
 
-describe('the list', () => {
+describe('the days', () => {
   beforeAll(async () => {
     await api.db.pool.query('delete from api_key_usage');
     for (const team of ['a', 'b'])
@@ -343,39 +343,6 @@ describe('the list', () => {
          where k.team_id = $2 and k.name in ('full', 'none')`,
         [dayOf(0), `team_${team}`],
       );
-  });
-
-  test('has a row for each key and each of the last 90 days, latest first, by page', async () => {
-    const seen: string[] = [];
-    let cursor: string | undefined;
-    do {
-      const page = await app.admin.usage.list.query({ limit: 37, cursor });
-      seen.push(...page.data.map((row) => `${row.day} ${row.key_id}`));
-      expect(page.data.every((row) => ['full', 'none'].includes(row.key_name))).toBe(true);
-      cursor = page.next_cursor ?? undefined;
-    } while (cursor !== undefined);
-    const both = [keyId('a', 'full'), keyId('a', 'none')].toSorted().toReversed();
-    expect(seen).toEqual(
-      Array.from({ length: 90 }, (_, n) => both.map((id) => `${dayOf(n)} ${id}`)).flat(),
-    );
-  });
-
-  test('filters by key and days', async () => {
-    const { data } = await app.admin.usage.list.query({
-      key_id: keyId('a', 'full'),
-      since: dayOf(3),
-      until: dayOf(2),
-    });
-    expect(data).toEqual(
-      [2, 3].map((n) => ({
-        day: dayOf(n),
-        key_id: keyId('a', 'full'),
-        key_name: 'full',
-        requests: { ...nothing, '2xx': n + 1 },
-        peak_percent: 0,
-      })),
-    );
-    expect((await app.admin.usage.list.query({ key_id: keyId('b', 'full') })).data).toEqual([]);
   });
 
   test('adds up the keys by day, the first day first', async () => {
@@ -398,7 +365,7 @@ describe('the list', () => {
 
   test('is for admins only', async () => {
     const member = await signIn('member');
-    expect(await codeOf(member.admin.usage.list.query({}))).toBe('forbidden');
+    expect(await codeOf(member.admin.usage.daily.query({}))).toBe('forbidden');
   });
 
   test('loses days older than 90 in the hourly removal', async () => {

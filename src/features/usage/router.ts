@@ -1,25 +1,10 @@
-import { pageResponse } from '../../core/page.ts';
 import { appProcedure } from '../../trpc/procedures.ts';
-import {
-  dailyInput,
-  dailyUsage,
-  limitsInput,
-  listInput,
-  usageLimits,
-  usagePage,
-} from './schema.ts';
+import { dailyInput, dailyUsage, limitsInput, usageLimits } from './schema.ts';
 import * as service from './service.ts';
-import { toDay, toKeyUsage } from './view.ts';
+import { toDay } from './view.ts';
 
 /** The usage of the team's keys, for its admins. */
 export const usage = {
-  list: appProcedure({ access: 'admins', input: listInput, output: usagePage }).query(
-    async ({ ctx, input }) => {
-      const page = await service.listUsage(ctx.db, ctx.services.clock, ctx.team.id, input);
-      return pageResponse(page, toKeyUsage);
-    },
-  ),
-
   limits: appProcedure({ access: 'admins', input: limitsInput, output: usageLimits }).query(
     ({ ctx: { team, services } }) => ({
       plan: team.plan,

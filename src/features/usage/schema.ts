@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { pageOf, pageQuery } from '../../core/page.ts';
 import { dateInput, dateOnly, id } from '../../core/shapes.ts';
 
 const day = dateOnly.meta({ description: 'UTC.' });
@@ -11,24 +10,6 @@ const peak_percent = z.int().meta({
   description:
     'How much of the requests that a minute allows were used at the peak of the day, in percent: ' +
     "of the key's or of the team's limit, whichever was nearer. 0 for days before it was counted.",
-});
-
-/** The requests of one key on one day. */
-export const keyUsage = z.object({
-  day,
-  key_id: z.string(),
-  key_name: z.string(),
-  requests,
-  peak_percent,
-});
-
-export const usagePage = pageOf(keyUsage);
-
-export const listInput = z.strictObject({
-  ...pageQuery,
-  key_id: id.optional(),
-  since: dateInput.optional().meta({ description: 'The first day.' }),
-  until: dateInput.optional().meta({ description: 'The last day.' }),
 });
 
 /** The requests of all keys, or of one, by day. */
@@ -46,4 +27,8 @@ export const usageLimits = z.object({
 });
 export const limitsInput = z.strictObject({});
 
-export const dailyInput = listInput.omit({ cursor: true, limit: true });
+export const dailyInput = z.strictObject({
+  key_id: id.optional(),
+  since: dateInput.optional().meta({ description: 'The first day.' }),
+  until: dateInput.optional().meta({ description: 'The last day.' }),
+});

@@ -1,15 +1,11 @@
-import { PAGE_LIMIT_MAX, type PagePosition } from '../../core/page.ts';
-import { statement, statementsByFilters, type Db } from '../../db/client.ts';
-import { isAfter, newestFirst, positionValues } from '../../db/keyset.ts';
+import { statement, type Db } from '../../db/client.ts';
 import { queryTeams } from '../../db/parts.ts';
 import { holdUnlessLocked } from '../../db/row-lock.ts';
 
-/** The requests of one key on one day. */
-export interface UsageRow {
+/** The requests of a day. */
+export interface DayRow {
   /** `YYYY-MM-DD`. */
   readonly day: string;
-  readonly key_id: string;
-  readonly key_name: string;
   readonly count_2xx: number;
   readonly count_4xx: number;
   readonly count_429: number;
@@ -18,40 +14,6 @@ export interface UsageRow {
   readonly peak_percent: number;
 }
 
-const BY_DAY = ['day', 'key_id'] as const;
-
-// The days of one key are few and are all read. An index finds them, whatever the planner expects.
-const OF_KEY = `(
-         select *
-         from api_key_usage
-         where team_id = $1 and key_id = $7
-         offset 0
-       ) of_key`;
-
-const listOf = statementsByFilters(['key_id'], (named) =>
-  statement<UsageRow>(
-    ['usage.list', ...named].join('.'),
-    `select u.day, u.key_id, k.name as key_name,
-       u.count_2xx, u.count_4xx, u.count_429, u.count_5xx, u.peak_percent
-     from (
-       select *
-       from ${named.includes('key_id') ? OF_KEY : 'api_key_usage'}
-       where team_id = $1
-         and ${isAfter(BY_DAY, ['$3', '$4'], 'date')}
-         and day >= $5::date
-         and day <= coalesce($6::date, 'infinity')
-       ${newestFirst(BY_DAY, PAGE_LIMIT_MAX + 1)}
-     ) u
-     cross join lateral (
-       select name
-       from api_key
-       where team_id = $1 and id = u.key_id
-       limit 1
-     ) k
-     ${newestFirst(['u.day', 'u.key_id'], '$2')}`,
-  ),
-);
-
 /** Which days, and of which key. */
 export interface UsageFilters {
   /** `YYYY-MM-DD`, both inclusive. */
@@ -59,28 +21,6 @@ export interface UsageFilters {
   readonly until?: string | undefined;
   readonly key_id?: string | undefined;
 }
-
-/** Lists the last day first, from the position `after` on. Its `at` is the beginning of a day. */
-export function listUsage(
-  db: Db,
-  teamId: string,
-  { limit, after }: { readonly limit: number; readonly after: PagePosition | null },
-  { since, until, ...filters }: UsageFilters,
-): Promise<UsageRow[]> {
-  const afterDay = after && { at: after.at.slice(0, 10), id: after.id };
-  const { list, values } = listOf(filters);
-  return db.query(list, [
-    teamId,
-    limit,
-    ...positionValues(afterDay),
-    since,
-    until ?? null,
-    ...values,
-  ]);
-}
-
-/** The requests of a day. */
-export type DayRow = Omit<UsageRow, 'key_id' | 'key_name'>;
 
 const LIST_DAYS = statement<DayRow>(
   'usage.listDays',
