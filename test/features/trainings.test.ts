@@ -25,21 +25,27 @@ const NINE = Array.from({ length: 9 }, (_, index) => {
 
 const ASSIGNMENT = { id: 'asg_a', member_id: 'mem_a_member', title: 'Practise' };
 
-function startWithNine(): Promise<TestApi> {
+async function startWithNine(): Promise<TestApi> {
   const gone = makeMember('a', 'gone', { status: 'ended' });
-  const invited = makeMember('a', 'asked', { status: 'invited', user_id: 'usr_a_asked' });
+  const asked = makeMember('a', 'asked', { status: 'ended' });
   const others = [
     makeTraining('a', 'trn_gone', {
       user_id: userId('a', 'gone'),
       created_at: '2026-10-05T12:00:00Z',
     }),
-    makeTraining('a', 'trn_asked', { user_id: 'usr_a_asked', created_at: '2026-10-05T12:00:00Z' }),
+    makeTraining('a', 'trn_asked', {
+      user_id: userId('a', 'asked'),
+      created_at: '2026-10-05T12:00:00Z',
+    }),
   ];
-  return startWithTeamA({
-    members: [gone, invited],
+  const api = await startWithTeamA({
+    members: [gone, asked],
     assignments: [ASSIGNMENT],
     trainings: [...NINE, ...others],
   });
+  // A seed file knows no person of somebody invited.
+  await api.db.pool.query(`update member set status = 'invited' where id = 'mem_a_asked'`);
+  return api;
 }
 
 const list = (api: TestApi, query: string) => readPage(api, `/trainings?${query}`);
