@@ -5,6 +5,7 @@
 import { z } from 'zod';
 import { ROLES, type Actor, type SystemActor } from './actor.ts';
 import { isPersonal, personal } from './private-fields.ts';
+import { invalidField } from './problem.ts';
 import { knownText } from './shapes.ts';
 import { ASSIGNMENT_STATUSES, CRM_PROVIDERS } from './vocabularies.ts';
 import { withoutValues, type Quote } from './withheld-values.ts';
@@ -205,6 +206,12 @@ export const PERSONAL_EVENT_FIELDS: readonly string[] = [
 /** Whether this version knows the type. Another version may have stored others. */
 export function isEventType(type: string): type is EventType {
   return Object.hasOwn(EVENTS, type);
+}
+
+/** Throws `validation_error` (that field) for what no event of this version is. */
+export function requireEventType(type: string, field: 'type' | 'event_type'): EventType {
+  if (isEventType(type)) return type;
+  throw invalidField(field, `Not an event type. There are: ${EVENT_TYPES.join(', ')}.`);
 }
 
 /** Whether this actor's action raises the event. */

@@ -41,7 +41,7 @@
  *    `cursor` leads through the pages of one reading, and does not end with its event.
  *  * `since` is refused with `order=asc`: the order is not that of the times.
  */
-import { EVENT_KEEP_MS, EVENT_TYPES, isEventType } from '../../core/events.ts';
+import { EVENT_KEEP_MS } from '../../core/events.ts';
 import { invalidField, type ProblemError } from '../../core/problem.ts';
 
 /** The orders of the list. Without: the newest first, by the times of the events. */
@@ -118,10 +118,4 @@ export function startOver(): ProblemError {
     'No event has this id. Events are deleted after 30 days. Start over without `after`.',
     'unknown_event',
   );
-}
-
-/** Throws `validation_error` (field `type`) for a type that no event can have. */
-export function requireEventType(type: string): void {
-  if (isEventType(type)) return;
-  throw invalidField('type', `Not an event type. There are: ${EVENT_TYPES.join(', ')}.`);
 }

@@ -1,3 +1,4 @@
+import { requireEventType } from '../../core/events.ts';
 import { readPage, readPageBy, type Page, type PageQuery } from '../../core/page.ts';
 import { toInstant } from '../../core/shapes.ts';
 import type { Db } from '../../db/client.ts';
@@ -27,7 +28,7 @@ export async function listEvents(
   now: Date,
 ): Promise<EventPage> {
   const { cursor, limit, type, since } = query;
-  if (type !== undefined) rules.requireEventType(type);
+  if (type !== undefined) requireEventType(type, 'type');
   if (rules.isInOrder(query)) return listInOrder(db, teamId, query, now);
   const filters = { type, since: since && toInstant(since) };
   return readPage(LIST, { cursor, limit }, (slice) => store.listEvents(db, teamId, slice, filters));

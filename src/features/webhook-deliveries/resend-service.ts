@@ -9,6 +9,7 @@
  * team. A batch waits until most of the batch before it was attempted. So a cancellation still has
  * something to cancel, and a receiver that fails again does not get all of them.
  */
+import { requireEventType } from '../../core/events.ts';
 import { newId } from '../../core/ids.ts';
 import { invalidField, notFound, ProblemError, unknownId } from '../../core/problem.ts';
 import { toInstant } from '../../core/shapes.ts';
@@ -17,7 +18,7 @@ import { limitOf } from '../../core/team-limits.ts';
 import type { Db } from '../../db/client.ts';
 import { readChangeContext } from '../../db/change-context.ts';
 import { record, type ChangeContext } from '../../db/outbox.ts';
-import { requireEventType, requireResendStatus } from './rules.ts';
+import { requireResendStatus } from './rules.ts';
 import * as store from './resend-store.ts';
 import type { Counted, ResendRow, StartFacts, Wanted } from './resend-store.ts';
 
@@ -110,7 +111,7 @@ export async function startResend(
   context: ChangeContext,
   wanted: EndpointResend,
 ): Promise<ResendRow> {
-  if (wanted.eventType !== null) requireEventType(wanted.eventType);
+  if (wanted.eventType !== null) requireEventType(wanted.eventType, 'event_type');
   const status = requireResendStatus(wanted.status);
   const [row] = await unnamed(startResends(db, context, { ...wanted, status }));
   if (!row) throw new Error('a resend of one endpoint was left out');

@@ -17,7 +17,6 @@
  *  * What a program may ask of deliveries is what an admin may in the app, by the same services.
  */
 import { DELIVERY_STATUSES, type DeliveryStatus } from '../../core/delivery-status.ts';
-import { EVENT_TYPES, isEventType } from '../../core/events.ts';
 import { invalidField } from '../../core/problem.ts';
 
 /** The states of a resend of many deliveries. */
@@ -53,12 +52,6 @@ export function requireResendStatus(status: string): 'retrying' | 'gave_up' | nu
   if (status === 'retrying' || status === 'gave_up') return status;
   if (status === 'failed') return null;
   throw invalidField('status', `One of: ${RESEND_STATUSES.join(', ')}.`);
-}
-
-/** Throws `validation_error` (field `event_type`) for a type that no event can have. */
-export function requireEventType(type: string): void {
-  if (isEventType(type)) return;
-  throw invalidField('event_type', `Not an event type. There are: ${EVENT_TYPES.join(', ')}.`);
 }
 
 /**

@@ -1,3 +1,4 @@
+import { requireEventType } from '../../core/events.ts';
 import type { Page, PageQuery } from '../../core/page.ts';
 import { notFound } from '../../core/problem.ts';
 import type { Db } from '../../db/client.ts';
@@ -5,7 +6,7 @@ import { readChangeContext } from '../../db/change-context.ts';
 import { record, type ChangeContext } from '../../db/outbox.ts';
 import { listDeliveries as listAnyDeliveries } from './admin-service.ts';
 import type { AdminDeliveryRow } from './admin-store.ts';
-import { requireEventType, requireListStatus, requireRetryable } from './rules.ts';
+import { requireListStatus, requireRetryable } from './rules.ts';
 import * as store from './store.ts';
 import type { DeliveryRow } from './store.ts';
 
@@ -44,7 +45,7 @@ export async function listPage(
   query: EndpointDeliveries,
 ): Promise<Page<AdminDeliveryRow>> {
   const { status, event_type } = query;
-  if (event_type !== undefined) requireEventType(event_type);
+  if (event_type !== undefined) requireEventType(event_type, 'event_type');
   const known = status === undefined ? undefined : requireListStatus(status);
   const page = await listAnyDeliveries(db, teamId, { ...query, status: known }, LIST);
   // Only an endpoint of the team has deliveries.

@@ -46,12 +46,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Actor } from '../../core/actor.ts';
 import { ENCRYPTED_COLUMNS } from '../../core/encrypted-columns.ts';
-import {
-  EVENT_TYPES,
-  isEventType,
-  SUBSCRIBABLE_EVENTS,
-  type EventType,
-} from '../../core/events.ts';
+import { SUBSCRIBABLE_EVENTS, type EventType } from '../../core/events.ts';
 import { invalidField, type ProblemError } from '../../core/problem.ts';
 import { stillValid, type EarlierSecret } from '../../core/signing-secrets.ts';
 import { limitOf } from '../../core/team-limits.ts';
@@ -143,12 +138,6 @@ export function requireSubscribable(events: readonly string[]): EventType[] {
         `There are: ${SUBSCRIBABLE_EVENTS.join(', ')}.`,
     );
   return [...new Set(events.filter(isSubscribable))];
-}
-
-/** Throws `validation_error` (field `event_type`) for what is no type of event. */
-export function requireTestable(type: string): EventType {
-  if (isEventType(type)) return type;
-  throw invalidField('event_type', `Not an event type. There are: ${EVENT_TYPES.join(', ')}.`);
 }
 
 /** Throws `validation_error` (field `status`) for anything but `active` and `disabled`. */

@@ -1,7 +1,12 @@
 import { ENCRYPTED_COLUMNS, type EncryptedColumn } from '../../core/encrypted-columns.ts';
 import { decrypt, encrypt, type AppSecrets } from '../../core/encryption.ts';
 import { visibleText } from '../../core/endpoint-name.ts';
-import { EVENT_API_VERSION, SUBSCRIBABLE_EVENTS, type EventType } from '../../core/events.ts';
+import {
+  requireEventType,
+  EVENT_API_VERSION,
+  SUBSCRIBABLE_EVENTS,
+  type EventType,
+} from '../../core/events.ts';
 import type { Privacy } from '../../core/privacy.ts';
 import { makeWebhookSecret, newId } from '../../core/ids.ts';
 import { checkAll, invalidField, notFound, unknownId } from '../../core/problem.ts';
@@ -303,7 +308,7 @@ export async function testEndpoint(
   { endpointId, eventType }: { readonly endpointId: string; readonly eventType: string },
 ): Promise<{ readonly id: string; readonly status: 'pending' }> {
   const { teamId, at, requestId } = context;
-  const type = rules.requireTestable(eventType);
+  const type = requireEventType(eventType, 'event_type');
   return db.transaction(async (tx) => {
     const [isThere, current] = await Promise.all([
       holdRow(tx, 'webhook_endpoint', { teamId, id: endpointId }),
