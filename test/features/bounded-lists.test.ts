@@ -2,13 +2,7 @@
 // not show. The figures are rows, not times, so they are the same on any machine and at any size.
 import type { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import {
-  PAGE_LIMIT_MAX,
-  PAGE_MAX_BYTES,
-  startBefore,
-  type Page,
-  type PageQuery,
-} from '../../src/core/page.ts';
+import { PAGE_LIMIT_MAX, PAGE_MAX_BYTES, type Page, type PageQuery } from '../../src/core/page.ts';
 import { privacyOf } from '../../src/core/privacy.ts';
 import type { Db, Tx } from '../../src/db/client.ts';
 import { openDatabase, type Database } from '../../src/db/connections/database.ts';
@@ -253,19 +247,16 @@ describe.each<Mode>(['generic', 'custom'])('with a %s plan', (mode) => {
   // Those near the position, with a look at the membership of each, and a page of the others.
   const NEAR = 8_000;
   test.each<[string, (db: Db) => Promise<unknown>]>([
-    ['trainings', (db) => listTrainings(db, TEAM, { ...PAGE, since: null }, {})],
-    [
-      'trainings with a status',
-      (db) => listTrainings(db, TEAM, { ...PAGE, since: null }, { status: 'scored' }),
-    ],
-    ['evaluations', (db) => listEvaluatedTrainings(db, TEAM, { ...PAGE, since: null })],
+    ['trainings', (db) => listTrainings(db, TEAM, PAGE, {})],
+    ['trainings with a status', (db) => listTrainings(db, TEAM, PAGE, { status: 'scored' })],
+    ['evaluations', (db) => listEvaluatedTrainings(db, TEAM, PAGE)],
     [
       'trainings with evaluations',
-      (db) => listTrainings(db, TEAM, { ...PAGE, since: null, withEvaluations: true }, {}),
+      (db) => listTrainings(db, TEAM, { ...PAGE, withEvaluations: true }, {}),
     ],
     [
       'evaluations with their trainings',
-      (db) => listEvaluatedTrainings(db, TEAM, { ...PAGE, since: null, withEvaluations: true }),
+      (db) => listEvaluatedTrainings(db, TEAM, { ...PAGE, withEvaluations: true }),
     ],
   ])('%s of people who left are read for a while only', async (_, list) => {
     expect(await read(list)).toBeLessThanOrEqual(NEAR);
@@ -273,21 +264,20 @@ describe.each<Mode>(['generic', 'custom'])('with a %s plan', (mode) => {
 
   test('what a page includes is looked up for its rows only', async () => {
     const filters = { user_id: 'usr_big_member' };
-    const list = (db: Db) =>
-      listTrainings(db, TEAM, { ...PAGE, since: null, withEvaluations: true }, filters);
+    const list = (db: Db) => listTrainings(db, TEAM, { ...PAGE, withEvaluations: true }, filters);
     // The rows, their evaluations, and a few members.
     expect(await read(list)).toBeLessThanOrEqual(2 * PAGE.limit + 5);
   });
 
   test('trainings of a person with a rare status are found at once', async () => {
     const filters = { user_id: 'usr_big_member', status: 'unheard_of' };
-    const list = (db: Db) => listTrainings(db, TEAM, { ...PAGE, since: null }, filters);
+    const list = (db: Db) => listTrainings(db, TEAM, PAGE, filters);
     expect(await read(list)).toBeLessThanOrEqual(5);
   });
 
   test('trainings with a status that hardly any has are found at once', async () => {
     const filters = { status: 'unheard_of' };
-    const list = (db: Db) => listTrainings(db, TEAM, { ...PAGE, since: null }, filters);
+    const list = (db: Db) => listTrainings(db, TEAM, PAGE, filters);
     expect(await read(list)).toBeLessThanOrEqual(5);
   });
 
@@ -298,9 +288,9 @@ describe.each<Mode>(['generic', 'custom'])('with a %s plan', (mode) => {
     { assignment_id: 'asg_gone', user_id: 'usr_big_member' },
     { assignment_id: 'asg_gone', user_id: 'usr_big_member', status: 'scored' },
   ])('trainings of %o, an assignment of who left, are not read', async (filters) => {
-    const list = (db: Db) => listTrainings(db, TEAM, { ...PAGE, since: null }, filters);
+    const list = (db: Db) => listTrainings(db, TEAM, PAGE, filters);
     expect(await read(list)).toBeLessThanOrEqual(10);
-    const found = await listTrainings(db, TEAM, { ...PAGE, since: null }, filters);
+    const found = await listTrainings(db, TEAM, PAGE, filters);
     expect(found).toEqual({ rows: [], reached: null });
   });
 
@@ -391,7 +381,7 @@ describe.each<Mode>(['generic', 'custom'])('with a %s plan', (mode) => {
         listTrainings(
           db,
           TEAM,
-          { ...startBefore('2026-02-01T00:05:00.000Z', PAGE), since: null },
+          { ...PAGE, until: '2026-02-01T00:05:00.000Z' },
           {
             user_id: 'usr_big_gone',
           },
@@ -689,7 +679,7 @@ describe('trainings of a team with many members', () => {
     await people.query('vacuum analyze');
   };
 
-  const slice = { ...PAGE, since: null };
+  const slice = PAGE;
   const LISTS: [
     string,
     (db: Db) => Promise<unknown>,
@@ -1108,7 +1098,7 @@ describe('a page of very large rows', () => {
       expect(ids).toEqual(
         (await readAll((q) => trainings.listTrainings(db, teamId, q), 200))[0]?.ids,
       );
-      const slice = { ...PAGE, limit: 201, since: null, withEvaluations: true };
+      const slice = { ...PAGE, limit: 201, withEvaluations: true };
       const plan = await explain(own, (one) => listTrainings(one, teamId, slice, {}), 'generic');
       // The rows and their entries of indexes; of what is large, about 256 KB of 3.2 MB.
       expect(blocksRead(plan)).toBeLessThan(12 * ROWS);

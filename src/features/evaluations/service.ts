@@ -30,7 +30,7 @@ export async function listEvaluated(
   query: EvaluationQuery,
 ): Promise<Page<EvaluatedTrainingRow>> {
   const { updated_since, include } = query;
-  const since = updated_since === undefined ? null : toInstant(updated_since);
+  const since = updated_since && toInstant(updated_since);
   const withEvaluations = include === 'evaluation';
   const positionOf = (row: EvaluatedTrainingRow) => ({ at: row.stored_at, id: row.id });
   return readPageBy(positionOf, LIST, query, (slice) =>

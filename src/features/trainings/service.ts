@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { readPage, startBefore, type Page, type PageQuery } from '../../core/page.ts';
+import { readPage, type Page, type PageQuery } from '../../core/page.ts';
 import { notFound } from '../../core/problem.ts';
 import { toInstant } from '../../core/shapes.ts';
 import type { Db } from '../../db/client.ts';
@@ -37,16 +37,11 @@ export async function listTrainings(
   query: TrainingQuery,
 ): Promise<Page<ScoredRow>> {
   const { cursor, limit, since: from, until: to, include, ...filters } = query;
-  const since = from === undefined ? null : toInstant(from);
-  const until = to === undefined ? null : toInstant(to);
+  const since = from && toInstant(from);
+  const until = to && toInstant(to);
   const withEvaluations = include === 'evaluation';
   return readPage(LIST, { cursor, limit }, (slice) =>
-    store.listTrainings(
-      db,
-      teamId,
-      { ...startBefore(until, slice), since, withEvaluations },
-      filters,
-    ),
+    store.listTrainings(db, teamId, { ...slice, since, until, withEvaluations }, filters),
   );
 }
 

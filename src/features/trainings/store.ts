@@ -5,10 +5,10 @@ import {
   type SearchResult,
 } from '../../core/page.ts';
 import { statement, statementsByFilters, type Db } from '../../db/client.ts';
-import { BY_CREATION, isAfter, newestFirst, positionValues } from '../../db/keyset.ts';
+import { BY_CREATION, isAfter, newestFirst } from '../../db/keyset.ts';
 import { thatFit, type PageText } from '../../db/page-size.ts';
 import { columnsOf, listed, type RowOf } from '../../db/rows.ts';
-import { resultOf, type FoundRow } from '../../db/search.ts';
+import { search, type FoundRow, type TimeRange } from '../../db/search.ts';
 import { withEvaluations, type EvaluationRow } from './evaluation-store.ts';
 
 const DETAILS = columnsOf('Training', 'team_id', 'id', 'json_bytes');
@@ -287,9 +287,7 @@ function ofOnePerson(userId: string, conditions: string): PageText {
 }
 
 /** The part of a list that one page shows. */
-export interface Slice extends PageSlice {
-  /** ISO, inclusive; null means from the beginning. */
-  readonly since: string | null;
+export interface Slice extends PageSlice, TimeRange {
   /** Whether each training comes with its evaluation; null without one. */
   readonly withEvaluations?: boolean;
 }
@@ -305,11 +303,9 @@ export async function listTrainings(
   slice: Slice,
   filters: TrainingFilters,
 ): Promise<SearchResult<ScoredRow & MeasuredRow>> {
-  const { limit, after, since } = slice;
-  const { list, values } = slice.withEvaluations ? listWithEvaluationsOf(filters) : listOf(filters);
-  return resultOf<ScoredRow & MeasuredRow>(
-    await db.query(list, [teamId, limit, ...positionValues(after), since, ...values]),
-  );
+  const { since, until, withEvaluations } = slice;
+  const filtered = withEvaluations ? listWithEvaluationsOf(filters) : listOf(filters);
+  return search<ScoredRow & MeasuredRow>(db, teamId, slice, { ...filtered, since, until });
 }
 
 const FIND = statement<TrainingRow>(
@@ -357,11 +353,9 @@ const LIST_WITH_EVALUATIONS = statement<FoundRow<EvaluatedTrainingRow & Measured
 export async function listEvaluatedTrainings(
   db: Db,
   teamId: string,
-  slice: Slice,
+  slice: Omit<Slice, 'until'>,
 ): Promise<SearchResult<EvaluatedTrainingRow & MeasuredRow>> {
-  const { limit, after, since } = slice;
   const list = slice.withEvaluations ? LIST_WITH_EVALUATIONS : LIST_EVALUATED;
-  return resultOf<EvaluatedTrainingRow & MeasuredRow>(
-    await db.query(list, [teamId, limit, ...positionValues(after), since]),
-  );
+  const { since } = slice;
+  return search<EvaluatedTrainingRow & MeasuredRow>(db, teamId, slice, { list, values: [], since });
 }
