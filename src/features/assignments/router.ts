@@ -58,8 +58,6 @@ export const assignments = {
     summary: 'List assignments',
     description:
       'Assignments of any status, newest first; with `updated_since` the one changed last first. ' +
-      'One that is changed while such pages are read moves to the front, where the next poll ' +
-      'finds it. ' +
       'Filters can be combined. With a filter, a page can hold fewer entries than `limit`, or ' +
       'none, although `next_cursor` leads to others.',
     input: listInput,

@@ -127,8 +127,8 @@ export const listInput = z.object({
     }),
   updated_since: dateTimeInput.optional().meta({
     description:
-      'Only assignments that were created or changed at or after this moment, the one changed ' +
-      'last first; a date-time with an offset. Encode the `+` of an offset as `%2B`.',
+      'Only assignments that were created or changed at or after this moment; a date-time with ' +
+      'an offset. Encode the `+` of an offset as `%2B`.',
     examples: ['2026-11-01T00:00:00Z'],
   }),
 });

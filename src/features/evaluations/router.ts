@@ -46,11 +46,7 @@ export const evaluations = {
       'The session whose evaluation was stored last comes first, however late it arrived. ' +
       'With `updated_since`, a client reads what was stored since it last asked. ' +
       'Let the ranges overlap: ask from a minute before the last poll, by the `Date` header of ' +
-      'its response. An evaluation can be seen a moment after the time it is stored under. ' +
-      'An evaluation that is stored again while pages are read moves its session to the front, ' +
-      'where the next poll finds it. To read all sessions once, use `GET /trainings` with ' +
-      '`status=scored`. ' +
-      'With `include=evaluation`, a page holds what would take a call for each of its sessions.',
+      'its response. To read all sessions once, use `GET /trainings?status=scored`.',
     input: listInput,
     includes: INCLUDED,
     output: service.trainingPage,
