@@ -1,12 +1,13 @@
 /** The language of the page: the one that the reader has chosen, or the browser's. */
 import { useSyncExternalStore } from 'react';
+import { makeChanges } from '../lib/changes.ts';
 import { readPreference, writePreference } from '../lib/preferences.ts';
 import { de } from './de.ts';
 import { en, type Texts } from './en.ts';
 import { firstLanguage, type PageLanguage } from './languages.ts';
 
 const TEXTS: Readonly<Record<PageLanguage, Texts>> = { de, en };
-const listeners = new Set<() => void>();
+const changes = makeChanges();
 let language = firstLanguage([readPreference('language'), ...navigator.languages]);
 apply();
 
@@ -24,14 +25,11 @@ export function setLanguage(next: PageLanguage, isKept = true): void {
   if (next === language) return;
   language = next;
   apply();
-  for (const listener of listeners) listener();
+  changes.tell();
 }
 
 /** Calls the listener when the language is another one. Returns what ends that. */
-export function onLanguage(listener: () => void): () => void {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
-}
+export const onLanguage = changes.subscribe;
 
 export function useLanguage(): PageLanguage {
   return useSyncExternalStore(onLanguage, () => language);

@@ -3,18 +3,19 @@
  * `useSaid`; `ui/failed-reads.tsx` shows the others, so that no read can fail silently.
  */
 import { useEffect } from 'react';
+import { makeChanges } from './changes.ts';
 import type { Query } from '@tanstack/react-query';
 import { queryClient } from './api.ts';
 import { problemOf } from './problem.ts';
 
 /** The errors that are shown, by who shows them. */
 const said = new Map<object, unknown>();
-const listeners = new Set<() => void>();
+const changes = makeChanges();
 
 function setSaid(who: object, error: unknown): void {
   if (error) said.set(who, error);
   else said.delete(who);
-  for (const listener of listeners) listener();
+  changes.tell();
 }
 
 /** Tells that the error is shown for as long as the component stands. */
@@ -52,10 +53,10 @@ export function retryUnsaid(): void {
 export function onFailedReads(listener: () => void): () => void {
   // Who shows an error says so after it was drawn.
   const later = (): void => void window.setTimeout(listener);
-  listeners.add(later);
+  const ends = changes.subscribe(later);
   const stop = queryClient.getQueryCache().subscribe(later);
   return () => {
-    listeners.delete(later);
+    ends();
     stop();
   };
 }

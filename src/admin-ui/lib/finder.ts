@@ -1,22 +1,17 @@
 /** Whether the search over everything is open. `/` and Ctrl-K or Cmd-K open it. */
 import { useSyncExternalStore } from 'react';
+import { makeChanges } from './changes.ts';
 
 let isOpen = false;
-const listeners = new Set<() => void>();
+const changes = makeChanges();
 
 export function showFinder(wanted: boolean): void {
   isOpen = wanted;
-  for (const listener of listeners) listener();
+  changes.tell();
 }
 
 export function useFinder(): boolean {
-  return useSyncExternalStore(
-    (listener) => {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-    () => isOpen,
-  );
+  return useSyncExternalStore(changes.subscribe, () => isOpen);
 }
 
 /** Opens it by its keys until the returned function is called. */

@@ -26,6 +26,7 @@
  * a third party.
  */
 import { useSyncExternalStore } from 'react';
+import { makeChanges } from './changes.ts';
 import { choicesAfter, NO_CHOICES, type HostChoices } from './host-choices.ts';
 import { readHostMessage } from './host-message.ts';
 import type { PageLanguage } from '../i18n/languages.ts';
@@ -50,7 +51,7 @@ const SILENCE_MS = 10_000;
 let port: MessagePort | null = null;
 let place: string | null = null;
 let choices = NO_CHOICES;
-const observers = new Set<() => void>();
+const changes = makeChanges();
 
 /** Whether the page is in a frame of an origin that may show it. */
 export const IS_FRAMED = window.parent !== window && HOST_ORIGINS.length > 0;
@@ -97,13 +98,7 @@ export function tellEvent(name: 'key_created' | 'session_ended'): void {
 
 /** What the host application has set, in a component. */
 export function useHostChoices(): HostChoices {
-  return useSyncExternalStore(
-    (observer) => {
-      observers.add(observer);
-      return () => observers.delete(observer);
-    },
-    () => choices,
-  );
+  return useSyncExternalStore(changes.subscribe, () => choices);
 }
 
 function sayReady(): void {
@@ -123,5 +118,5 @@ function receive(data: unknown, listener: HostListener): void {
     port?.postMessage({ type: 'svc:colors', changes: listener.colors(colors) });
   if (token !== undefined) listener.token(token);
   choices = choicesAfter(choices, message);
-  for (const observer of observers) observer();
+  changes.tell();
 }

@@ -3,6 +3,7 @@
  * need is kept in memory only.
  */
 import { useSyncExternalStore } from 'react';
+import { makeChanges } from './changes.ts';
 import { askForToken, IS_FRAMED, tellEvent } from './host-port.ts';
 import { placeToGo } from './host-places.ts';
 import { answers, placesOfSignIn, rememberHost } from './hosts.ts';
@@ -71,11 +72,11 @@ const waiting = new Set<() => void>();
 let state: SessionState = { kind: 'loading' };
 /** The last session that was open here. What the page remembers is of its reader. */
 let known: Session | null = null;
-const listeners = new Set<() => void>();
+const changes = makeChanges();
 
 function change(next: SessionState): void {
   state = next;
-  for (const listener of listeners) listener();
+  changes.tell();
 }
 
 const reopenings = new Set<() => void>();
@@ -85,27 +86,22 @@ export function onReopened(listener: () => void): void {
   reopenings.add(listener);
 }
 
-function subscribe(listener: () => void): () => void {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
-}
-
 /** Resolves when it is known whether somebody is signed in, or why that cannot be known. */
 export function untilKnown(): Promise<void> {
   return new Promise((known) => {
     const look = () => {
       if (state.kind === 'loading') return;
-      listeners.delete(look);
+      end();
       known();
     };
-    listeners.add(look);
+    const end = changes.subscribe(look);
     look();
   });
 }
 
 /** The state of the session, in a component. */
 export function useSessionState(): SessionState {
-  return useSyncExternalStore(subscribe, () => state);
+  return useSyncExternalStore(changes.subscribe, () => state);
 }
 
 /** The session, in a component that is only shown while one is or was open. */

@@ -1,9 +1,10 @@
 /** Light or dark: as the system has it, or as the reader has chosen. */
 import { useSyncExternalStore } from 'react';
+import { makeChanges } from './changes.ts';
 import { readPreference, writePreference } from './preferences.ts';
 import { themeOf, type Theme } from './themes.ts';
 
-const listeners = new Set<() => void>();
+const changes = makeChanges();
 let theme: Theme = themeOf(readPreference('theme'));
 apply();
 
@@ -16,15 +17,9 @@ export function setTheme(next: Theme, isKept = true): void {
   theme = next;
   if (isKept) writePreference('theme', next === 'system' ? null : next);
   apply();
-  for (const listener of listeners) listener();
+  changes.tell();
 }
 
 export function useTheme(): Theme {
-  return useSyncExternalStore(
-    (listener) => {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-    () => theme,
-  );
+  return useSyncExternalStore(changes.subscribe, () => theme);
 }

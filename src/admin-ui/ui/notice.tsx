@@ -1,8 +1,9 @@
 /** A short line at the bottom that says what has just happened. */
 import { useSyncExternalStore } from 'react';
+import { makeChanges } from '../lib/changes.ts';
 
 const SHOWN_MS = 6_000;
-const listeners = new Set<() => void>();
+const changes = makeChanges();
 let shown = '';
 let timer = 0;
 
@@ -15,17 +16,11 @@ export function announce(text: string): void {
 
 function change(text: string): void {
   shown = text;
-  for (const listener of listeners) listener();
+  changes.tell();
 }
 
 export function NoticeRegion() {
-  const text = useSyncExternalStore(
-    (listener) => {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-    () => shown,
-  );
+  const text = useSyncExternalStore(changes.subscribe, () => shown);
   return (
     <div className="toast" role="status" data-shown={text !== '' || undefined}>
       {text}
