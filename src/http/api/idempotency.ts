@@ -231,6 +231,8 @@ function toResponse(call: IdempotentCall, record: IdempotencyRecord): ApiRespons
 
 function bodyFor(call: IdempotentCall, record: IdempotencyRecord): string {
   const { body, encrypted, open_body, key_id } = record;
+  // A process of 1.0.0 has kept a secret. It did not say whose: it may answer, and we may not.
+  if (encrypted && key_id === null) throw stillRunning();
   if (open_body === null) return body.toString();
   const mayShow = key_id === null ? showsMemberDetail(call.privacy) : key_id === call.keyId;
   if (!mayShow) return open_body.toString();
