@@ -17,6 +17,7 @@ import {
   type OpenDatabase,
 } from '../support/database.ts';
 import { makeFolder } from '../support/folder.ts';
+import { until } from '../support/until.ts';
 import { applyWithPrisma } from '../support/prisma-engine.ts';
 
 const first = 'CREATE TABLE a (id int);';
@@ -61,6 +62,20 @@ async function readLedger(url: string) {
   );
   await reader.end();
   return { columns: columns.rows, rows: rows.rows };
+}
+
+/** Resolves when the migration begins to wait for the table once more. */
+async function untilLock(client: Client, mode: string): Promise<void> {
+  const waits = async (): Promise<boolean> => {
+    const { rowCount } = await client.query(
+      `SELECT FROM pg_locks
+       WHERE relation = 'a'::regclass AND mode = $1 AND NOT granted`,
+      [mode],
+    );
+    return rowCount !== 0;
+  };
+  await until(async () => !(await waits()));
+  await until(waits);
 }
 
 describe('migrate', () => {
@@ -134,6 +149,29 @@ describe('migrate', () => {
     await other.end();
     await database.client.query('COMMIT');
     expect(await migrating).toEqual(['20260102000000_extend_a']);
+  });
+
+  it('waits for a table with one statement, and not with those before it', async () => {
+    await migrate(database.url, { folder });
+    // What a sequence counts is not rolled back.
+    await database.client.query(
+      'CREATE SEQUENCE updates; CREATE INDEX a_idx ON a (id); INSERT INTO a VALUES (0)',
+    );
+    await database.client.query('BEGIN; LOCK a IN ACCESS SHARE MODE');
+    await addMigration(
+      '20260102000000_fill_a',
+      `UPDATE a SET id = nextval('updates'); DROP INDEX a_idx;`,
+    );
+    const blocked = Promise.withResolvers<string>();
+    const migrating = migrate(database.url, { folder, onBlocked: blocked.resolve });
+    await blocked.promise;
+    const other = new Client({ connectionString: database.url });
+    await other.connect();
+    for (const _ of [1, 2, 3]) await untilLock(other, 'AccessExclusiveLock');
+    await other.end();
+    await database.client.query('COMMIT');
+    expect(await migrating).toEqual(['20260102000000_fill_a']);
+    expect((await database.client.query('SELECT id FROM a')).rows).toEqual([{ id: 2 }]);
   });
 
   it('refuses an applied file that was edited since, and applies nothing', async () => {

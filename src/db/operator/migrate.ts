@@ -189,7 +189,10 @@ async function apply(
   return recordFile(client, migration, startedAt);
 }
 
-/** Applies the files in one transaction. */
+/**
+ * Applies the files in one transaction. While one of their statements does not get its lock, only
+ * that statement is tried again: those before it may write all rows of a table each time.
+ */
 async function applyTogether(
   client: ClientBase,
   files: readonly MigrationFile[],
@@ -198,30 +201,58 @@ async function applyTogether(
   for (let attempt = 1; ; attempt += 1) {
     const blocked = await tryToApply(client, files);
     if (blocked === null) return;
-    if (attempt === 1) onBlocked?.(blocked);
-    await delay(RETRY_MS);
+    if (attempt === 1) onBlocked?.(blocked.file);
+    do await delay(RETRY_MS);
+    while (await isBlocked(client, blocked.statement));
   }
 }
 
-/** Resolves with the file that needs a lock that is taken, and then has changed nothing. */
+/** Where a lock was not to be had. */
+interface Blocked {
+  readonly file: string;
+  readonly statement: string;
+}
+
+/** Resolves with the statement that needs a lock that is taken, and then has changed nothing. */
 async function tryToApply(
   client: ClientBase,
   files: readonly MigrationFile[],
-): Promise<string | null> {
-  let current = '';
+): Promise<Blocked | null> {
+  const current = { file: '', statement: '' };
   await client.query('BEGIN');
   try {
     for (const file of files) {
-      current = file.name;
-      await applyFile(client, file);
+      current.file = file.name;
+      await applyFile(client, file, (statement) => {
+        current.statement = statement;
+      });
     }
     await client.query('COMMIT');
     return null;
   } catch (error) {
     await client.query('ROLLBACK');
     if (isLockTaken(error)) return current;
-    const kind = current.startsWith('functions/') ? 'file' : 'migration';
-    throw failure(`${kind} ${current} failed and was rolled back`, error);
+    const kind = current.file.startsWith('functions/') ? 'file' : 'migration';
+    throw failure(`${kind} ${current.file} failed and was rolled back`, error);
+  }
+}
+
+/**
+ * Whether a statement alone does not get its lock. With the lock it may work for as long as it
+ * would have waited, and is rolled back. Any other end, such as that it needs those before it, says
+ * nothing of the lock: then it counts as free.
+ */
+async function isBlocked(client: ClientBase, statement: string): Promise<boolean> {
+  await client.query('BEGIN');
+  try {
+    await client.query(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`);
+    await client.query(`SET LOCAL statement_timeout = ${2 * LOCK_TIMEOUT_MS}`);
+    await client.query(statement);
+    return false;
+  } catch (error) {
+    return isLockTaken(error);
+  } finally {
+    await client.query('ROLLBACK');
   }
 }
 
@@ -230,11 +261,18 @@ function failure(what: string, error: unknown): Error {
   return new Error(`The ${what}: ${reason}`, { cause: error });
 }
 
-async function applyFile(client: ClientBase, file: MigrationFile): Promise<void> {
+async function applyFile(
+  client: ClientBase,
+  file: MigrationFile,
+  onStatement: (statement: string) => void,
+): Promise<void> {
   const startedAt = new Date();
   await client.query(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`);
   // Citus hands a statement on with the whole text that it came in.
-  for (const statement of splitStatements(file.sql)) await client.query(statement);
+  for (const statement of splitStatements(file.sql)) {
+    onStatement(statement);
+    await client.query(statement);
+  }
   // A file may set a search path for itself. It must not apply to the ledger.
   await client.query('RESET ALL');
   await client.query(UNLIMITED);
