@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { typeid } from 'typeid-js';
+import { fromString, toUUID, typeid } from 'typeid-js';
 import { v7 } from 'uuid';
 
 /** The kinds of ids that the service makes. The prefix tells a reader the kind. */
@@ -30,6 +30,15 @@ export type IdKind = keyof typeof PREFIXES;
 /** Makes an id of a prefix and a UUIDv7, so that ids of one kind sort by creation time. */
 export function newId(kind: IdKind): string {
   return typeid(PREFIXES[kind]).toString();
+}
+
+/**
+ * Returns when an id was made by {@link newId}, in milliseconds since 1970: the first 48 bits of a
+ * UUIDv7. null: it is not one of ours.
+ */
+export function madeAtMs(id: string): number | null {
+  if (!/^[a-z]+_[0-7][0-9a-hjkmnp-tv-z]{25}$/.test(id)) return null;
+  return Number.parseInt(toUUID(fromString(id)).replace('-', '').slice(0, 12), 16);
 }
 
 /** Makes a request id, a UUIDv7 without a prefix. Ids that a client sends are not used. */

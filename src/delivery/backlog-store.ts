@@ -1,5 +1,6 @@
+import { madeAtMs } from '../core/ids.ts';
 import { SANDBOX_END } from '../core/sandbox.ts';
-import { statement, type Db } from '../db/client.ts';
+import { statement, type Db, type Statement } from '../db/client.ts';
 import { findOldestDue, WAITING, type EndpointRef } from './waiting-store.ts';
 
 /** What waits for the workers, over all live teams: a sandbox must alarm nobody. */
@@ -33,7 +34,7 @@ export interface WaitingJobs {
 }
 
 /** A job that has failed for the last time stays, and waits for nothing. */
-export const WAITING_JOBS = statement<WaitingJobs>(
+const WAITING_JOBS = statement<WaitingJobs>(
   'metrics.jobs',
   `select k.identifier as task, count(*)::int as count,
      extract(epoch from now() - min(j.run_at))::float8 as oldest_s
@@ -46,14 +47,34 @@ export const WAITING_JOBS = statement<WaitingJobs>(
    group by k.identifier`,
 );
 
-/** Jobs that are not handed to the job runner yet. */
-const PENDING_JOBS = statement<Omit<WaitingJobs, 'oldest_s'>>(
+interface PendingJobs extends Omit<WaitingJobs, 'oldest_s'> {
+  /** The job that has waited for longest: ids sort by the time at which they were made. */
+  readonly oldest_id: string;
+}
+
+/** Jobs that are not handed to the job runner yet, or that it refuses. */
+const PENDING_JOBS = statement<PendingJobs>(
   'metrics.pendingJobs',
-  `select task, count(*)::int as count
+  `select task, count(*)::int as count, min(id) as oldest_id
    from pending_job
    where team_id not like '${OF_SANDBOX}'
    group by task`,
 );
+
+/** Reads the jobs that wait, by task. They wait for a worker to take them, and then for a slot. */
+export async function readWaitingJobs(
+  query: <Row>(statement: Statement<Row>) => Promise<Row[]>,
+): Promise<WaitingJobs[]> {
+  // One after the other: the doctor's connection takes one statement at a time.
+  const due = await query(WAITING_JOBS);
+  const pending = await query(PENDING_JOBS);
+  const now = Date.now();
+  const waiting = pending.map(({ oldest_id, ...jobs }) => ({
+    ...jobs,
+    oldest_s: Math.max(0, (now - (madeAtMs(oldest_id) ?? now)) / 1000),
+  }));
+  return addUp([...due, ...waiting]);
+}
 
 interface Counts {
   readonly fan_out_lag_s: number;
@@ -162,11 +183,10 @@ export async function readBacklog(
   shards: readonly Db[] = [],
   atLimit: readonly EndpointRef[] = [],
 ): Promise<Backlog> {
-  const [[counts], due, pending, oldestDueAt, retries] = await db.transaction((tx) =>
+  const [[counts], jobs, oldestDueAt, retries] = await db.transaction((tx) =>
     Promise.all([
       readCounts(tx),
-      tx.query(WAITING_JOBS, []),
-      tx.query(PENDING_JOBS, []),
+      readWaitingJobs((one) => tx.query(one, [])),
       shards.length === 0 ? findOldestDue(tx, atLimit) : findOldestDueOf(shards, atLimit),
       shards.length === 0 ? countRetries(tx) : findRetriesOf(shards),
     ]),
@@ -175,7 +195,7 @@ export async function readBacklog(
   return {
     // Negative if the clock that dated the event is ahead of the database's.
     fanOutLagS: Math.max(0, counts.fan_out_lag_s),
-    jobs: addUp([...due, ...pending.map((jobs) => ({ ...jobs, oldest_s: 0 }))]),
+    jobs,
     pausedEndpoints: counts.paused,
     oldestDueAt,
     retries: addUpAges(retries),

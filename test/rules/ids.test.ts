@@ -1,11 +1,21 @@
 import { describe, expect, it } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
-import { makeWebhookSecret, newId, newRequestId } from '../../src/core/ids.ts';
+import { madeAtMs, makeWebhookSecret, newId, newRequestId } from '../../src/core/ids.ts';
 
 describe('an id', () => {
   it('begins with its kind, so that a reader can tell', () => {
     expect(newId('member')).toMatch(/^mem_[0-9a-z]{26}$/);
     expect(newId('webhookEndpoint')).toMatch(/^whe_[0-9a-z]{26}$/);
+  });
+
+  it('tells when it was made, unless somebody else has made it', () => {
+    const before = Date.now();
+    const at = madeAtMs(newId('job'));
+    expect(at).toBeGreaterThanOrEqual(before);
+    expect(at).toBeLessThanOrEqual(Date.now());
+    expect(madeAtMs('job_01jdp8s1g0e0ebbq2k5yv6fhkc')).toBe(Date.parse('2024-11-27T07:36:08.960Z'));
+    for (const other of ['job_1', 'JOB', '', `job_${'i'.repeat(26)}`])
+      expect(madeAtMs(other)).toBeNull();
   });
 
   it('of a request is a UUID of version 7', () => {

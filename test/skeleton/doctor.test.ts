@@ -31,6 +31,7 @@ import {
 } from '../../src/embedded-postgres/embedded-postgres.ts';
 import { EXPIRED, GOOD, KEY } from '../support/certificates.ts';
 import { makeFolder } from '../support/folder.ts';
+import { jobIdOf } from '../support/jobs.ts';
 import { findFreePort } from '../support/ports.ts';
 import { fillDisk, mountSmallDisk } from '../support/small-disk.ts';
 import { until } from '../support/until.ts';
@@ -754,6 +755,17 @@ test('jobs fail when one waits for long, and warn of those that nobody runs', as
     warning(/1 jobs given_up have failed for the last time/),
   ]);
   expect(await findingsOf(jobPools({ warnS: 60, failS: 86_400 }))).toContainEqual(warning(/late/));
+});
+
+test('jobs fail when one waits for long that no worker has handed over', async () => {
+  onTestFinished(async () => void (await admin.query('delete from pending_job')));
+  await admin.query('set session_replication_role = replica');
+  await admin.query(
+    `insert into pending_job (team_id, id, task, payload) values ('team_1', $1, 'unseen', '{}')`,
+    [jobIdOf(Date.now() - 2 * 3_600_000)],
+  );
+  await admin.query('reset session_replication_role');
+  expect(await findingsOf('jobs')).toEqual([failing(/^1 jobs unseen wait, the oldest for 2 h/)]);
 });
 
 test('workers fail when none lives and a dead one has claims', async () => {

@@ -1,6 +1,7 @@
 // What waits for the workers, of two teams with the same ids.
 import { beforeEach, describe, expect, test } from 'vitest';
 import { readBacklog } from '../../src/delivery/backlog-store.ts';
+import { jobIdOf } from '../support/jobs.ts';
 import { makeSandbox } from '../support/sandbox.ts';
 import { openTwinDeliveries, type TwinDeliveries } from '../support/twin-deliveries.ts';
 
@@ -50,6 +51,24 @@ describe('readBacklog', () => {
     const found = jobs.find((one) => one.task === task);
     expect(found?.count).toBe((before[0]?.count ?? 0) + 2);
     expect(Math.round((found?.oldest_s ?? 0) / 3600)).toBe(2);
+  });
+
+  test('tells how long a job has waited that no worker has handed over', async () => {
+    for (const hours of [2, 5])
+      await twins.pool.query(
+        `insert into pending_job (team_id, id, task, payload) values ('team_a', $1, 'late', '{}')`,
+        [jobIdOf(Date.now() - hours * 3_600_000)],
+      );
+    const find = async () => (await backlog()).jobs.find(({ task }) => task === 'late');
+    const pending = await find();
+    expect(pending).toMatchObject({ count: 2 });
+    expect(Math.round((pending?.oldest_s ?? 0) / 3600)).toBe(5);
+    await twins.pool.query(
+      `select graphile_worker.add_job('late', run_at => now() - interval '7 hours')`,
+    );
+    const both = await find();
+    expect(both).toMatchObject({ count: 3 });
+    expect(Math.round((both?.oldest_s ?? 0) / 3600)).toBe(7);
   });
 
   test('counts no job that somebody runs, or that has failed for the last time', async () => {

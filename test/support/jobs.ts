@@ -1,4 +1,6 @@
 import { Logger, runOnce, type TaskList } from 'graphile-worker';
+import { fromUUID } from 'typeid-js';
+import { v7 } from 'uuid';
 import { movePendingJobs } from '../../src/db/jobs/job-intake.ts';
 import type { TestApi } from './api.ts';
 import { openSturdyPool } from './pool.ts';
@@ -15,4 +17,9 @@ export async function runJobsOnce(
   const logger = new Logger(() => () => undefined);
   await runOnce({ pgPool, taskList, noHandleSignals: true, logger });
   await pgPool.end();
+}
+
+/** The id of a job that waits since then. */
+export function jobIdOf(at: number): string {
+  return fromUUID(v7({ msecs: at }), 'job');
 }

@@ -1,6 +1,6 @@
 import { spanOf } from '../../core/terminal.ts';
 import { FIND_DEAD } from '../../db/jobs/job-locks.ts';
-import { WAITING_JOBS, type WaitingJobs } from '../../delivery/backlog-store.ts';
+import { readWaitingJobs } from '../../delivery/backlog-store.ts';
 import { checkOfDatabase, fail, orOk, warn, type Check, type Finding } from '../check.ts';
 import type { Ages } from './transactions.ts';
 
@@ -18,11 +18,12 @@ export function jobPools({ warnS, failS }: Ages = { warnS: 300, failS: 3600 }): 
   return checkOfDatabase('jobs', 'JobsLate', async (ask) => {
     const [known] = await ask<{ there: boolean }>(HAS_JOBS);
     if (!known?.there) return [fail('there are no tables for jobs', 'Run "run migrate".')];
-    const waiting = await ask<WaitingJobs>(WAITING_JOBS.text);
+    const waiting = await readWaitingJobs((one) => ask(one.text));
     const late = waiting.flatMap(({ task, count, oldest_s }): Finding[] => {
       if (oldest_s < warnS) return [];
       const text = `${count} jobs ${task} wait, the oldest for ${spanOf(oldest_s * 1000)}`;
-      const remedy = 'Start workers of the newest release, which know every task.';
+      const remedy =
+        'Start workers of the newest release, which know every task. If they run, read their log.';
       return [oldest_s >= failS ? fail(text, remedy) : warn(text, remedy)];
     });
     const dead = (await ask<{ pool_id: string }>(FIND_DEAD.text)).map(({ pool_id }) =>
