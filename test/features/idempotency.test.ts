@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
 import { privacyOf } from '../../src/core/privacy.ts';
 import { ProblemError, PROBLEMS } from '../../src/core/problem.ts';
+import { BASE_PATH } from '../../src/http/api/exchange.ts';
 import { fingerprintOf, runOnce } from '../../src/http/api/idempotency.ts';
 import { startTestApi, TEST_APP_SECRET, type TestApi } from '../support/api.ts';
 import { endWaiting, holdLock, lockWhole, untilWaiting } from '../support/locks.ts';
@@ -110,17 +111,28 @@ describe('Idempotency-Key', () => {
 
   test('a kept refusal whose code only another version knows is replayed as it is', async () => {
     await api.db.pool.query(`update team set seats = 3 where id = 'team_full'`);
-    const invite = () => post('newer', { email: 'newer@full.test' }, 'full');
-    const first = await invite();
+    const body = { email: 'another@full.test' };
+    const first = await post('another', body, 'full');
     expect(first.body?.code).toBe('seat_limit_reached');
     await api.db.pool.query(
       `update idempotency_record
-       set body = replace(body::text, '"seat_limit_reached"', '"of_another_version"')
-       where team_id = 'team_full' and key = 'newer'`,
+       set body = replace(
+         convert_from(body, 'UTF8'), '"seat_limit_reached"', '"of_another_version"'
+       )::bytea
+       where team_id = 'team_full' and key = 'another'`,
     );
-    const again = await invite();
-    expect([again.status, replayed(again)]).toEqual([409, true]);
-    expect(again.body).toEqual({ ...first.body, code: 'of_another_version' });
+    // Not by `post`, which wants a code that is documented here.
+    const again = await fetch(`${api.url}${BASE_PATH}/users`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${api.key('team_full')}`,
+        'content-type': 'application/json',
+        'idempotency-key': 'another',
+      },
+      body: JSON.stringify(body),
+    });
+    expect([again.status, again.headers.get('idempotency-replayed')]).toEqual([409, 'true']);
+    expect(await again.json()).toEqual({ ...first.body, code: 'of_another_version' });
   });
 
   test('a value that a rule refuses is kept, and one of a wrong form is not', async () => {

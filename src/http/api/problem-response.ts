@@ -1,6 +1,6 @@
 import { TRPCError } from '@trpc/server';
 import { z } from 'zod';
-import { LANGUAGES, type Language } from '../../core/language.ts';
+import { LANGUAGES, type Language, type Localized } from '../../core/language.ts';
 import { PROBLEMS, ProblemError, type ProblemCode, type RefusedValue } from '../../core/problem.ts';
 import { isUnavailable } from '../../db/errors.ts';
 import type { RestFacts } from '../../trpc/operation.ts';
@@ -73,10 +73,14 @@ export function problemBody(
   };
 }
 
-/** The language of a kept problem. undefined: its title was another one when it was kept. */
+/**
+ * The language of a kept problem. undefined: its title was another one when it was kept, or its
+ * code is one of another version.
+ */
 export function languageOf(body: string): Language | undefined {
-  const { title, code } = JSON.parse(body) as { title: string; code: ProblemCode };
-  return LANGUAGES.find((language) => PROBLEMS[code].title[language] === title);
+  const { title, code } = JSON.parse(body) as { title: string; code: string };
+  const known: Readonly<Partial<Record<string, { title: Localized }>>> = PROBLEMS;
+  return LANGUAGES.find((language) => known[code]?.title[language] === title);
 }
 
 /** The codes whose problems say what to do, unless the place that throws them says more. */
