@@ -24,6 +24,7 @@ describe.skipIf(skipped !== null)(`npm run migrate on Citus${because(skipped)}`,
   afterAll(() => cluster.stop());
 
   /** The constraints. Names of shards end with their numbers. */
+  /** Without triggers, which are constraints, too, and are looked at by themselves. */
   const describeSchema = (url: string) =>
     runSql(
       url,
@@ -31,6 +32,7 @@ describe.skipIf(skipped !== null)(`npm run migrate on Citus${because(skipped)}`,
          pg_get_constraintdef(oid) as definition
        from pg_constraint
        where connamespace = 'public'::regnamespace
+         and contype <> 't'
          and conrelid::regclass::text !~ '_\\d{6}$'
        order by 1, 2`,
     );
@@ -152,6 +154,8 @@ describe.skipIf(skipped !== null)(`npm run migrate on Citus${because(skipped)}`,
       'assignment_change',
       'crm_objection_set_connection',
       'evaluation_set_person',
+      'member_invitation',
+      'webhook_endpoint_removal',
     ]);
     await cluster.join('filled');
 
