@@ -163,17 +163,18 @@ interface Plan {
 
 /**
  * Plans a delivery for each subscriber. This worker claims as many as there is room for, but none
- * while older ones of the same endpoint wait in the database.
+ * while older ones of the same endpoint wait in the database, or may do: it has just begun, or a
+ * round has failed, and not all endpoints have been looked at since.
  */
 function planDeliveries(
-  { queues }: Loop,
+  { queues, state }: Loop,
   {
     rows,
     room,
     at,
   }: { readonly rows: readonly FanOutRow[]; readonly room: number; readonly at: Date },
 ): Plan {
-  let left = room;
+  let left = state.search.unfinished.has('pending') ? 0 : room;
   const claimedOf = new Map<EndpointQueue, number>();
   const plan: Plan = { deliveries: [], claimed: [] };
   for (const row of rows) {

@@ -11,7 +11,7 @@ import {
 } from '../../src/delivery/waiting-store.ts';
 import { loadTestSeed } from '../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { startDeliveries, type Deliveries } from '../support/deliveries.ts';
+import { startDeliveries, type Deliveries, type DeliveriesOptions } from '../support/deliveries.ts';
 import { holdLock, lockWhole, untilWaiting } from '../support/locks.ts';
 import { openLoopDatabase, type LoopDatabase } from '../support/loop-database.ts';
 import { held, startReceiver, status, type Receiver } from '../support/receiver.ts';
@@ -245,8 +245,11 @@ function countingClock(): Clock {
 
 const CLAIMED = 'select event_id from webhook_delivery where claimed_by is not null';
 
-async function startLoop(clock: Clock = fixedClock(NOW)): Promise<void> {
-  deliveries = await startDeliveries({ databaseUrl: database.url }, { clock, timeoutMs: 60_000 });
+async function startLoop(options: Partial<DeliveriesOptions> = {}): Promise<void> {
+  deliveries = await startDeliveries(
+    { databaseUrl: database.url },
+    { clock: fixedClock(NOW), timeoutMs: 60_000, ...options },
+  );
 }
 
 describe('the delivery loop', () => {
@@ -270,22 +273,33 @@ describe('the delivery loop', () => {
     expect(arrived.filter((number) => number > 2000)).toHaveLength(40);
   });
 
+  /** The number of an event that happens now. */
+  const NEW = 86_400;
+
   test('a new event of an endpoint is sent after its older waiting ones', async () => {
+    await writeDeliveries({ endpoint: 'a', from: 1, to: 100 });
+    await writeEvents(NEW, NEW, false);
+    await startLoop();
+    await receiver.arrived('/a', 101);
+    expect(numbersAt('/a').indexOf(NEW)).toBeGreaterThanOrEqual(92);
+  });
+
+  test('it is when a claim of those has failed, too', async () => {
     const gate = held(status(200));
     receiver.on('/a', gate.behaviour);
     await writeDeliveries({ endpoint: 'a', from: 1, to: 100 });
-    await startLoop();
+    // The next round claims, and does nothing before: no tick asks it to.
+    await startLoop({ tickMs: 3_600_000, statementTimeoutMs: 500 });
     await receiver.arrived('/a');
-    // The loop blocks at its next poll, while the attempt in flight ends and frees a slot.
     await client.query('begin');
     await client.query(lockWhole('event'));
-    await untilWaiting({ db }, 1);
     gate.open();
-    await until(async () => (await read(CLAIMED)).length === 0);
-    await writeEvents(101, 101, false);
+    await untilWaiting({ db }, 1, 'with claimed as%');
+    await untilWaiting({ db }, 1, 'select e.team_id%');
+    await writeEvents(NEW, NEW, false);
     await client.query('commit');
     await receiver.arrived('/a', 101);
-    expect(numbersAt('/a').indexOf(101)).toBeGreaterThanOrEqual(92);
+    expect(numbersAt('/a').indexOf(NEW)).toBeGreaterThanOrEqual(92);
   });
 
   test('of many events at once it claims no more for an endpoint than it may attempt', async () => {
@@ -359,7 +373,7 @@ describe('the delivery loop', () => {
   test('while very many events wait, it takes old, new and fair ones in turns', async () => {
     await client.query(`update webhook_endpoint set status = 'disabled'`);
     await writeEvents(1, 340, false);
-    await startLoop(countingClock());
+    await startLoop({ clock: countingClock() });
     const waiting = 'select from event where fanned_out_at is null';
     await until(async () => (await read(waiting)).length === 0);
     const taken = await read<{ first: number; last: number; count: number }>(
@@ -391,7 +405,7 @@ describe('the delivery loop', () => {
     await loadTestSeed(database, makeSeed([makeTeam('y')]));
     await writeEvents(1, 3000, false);
     await giveToTeamY(`id = 'evt_001500'`);
-    await startLoop(countingClock());
+    await startLoop({ clock: countingClock() });
     const [y] = await until(async () => {
       const found = await read<{ at: Date }>(
         `select fanned_out_at as at
@@ -415,7 +429,7 @@ describe('the delivery loop', () => {
     await loadTestSeed(database, makeSeed([makeTeam('y', { webhook_endpoints })]));
     await writeEvents(1, 200, true);
     await giveToTeamY('true');
-    await startLoop(countingClock());
+    await startLoop({ clock: countingClock() });
     const waiting = 'select from event where fanned_out_at is null';
     await until(async () => (await read(waiting)).length === 0);
     const taken = await read<{ count: number }>(
