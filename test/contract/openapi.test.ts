@@ -55,6 +55,7 @@ interface Operation {
 }
 type Json = Readonly<Record<string, unknown>>;
 interface Document {
+  readonly info: { readonly description: string };
   readonly security: readonly object[];
   readonly tags: readonly { readonly name: string }[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
@@ -193,6 +194,22 @@ describe('openapi.v1.json', () => {
     const { IfMatch } = document.components['parameters'] ?? {};
     expect(IfMatch).toMatchObject({ schema: { type: 'string', default: '*' } });
     expect(JSON.stringify(IfMatch)).not.toContain('"example');
+  });
+
+  it('names in its introduction what the privacy switch closes, lists too', () => {
+    const entries = document.info.description.split(/\n(?:- |\n)/);
+    const said = entries.find((entry) => /403\s+`privacy_restricted`\.$/.test(entry)) ?? '';
+    const closed = ENDPOINTS.filter(({ errors }) => errors.includes('privacy_restricted'));
+    const partOf = ({ path }: Endpoint) => path.split('/')[1] ?? '';
+    for (const part of new Set(closed.map(partOf))) expect(said.toLowerCase()).toContain(part);
+    // "GET on": all of them, and nothing else.
+    for (const part of ['assignments', 'cases']) {
+      const own = ENDPOINTS.filter((endpoint) => partOf(endpoint) === part);
+      expect(closed.filter((endpoint) => partOf(endpoint) === part)).toEqual(
+        own.filter(({ method }) => method === 'GET'),
+      );
+    }
+    expect(said).toContain('GET on assignments and cases');
   });
 
   it('describes every component, property and list for generators', () => {

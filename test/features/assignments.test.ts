@@ -335,6 +335,10 @@ describe('PATCH and DELETE /assignments/{assignment_id}', () => {
     await patch('one', { status: 'open' });
     await patch('one', { status: 'done' });
     expect(await completions('one')).toBe(2);
+    const { body } = await api.call(null, 'GET', '/openapi.v1.json');
+    expect(body.paths['/assignments/{assignment_id}'].patch.description).toContain(
+      'Each change to `done` raises `assignment.completed`.',
+    );
   });
 
   test('PATCH changes only the fields it names; null clears a field', async () => {

@@ -196,7 +196,7 @@ export const assignments = {
     summary: 'Change an assignment',
     description:
       'Sets the fields that the body names; null clears `note`, `due_date` and `external_ref`. ' +
-      'Setting `done` for the first time raises `assignment.completed`.',
+      'Each change to `done` raises `assignment.completed`.',
     input: updateInput,
     output: assignment,
     outputName: 'Assignment',

@@ -139,8 +139,8 @@ A team can switch off the details of its members. \`GET /me\` shows the switch a
 \`member_detail_enabled\`. While it is off:
 
 - Members have no \`email\`, deals no \`owner_user_id\` and analytics no \`members\`.
-- Trainings, evaluations, single assignments and single cases respond with 403
-  \`privacy_restricted\`.
+- Trainings, evaluations, GET on assignments and cases, \`GET /sandbox/mails\`, and \`GET /users\`
+  with \`email\` respond with 403 \`privacy_restricted\`.
 - Events do not have ${listFields(PERSONAL_EVENT_FIELDS)}.
 `;
 
