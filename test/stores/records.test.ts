@@ -204,6 +204,20 @@ describe('deleteOld', () => {
     expect(await counters()).toEqual(['ip:2']);
   });
 
+  test('deletes old rate counters of a distributed database in batches', async () => {
+    await run(
+      `insert into rate_counter (bucket, minute, count)
+       select 'ip:' || n, $1::int - 1, 1
+       from generate_series(1, 5) n
+       union all select 'ip:young', $1, 1`,
+      [minute],
+    );
+    const clean = () => retention.deleteCountersInShards(twins.db, AT, 3);
+    expect(await clean()).toEqual({ seen: 3, removed: 3, position: null });
+    expect(await clean()).toEqual({ seen: 2, removed: 2, position: null });
+    expect(await column('select bucket from rate_counter')).toEqual(['ip:young']);
+  });
+
   test('deletes old rate counters of teams, but not those of keys', async () => {
     await run(
       `insert into team_counter (team_id, bucket, minute, count)

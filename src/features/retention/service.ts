@@ -67,12 +67,14 @@ function kindsOf(db: Db, now: Date, limit: number): Kind[] {
     },
     {
       name: 'counters',
-      remove: async () =>
-        (await isDistributed(db))
-          ? store.deleteCountersInShards(db, now)
-          : removeAll(limit, (position) =>
-              store.deleteOldCounters(db, 'counters', now, { position, limit }),
-            ),
+      remove: async () => {
+        const isInShards = await isDistributed(db);
+        return removeAll(limit, (position) =>
+          isInShards
+            ? store.deleteCountersInShards(db, now, limit)
+            : store.deleteOldCounters(db, 'counters', now, { position, limit }),
+        );
+      },
     },
     {
       name: 'teamCounters',

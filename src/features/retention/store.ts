@@ -236,13 +236,21 @@ export async function deleteOldCounters(
 // Addresses have no team, so their counters are in all shards. Those that are counting are younger.
 const DELETE_COUNTERS_IN_SHARDS = statement(
   'retention.countersInShards',
-  'delete from rate_counter where minute < $1 returning bucket',
-  { because: 'many teams' },
+  `delete from rate_counter
+   where minute < $1
+     and bucket in (
+       select bucket
+       from rate_counter
+       where minute < $1
+       limit $2
+     )
+   returning bucket`,
 );
 
-/** Deletes the old rate counters of addresses on a distributed database. Returns how many. */
-export async function deleteCountersInShards(db: Db, now: Date): Promise<number> {
-  return (await db.query(DELETE_COUNTERS_IN_SHARDS, [oldMinute(now)])).length;
+/** Deletes up to `limit` old rate counters of addresses on a distributed database. */
+export async function deleteCountersInShards(db: Db, now: Date, limit: number): Promise<Batch> {
+  const { length } = await db.query(DELETE_COUNTERS_IN_SHARDS, [oldMinute(now), limit]);
+  return { seen: length, removed: length, position: null };
 }
 
 const DELETE_GIVEN_UP_JOBS = statement<{ readonly id: string }>(
