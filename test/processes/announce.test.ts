@@ -362,9 +362,9 @@ describe('failures', () => {
 
     test('cannot be read: the others get their mails, and the output names it', async () => {
       await seedThree();
+      await change('alter table api_key rename to api_key_row');
       await change(
-        `alter table api_key rename to api_key_row;
-         create view api_key as
+        `create view api_key as
          select team_id, id, name, created_by, expires_at,
            case
              when team_id = 'team_b' then now() + 1 / length(left(name, 0)) * interval '1 s'
