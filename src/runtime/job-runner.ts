@@ -28,6 +28,7 @@ import { keepJobLocks, releaseJobs, type JobLocks } from '../db/jobs/job-locks.t
 import { poolToPrimary } from '../db/wire/primary-client.ts';
 import { redact } from './log.ts';
 import type { Part } from './process.ts';
+import { supervise } from './supervise.ts';
 
 export interface JobRunnerOptions {
   readonly db: Database;
@@ -51,7 +52,6 @@ export interface JobRunnerOptions {
 const DRAIN_MS = 11_000;
 /** How long the release of the jobs in flight may take. */
 const RELEASE_MS = 1_000;
-const RESTART_DELAY_MS = 1_000;
 /** After this silence a connection is broken: graphile-worker would wait for ever. */
 const ANSWER_TIMEOUT_MS = 10_000;
 
@@ -64,40 +64,25 @@ export interface JobRunner extends Part {
 /** Runs jobs until `stop`. Rejects if the first run cannot start. */
 export async function keepRunning(options: JobRunnerOptions): Promise<JobRunner> {
   const { db, logger } = options;
-  const stopping = new AbortController();
   const watchdog = startWatchdog(ANSWER_TIMEOUT_MS);
-  let current = await startRun(options, watchdog);
-  const restart = async (): Promise<void> => {
-    // The ended run may still be writing to the database. It has this second to finish.
-    await delay(RESTART_DELAY_MS, undefined, { signal: stopping.signal });
-    if (!current.connections.ending) void current.connections.end();
-    try {
-      await current.locks.close();
-      await releaseJobs(db, [current.pool.id]);
-      current = await startRun(options, watchdog);
-      // If `stop` was called meanwhile, it has stopped only the previous run.
-      if (stopping.signal.aborted) await stopRun(current);
-      logger.info('worker runs again');
-    } catch (error) {
-      logger.warn({ err: error }, 'the job runner cannot be started yet');
-      await restart();
-    }
-  };
-  const watch = async (): Promise<void> => {
-    await current.ended;
-    if (stopping.signal.aborted) return;
-    logger.error('the job runner ended by itself; starting another');
-    await restart();
-    await watch();
-  };
-  // Only the delay that `stop` aborts can reject here.
-  const watching = watch().catch(() => undefined);
+  const runs = await supervise<Run>({
+    name: 'the job runner',
+    logger,
+    start: async (ended) => {
+      if (ended) {
+        // It may still be writing to the database. It has had a second to finish.
+        if (!ended.connections.ending) void ended.connections.end();
+        await ended.locks.close();
+        await releaseJobs(db, [ended.pool.id]);
+      }
+      return startRun(options, watchdog);
+    },
+    stop: stopRun,
+  });
   return {
-    pool: () => current.connections,
+    pool: () => runs.current().connections,
     stop: async () => {
-      stopping.abort();
-      await stopRun(current);
-      await watching;
+      await runs.stop();
       watchdog.stop();
     },
   };

@@ -4,10 +4,10 @@
  * of the deliveries. A thread that ends by itself is replaced; its jobs are given back within
  * seconds, as those of a killed worker are (`db/jobs/job-locks.ts`).
  */
-import { setTimeout as delay } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import type { ProcessLogger } from './log.ts';
 import type { Part } from './process.ts';
+import { supervise } from './supervise.ts';
 
 /** What the thread says to the process. */
 export type JobThreadMessage =
@@ -40,43 +40,20 @@ export interface JobThreadOptions {
   readonly onPools?: (pools: JobPools | null) => void;
 }
 
-const RESTART_DELAY_MS = 1_000;
 /** A thread that does not stop is ended after this time. Longer than the jobs in flight may run. */
 const STOP_LIMIT_MS = 12_500;
 
 /** Runs the thread until `stop`. Rejects if the first one cannot start. */
-export async function startJobThread(options: JobThreadOptions): Promise<Part> {
-  const { logger } = options;
-  const stopping = new AbortController();
-  let current = await startThread(options);
-  const watch = async (): Promise<void> => {
-    const error = await current.ended;
-    if (stopping.signal.aborted) return;
-    logger.error({ err: error }, 'the thread of the jobs ended by itself; starting another');
-    await restart();
-    await watch();
-  };
-  const restart = async (): Promise<void> => {
-    await delay(RESTART_DELAY_MS, undefined, { signal: stopping.signal });
-    try {
-      current = await startThread(options);
-      // If `stop` was called meanwhile, it has stopped only the previous thread.
-      if (stopping.signal.aborted) current.stop();
-    } catch (error) {
-      logger.warn({ err: error }, 'the thread of the jobs cannot be started yet');
-      await restart();
-    }
-  };
-  // Only the delay that `stop` aborts can reject here.
-  const watching = watch().catch(() => undefined);
-  return {
-    stop: async () => {
-      stopping.abort();
-      current.stop();
-      await watching;
-      await current.ended;
+export function startJobThread(options: JobThreadOptions): Promise<Part> {
+  return supervise<Thread>({
+    name: 'the thread of the jobs',
+    logger: options.logger,
+    start: () => startThread(options),
+    stop: (thread) => {
+      thread.stop();
+      return thread.ended;
     },
-  };
+  });
 }
 
 interface Thread {
