@@ -177,6 +177,10 @@ test('the seats that are taken are counted up to those that there are', async ()
       [first],
     );
   expect(await app.admin.members.seats.query({})).toEqual({ seats: 100_200, used: 100_103 });
+  // The most that a plan can have.
+  const seats = 2_147_483_647;
+  await api.db.pool.query(`update team set seats = $1 where id = 'team_seats'`, [seats]);
+  expect(await app.admin.members.seats.query({})).toEqual({ seats, used: 100_103 });
 });
 
 test('somebody who leaves has open assignments, which are counted up to a limit', async () => {

@@ -232,7 +232,7 @@ const SEATS = statement<{ readonly seats: number; readonly used: number }>(
          select
          from member
          where team_id = $1 and status <> 'ended'
-         limit greatest(t.seats, ${COUNTED_MIN}) + 1
+         limit greatest(t.seats, ${COUNTED_MIN})::bigint + 1
        ) counted
      ) as used
    from team t
