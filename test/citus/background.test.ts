@@ -166,7 +166,6 @@ describe.skipIf(skipped !== null)(`on Citus${because(skipped)}`, () => {
       failedAfter: new Date(0),
       at: NOW,
       requestId: 'r',
-      atMost: 100,
     };
     expect(await pauseEndpoints(db, pause)).toBe(IDS.length);
     expect(await pauseEndpoints(db, pause)).toBe(0);

@@ -189,7 +189,6 @@ describe.skipIf(skipped !== null)(`webhooks on Citus${because(skipped)}`, () => 
       failedAfter: now,
       at: now,
       requestId: 'r',
-      atMost: 100,
     };
     expect(await pauseEndpoints(db, pause)).toBe(1);
     expect(await pauseEndpoints(db, pause)).toBe(0);

@@ -1,7 +1,6 @@
 // Which webhook endpoints and deliveries lists, resends, removals and pauses touch, among
 // those of two teams with the same ids.
 import { beforeEach, describe, expect, test } from 'vitest';
-import { fixedClock } from '../../src/core/clock.ts';
 import type { Tx } from '../../src/db/client.ts';
 import { holdRow } from '../../src/db/row-lock.ts';
 import * as admin from '../../src/features/webhook-deliveries/admin-store.ts';
@@ -10,11 +9,7 @@ import * as resends from '../../src/features/webhook-deliveries/resend-store.ts'
 import * as deliveries from '../../src/features/webhook-deliveries/store.ts';
 import { MAIL_PAUSE } from '../../src/features/webhook-endpoints/jobs.ts';
 import * as pauses from '../../src/features/webhook-endpoints/pause-store.ts';
-import {
-  mailAdmins,
-  pauseEndpoints,
-  pauseSilentEndpoints,
-} from '../../src/features/webhook-endpoints/pause.ts';
+import { mailAdmins, pauseEndpoints } from '../../src/features/webhook-endpoints/pause.ts';
 import * as endpoints from '../../src/features/webhook-endpoints/store.ts';
 import { openTwinStores, type TwinStores } from '../support/twin-stores.ts';
 
@@ -577,13 +572,13 @@ describe('the removal of what a deleted endpoint left', () => {
 });
 
 describe('pauseEndpoints', () => {
-  const pause = (atMost = 100) =>
+  const pause = (pageSize = 100) =>
     pauseEndpoints(twins.db, {
       failingUntil: new Date(SINCE),
       failedAfter: new Date(SINCE),
       at: AT,
       requestId: '01900000-0000-7000-8000-000000000001',
-      atMost,
+      pageSize,
     });
   const failSince = (at: string, ...keys: string[]) =>
     twins.pool.query(
@@ -615,14 +610,25 @@ describe('pauseEndpoints', () => {
     });
   });
 
-  test('pauses so many at a time, those that have failed longest first', async () => {
-    await failSince(SINCE, 'team_a whe_1', 'team_b whe_1', 'team_b whe_3');
-    await failSince('2026-11-20T08:00:00.000Z', 'team_b whe_2');
+  test('goes through all pages, past those that are locked or cannot be paused', async () => {
+    await failSince(SINCE, 'team_a whe_1', 'team_b whe_1', 'team_b whe_2');
+    const oldest = `team_id = 'team_b' and id = 'whe_3'`;
+    await failSince('2026-11-20T08:00:00.000Z', 'team_b whe_3');
+    await twins.whileLocked(`webhook_endpoint where ${oldest}`, async () => {
+      expect(await pause(1)).toBe(3);
+    });
     const { webhook_endpoint } = await twins.changes(() => pause(1));
-    expect(webhook_endpoint).toEqual([paused('team_b whe_2')]);
-    const clock = fixedClock(new Date(SINCE));
-    expect(await pauseSilentEndpoints(twins.db, clock, 0, 2)).toBe(3);
-    expect(await pauseSilentEndpoints(twins.db, clock, 0, 2)).toBe(0);
+    expect(webhook_endpoint).toEqual([paused('team_b whe_3')]);
+
+    await failSince(SINCE, 'team_a whe_4', 'team_b whe_4');
+    await twins.pool.query(`update webhook_endpoint set status = 'active' where id = 'whe_4'`);
+    await twins.pool.query(
+      `alter table audit_log add constraint refused check (team_id <> 'team_a') not valid`,
+    );
+    await expect(pause(1)).rejects.toThrow('Some endpoints were not paused yet.');
+    await twins.pool.query('alter table audit_log drop constraint refused');
+    const left = await twins.changes(() => pause(1));
+    expect(left['webhook_endpoint']).toEqual([paused('team_a whe_4')]);
   });
 
   test('adds a job that mails each active admin of the team, and the owner', async () => {

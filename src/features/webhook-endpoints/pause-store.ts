@@ -9,33 +9,38 @@ export interface Silence {
   readonly failedAfter: Date;
 }
 
-/** An endpoint of a team. */
-export interface EndpointKey {
+/** An endpoint to pause, and its place among them. */
+export interface SilentRow {
   readonly team_id: string;
   readonly id: string;
+  readonly failing_since: string;
 }
 
 const isSilent = (failingUntil: string, failedAfter: string): string =>
   `status = 'active' and failing_since <= ${failingUntil}
      and hourly_failures[cardinality(hourly_failures)] >= ${failedAfter}`;
 
-const FIND_SILENT = statement<EndpointKey>(
+const FIND_SILENT = statement<SilentRow>(
   'webhooks.findSilent',
-  `select team_id, id
+  `select team_id, id, failing_since
    from webhook_endpoint
    where ${isSilent('$1', '$2')}
+     and (failing_since, team_id, id) > ($3::timestamptz, $4, $5)
    order by failing_since, team_id, id
-   limit $3`,
+   limit $6`,
 );
 
-/** Returns up to `atMost` endpoints to pause, those that have failed longest first. */
-export async function findSilent(
+/** The endpoints to pause, those that have failed longest first, after `after`; null: all. */
+export function findSilent(
   db: Db,
   { failingUntil, failedAfter }: Silence,
-  atMost: number,
-): Promise<EndpointKey[]> {
-  return db.query(FIND_SILENT, [failingUntil, failedAfter, atMost]);
+  { after, limit }: { readonly after: SilentRow | null; readonly limit: number },
+): Promise<SilentRow[]> {
+  const { failing_since: since, team_id, id } = after ?? FIRST;
+  return db.query(FIND_SILENT, [failingUntil, failedAfter, since, team_id, id, limit]);
 }
+
+const FIRST = { failing_since: '-infinity', team_id: '', id: '' };
 
 const PAUSE = statement<{ id: string }>(
   'webhooks.pause',
@@ -56,7 +61,7 @@ const PAUSE = statement<{ id: string }>(
  */
 export async function pauseSilent(
   tx: Tx,
-  { team_id: teamId, id }: EndpointKey,
+  { team_id: teamId, id }: Pick<SilentRow, 'team_id' | 'id'>,
   { failingUntil, failedAfter }: Silence,
 ): Promise<boolean> {
   return (await tx.queryFirst(PAUSE, [teamId, id, failingUntil, failedAfter])) !== null;

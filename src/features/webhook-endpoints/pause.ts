@@ -8,62 +8,57 @@ import type { Clock } from '../../core/clock.ts';
 import { newRequestId } from '../../core/ids.ts';
 import { contextOfJob } from '../../db/change-context.ts';
 import type { Db } from '../../db/client.ts';
+import { workOnDue } from '../../db/due-rows.ts';
 import { record } from '../../db/outbox.ts';
 import { enqueueForAdmins, type AdminPlace } from '../../db/team-admins.ts';
 import { MAIL_PAUSE, mailPauseKey, SEND_PAUSE_MAIL } from './jobs.ts';
-import { findSilent, pauseSilent, type EndpointKey, type Silence } from './pause-store.ts';
+import { findSilent, pauseSilent, type SilentRow, type Silence } from './pause-store.ts';
 
 /** Of each hour only the first failure is known, and the pause looks each minute. */
 const FAILED_WITHIN_MIN_MS = 2 * 3_600_000;
-
-const AT_ONCE = 500;
 
 /** Pauses the active endpoints that have been failing for `pauseAfterS`. Returns how many. */
 export async function pauseSilentEndpoints(
   db: Db,
   clock: Clock,
   pauseAfterS: number,
-  atOnce = AT_ONCE,
 ): Promise<number> {
   const at = clock.now();
   const pauseAfterMs = pauseAfterS * 1000;
   const failedWithinMs = Math.max(FAILED_WITHIN_MIN_MS, pauseAfterMs / 2);
-  const silence = {
+  return pauseEndpoints(db, {
     failingUntil: new Date(at.getTime() - pauseAfterMs),
     failedAfter: new Date(at.getTime() - failedWithinMs),
-  };
-  const requestId = newRequestId();
-  let paused = 0;
-  for (let last = atOnce; last === atOnce; paused += last)
-    last = await pauseEndpoints(db, { ...silence, at, requestId, atMost: atOnce });
-  return paused;
+    at,
+    requestId: newRequestId(),
+  });
 }
 
 interface Pause extends Silence {
   readonly at: Date;
   readonly requestId: string;
-  readonly atMost: number;
+  readonly pageSize?: number;
 }
 
 /**
- * Pauses up to `atMost` endpoints and returns how many, each in a transaction with its audit entry
- * and the job that mails the team's admins. If one cannot be paused, the others are, and then an
- * error is thrown.
+ * Pauses the endpoints and returns how many, each in a transaction with its audit entry and the job
+ * that mails the team's admins.
  */
 export async function pauseEndpoints(db: Db, pause: Pause): Promise<number> {
-  const failures: unknown[] = [];
   let paused = 0;
-  for (const endpoint of await findSilent(db, pause, pause.atMost))
-    try {
+  await workOnDue<SilentRow>({
+    list: (slice) => findSilent(db, pause, slice),
+    work: async (endpoint) => {
       if (await pauseEndpoint(db, endpoint, pause)) paused += 1;
-    } catch (error) {
-      failures.push(error);
-    }
-  if (failures.length > 0) throw new AggregateError(failures, 'An endpoint was not paused yet.');
+    },
+    isOver: () => false,
+    failure: 'Some endpoints were not paused yet.',
+    pageSize: pause.pageSize,
+  });
   return paused;
 }
 
-async function pauseEndpoint(db: Db, endpoint: EndpointKey, pause: Pause): Promise<boolean> {
+async function pauseEndpoint(db: Db, endpoint: SilentRow, pause: Pause): Promise<boolean> {
   const { team_id: teamId, id } = endpoint;
   const { at, requestId } = pause;
   const actor = { kind: 'system', id: 'worker' } as const;
