@@ -231,12 +231,17 @@ function toResponse(call: IdempotentCall, record: IdempotencyRecord): ApiRespons
 
 function bodyFor(call: IdempotentCall, record: IdempotencyRecord): string {
   const { body, encrypted, open_body, key_id } = record;
-  // A process of 1.0.0 has kept a secret. It did not say whose: it may answer, and we may not.
-  if (encrypted && key_id === null) throw stillRunning();
+  if (encrypted && key_id === null) return withoutSecret(unseal(call, body, 'keptResponse'));
   if (open_body === null) return body.toString();
   const mayShow = key_id === null ? showsMemberDetail(call.privacy) : key_id === call.keyId;
   if (!mayShow) return open_body.toString();
   return encrypted ? unseal(call, body, 'keptResponse') : body.toString();
+}
+
+/** Of a webhook endpoint that a process of 1.0.0 has created. It did not keep for which API key. */
+function withoutSecret(body: string): string {
+  const { secret: _, ...rest } = JSON.parse(body) as Record<string, unknown>;
+  return JSON.stringify(rest);
 }
 
 function recordKeyOf({ teamId, key, clock }: IdempotentCall): RecordKey {
