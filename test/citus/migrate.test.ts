@@ -154,6 +154,7 @@ describe.skipIf(skipped !== null)(`npm run migrate on Citus${because(skipped)}`,
       'assignment_change',
       'crm_objection_set_connection',
       'evaluation_set_person',
+      'invitation_resend_sent',
       'member_invitation',
       'webhook_endpoint_removal',
     ]);

@@ -182,6 +182,7 @@ const OVER_ALL_TEAMS: readonly Exception[] = [
       'set_connection_of_objection()',
       'set_person_of_evaluation()',
       'add_to_key_directory()',
+      'note_resend()',
     ],
     why: 'the team is that of the row that a trigger completes',
   },

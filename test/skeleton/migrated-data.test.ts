@@ -271,7 +271,7 @@ describe('what a process of the version before writes', () => {
   test.each(MOMENTS)('about invitations is completed (before %s)', async (moment) => {
     await writeAt(moment, async () => {
       await ask(`insert into team (id, name, created_at) values ('t', 't', now())`);
-      for (const id of ['open', 'withdrawn'])
+      for (const id of ['open', 'resent', 'withdrawn'])
         await ask(
           `insert into member (team_id, id, email, role, status, language, created_at, invited_at)
            values ($1, $2, $3, $4, 'invited', $5, $6, $6)`,
@@ -281,15 +281,22 @@ describe('what a process of the version before writes', () => {
         `update member set status = 'ended', ended_at = $3 where team_id = $1 and id = $2`,
         ['t', 'withdrawn', '2026-11-21T09:15:00Z'],
       );
+      for (const at of ['2026-11-22T09:15:00Z', '2026-11-21T09:15:00Z'])
+        await ask(
+          `insert into invitation_resend (team_id, id, member_id, sent_at)
+           values ($1, $2, 'resent', $3)`,
+          ['t', `res_${at}`, at],
+        );
     });
     const { rows } = await ask(
-      `select id, email, language, status <> 'invited' or invitation_sent_at = invited_at as ends
+      `select id, email, language, invitation_sent_at - invited_at as mailed_after
        from member
        order by id`,
     );
-    expect(rows).toEqual([
-      { id: 'open', email: 'open@t.test', language: 'de', ends: true },
-      { id: 'withdrawn', email: null, language: null, ends: true },
+    expect(rows).toMatchObject([
+      { id: 'open', email: 'open@t.test', language: 'de', mailed_after: {} },
+      { id: 'resent', email: 'resent@t.test', language: 'de', mailed_after: { days: 2 } },
+      { id: 'withdrawn', email: null, language: null },
     ]);
   });
 

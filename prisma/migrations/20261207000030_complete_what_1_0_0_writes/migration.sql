@@ -29,6 +29,23 @@ BEGIN
     )
     EXECUTE FUNCTION "complete_invitation"();
 
+    -- An invitation that is mailed again ends some time after that mail.
+    CREATE FUNCTION "note_resend"() RETURNS trigger
+    LANGUAGE plpgsql AS $function$
+    BEGIN
+      UPDATE "member"
+      SET "invitation_sent_at" = NEW."sent_at"
+      WHERE "team_id" = NEW."team_id" AND "id" = NEW."member_id"
+        AND "invitation_sent_at" < NEW."sent_at";
+      RETURN NULL;
+    END
+    $function$;
+
+    CREATE TRIGGER "invitation_resend_sent"
+    AFTER INSERT ON "invitation_resend"
+    FOR EACH ROW
+    EXECUTE FUNCTION "note_resend"();
+
     -- Nothing cascades from a deleted webhook endpoint. This version enqueues the job itself, in
     -- the same transaction: the trigger looks at its end.
     CREATE FUNCTION "remove_deliveries_of_endpoint"() RETURNS trigger

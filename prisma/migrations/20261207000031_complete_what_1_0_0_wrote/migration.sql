@@ -7,30 +7,19 @@ BEGIN
     SET "invitation_sent_at" = "invited_at"
     WHERE "status" = 'invited' AND "invited_at" IS NOT NULL AND "invitation_sent_at" IS NULL;
 
+    UPDATE "member" m
+    SET "invitation_sent_at" = resent."at"
+    FROM (
+      SELECT "team_id", "member_id", max("sent_at") AS "at"
+      FROM "invitation_resend"
+      GROUP BY "team_id", "member_id"
+    ) resent
+    WHERE m."team_id" = resent."team_id" AND m."id" = resent."member_id"
+      AND m."status" = 'invited' AND m."invitation_sent_at" < resent."at";
+
     UPDATE "member"
     SET "email" = NULL, "language" = NULL
     WHERE "status" = 'ended' AND "user_id" IS NULL AND "email" IS NOT NULL;
-
-    INSERT INTO "pending_job" ("team_id", "id", "task", "payload", "key", "queue")
-    SELECT
-      gone."team_id",
-      'job_' || gen_random_uuid(),
-      'remove_deliveries',
-      json_build_object('teamId', gone."team_id", 'endpointId', gone."endpoint_id"),
-      concat_ws(':', 'remove_deliveries', gone."team_id", gone."endpoint_id"),
-      'removals'
-    FROM (
-      SELECT "team_id", "endpoint_id"
-      FROM "webhook_delivery"
-      UNION
-      SELECT "team_id", "endpoint_id"
-      FROM "webhook_resend"
-    ) gone
-    WHERE NOT EXISTS (
-      SELECT
-      FROM "webhook_endpoint" w
-      WHERE w."team_id" = gone."team_id" AND w."id" = gone."endpoint_id"
-    );
   END IF;
 END
 $$;
