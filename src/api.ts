@@ -133,13 +133,13 @@ function appOf(options: {
     },
     document: JSON.stringify(openApiDocument(publicUrl, config)),
     deprecations: config.deprecations,
-    observe: (route, status, seconds, mode) => {
-      metrics.observeRequest(route, status, seconds, mode);
-      if (status === 503) readiness.suspect();
+    observe: (route, outcome, seconds, mode) => {
+      metrics.observeRequest(route, outcome, seconds, mode);
+      if (outcome.status === 503) readiness.suspect();
     },
-    observeCall: (procedure, status, seconds, mode) => {
-      metrics.observeCall(procedure, status, seconds, mode);
-      if (status === 503) readiness.suspect();
+    observeCall: (procedure, outcome, seconds, mode) => {
+      metrics.observeCall(procedure, outcome, seconds, mode);
+      if (outcome.status === 503) readiness.suspect();
     },
     observeRefusal: metrics.observeRefusal,
     countUse: usage.count,

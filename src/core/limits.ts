@@ -1,3 +1,5 @@
+import type { Mode } from './sandbox.ts';
+
 /**
  * The limits that refuse requests or close connections, with what each of them limits. The metric
  * `api_refusals_total` has a series for each; limits of input and rules of features are none.
@@ -31,3 +33,14 @@ export const LIMIT_NAMES = Object.keys(LIMITS) as readonly Limit[];
  * synchronous.
  */
 export type ObserveRefusal = (limit: Limit, owner: string | null) => void;
+
+/**
+ * Called for each request or call that was answered. `limit` is the one that has refused it; null:
+ * none has. It must be fast and synchronous.
+ */
+export type ObserveOutcome = (
+  name: string,
+  outcome: { readonly status: number; readonly limit: Limit | null },
+  seconds: number,
+  mode: Mode,
+) => void;

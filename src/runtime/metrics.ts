@@ -1,15 +1,15 @@
 import { createServer, type Server } from 'node:http';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import { LIMIT_NAMES, type ObserveRefusal } from '../core/limits.ts';
-import { isSandbox, type Mode } from '../core/sandbox.ts';
+import { LIMIT_NAMES, type ObserveOutcome, type ObserveRefusal } from '../core/limits.ts';
+import { isSandbox } from '../core/sandbox.ts';
 import type { Database } from '../db/connections/database.ts';
 import type { Config } from './config.ts';
 import { createProcessMetrics, type ProcessMetrics } from './process-metrics.ts';
 import type { Readiness } from './readiness.ts';
 
 export interface Metrics extends ProcessMetrics {
-  readonly observeRequest: (route: string, status: number, seconds: number, mode: Mode) => void;
-  readonly observeCall: (procedure: string, status: number, seconds: number, mode: Mode) => void;
+  readonly observeRequest: ObserveOutcome;
+  readonly observeCall: ObserveOutcome;
   readonly observeRefusal: ObserveRefusal;
   /** Counts calls that the request log has left out. */
   readonly countUnlogged: (calls: number) => void;
@@ -27,8 +27,10 @@ export function createMetrics(database: () => Pick<Database, 'pool' | 'waiting'>
   const { registry, observeWait } = createProcessMetrics(() => database().pool);
   const requests = new Histogram({
     name: 'api_request_duration_seconds',
-    help: 'Requests under the base path, by route template and status; without sandboxes.',
-    labelNames: ['route', 'status'],
+    help:
+      'Requests under the base path, by route template, by status and by the limit that has ' +
+      'refused them, if one has; without sandboxes.',
+    labelNames: ['route', 'status', 'limit'],
     buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
     registers: [registry],
   });
@@ -41,9 +43,9 @@ export function createMetrics(database: () => Pick<Database, 'pool' | 'waiting'>
   const calls = new Histogram({
     name: 'app_call_duration_seconds',
     help:
-      'Calls of the tRPC API, by procedure and by class: ok, refused, unavailable or fault; ' +
-      'without sandboxes.',
-    labelNames: ['procedure', 'class'],
+      'Calls of the tRPC API, by procedure, by class (ok, refused, unavailable or fault) and by ' +
+      'the limit that has refused them, if one has; without sandboxes.',
+    labelNames: ['procedure', 'class', 'limit'],
     // Fewer than of requests: there are some two hundred procedures.
     buckets: [0.01, 0.05, 0.25, 1, 5],
     registers: [registry],
@@ -97,13 +99,13 @@ export function createMetrics(database: () => Pick<Database, 'pool' | 'waiting'>
     watch: (readiness) => {
       watched = readiness;
     },
-    observeRequest: (route, status, seconds, mode) => {
+    observeRequest: (route, { status, limit }, seconds, mode) => {
       if (mode === 'test') rehearsed.inc({ status });
-      else requests.observe({ route, status }, seconds);
+      else requests.observe({ route, status, ...(limit && { limit }) }, seconds);
     },
-    observeCall: (procedure, status, seconds, mode) => {
+    observeCall: (procedure, { status, limit }, seconds, mode) => {
       if (mode === 'test') rehearsedCalls.inc({ class: classOf(status) });
-      else calls.observe({ procedure, class: classOf(status) }, seconds);
+      else calls.observe({ procedure, class: classOf(status), ...(limit && { limit }) }, seconds);
     },
     observeRefusal: (limit, owner) => {
       if (owner === null || !isSandbox(owner)) refusals.inc({ limit });

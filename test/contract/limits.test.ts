@@ -240,6 +240,29 @@ describe('what a limit refuses is counted', () => {
     expect([...seen].toSorted()).toEqual(expected);
   });
 
+  // The alert on an unavailable database leaves out what one team's limit refuses.
+  test('where the request or the call is measured', async () => {
+    const seen: unknown[] = [];
+    const api = await startTestApi({
+      seed: makeSeed([makeTeam('a')]),
+      keyLimitPerMinute: 1,
+      personLimitPerMinute: 1,
+      app: {
+        observe: (...measured) => void seen.push(measured.slice(0, 2)),
+        observeCall: (...measured) => void seen.push(measured.slice(0, 2)),
+      },
+    });
+    await inTurn(() => ask(api));
+    await inTurn(() => askApp(api));
+    await until(() => seen.length >= 4);
+    expect(seen).toEqual([
+      ['GET /me', { status: 200, limit: null }],
+      ['GET /me', { status: 429, limit: 'key_rate' }],
+      ['v1.me.get', { status: 200, limit: null }],
+      ['v1.me.get', { status: 429, limit: 'person_rate' }],
+    ]);
+  });
+
   test('of every limit', () => {
     const limits = REACHED.flatMap(({ counted }) => counted.map(([limit]) => limit));
     expect(new Set(limits)).toEqual(new Set(LIMIT_NAMES));

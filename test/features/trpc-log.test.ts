@@ -18,7 +18,7 @@ beforeAll(async () => {
     seed: makeSeed([makeTeam('a', { assignments: [ASSIGNMENT] })]),
     onLog: (line) => void lines.push(JSON.parse(line) as Record<string, unknown>),
     app: {
-      observeCall: (procedure, status, _seconds, mode) => {
+      observeCall: (procedure, { status }, _seconds, mode) => {
         observed.push([procedure, status]);
         modes.push(mode);
       },

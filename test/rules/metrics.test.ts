@@ -40,10 +40,15 @@ test('of an API process', async () => {
     observeRefusal(limit, 'team_a:sandbox');
   });
   observeWait('transaction', 0.75);
-  observeRequest('GET /me', 200, 0.25, 'live');
-  for (let times = 0; times < 43; times += 1) observeRequest('GET /me', 500, 1, 'test');
-  for (const status of [200, 499, 422, 503, 500]) observeCall('v1.me.get', status, 0.5, 'live');
-  for (let times = 0; times < 47; times += 1) observeCall('v1.me.get', 500, 0.5, 'test');
+  const limit = 'body_speed';
+  observeRequest('GET /me', { status: 200, limit: null }, 0.25, 'live');
+  observeRequest('GET /me', { status: 503, limit }, 0.25, 'live');
+  const fault = { status: 500, limit: null };
+  for (let times = 0; times < 43; times += 1) observeRequest('GET /me', fault, 1, 'test');
+  for (const status of [200, 499, 422, 503, 500])
+    observeCall('v1.me.get', { status, limit: null }, 0.5, 'live');
+  observeCall('v1.me.get', { status: 503, limit }, 0.5, 'live');
+  for (let times = 0; times < 47; times += 1) observeCall('v1.me.get', fault, 0.5, 'test');
   expect(await readOurs(registry)).toEqual({
     log_lines_dropped_total: 0,
     request_log_dropped_total: 61,
@@ -60,6 +65,9 @@ test('of an API process', async () => {
   });
   const text = await registry.metrics();
   expect(text).toContain('api_request_duration_seconds_sum{route="GET /me",status="200"} 0.25\n');
+  const refused = 'count{route="GET /me",status="503",limit="body_speed"} 1';
+  expect(text).toContain(`api_request_duration_seconds_${refused}\n`);
+  expect(text).toContain('count{procedure="v1.me.get",class="unavailable",limit="body_speed"} 1\n');
   expect(text).toContain('database_pool_wait_seconds_sum{kind="transaction"} 0.75\n');
   // An alert on live requests sees none of a sandbox.
   expect(text).not.toMatch(/api_request_duration_seconds_count\{[^}]*status="500"/);

@@ -120,6 +120,7 @@ export interface TestApiOptions {
       | 'placeMaxMs'
       | 'throttle'
       | 'countUse'
+      | 'observe'
       | 'observeCall'
       | 'createAuthenticator'
     >

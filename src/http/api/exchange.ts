@@ -3,8 +3,7 @@ import type { Logger } from 'pino';
 import type { AnsweredCall } from '../../core/answered-call.ts';
 import type { Deprecations } from '../../core/deprecation.ts';
 import type { Language } from '../../core/language.ts';
-import type { Limit, ObserveRefusal } from '../../core/limits.ts';
-import type { Mode } from '../../core/sandbox.ts';
+import type { Limit, ObserveOutcome, ObserveRefusal } from '../../core/limits.ts';
 import type { RequestTrace, Tracing } from '../../core/trace.ts';
 import type { Database } from '../../db/connections/database.ts';
 import type { Endpoint } from '../../routers/endpoints.ts';
@@ -35,7 +34,7 @@ export interface RestOptions {
   readonly bodies: Bodies;
   readonly compress: ReturnType<typeof createCompressor>;
   /** A request without a key that is known counts as live. */
-  readonly observe: (route: string, status: number, seconds: number, mode: Mode) => void;
+  readonly observe: ObserveOutcome;
   readonly observeRefusal: ObserveRefusal;
   /** Called for each request with a valid key. It must be fast and synchronous. */
   readonly countUse?: (teamId: string, keyId: string, status: number, used: number) => void;

@@ -219,7 +219,8 @@ export function finish(exchange: RestExchange): void {
     problemText === null ? null : (JSON.parse(problemText) as AnsweredCall['problem']);
   const team = authentication?.tenant?.team.id;
   const mode = team === undefined ? undefined : modeOf(team);
-  options.observe(`${request.method} ${route}`, status, ms / 1000, mode ?? 'live');
+  const { limit } = exchange;
+  options.observe(`${request.method} ${route}`, { status, limit }, ms / 1000, mode ?? 'live');
   const key = authentication?.tenant?.actor.id;
   const ip = options.ipOf(request);
   if (team !== undefined && key !== undefined) {

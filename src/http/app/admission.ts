@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import type { Actor } from '../../core/actor.ts';
 import { newRequestId } from '../../core/ids.ts';
 import type { Language } from '../../core/language.ts';
-import type { Limit, ObserveRefusal } from '../../core/limits.ts';
+import type { Limit, ObserveOutcome, ObserveRefusal } from '../../core/limits.ts';
 import { overLimit, ProblemError } from '../../core/problem.ts';
 import { sandboxIdOf, type Mode } from '../../core/sandbox.ts';
 import type { RequestTrace, Tracing } from '../../core/trace.ts';
@@ -38,7 +38,7 @@ export interface TrpcOptions {
   readonly callerLimits: CallerLimits;
   readonly bodies: Bodies;
   /** Called for each call, with the name of its procedure or `unknown`. */
-  readonly observeCall: (procedure: string, status: number, seconds: number, mode: Mode) => void;
+  readonly observeCall: ObserveOutcome;
   readonly observeRefusal: ObserveRefusal;
   /** null: nobody can sign in. */
   readonly tokenKey: TokenKey | null;

@@ -38,6 +38,7 @@ export function finishCalls(exchange: AppExchange): void {
     const place = failures.findIndex((failure) => failure.name === name);
     const problem = place < 0 ? told.refusal : failures.splice(place, 1)[0]?.problem;
     const status = hungUp ?? problem?.status ?? 200;
+    const limit = problem?.limit ?? null;
     const procedure = procedureOf(name);
     options.logger.info(
       {
@@ -45,7 +46,7 @@ export function finishCalls(exchange: AppExchange): void {
         procedure,
         status,
         code: problem?.code,
-        limit: problem?.limit ?? undefined,
+        limit: limit ?? undefined,
         ms: Math.round(ms * 10) / 10,
         team: told.teamId ?? undefined,
         kind: told.kind ?? undefined,
@@ -54,7 +55,7 @@ export function finishCalls(exchange: AppExchange): void {
       },
       'call',
     );
-    options.observeCall(procedure, status, ms / 1000, modeOf(told.teamId ?? ''));
+    options.observeCall(procedure, { status, limit }, ms / 1000, modeOf(told.teamId ?? ''));
   }
 }
 
