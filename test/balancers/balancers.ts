@@ -65,7 +65,9 @@ export async function startHaproxy(
 }
 
 /** Starts nginx with the configuration of the runbook, in front of these ports. */
-export async function startDeployedNginx(ports: readonly number[]): Promise<Balancer> {
+export async function startDeployedNginx(
+  ports: readonly number[],
+): Promise<Balancer & { readonly folder: string }> {
   const port = await findFreePort();
   const folder = await makeFolder('balancer');
   const config = (await readFile(NGINX_CONFIG, 'utf8'))
@@ -76,7 +78,7 @@ export async function startDeployedNginx(ports: readonly number[]): Promise<Bala
   await writeFile(join(folder, 'servers.conf'), servers.join('\n'));
   run('nginx', ['-c', join(folder, 'nginx.conf'), '-p', folder, '-g', 'daemon off;']);
   await untilListening(port);
-  return { url: `http://127.0.0.1:${port}` };
+  return { url: `http://127.0.0.1:${port}`, folder };
 }
 
 /**

@@ -2,6 +2,8 @@
 // as the API's own, which clients can read and repeat.
 import { connect, createServer, type AddressInfo } from 'node:net';
 import { once } from 'node:events';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { findFreePort } from '../support/ports.ts';
 import { isInstalled, startDeployedNginx, startHaproxy } from './balancers.ts';
@@ -42,6 +44,7 @@ const problem = (status: number, code: string, title: string) => ({
   body: { type: 'about:blank', title, status, code },
 });
 
+const CHUNKED = 'POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n';
 const UNAVAILABLE_503 = problem(503, 'unavailable', 'Temporarily unavailable');
 
 describe.each([
@@ -80,6 +83,13 @@ describe.skipIf(!hasNginx)('nginx.conf refuses as the API does', () => {
     expect(await read(response)).toEqual(problem(413, 'bad_request', 'Bad request'));
   });
 
+  test('a body that it cannot store', async () => {
+    const { url, folder } = await startDeployedNginx([await findFreePort()]);
+    await rm(join(folder, 'nginx-body'), { recursive: true });
+    const response = await fetch(url, { method: 'POST', body: 'x'.repeat(200_000) });
+    expect(await read(response)).toEqual(UNAVAILABLE_503);
+  });
+
   // HAProxy's own 400 and 408 cannot be replaced: haproxy.cfg says so.
   test.for([
     ['what is not HTTP', 'GARBAGE\r\n\r\n'],
@@ -88,6 +98,8 @@ describe.skipIf(!hasNginx)('nginx.conf refuses as the API does', () => {
     ['an address that is too long', `GET /${'a'.repeat(20_000)} HTTP/1.1\r\nHost: a\r\n\r\n`],
     ['another encoding', 'POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip\r\n\r\n'],
     ['another version', 'GET / HTTP/3.0\r\nHost: a\r\nConnection: close\r\n\r\n'],
+    ['a chunk without a length', `${CHUNKED}ZZZ\r\n`],
+    ['a chunk that is longer than it says', `${CHUNKED}1\r\nZZZ\r\n`],
     ['a method of proxies', 'TRACE / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'],
   ] as const)('%s', async ([, request]) => {
     const { url } = await startDeployedNginx([await findFreePort()]);
