@@ -1,6 +1,6 @@
 // What customers get from the load balancers of the runbook when no API process answers: a problem
 // as the API's own, which clients can read and repeat.
-import { connect, createServer, type AddressInfo } from 'node:net';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { once } from 'node:events';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -25,10 +25,24 @@ async function read(response: Response): Promise<Record<string, unknown>> {
   };
 }
 
-/** Sends what no client of HTTP would send, and resolves with the response. */
-async function readRaw(url: string, request: string): Promise<Record<string, unknown>> {
+/** Starts a process that is ready, and does this when a request comes. Resolves with its port. */
+async function startReady(onRequest: (socket: Socket) => void): Promise<number> {
+  const server = createServer((socket) => {
+    socket.once('data', (data) => {
+      if (data.includes('/readyz')) socket.end('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n');
+      else onRequest(socket);
+    });
+    socket.on('error', () => undefined);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  return (server.address() as AddressInfo).port;
+}
+
+/** Sends what no client of HTTP would send, in parts, and resolves with the response. */
+async function readRaw(url: string, ...parts: (string | Promise<string>)[]): Promise<unknown> {
   const socket = connect(Number(new URL(url).port), '127.0.0.1');
-  socket.write(request);
+  for (const part of parts) socket.write(await part);
   const text = Buffer.concat(await socket.toArray()).toString();
   const [head = '', body] = text.split('\r\n\r\n');
   const [line = '', ...fields] = head.split('\r\n');
@@ -59,22 +73,24 @@ describe.each([
   });
 
   test.skipIf(!has)('says so if a process ends within a request', async () => {
-    const server = createServer((socket) => {
-      // It is ready, and is killed when a request comes.
-      socket.once('data', (data) => {
-        if (data.includes('/readyz')) socket.end('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n');
-        else socket.destroy();
-      });
-      socket.on('error', () => undefined);
-    }).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    onTestFinished(() => void server.close());
-    const { port } = server.address() as AddressInfo;
+    const port = await startReady((socket) => socket.destroy());
     const { url } = await start([port, await findFreePort()]);
     const posted = await fetch(url, { method: 'POST', body: '{}' });
     expect(await read(posted)).toEqual(UNAVAILABLE_503);
   });
 });
+
+// The others of HAProxy's own 400 and 408 cannot be replaced: haproxy.cfg says so.
+test.skipIf(!hasHaproxy)(
+  'haproxy.cfg refuses a malformed chunk behind the headers as the API does',
+  async () => {
+    const arrived = Promise.withResolvers<string>();
+    const port = await startReady(() => arrived.resolve('ZZZ\r\n'));
+    const { url } = await startHaproxy([port, await findFreePort()]);
+    const refused = await readRaw(url, `${CHUNKED}1\r\na\r\n`, arrived.promise);
+    expect(refused).toEqual(problem(400, 'bad_request', 'Bad request'));
+  },
+);
 
 describe.skipIf(!hasNginx)('nginx.conf refuses as the API does', () => {
   test('a body that is too large', async () => {
@@ -90,7 +106,6 @@ describe.skipIf(!hasNginx)('nginx.conf refuses as the API does', () => {
     expect(await read(response)).toEqual(UNAVAILABLE_503);
   });
 
-  // HAProxy's own 400 and 408 cannot be replaced: haproxy.cfg says so.
   test.for([
     ['what is not HTTP', 'GARBAGE\r\n\r\n'],
     ['a request without a host', 'GET / HTTP/1.1\r\n\r\n'],
