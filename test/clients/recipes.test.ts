@@ -243,15 +243,18 @@ describe.skipIf(SKIPPED !== '')(`the recipes${SKIPPED}`, { timeout: 5 * MINUTES 
     const event = JSON.parse(body) as { id: string; type: string; data: object };
     const expected = { id: event.id, type: event.type, ...event.data };
     const old = signed(event.id, body, secret, Date.now() - 301_000)['svc-signature'] ?? '';
+    // Whoever knows nothing can sign with an empty secret.
+    const unsigned = signed(event.id, body, '', Date.now())['svc-signature'] ?? '';
     const inputs = [
       { body, signature, secret },
       { body: body.replace('member', 'mumber'), signature, secret },
       { body, signature, secret: 'whsec_other' },
       { body, signature: '', secret },
       { body, signature: old, secret },
+      { body, signature: unsigned, secret: '' },
     ];
     const refusal = 'Not sent by the Team Customer API.';
-    const outcomes = [expected, refusal, refusal, refusal, 'Too old.'];
+    const outcomes = [expected, refusal, refusal, refusal, 'Too old.', 'There is no secret.'];
     expect(await Promise.all(inputs.map(runJavascriptStep))).toEqual(outcomes);
     const seen = await Promise.all(inputs.map((input) => runPythonStep(recipes.python, input)));
     expect(seen).toEqual(outcomes);

@@ -2,6 +2,7 @@ const crypto = require('crypto');
 
 // The Input Data of the step: the raw body, the header Svc-Signature, and the secret.
 const { body, signature, secret } = inputData;
+if (!secret) throw new Error('There is no secret.');
 const [, t = '0'] = /t=(\d+)/.exec(signature) ?? [];
 const expected = crypto.createHmac('sha256', secret).update(`${t}.${body}`).digest();
 const isGenuine = [...signature.matchAll(/v1=([0-9a-f]{64})/g)].some(([, v1]) =>

@@ -5,10 +5,12 @@ import re
 import time
 
 # The Input Data of the step: the raw body, the header Svc-Signature, and the secret.
-body, signature = input_data["body"], input_data["signature"]
+body, signature, secret = input_data["body"], input_data["signature"], input_data["secret"]
+if not secret:
+    raise ValueError("There is no secret.")
 t = (re.findall(r"t=(\d+)", signature) or ["0"])[0]
 signed = f"{t}.{body}".encode()
-expected = hmac.new(input_data["secret"].encode(), signed, hashlib.sha256).hexdigest()
+expected = hmac.new(secret.encode(), signed, hashlib.sha256).hexdigest()
 given = re.findall(r"v1=([0-9a-f]{64})", signature)
 # An error ends the run, so that no later step acts.
 if not any(hmac.compare_digest(expected, v1) for v1 in given):
