@@ -118,6 +118,11 @@ test.skipIf(whyNoPostgres !== null)(
       await delay(20);
       return (await archived()).length >= before + SEGMENTS;
     });
+    // Another one on the same day.
+    await runBlock(backUp, env);
+    const taken = (await readdir(backups)).toSorted();
+    expect(taken).toHaveLength(2);
+    const label = await readFile(join(backups, taken.at(-1) ?? '', 'backup_label'), 'utf8');
     // Of the segment that is never archived.
     for (let number = 0; number < 5; number += 1) await write();
 
@@ -140,6 +145,7 @@ test.skipIf(whyNoPostgres !== null)(
       const { status } = await call(key, 'POST', '/assignments', { body: ASSIGNMENT });
       return status === 201;
     });
+    expect(await readFile(join(restoredData, 'backup_label.old'), 'utf8')).toBe(label);
     const rtoS = (performance.now() - lostAt) / 1000;
 
     const rows = await query(restored, 'select id from assignment');
