@@ -132,12 +132,13 @@ describe.skipIf(SKIPPED !== '')(`the admin page in the host application${SKIPPED
       return y >= 0 && y + height <= (page.viewportSize()?.height ?? 0);
     };
     await frame.getByRole('button', { name: 'Widerrufen: Lang 9' }).click();
-    const contentHeight = page.evaluate(`Number(document.querySelector('iframe').height)`);
-    expect(await contentHeight).toBeGreaterThan(2_000);
+    const contentHeight = () =>
+      page.evaluate<number>(`Number(document.querySelector('iframe').height)`);
+    await expect.poll(contentHeight).toBeGreaterThan(2_000);
     const dialog = frame.getByRole('dialog');
-    expect(await isInSight(dialog)).toBe(true);
+    await expect.poll(() => isInSight(dialog)).toBe(true);
     await dialog.getByRole('button', { name: de.keys.revokeNow }).click();
-    expect(await isInSight(frame.locator('.toast[data-shown]'))).toBe(true);
+    await expect.poll(() => isInSight(frame.locator('.toast[data-shown]'))).toBe(true);
     await api.db.pool.query(`delete from api_key where id like 'key_long_%'`);
   });
 
