@@ -1,7 +1,7 @@
 // The runbook speaks of every alert and every metric of ours.
 import { readFile } from 'node:fs/promises';
-import { Pool } from 'pg';
-import { describe, expect, test } from 'vitest';
+import { Client, Pool } from 'pg';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { LIMITS } from '../../src/core/limits.ts';
 import { CHECKS } from '../../src/doctor/checks.ts';
 import { createMetrics } from '../../src/runtime/metrics.ts';
@@ -12,9 +12,17 @@ import {
   WORKER_CONNECTIONS_MAX,
 } from '../../src/runtime/worker-connections.ts';
 import { createWorkerMetrics } from '../../src/runtime/worker-metrics.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { jobIdOf } from '../support/jobs.ts';
 
 const folder = new URL('../../scripts/deploy/', import.meta.url);
 const read = (name: string): Promise<string> => readFile(new URL(name, folder), 'utf8');
+
+/** The queries of an alert's page, which stand in a line of it. */
+async function readQueries(alert: string): Promise<string[]> {
+  const page = (await read('README.md')).split(`\n### ${alert}\n`)[1]?.split('\n### ')[0] ?? '';
+  return [...page.matchAll(/`(select [^`]+)`/g)].map(([, text = '']) => text);
+}
 
 describe('the runbook', () => {
   test('has a page for each alert, and no other', async () => {
@@ -95,6 +103,23 @@ describe('the runbook', () => {
     const asked = [...(await read('prometheus/slo.yml')).matchAll(/bucket\{le="([\d.]+)"/g)];
     expect(asked.length).toBeGreaterThan(5);
     for (const [, le] of asked) expect(buckets).toContain(Number(le));
+  });
+
+  test('shows a job that the job runner refuses, where it tells why jobs are old', async () => {
+    const database = await createTestDatabase();
+    onTestFinished(() => database.drop());
+    const client = new Client(database.url);
+    await client.connect();
+    onTestFinished(() => client.end());
+    await client.query('set session_replication_role = replica');
+    await client.query(
+      `insert into pending_job (team_id, id, task, payload, refused_at)
+       values ('team_1', $1, 'refused', '{}', now())`,
+      [jobIdOf(Date.now())],
+    );
+    const rows = [];
+    for (const text of await readQueries('JobsOld')) rows.push(...(await client.query(text)).rows);
+    expect(rows).toContainEqual({ task: 'refused', count: '1', max: expect.any(Date) });
   });
 
   // The service itself has the address already, while it runs.
