@@ -26,7 +26,6 @@ export function checkSeed(seed: SeedFile, known: Known, options: { replace: bool
     checkMembers(faults, path, team, known);
     checkSandbox(faults, path, team);
     checkReferences(faults, path, team);
-    checkUsers(faults, path, team);
     checkEvaluations(faults, path, team);
     checkExternalIds(faults, path, team);
     checkUnique(faults, [...path, 'api_keys'], team.api_keys, 'name');
@@ -167,10 +166,15 @@ type Reference = {
     readonly field: keyof SeedTeam[L][number] & string;
     readonly to: ListWithIds;
     readonly word: string;
+    /** The field of such a row that it names; its id by default. */
+    readonly by?: 'user_id';
     /** Left out, it names the first row of that list, so there must be one. */
     readonly isFirst?: boolean;
   };
 }[ListWithIds | 'api_keys'];
+
+/** Of a person, as a member of any status, because history outlives a membership. */
+const OF_USER = { to: 'members', by: 'user_id', word: 'member with the user_id' } as const;
 
 const REFERENCES: readonly Reference[] = [
   { list: 'api_keys', field: 'created_by', to: 'members', word: 'member' },
@@ -192,11 +196,14 @@ const REFERENCES: readonly Reference[] = [
     word: 'webhook endpoint',
     isFirst: true,
   },
+  { list: 'trainings', field: 'user_id', ...OF_USER },
+  { list: 'cases', field: 'user_id', ...OF_USER },
+  { list: 'crm_deals', field: 'owner_user_id', ...OF_USER },
 ];
 
 function checkReferences(faults: Faults, path: readonly PathPart[], team: SeedTeam): void {
-  for (const { list, field, to, word, isFirst } of REFERENCES) {
-    const ids = new Set(team[to].map(({ id }) => id));
+  for (const { list, field, to, word, by = 'id', isFirst } of REFERENCES) {
+    const ids = new Set(team[to].map((row: Partial<Record<string, unknown>>) => row[by]));
     const rows: readonly Partial<Record<string, unknown>>[] = team[list];
     rows.forEach((row, index) => {
       const named = row[field] as string | null | undefined;
@@ -208,20 +215,6 @@ function checkReferences(faults: Faults, path: readonly PathPart[], team: SeedTe
         );
     });
   }
-}
-
-/** A user_id must be that of a team member of any status, because history outlives a membership. */
-function checkUsers(faults: Faults, path: readonly PathPart[], team: SeedTeam): void {
-  const users = new Set(team.members.map((member) => member.user_id));
-  const check = (at: readonly PathPart[], user: string | null | undefined): void => {
-    if (typeof user === 'string' && !users.has(user))
-      faults.add([...path, ...at], `no member has the user_id ${user}`);
-  };
-  team.trainings.forEach((row, index) => check(['trainings', index, 'user_id'], row.user_id));
-  team.cases.forEach((row, index) => check(['cases', index, 'user_id'], row.user_id));
-  team.crm_deals.forEach((row, index) =>
-    check(['crm_deals', index, 'owner_user_id'], row.owner_user_id),
-  );
 }
 
 function checkUniqueIds(faults: Faults, path: readonly PathPart[], team: SeedTeam): void {
