@@ -5,18 +5,16 @@ import { isDistributed, isOtherNode } from '../db/citus/shards.ts';
 import type { Database } from '../db/connections/database.ts';
 import { findAppSecretFault } from '../db/operator/app-secret.ts';
 import type { Migration } from '../db/operator/migrations.ts';
-import { findObstacle, obstacleOf, tryDiskSpace, type Obstacle } from '../db/operator/obstacles.ts';
-
-/** Why a process is not ready. `/readyz` and the log tell it. */
-export type NotReady = Obstacle | Fault | 'draining';
+import { findObstacle, obstacleOf, OBSTACLES, tryDiskSpace } from '../db/operator/obstacles.ts';
 
 /** Why a process cannot become ready, and ends. */
-type Fault = 'wrong_app_secret' | 'database_distributed' | 'database_not_coordinator';
-const FAULTS: ReadonlySet<NotReady | null> = new Set<Fault>([
-  'wrong_app_secret',
-  'database_distributed',
-  'database_not_coordinator',
-]);
+const FAULTS = ['wrong_app_secret', 'database_distributed', 'database_not_coordinator'] as const;
+const isFault = (reason: NotReady | null): boolean =>
+  (FAULTS as readonly (NotReady | null)[]).includes(reason);
+
+/** Why a process is not ready. `/readyz` and the log tell it. */
+export const NOT_READY = [...OBSTACLES, ...FAULTS, 'draining'] as const;
+export type NotReady = (typeof NOT_READY)[number];
 
 export interface Readiness {
   /**
@@ -92,12 +90,12 @@ export async function startReadiness(options: ReadinessOptions): Promise<Readine
     const seen = await within(PATIENCE_MS, lookOnce());
     if (isDraining) return 'draining';
     tell(seen);
-    if (FAULTS.has(seen.reason)) onFault(seen.error as Error);
+    if (isFault(seen.reason)) onFault(seen.error as Error);
     return seen.reason;
   };
 
   const first = await lookOnce();
-  if (FAULTS.has(first.reason)) throw first.error;
+  if (isFault(first.reason)) throw first.error;
   tell(first);
   const timer = setInterval(() => void check(), INTERVAL_MS);
   timer.unref();

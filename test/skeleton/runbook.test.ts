@@ -5,6 +5,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { LIMITS } from '../../src/core/limits.ts';
 import { CHECKS } from '../../src/doctor/checks.ts';
 import { createMetrics } from '../../src/runtime/metrics.ts';
+import { NOT_READY } from '../../src/runtime/readiness.ts';
 import {
   JOB_SLOTS,
   JOBS_POOL_MAX,
@@ -62,6 +63,17 @@ describe('the runbook', () => {
     const section = (await read('README.md')).split(/^## Metrics$/m)[1]?.split(/^## /m)[0] ?? '';
     const rows = section.matchAll(/^\| `(\w+)` +\| ([^|]+?) +\|$/gm);
     expect(Object.fromEntries([...rows].map(([, name, is]) => [name, is]))).toEqual(LIMITS);
+  });
+
+  test('says what to do for each reason of /readyz, and the README lists them', async () => {
+    const [runbook, readme] = await Promise.all([read('README.md'), read('../../README.md')]);
+    const page = runbook.split('\n### ApiUnavailable\n')[1]?.split('\n### ')[0] ?? '';
+    const rows = [...page.matchAll(/^\| `(\w+)` +\|/gm)].map(([, reason]) => reason);
+    // A process that drains is well: ApiNotReady speaks of it.
+    expect(new Set([...rows, 'draining'])).toEqual(new Set(NOT_READY));
+    const list = /with a `reason`, which the log tells too:([^.]+)\./.exec(readme)?.[1] ?? '';
+    const listed = [...list.matchAll(/`(\w+)`/g)].map(([, reason]) => reason);
+    expect(new Set(listed)).toEqual(new Set(NOT_READY));
   });
 
   test('has a dashboard whose panels have ids and places of their own', async () => {

@@ -6,17 +6,19 @@ import { statement } from '../statement.ts';
 import { isMigrated, type Migration } from './migrations.ts';
 
 /** The names are part of `/readyz` and of the log. None tells more about the database. */
-export type Obstacle =
-  | 'database_unreachable'
-  | 'database_login_refused'
-  | 'database_certificate'
-  | 'too_many_connections'
-  | 'database_read_only'
-  | 'database_standby'
-  | 'pooler_without_prepared_statements'
-  | 'disk_full'
-  | 'migrations_pending'
-  | 'database_error';
+export const OBSTACLES = [
+  'database_unreachable',
+  'database_login_refused',
+  'database_certificate',
+  'too_many_connections',
+  'database_read_only',
+  'database_standby',
+  'pooler_without_prepared_statements',
+  'disk_full',
+  'migrations_pending',
+  'database_error',
+] as const;
+export type Obstacle = (typeof OBSTACLES)[number];
 
 const READ_ONLY = statement<{ read_only: boolean }>(
   'obstacles.readOnly',
