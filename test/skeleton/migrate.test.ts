@@ -96,6 +96,19 @@ describe('migrate', () => {
     ).toEqual([{ there: true }]);
   });
 
+  it('refuses a Postgres that is too old, before it applies anything', async () => {
+    const { client, url } = database;
+    await client.query(`
+      CREATE SCHEMA old;
+      CREATE FUNCTION old.current_setting(text) RETURNS text RETURN '14.19'`);
+    const options = encodeURIComponent('-c search_path=public,old,pg_catalog');
+    await expect(migrate(`${url}?options=${options}`, { folder })).rejects.toThrow(
+      'Postgres 14.19 is too old. Upgrade it to 15 or newer.',
+    );
+    const { rows } = await client.query(`SELECT to_regclass('_prisma_migrations') AS ledger`);
+    expect(rows).toEqual([{ ledger: null }]);
+  });
+
   it('refuses to distribute plain Postgres, and says what is missing', async () => {
     await expect(migrate(database.url, { folder, distribute: true })).rejects.toThrow(
       /needs the extension citus.*CREATE EXTENSION citus/,

@@ -12,6 +12,7 @@ import { checkDistribution, distribute } from '../citus/distribution.ts';
 import { requireDirect } from '../connections/poolers.ts';
 import { poolToPrimary, PrimaryClient } from '../wire/primary-client.ts';
 import { buildIndex, concurrentIndexOf } from './concurrent-index.ts';
+import { OLDEST_POSTGRES } from './obstacles.ts';
 import { readFolded, readFunctions, readMigrations, type MigrationFile } from './migrations.ts';
 
 export interface MigrateOptions {
@@ -66,8 +67,8 @@ CREATE TABLE IF NOT EXISTS _prisma_migrations (
  * functions. Any number of processes may call it at once: one works, the others wait. Each
  * migration and its row in the ledger are one transaction, and so are all functions, so a crash
  * leaves both or neither. `concurrent-index.ts` has the exception. Rejects if an applied migration
- * was changed, if Prisma has recorded a failed one, and on a connection that is not direct: the
- * lock belongs to a session, and a pooler does not keep one.
+ * was changed, if Prisma has recorded a failed one, if Postgres is too old, and on a connection
+ * that is not direct: the lock belongs to a session, and a pooler does not keep one.
  */
 export async function migrate(
   databaseUrl: string,
@@ -80,6 +81,7 @@ export async function migrate(
   await client.connect();
   try {
     await requireDirect(client, 'The migration');
+    await requireVersion(client);
     await client.query(UNLIMITED);
     await waitForLock(client);
     await checkDistribution(client, options.distribute === true);
@@ -91,6 +93,16 @@ export async function migrate(
     // The end of the session releases the lock.
     await client.end();
   }
+}
+
+/** Throws if Postgres is too old: what it does not know would be a syntax error. */
+async function requireVersion(client: ClientBase): Promise<void> {
+  const { rows } = await client.query<{ version: string }>(
+    `SELECT current_setting('server_version') AS version`,
+  );
+  const version = rows[0]?.version ?? '';
+  if (Number.parseInt(version, 10) >= OLDEST_POSTGRES) return;
+  throw new Error(`Postgres ${version} is too old. Upgrade it to ${OLDEST_POSTGRES} or newer.`);
 }
 
 /**

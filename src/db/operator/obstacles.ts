@@ -5,6 +5,9 @@ import { isStandby, isUnavailable } from '../errors.ts';
 import { statement } from '../statement.ts';
 import { isMigrated, type Migration } from './migrations.ts';
 
+/** The oldest version of Postgres that knows what migrations and stores say. */
+export const OLDEST_POSTGRES = 15;
+
 /** The names are part of `/readyz` and of the log. None tells more about the database. */
 export const OBSTACLES = [
   'database_unreachable',

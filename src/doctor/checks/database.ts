@@ -1,11 +1,10 @@
 import { messageOf } from '../../runtime/process.ts';
-import { obstacleOf } from '../../db/operator/obstacles.ts';
+import { obstacleOf, OLDEST_POSTGRES } from '../../db/operator/obstacles.ts';
 import { fail, ok, type Check, type Finding } from '../check.ts';
 import type { Ask } from '../session.ts';
 
 /** The reasons that `/readyz` tells, and what to do. */
 const REMEDY = 'Do as the table of the alert ApiUnavailable says for this reason.';
-const OLDEST = 15;
 
 /** Whether the database answers, is the primary and can be written. */
 export const database: Check = {
@@ -30,7 +29,7 @@ async function look(ask: Ask): Promise<readonly Finding[]> {
   );
   const version = row?.version ?? '';
   if (row?.read_only) return [fail('database_read_only: it refuses writes', REMEDY)];
-  if (Number.parseInt(version, 10) < OLDEST)
-    return [fail(`Postgres ${version} is too old`, `Upgrade it to ${OLDEST} or newer.`)];
+  if (Number.parseInt(version, 10) < OLDEST_POSTGRES)
+    return [fail(`Postgres ${version} is too old`, `Upgrade it to ${OLDEST_POSTGRES} or newer.`)];
   return [ok(`the primary answers, with Postgres ${version}`)];
 }
