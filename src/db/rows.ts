@@ -13,6 +13,9 @@ type SnakeCase<Name extends string> = Name extends `${infer First}${infer Rest}`
   ? `${First extends Lowercase<First> ? First : `_${Lowercase<First>}`}${SnakeCase<Rest>}`
   : Name;
 
+/** The table of a model. */
+export type TableOf<M extends Model> = SnakeCase<Uncapitalize<M>>;
+
 /** A column of a model, by its name in Postgres. */
 export type ColumnOf<M extends Model> = SnakeCase<keyof Scalars<M> & string>;
 

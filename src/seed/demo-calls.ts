@@ -1,11 +1,12 @@
 // What the demo team's keys have done: 30 days of usage and a week of calls. One key does what it
 // should, one asks for what it may not, and one was taken: it is used from elsewhere at night.
 import { v7 } from 'uuid';
+import type { Limit } from '../core/limits.ts';
 import { slotOf } from '../features/requests/rules.ts';
 import { DEMO_TEAM_ID } from './demo-team.ts';
 import { createRandom, nextInt, pick, type Random } from './random.ts';
 import type { Team } from './demo-history.ts';
-import type { Row } from './insert.ts';
+import type { SeedRow } from './seed-rows.ts';
 
 const SEED = 2026;
 /** Not one of the streams of generated rows, whose numbers are small. */
@@ -21,6 +22,7 @@ interface Call {
   readonly route: string;
   readonly status: number;
   readonly code?: string;
+  readonly limit?: Limit;
   readonly errors?: readonly { readonly path: string; readonly code: string }[];
 }
 
@@ -52,7 +54,7 @@ const THIEF: Calls = [
   { method: 'GET', route: '/trainings', status: 200 },
   { method: 'GET', route: '/cases', status: 200 },
   { method: 'POST', route: '/users', status: 403, code: 'insufficient_scope' },
-  { method: 'GET', route: '/users', status: 429, code: 'rate_limited' },
+  { method: 'GET', route: '/users', status: 429, code: 'rate_limited', limit: 'key_rate' },
 ];
 
 /** The keys besides `demo`, with what they do on a day. */
@@ -76,7 +78,11 @@ export const DEMO_KEYS: NonNullable<Team['api_keys']> = [
 export function demoCalls(
   now: Date,
   keyIds: ReadonlyMap<string, string>,
-): { readonly usage: Row[]; readonly requests: Row[]; readonly lastUsed: Map<string, Date> } {
+): {
+  readonly usage: SeedRow<'ApiKeyUsage'>[];
+  readonly requests: SeedRow<'RequestLog'>[];
+  readonly lastUsed: Map<string, Date>;
+} {
   const today = Math.floor(now.getTime() / DAY_MS);
   const days = KEYS.flatMap((key, place) =>
     // The taken key was quiet until then.
@@ -139,7 +145,7 @@ function toUsage({
 }: {
   readonly keyId: string;
   readonly calls: readonly TimedCall[];
-}): Row {
+}): SeedRow<'ApiKeyUsage'> {
   const count = (from: number, to: number) =>
     calls.filter(({ status }) => status >= from && status < to).length;
   return {
@@ -154,8 +160,18 @@ function toUsage({
   };
 }
 
-function toRequest(call: TimedCall, keyId: string, network: string): Row {
-  const { at, method, route, status, durationMs, code = null, errors = null, random } = call;
+function toRequest(call: TimedCall, keyId: string, network: string): SeedRow<'RequestLog'> {
+  const {
+    at,
+    method,
+    route,
+    status,
+    durationMs,
+    code = null,
+    errors = null,
+    limit = null,
+    random,
+  } = call;
   return {
     team_id: DEMO_TEAM_ID,
     slot: slotOf(at),
@@ -169,5 +185,6 @@ function toRequest(call: TimedCall, keyId: string, network: string): Row {
     network,
     error_code: code,
     errors,
+    limited_by: limit,
   };
 }

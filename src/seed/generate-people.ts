@@ -7,7 +7,7 @@ import {
 } from './generate-plan.ts';
 import type { SeedTeam } from './prepare.ts';
 import { createRandom, nextNormal, pick, STREAMS } from './random.ts';
-import type { GeneratedRow } from './seed-rows.ts';
+import type { SeedRow } from './seed-rows.ts';
 import { FIRST_NAMES, LAST_NAMES } from './vocabulary.ts';
 
 const DAY_MS = 86_400_000;
@@ -33,7 +33,7 @@ export interface Cast {
 }
 
 /** One person for each generated member who is not only invited. */
-export function* personRows(team: SeedTeam, plan: GeneratePlan): Generator<GeneratedRow<'Person'>> {
+export function* personRows(team: SeedTeam, plan: GeneratePlan): Generator<SeedRow<'Person'>> {
   for (let index = 0; index < plan.members; index += 1) {
     if (generatedStatus(index) !== 'invited')
       yield { team_id: team.id, id: generatedId('usr', index) };
@@ -41,7 +41,7 @@ export function* personRows(team: SeedTeam, plan: GeneratePlan): Generator<Gener
 }
 
 /** Every 40th generated member is an admin. */
-export function* memberRows(team: SeedTeam, plan: GeneratePlan): Generator<GeneratedRow<'Member'>> {
+export function* memberRows(team: SeedTeam, plan: GeneratePlan): Generator<SeedRow<'Member'>> {
   for (let index = 0; index < plan.members; index += 1) {
     const random = createRandom(plan.seed, STREAMS.member, index);
     const status = generatedStatus(index);

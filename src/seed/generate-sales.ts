@@ -4,7 +4,7 @@ import type { DealOutcome } from '../core/vocabularies.ts';
 import { generatedId } from './generate-plan.ts';
 import type { Scene } from './generate-trainings.ts';
 import { createRandom, nextInt, pick, pickOrNull, STREAMS, type Random } from './random.ts';
-import type { GeneratedRow } from './seed-rows.ts';
+import type { SeedRow } from './seed-rows.ts';
 import { createTimeline } from './timeline.ts';
 import { GENERATED_CATEGORIES, STAGES, VOCABULARY } from './vocabulary.ts';
 
@@ -16,7 +16,7 @@ export function* caseRows({
   language,
   plan,
   cast,
-}: Scene): Generator<GeneratedRow<'TrainingCase'>> {
+}: Scene): Generator<SeedRow<'TrainingCase'>> {
   const words = VOCABULARY[language];
   const timeline = createTimeline(plan.fromMs, plan.toMs);
   for (let index = 0; index < plan.cases; index += 1) {
@@ -30,6 +30,7 @@ export function* caseRows({
       id: generatedId('cas', index),
       user_id: userId,
       title,
+      persona_id: null,
       fields,
       external_ref: externalRef,
       json_bytes: jsonBytes(fields, externalRef),
@@ -43,7 +44,7 @@ export function* caseRows({
 export function* dealRows(
   scene: Scene,
   connectionId: string,
-): Generator<{ deal: GeneratedRow<'CrmDeal'>; objections: GeneratedRow<'CrmObjection'>[] }> {
+): Generator<{ deal: SeedRow<'CrmDeal'>; objections: SeedRow<'CrmObjection'>[] }> {
   const { teamId, language, plan } = scene;
   const timeline = createTimeline(plan.fromMs, plan.toMs);
   let objectionCount = 0;
@@ -69,7 +70,7 @@ function dealRow(
   { teamId, language, cast }: Scene,
   random: Random,
   deal: { readonly index: number; readonly connectionId: string; readonly syncedMs: number },
-): GeneratedRow<'CrmDeal'> & { readonly id: string; readonly created_at: string } {
+): SeedRow<'CrmDeal'> & { readonly id: string; readonly created_at: string } {
   const { index, connectionId, syncedMs } = deal;
   const words = VOCABULARY[language];
   const outcome = pick(random, [

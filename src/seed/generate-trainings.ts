@@ -5,7 +5,6 @@ import { DIMENSIONS } from '../core/dimensions.ts';
 import type { TrainingStatus } from '../core/vocabularies.ts';
 import type { Cast, Trainee } from './generate-people.ts';
 import { generatedId, type GeneratePlan } from './generate-plan.ts';
-import type { Row } from './insert.ts';
 import {
   createRandom,
   nextInt,
@@ -15,7 +14,7 @@ import {
   STREAMS,
   type Random,
 } from './random.ts';
-import type { GeneratedRow } from './seed-rows.ts';
+import type { SeedRow } from './seed-rows.ts';
 import { createTimeline } from './timeline.ts';
 import { GENERATED_GOALS, GENERATED_SOURCES, VOCABULARY } from './vocabulary.ts';
 
@@ -62,7 +61,7 @@ function startOf({ plan, cast }: Scene, index: number): Start {
 }
 
 /** An assignment whose training was scored is `done`. */
-export function* assignmentRows(scene: Scene): Generator<GeneratedRow<'Assignment'>> {
+export function* assignmentRows(scene: Scene): Generator<SeedRow<'Assignment'>> {
   const { plan, cast } = scene;
   const timeline = createTimeline(plan.fromMs, plan.toMs);
   for (let index = 0; index < plan.assignments; index += 1) {
@@ -80,16 +79,21 @@ export function* assignmentRows(scene: Scene): Generator<GeneratedRow<'Assignmen
       situation_id: pickOrNull(random, cast.catalog.situation),
       personality_id: pickOrNull(random, cast.catalog.personality),
       industry_id: pickOrNull(random, cast.catalog.industry),
+      note: null,
       due_date: new Date(created + nextInt(random, 3, 30) * DAY_MS).toISOString().slice(0, 10),
       focus_dimension: pick(random, DIMENSIONS),
       completed_training_id: isDone && training !== null ? generatedId('trn', training) : null,
       created_at: new Date(created).toISOString(),
+      external_ref: null,
     };
   }
 }
 
 /** Yields each training with its evaluation, or with null if it was not scored. */
-export function* trainingRows(scene: Scene): Generator<{ training: Row; evaluation: Row | null }> {
+export function* trainingRows(scene: Scene): Generator<{
+  training: SeedRow<'Training'>;
+  evaluation: SeedRow<'Evaluation'> | null;
+}> {
   const { plan } = scene;
   const timeline = createTimeline(plan.fromMs, plan.toMs);
   const fulfilled = fulfilments(scene);
@@ -130,7 +134,7 @@ function trainingRow(
     durationS: number;
     assignmentId: string | null;
   },
-): GeneratedRow<'Training'> {
+): SeedRow<'Training'> {
   const { start, created, durationS } = at;
   const { catalog } = scene.cast;
   const isOver = start.status === 'completed' || start.status === 'scored';
@@ -144,6 +148,8 @@ function trainingRow(
     created_at: new Date(created).toISOString(),
     finished_at: isOver ? new Date(created + durationS * 1000).toISOString() : null,
     duration_s: isOver ? durationS : null,
+    external_ref: null,
+    json_bytes: null,
     situation_id: pickOrNull(start.random, catalog.situation),
     personality_id: pickOrNull(start.random, catalog.personality),
     industry_id: pickOrNull(start.random, catalog.industry),
@@ -154,7 +160,7 @@ function trainingRow(
 function evaluationRow(
   scene: Scene,
   at: { index: number; start: Start; fraction: number; at: number },
-): GeneratedRow<'Evaluation'> {
+): SeedRow<'Evaluation'> {
   const { trainee, random } = at.start;
   const level = trainee.level + trainee.growth * at.fraction + 5 * nextNormal(random);
   const scores = DIMENSIONS.map((_, index) =>

@@ -3,9 +3,12 @@ import { createCast, memberRows, personRows } from './generate-people.ts';
 import { generatedId, planOf } from './generate-plan.ts';
 import { caseRows, dealRows } from './generate-sales.ts';
 import { assignmentRows, trainingRows, type Scene } from './generate-trainings.ts';
-import { insertRows, type Row } from './insert.ts';
+import { insertRows } from './insert.ts';
 import type { SeedFile } from './prepare.ts';
 import type { RowContext } from './rows.ts';
+import type { SeedRows } from './seed-rows.ts';
+
+type Table = keyof SeedRows;
 
 /** Children are kept in memory until this many parents are written. */
 const CHUNK_ROWS = 10_000;
@@ -60,18 +63,21 @@ async function insertDeals(
 }
 
 /** A row and the rows that refer to it. */
-interface Family {
-  readonly parent: Row;
-  readonly children: readonly Row[];
+interface Family<Parent extends Table, Child extends Table> {
+  readonly parent: SeedRows[Parent];
+  readonly children: readonly SeedRows[Child][];
 }
 
-function* trainingFamilies(scene: Scene): Generator<Family> {
+function* trainingFamilies(scene: Scene): Generator<Family<'training', 'evaluation'>> {
   for (const { training, evaluation } of trainingRows(scene)) {
     yield { parent: training, children: evaluation ? [evaluation] : [] };
   }
 }
 
-function* dealFamilies(scene: Scene, connectionId: string): Generator<Family> {
+function* dealFamilies(
+  scene: Scene,
+  connectionId: string,
+): Generator<Family<'crm_deal', 'crm_objection'>> {
   for (const { deal, objections } of dealRows(scene, connectionId))
     yield { parent: deal, children: objections };
 }
@@ -80,16 +86,16 @@ function* dealFamilies(scene: Scene, connectionId: string): Generator<Family> {
  * Writes parents before their children, because children refer to them by foreign keys. Works in
  * chunks, because neither the parents nor the children may be held in memory as a whole.
  */
-async function insertInChunks(
+async function insertInChunks<Parent extends Table, Child extends Table>(
   client: ClientBase,
-  parentTable: string,
-  childTable: string,
-  families: Iterable<Family>,
+  parentTable: Parent,
+  childTable: Child,
+  families: Iterable<Family<Parent, Child>>,
 ): Promise<number> {
-  let children: Row[] = [];
+  let children: SeedRows[Child][] = [];
   let rows = 0;
   const source = families[Symbol.iterator]();
-  function* takeParents(): Generator<Row> {
+  function* takeParents(): Generator<SeedRows[Parent]> {
     for (let taken = 0; taken < CHUNK_ROWS; taken += 1) {
       const next = source.next();
       if (next.done) return;

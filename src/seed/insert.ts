@@ -1,10 +1,5 @@
 import type { ClientBase } from 'pg';
-
-/**
- * Values by column. Arrays and objects go into array and JSON columns. Bytes are given as `\x…`
- * text, times as ISO text.
- */
-export type Row = Readonly<Record<string, unknown>>;
+import type { SeedRows } from './seed-rows.ts';
 
 const BATCH_ROWS = 5_000;
 /** Below this, even a plan that reads all rows each time costs nothing. */
@@ -20,10 +15,10 @@ const BATCH_CHARACTERS = 4_000_000;
  * Rows are sent as JSON. One array parameter for each column was measured to be equally fast, but
  * needs a list of column types.
  */
-export async function insertRows(
+export async function insertRows<Table extends keyof SeedRows>(
   client: ClientBase,
-  table: string,
-  rows: Iterable<Row>,
+  table: Table,
+  rows: Iterable<SeedRows[Table]>,
   onConflict = '',
 ): Promise<number> {
   let sent: Promise<unknown> = Promise.resolve();

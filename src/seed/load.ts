@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { columnsOf } from '../db/rows.ts';
 import { rebuildRollups } from '../features/analytics/rollups-store.ts';
 import { checkSeed } from './check.ts';
 import { collectFaults, SeedFault } from './fault.ts';
@@ -145,7 +146,7 @@ async function writeShared(
 
 /** The entry's columns are replaced, unless they are the same already. */
 function upsertOf(table: string, key: string): string {
-  const columns = ['kind', 'name_de', 'name_en', 'icon'];
+  const columns = columnsOf('CatalogEntry', 'id');
   const listOf = (source: string): string =>
     columns.map((column) => `${source}.${column}`).join(', ');
   return `

@@ -4,14 +4,14 @@ import { orNull } from '../core/shapes.ts';
 import type { SeedTeam } from './prepare.ts';
 import { instant, ownerOf, type RowContext } from './rows.ts';
 import { assignment, crmDeal, crmObjection, training, trainingCase } from './schema.ts';
-import type { SeedAssignment, SeedConnection, SeedObjection, SeedRow } from './seed-rows.ts';
+import type { SeedRow } from './seed-rows.ts';
 
 type Training = SeedTeam['trainings'][number];
 
 export function assignmentRow(
   { team, now }: RowContext,
   input: SeedTeam['assignments'][number],
-): SeedAssignment {
+): SeedRow<'Assignment'> {
   return {
     ...orNull(assignment, input),
     team_id: team.id,
@@ -80,7 +80,7 @@ export function caseRow(
 export function connectionRow(
   { team, now }: RowContext,
   input: SeedTeam['crm_connections'][number],
-): SeedConnection {
+): SeedRow<'CrmConnection'> {
   const { id, provider, status } = input;
   return {
     team_id: team.id,
@@ -111,7 +111,7 @@ export function objectionRow(
   { team, now }: RowContext,
   input: SeedTeam['crm_objections'][number],
   connectionOf: ReadonlyMap<unknown, unknown>,
-): SeedObjection {
+): SeedRow<'CrmObjection'> {
   const dealId = input.deal_id ?? team.crm_deals[0]?.id;
   return {
     ...orNull(crmObjection, input),

@@ -8,17 +8,8 @@ import { scopesOf } from '../core/scopes.ts';
 import { toInstant } from '../core/shapes.ts';
 import { webhookSecretContext } from '../features/webhook-endpoints/rules.ts';
 import { DEFAULT_SEATS } from './check.ts';
-import type { Row } from './insert.ts';
 import type { SeedFile, SeedTeam } from './prepare.ts';
-import type {
-  SeedDelivery,
-  SeedEndpoint,
-  SeedEvent,
-  SeedKey,
-  SeedMember,
-  SeedRow,
-  SeedTeamRow,
-} from './seed-rows.ts';
+import type { SeedRow } from './seed-rows.ts';
 
 type Member = SeedTeam['members'][number];
 
@@ -31,7 +22,10 @@ export interface RowContext {
 }
 
 /** Returns the rows of global entries and those of the teams' own entries. */
-export function catalogRows(seed: SeedFile): { global: Row[]; own: Row[] } {
+export function catalogRows(seed: SeedFile): {
+  global: SeedRow<'CatalogEntry'>[];
+  own: SeedRow<'TeamCatalogEntry'>[];
+} {
   const rows = seed.catalog.map(({ team, id, kind, name, icon }) => {
     const row = {
       id,
@@ -70,7 +64,7 @@ export function catalogRuleRows(seed: SeedFile): SeedRow<'CatalogRule'>[] {
   }));
 }
 
-export function teamRow(team: SeedTeam, now: string): SeedTeamRow & { id: string } {
+export function teamRow(team: SeedTeam, now: string): SeedRow<'Team'> & { id: string } {
   return {
     id: team.id,
     name: team.name ?? team.id,
@@ -87,7 +81,7 @@ export function teamRow(team: SeedTeam, now: string): SeedTeamRow & { id: string
 }
 
 /** What makes a team a sandbox, as after a reset to no scenario. */
-export function sandboxRows(team: SeedTeam, now: string): Row[] {
+export function sandboxRows(team: SeedTeam, now: string): SeedRow<'Sandbox'>[] {
   if (!isSandbox(team.id)) return [];
   const times = { created_at: now, reset_at: now, used_at: now, check_at: now };
   return [{ team_id: team.id, id: 'sandbox', scenario: 'empty', speed: 1, ...times }];
@@ -100,7 +94,7 @@ export function ownerOf(team: SeedTeam): Member {
   return owner;
 }
 
-export function memberRow({ team, now }: RowContext, member: Member): SeedMember {
+export function memberRow({ team, now }: RowContext, member: Member): SeedRow<'Member'> {
   const status = member.status ?? 'active';
   const role = member.role ?? 'member';
   const createdAt = instant(member.created_at) ?? now;
@@ -135,7 +129,7 @@ export function* blockRows(team: SeedTeam): Generator<SeedRow<'MemberBlock'>> {
 export function makeKeyRow(
   { team, now }: RowContext,
   input: SeedTeam['api_keys'][number],
-): { row: SeedKey; key: string } {
+): { row: SeedRow<'ApiKey'>; key: string } {
   const { key, prefix, secretHash } = makeApiKey(modeOf(team.id));
   const row = {
     team_id: team.id,
@@ -159,7 +153,7 @@ export function makeKeyRow(
 export function makeEndpointRow(
   { team, now, appSecret }: RowContext,
   input: SeedTeam['webhook_endpoints'][number],
-): { row: SeedEndpoint; secret: string } {
+): { row: SeedRow<'WebhookEndpoint'>; secret: string } {
   const secret = makeWebhookSecret();
   const row = {
     team_id: team.id,
@@ -179,7 +173,7 @@ export function makeEndpointRow(
 export function deliveryRows(
   { team, now }: RowContext,
   input: SeedTeam['webhook_deliveries'][number],
-): { event: SeedEvent; delivery: SeedDelivery } {
+): { event: SeedRow<'Event'>; delivery: SeedRow<'WebhookDelivery'> } {
   const { event_type: type } = input;
   const createdAt = instant(input.created_at) ?? now;
   const event = {

@@ -1,9 +1,11 @@
 // Writes the rows of the teams themselves.
 import type { ClientBase } from 'pg';
 import { collectFaults, SeedFault } from './fault.ts';
-import { insertStatement, type Row } from './insert.ts';
+import { insertStatement } from './insert.ts';
 import type { SeedFile } from './prepare.ts';
 import { teamRow } from './rows.ts';
+
+type TeamRow = ReturnType<typeof teamRow>;
 
 /**
  * Inserts the rows of new teams and overwrites those of replaced ones, which must be locked. Throws
@@ -37,7 +39,7 @@ export async function writeTeamRows(
   for (const row of rows.filter(({ id }) => replaced.includes(id))) await overwrite(client, row);
 }
 
-async function insertNew(client: ClientBase, rows: readonly Row[]): Promise<string[]> {
+async function insertNew(client: ClientBase, rows: readonly TeamRow[]): Promise<string[]> {
   const [first] = rows;
   if (!first) return [];
   const statement = insertStatement(
@@ -50,7 +52,7 @@ async function insertNew(client: ClientBase, rows: readonly Row[]): Promise<stri
 }
 
 /** A column that the seed does not set gets its default, as in a new row. */
-async function overwrite(client: ClientBase, row: Row & { id: string }): Promise<void> {
+async function overwrite(client: ClientBase, row: TeamRow): Promise<void> {
   const given = Object.keys(row).filter((name) => name !== 'id');
   const { rows: others } = await client.query<{ name: string }>(
     `SELECT column_name AS name

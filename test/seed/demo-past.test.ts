@@ -38,6 +38,10 @@ test('is shown to the admins of the demo team as any other', async () => {
   expect(days.length).toBeGreaterThanOrEqual(28);
   const { data: refused } = await app.admin.requests.list.query({ status_class: 'errors' });
   expect(new Set(refused.map(({ status }) => status))).toEqual(new Set([403, 404, 422, 429]));
+  const { rows: limited } = await api.db.pool.query(
+    'select distinct status, limited_by from request_log where limited_by is not null',
+  );
+  expect(limited).toEqual([{ status: 429, limited_by: 'key_rate' }]);
   const { data: keys } = await app.admin.apiKeys.list.query({});
   expect(keys.filter(({ last_used_at: at }) => at !== null)).toHaveLength(DEMO_KEYS.length - 1);
   const { data: health } = await app.admin.deliveries.health.query({});
