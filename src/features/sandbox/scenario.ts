@@ -3,6 +3,7 @@
  * place of its row, so two resets at the same time of two days differ only in their times.
  */
 import { DIMENSIONS } from '../../core/dimensions.ts';
+import { jsonBytes } from '../../core/json.ts';
 import { SANDBOX_OWNER, SANDBOX_PEOPLE } from '../../core/sandbox.ts';
 import type { ColumnOf, Model } from '../../db/rows.ts';
 import { TRAININGS, type Scenario } from './rules.ts';
@@ -11,8 +12,8 @@ const DAY_MS = 86_400_000;
 /** The trainings lie in so many weeks before the reset. */
 const WEEKS = 12;
 
-/** A row without its team, by column. */
-type Row<M extends Model> = Readonly<Partial<Record<ColumnOf<M>, unknown>>>;
+/** A row without its team: each column, since one that is not named would be null. */
+type Row<M extends Model> = Readonly<Record<Exclude<ColumnOf<M>, 'team_id'>, unknown>>;
 
 /** The rows of one reset. `trainings` and `evaluations` are made one by one: there may be many. */
 export interface Content {
@@ -128,7 +129,7 @@ const NOTHING: Content = {
 };
 
 function entry(id: string, kind: string, de: string, en: string): Row<'TeamCatalogEntry'> {
-  return { id, kind, name_de: de, name_en: en };
+  return { id, kind, name_de: de, name_en: en, icon: null };
 }
 
 function member(name: string, role: string, since: string): Row<'Member'> {
@@ -138,6 +139,7 @@ function member(name: string, role: string, since: string): Row<'Member'> {
     email: emailOf(name),
     role,
     status: 'active',
+    language: null,
     rights: [],
     joined_at: since,
     created_at: since,
@@ -147,7 +149,11 @@ function member(name: string, role: string, since: string): Row<'Member'> {
   };
 }
 
-function assignment(name: string, of: string, fields: Row<'Assignment'>): Row<'Assignment'> {
+function assignment(
+  name: string,
+  of: string,
+  fields: Partial<Row<'Assignment'>> & { readonly created_at: string },
+): Row<'Assignment'> {
   return {
     id: `asg_sandbox_${name}`,
     member_id: memberOf(of),
@@ -155,20 +161,27 @@ function assignment(name: string, of: string, fields: Row<'Assignment'>): Row<'A
     title: null,
     situation_id: 'sit_sandbox_price',
     personality_id: 'per_sandbox_sceptic',
+    industry_id: null,
+    note: null,
     due_date: null,
     focus_dimension: null,
     completed_training_id: null,
     external_ref: null,
+    updated_at: null,
     ...fields,
   };
 }
 
 function trainingCase(name: string, title: string, at: string): Row<'TrainingCase'> {
+  const fields = { product: 'Wartungsvertrag' };
   return {
     id: `cas_sandbox_${name}`,
     user_id: SANDBOX_OWNER.userId,
     title,
-    fields: { product: 'Wartungsvertrag' },
+    persona_id: null,
+    fields,
+    external_ref: null,
+    json_bytes: jsonBytes(fields, null),
     private: false,
     created_at: at,
   };
@@ -203,6 +216,8 @@ function trainingOf({ index, count, at }: { index: number; count: number; at: Da
     personality_id: index % 2 === 0 ? 'per_sandbox_sceptic' : 'per_sandbox_hurried',
     industry_id: 'ind_sandbox_software',
     role_id: 'rol_sandbox_buyer',
+    external_ref: null,
+    json_bytes: null,
   };
 }
 
