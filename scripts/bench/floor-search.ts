@@ -3,6 +3,7 @@
 import { createHmac } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type pg from 'pg';
+import { DELIVERY_FIELDS, MEMBER_FIELDS } from './floor-tables.ts';
 
 const PREFIX = '/trpc/';
 const LIMIT = 50;
@@ -16,7 +17,7 @@ const IS_ADMIN = `exists (
 /** What is called → its statement. $1: the team, $2: the person, $3: the limit. */
 const SEARCHES: Readonly<Record<string, string>> = {
   'admin.members.search': `
-  select id, user_id, email, role, status, joined_at, rights
+  select ${MEMBER_FIELDS}
   from floor.member m
   where tenant_id = $1 and status <> 'ended'
     and (strpos(lower(id), $4) > 0
@@ -26,8 +27,7 @@ const SEARCHES: Readonly<Record<string, string>> = {
   order by created_at desc, id desc
   limit $3`,
   'admin.deliveries.list': `
-  select id, attempt, status, event_type, created_at, next_try_at, response_code,
-    response_excerpt, response_ms, error, endpoint_id, event_id, last_attempt_at
+  select ${DELIVERY_FIELDS}
   from floor.delivery d
   where tenant_id = $1 and status in ('retrying', 'gave_up') and event_type = $4
     and ${IS_ADMIN}

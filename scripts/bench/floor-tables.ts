@@ -2,9 +2,31 @@
 import { createHash } from 'node:crypto';
 import type pg from 'pg';
 import { assignment } from '../../src/features/assignments/schema.ts';
+import { foundMember } from '../../src/features/members/schema.ts';
+import { adminDelivery } from '../../src/features/webhook-deliveries/admin-schema.ts';
 
-/** SQL: the columns that a page shows, which the API and the floor must answer alike. */
-export const FIELDS = Object.keys(assignment.shape).join(', ');
+type Field = keyof typeof assignment.shape;
+
+// What the API shows, which the floor must answer alike. A field is the column of that name.
+const FIELD_NAMES = Object.keys(assignment.shape) as readonly Field[];
+/** SQL: the columns of an assignment. */
+export const FIELDS = FIELD_NAMES.join(', ');
+/** SQL: those of a member. */
+export const MEMBER_FIELDS = Object.keys(foundMember.shape).join(', ');
+/** SQL: those of a delivery. */
+export const DELIVERY_FIELDS = Object.keys(adminDelivery.shape).join(', ');
+
+/** An assignment as the floor writes it. */
+export type FloorRow = Readonly<Record<Field, unknown>>;
+
+/** SQL: inserts an assignment. $1: the team, the others: `insertedValues`. */
+export const INSERT = `
+  insert into floor.page_row (tenant_id, ${FIELDS})
+  values ($1, ${FIELD_NAMES.map((_name, place) => `$${place + 2}`).join(', ')})`;
+
+export function insertedValues(row: FloorRow): unknown[] {
+  return FIELD_NAMES.map((name) => row[name]);
+}
 
 const TABLES = `
   drop schema if exists floor cascade;

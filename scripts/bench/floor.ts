@@ -11,7 +11,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { text } from 'node:stream/consumers';
 import pg from 'pg';
 import { isSearch, search } from './floor-search.ts';
-import { digest, FIELDS } from './floor-tables.ts';
+import { digest, FIELDS, INSERT, insertedValues, type FloorRow } from './floor-tables.ts';
 
 const ADMIT = `
   with caller as materialized (
@@ -55,11 +55,6 @@ const PERSON = `
   where p.tenant_id = $1 and p.id = $2 and p.status <> 'ended'
   for share of p`;
 
-const INSERT = `
-  insert into floor.page_row (tenant_id, id, status, title, situation_id, personality_id,
-    industry_id, member_user_id, member_email, note, due_date, created_at)
-  values ($1, $2, 'open', $3, $4, $5, $6, $7, $8, $9, $10, $11)`;
-
 const CHANNEL = process.env['FLOOR_CHANNEL'];
 
 const AUDIT = 'insert into floor.audit values ($1, $2, $3, $4, $5, $6, $7)';
@@ -99,16 +94,31 @@ async function create(
     if (person?.known !== entries.length || person.is_blocked) throw new Error('refused');
     const id = `asg_${randomUUID()}`;
     const at = new Date();
-    const of = [person.user_id, person.email];
-    await run('insert', INSERT, [id, title, ...entries, ...of, note, due_date, at]);
+    const row: FloorRow = {
+      id,
+      status: 'open',
+      title,
+      situation_id,
+      personality_id,
+      industry_id,
+      member_user_id: person.user_id,
+      member_email: person.email,
+      note,
+      due_date,
+      focus_dimension: null,
+      completed_training_id: null,
+      created_at: at,
+      external_ref: null,
+    };
+    await run('insert', INSERT, insertedValues(row));
     const audit = [randomUUID(), caller.tenant_id, caller.id, 'assignment.created', id];
     await client.query({ name: 'audit', text: AUDIT, values: [...audit, requestId, at] });
-    const data = JSON.stringify({ assignment_id: id, title, member_id, user_id: of[0], due_date });
+    const { member_user_id: user_id } = row;
+    const data = JSON.stringify({ assignment_id: id, title, member_id, user_id, due_date });
     const event = [`evt_${randomUUID()}`, caller.tenant_id, 'assignment.created', data, at];
     await client.query({ name: 'event', text: EVENT, values: event });
     await client.query('commit');
-    const [member_user_id, member_email] = of;
-    return { id, status: 'open', ...wanted, member_user_id, member_email, created_at: at };
+    return row;
   } catch (error) {
     await client.query('rollback');
     throw error;

@@ -6,7 +6,7 @@ import { createServer } from 'node:http';
 import pg from 'pg';
 import { Agent } from 'undici';
 import { CONCURRENCY } from './deliveries.ts';
-import { createFloor } from './floor-tables.ts';
+import { createFloor, DELIVERY_FIELDS, MEMBER_FIELDS } from './floor-tables.ts';
 import { describeRequest, type FloorEvent } from './webhook-floor.ts';
 
 /** On which the floor tells its worker of writes. */
@@ -16,15 +16,14 @@ const TABLES = `
   begin;
   set local session_replication_role = replica;
   create table floor.member as
-    select team_id as tenant_id, id, user_id, email, role, status, joined_at, rights, created_at
+    select team_id as tenant_id, ${MEMBER_FIELDS}, created_at
     from member;
   alter table floor.member add primary key (tenant_id, id);
   create index on floor.member (tenant_id, created_at desc, id desc);
   create table floor.hook as select team_id as tenant_id, id, url, events from webhook_endpoint;
   alter table floor.hook add primary key (tenant_id, id);
   create table floor.delivery as
-    select team_id as tenant_id, id, endpoint_id, event_id, event_type, status, attempt, created_at,
-      next_try_at, response_code, response_excerpt, response_ms, error, last_attempt_at
+    select team_id as tenant_id, ${DELIVERY_FIELDS}
     from webhook_delivery;
   alter table floor.delivery add primary key (tenant_id, id);
   create index on floor.delivery (tenant_id, endpoint_id, created_at desc, id desc);
