@@ -20,7 +20,7 @@
  *  * What the host application reports about its own work (trainings, evaluations, cases, the
  *    catalog, accepted invitations) has no command: it would be reported again.
  */
-import type { TeamStatus } from '../../src/features/team-lifecycle/rules.ts';
+import type { TeamStatus } from '../../src/core/vocabularies.ts';
 
 export interface Command {
   /** For instance `team suspend`. */

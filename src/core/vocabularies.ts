@@ -4,6 +4,13 @@
  * a later version may bring other words.
  */
 
+export const TEAM_STATUSES = ['active', 'suspended', 'ended'] as const;
+export type TeamStatus = (typeof TEAM_STATUSES)[number];
+
+/** What a sandbox begins with, and is brought back to. */
+export const SCENARIOS = ['empty', 'typical', 'large'] as const;
+export type Scenario = (typeof SCENARIOS)[number];
+
 export const ASSIGNMENT_STATUSES = ['open', 'done', 'revoked'] as const;
 export type AssignmentStatus = (typeof ASSIGNMENT_STATUSES)[number];
 

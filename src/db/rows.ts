@@ -3,6 +3,12 @@
  * their columns. A new column of the model is in the row type, in what is read and in what is
  * inserted, unless a list leaves it out. The columns' names are those of the fields in snake case.
  */
+import type { ACTOR_KINDS, MemberStatus, Role } from '../core/actor.ts';
+import type { CatalogKind } from '../core/catalog-kinds.ts';
+import type { DeliveryStatus } from '../core/delivery-status.ts';
+import type { Language } from '../core/language.ts';
+import type { PLANS } from '../core/plans.ts';
+import type { AssignmentStatus, CrmProvider, Scenario, TeamStatus } from '../core/vocabularies.ts';
 import { Prisma } from './generated/client.ts';
 
 /** A model, by its name in prisma/schema.prisma. */
@@ -30,12 +36,54 @@ type Read<Value> = Prisma.JsonObject extends Value
         ? readonly Read<Element>[]
         : Value;
 
+/**
+ * What a text is, if it is one of the words of `core`. `test/contract/row-types.test.ts` compares
+ * the row types with each `CHECK`; who the provider of a CRM is, the service alone writes.
+ */
+interface Words {
+  readonly Assignment: { readonly status: AssignmentStatus };
+  readonly AuditLog: { readonly actorKind: (typeof ACTOR_KINDS)[number] };
+  readonly CatalogEntry: { readonly kind: CatalogKind };
+  readonly CrmConnection: { readonly provider: CrmProvider };
+  readonly Member: {
+    readonly language: Language;
+    readonly role: Role;
+    readonly status: MemberStatus;
+  };
+  readonly Sandbox: { readonly scenario: Scenario };
+  readonly Team: {
+    readonly language: Language;
+    readonly plan: (typeof PLANS)[number];
+    readonly status: TeamStatus;
+  };
+  readonly TeamCatalogEntry: { readonly kind: CatalogKind };
+  readonly WebhookDelivery: { readonly status: DeliveryStatus };
+}
+
+type ReadField<M extends Model, Field extends keyof Scalars<M>> = M extends keyof Words
+  ? Field extends keyof Words[M]
+    ? Words[M][Field] | Extract<Scalars<M>[Field], null>
+    : Read<Scalars<M>[Field]>
+  : Read<Scalars<M>[Field]>;
+
 /** A row of a model with these columns; all by default. */
 export type RowOf<M extends Model, Column extends ColumnOf<M> = ColumnOf<M>> = {
-  readonly [Field in keyof Scalars<M> & string as SnakeCase<Field> & Column]: Read<
-    Scalars<M>[Field]
-  >;
+  readonly [Field in keyof Scalars<M> & string as SnakeCase<Field> & Column]: ReadField<M, Field>;
 };
+
+/** The row of a member who has not ended: they have an address (member_live_has_email_check). */
+export type LiveMember<Column extends ColumnOf<'Member'>> = RowOf<'Member', Column> & {
+  readonly email: string;
+};
+
+/** For what Prisma's client has found, whose types do not know the check. */
+export function asLiveMember<Row extends { readonly email: string | null }>(
+  row: Row,
+): Row & { readonly email: string } {
+  const { email } = row;
+  if (email === null) throw new Error('a member who has not ended has no address');
+  return { ...row, email };
+}
 
 /** A field of a model, by the name of its column. */
 type FieldOf<M extends Model, Column extends ColumnOf<M>> = {

@@ -10,11 +10,10 @@ import { LANGUAGES } from '../core/language.ts';
 import { PLANS } from '../core/plans.ts';
 import { TEST_SCOPES } from '../core/scopes.ts';
 import { dateInput, dateTimeInput as instant } from '../core/shapes.ts';
-import { ASSIGNMENT_STATUSES } from '../core/vocabularies.ts';
+import { ASSIGNMENT_STATUSES, TEAM_STATUSES } from '../core/vocabularies.ts';
 import * as assignments from '../features/assignments/rules.ts';
 import * as connections from '../features/crm/connections/rules.ts';
 import { PROVIDER_NAMES } from '../features/crm/providers/registry.ts';
-import * as teams from '../features/team-lifecycle/rules.ts';
 import * as endpoints from '../features/webhook-endpoints/rules.ts';
 import {
   count,
@@ -224,7 +223,7 @@ const team = z.strictObject({
   id: id.optional(),
   name: text.optional(),
   plan: z.enum(PLANS).optional(),
-  status: z.enum(teams.STATUSES).optional(),
+  status: z.enum(TEAM_STATUSES).optional(),
   seats: count.optional(),
   rate_limit_per_min: count.min(1).optional(),
   language: z.enum(LANGUAGES).optional(),

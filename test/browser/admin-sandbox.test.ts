@@ -8,7 +8,7 @@ import { createHostApp } from '../../scripts/host-app/app.ts';
 import { de } from '../../src/admin-ui/i18n/de.ts';
 import { en } from '../../src/admin-ui/i18n/en.ts';
 import { HANDOVER_TEXTS } from '../../src/admin-ui/i18n/handover.ts';
-import { SCENARIOS } from '../../src/features/sandbox/rules.ts';
+import { SCENARIOS } from '../../src/core/vocabularies.ts';
 import { openAdminPage, settle } from '../support/admin-page.ts';
 import { startTestApi, TEST_APP_AUTH_SECRET, type TestApi } from '../support/api.ts';
 import {

@@ -15,7 +15,7 @@ import {
 } from '../../src/features/sandbox/play-rules.ts';
 import { mostRows } from '../../src/db/sandbox-rows.ts';
 import { simulatedRows } from '../../src/features/crm/sandbox-service.ts';
-import { SCENARIOS } from '../../src/features/sandbox/rules.ts';
+import { SCENARIOS } from '../../src/core/vocabularies.ts';
 import { contentOf } from '../../src/features/sandbox/scenario.ts';
 import { IP_RATE_LIMIT_PER_MINUTE } from '../../src/http/api/authentication/rate-limits.ts';
 import { LANGUAGES } from '../../src/http/docs/samples/languages.ts';

@@ -12,7 +12,7 @@ import { TENANT_TABLE_NAMES, type TenantTable } from '../../src/db/tenant-tables
 import { simulatedAccount } from '../../src/features/crm/providers/simulated.ts';
 import { simulatedRows } from '../../src/features/crm/sandbox-service.ts';
 import { insertMail } from '../../src/features/sandbox/mail-store.ts';
-import { SCENARIOS } from '../../src/features/sandbox/rules.ts';
+import { SCENARIOS } from '../../src/core/vocabularies.ts';
 import { contentOf } from '../../src/features/sandbox/scenario.ts';
 import { setPolicyInput, setReleaseInput } from '../../src/features/team-settings/schema.ts';
 import { ENDPOINTS } from '../../src/routers/endpoints.ts';

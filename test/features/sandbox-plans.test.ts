@@ -112,7 +112,7 @@ const nobody = { memberId: undefined, userId: undefined };
 const PAGE = 100;
 const use = { usedAt: NOW.toISOString(), warnedAt: null, checkAt: NOW };
 const { seats } = SANDBOX_LIMITS;
-const admin = { role: 'admin', created_at: NOW.toISOString(), id: 'm7' };
+const admin = { role: 'admin' as const, created_at: NOW.toISOString(), id: 'm7' };
 const MAILS = SANDBOX_ROWS.sandbox_mail.most;
 /** So many rows of a table are few to a reset. */
 const BATCH = 1_000;

@@ -1,7 +1,7 @@
 // Each reason that `npm run trace` gives, beside the neighbour that has another one. How each state
 // comes to be, and that its rows are found, is tested in test/processes/trace.test.ts.
 import { describe, expect, test } from 'vitest';
-import { JOB_ACTORS } from '../../src/core/actor.ts';
+import { JOB_ACTORS, type ACTOR_KINDS } from '../../src/core/actor.ts';
 import { SANDBOX_ACTOR } from '../../src/core/sandbox.ts';
 import { connectionReasons, keyReasons } from '../../src/trace/caller-reasons.ts';
 import type { ChangeRow } from '../../src/trace/change-store.ts';
@@ -155,7 +155,7 @@ describe('a delivery', () => {
   });
 
   test('says what its endpoint was paused by, and how the last attempt ended', () => {
-    const entry = { actor_kind: 'user', actor_id: 'kim', created_at: ago(7_200_000) };
+    const entry = { actor_kind: 'user' as const, actor_id: 'kim', created_at: ago(7_200_000) };
     const [paused] = deliveryReasons(
       sceneOf({
         ...withEndpoint({ status: 'disabled_failures', failing_since: ago(2 * DAY_MS) }),
@@ -253,7 +253,7 @@ describe('a team', () => {
 });
 
 describe('a request', () => {
-  test.each<[string, string, string]>([
+  test.each<[(typeof ACTOR_KINDS)[number], string, string]>([
     ['user', 'usr_a', 'by_the_app'],
     ['platform', 'billing', 'by_the_platform'],
     ['platform', SANDBOX_ACTOR.id, 'by_a_simulation'],

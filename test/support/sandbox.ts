@@ -2,7 +2,7 @@ import type { TRPCClient } from '@trpc/client';
 import { escapeLiteral, type Pool } from 'pg';
 import { ENCRYPTED_COLUMNS } from '../../src/core/encrypted-columns.ts';
 import { decrypt, encrypt } from '../../src/core/encryption.ts';
-import type { Scenario } from '../../src/features/sandbox/rules.ts';
+import type { Scenario } from '../../src/core/vocabularies.ts';
 import type { AppRouter } from '../../src/routers/routers.ts';
 import { TEST_APP_SECRET, type TestApi } from './api.ts';
 import { appAs, appWith, tokenOf } from './app.ts';

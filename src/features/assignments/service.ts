@@ -212,7 +212,9 @@ function valueOrProblem<T>(check: () => T): T | ProblemError {
 
 /** The fields of a PATCH: undefined leaves a value as it is, null clears it. */
 export type AssignmentChange = {
-  readonly [Column in (typeof store.CHANGEABLE)[number]]?: AssignmentRow[Column] | undefined;
+  readonly [Column in (typeof store.CHANGEABLE)[number]]?:
+    | (Column extends 'status' ? string : AssignmentRow[Column])
+    | undefined;
 };
 
 /**

@@ -1,7 +1,7 @@
 /** Invitations: what limits them, their rows, and what their mail needs. */
 import type { Language } from '../../core/language.ts';
 import { statement, type Db, type Tx } from '../../db/client.ts';
-import { selectionOf } from '../../db/rows.ts';
+import { asLiveMember, selectionOf, type LiveMember } from '../../db/rows.ts';
 import { INVITATIONS_PER_HOUR, type AssignableRole, type InvitationFacts } from './rules.ts';
 import { COLUMNS, type MemberRow } from './store.ts';
 
@@ -205,8 +205,8 @@ export async function findExpired(
     where: { teamId, id: memberId, status: 'invited', invitationSentAt: { lt: sentBefore } },
     select: ENDING.select,
   });
-  return found && (ENDING.toRow(found) as EndingRow);
+  return found && asLiveMember(ENDING.toRow(found));
 }
 
 const ENDING = selectionOf('Member', ['id', 'email', 'role', 'user_id', 'status']);
-type EndingRow = Pick<MemberRow, 'id' | 'email' | 'role' | 'user_id' | 'status'>;
+type EndingRow = LiveMember<'id' | 'email' | 'role' | 'user_id' | 'status'>;

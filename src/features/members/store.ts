@@ -1,9 +1,8 @@
-import type { MemberStatus, Role } from '../../core/actor.ts';
 import type { PageSlice } from '../../core/page.ts';
 import { statement, type Db, type Tx } from '../../db/client.ts';
 import { forgetKeptDetails } from '../../db/kept-responses.ts';
 import { BY_CREATION, isAfter, newestFirst, positionValues } from '../../db/keyset.ts';
-import { listed, type RowOf } from '../../db/rows.ts';
+import { listed, type LiveMember } from '../../db/rows.ts';
 import type { AssignableRole } from './rules.ts';
 
 export const SHOWN = [
@@ -19,11 +18,7 @@ export const SHOWN = [
 export const COLUMNS = listed(SHOWN);
 
 /** A membership. */
-export interface MemberRow extends RowOf<'Member', (typeof SHOWN)[number]> {
-  readonly email: string;
-  readonly role: Role;
-  readonly status: MemberStatus;
-}
+export type MemberRow = LiveMember<(typeof SHOWN)[number]>;
 
 const LIST = statement<MemberRow>(
   'members.list',

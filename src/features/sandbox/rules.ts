@@ -55,9 +55,7 @@
  */
 import { ProblemError } from '../../core/problem.ts';
 import { isSandbox } from '../../core/sandbox.ts';
-
-export const SCENARIOS = ['empty', 'typical', 'large'] as const;
-export type Scenario = (typeof SCENARIOS)[number];
+import type { Scenario } from '../../core/vocabularies.ts';
 
 /** How many trainings each scenario has. */
 export const TRAININGS: Readonly<Record<Scenario, number>> = {

@@ -6,7 +6,8 @@ import { DIMENSIONS } from '../../core/dimensions.ts';
 import { jsonBytes } from '../../core/json.ts';
 import { SANDBOX_OWNER, SANDBOX_PEOPLE } from '../../core/sandbox.ts';
 import type { ColumnOf, Model } from '../../db/rows.ts';
-import { TRAININGS, type Scenario } from './rules.ts';
+import type { Scenario } from '../../core/vocabularies.ts';
+import { TRAININGS } from './rules.ts';
 
 const DAY_MS = 86_400_000;
 /** The trainings lie in so many weeks before the reset. */

@@ -3,7 +3,7 @@ import { pageOf, pageQuery } from '../../core/page.ts';
 import { teamInput } from '../../core/platform-shapes.ts';
 import { restricted } from '../../core/private-fields.ts';
 import { dateTime, knownText } from '../../core/shapes.ts';
-import { SCENARIOS } from './rules.ts';
+import { SCENARIOS } from '../../core/vocabularies.ts';
 
 const scenario = z.enum(SCENARIOS).meta({
   description:

@@ -17,7 +17,7 @@ import { rebuildAnalytics } from '../analytics/service.ts';
 import { simulatedRows } from '../crm/sandbox-service.ts';
 import { addOwner } from '../team-lifecycle/service.ts';
 import * as rules from './rules.ts';
-import type { Scenario } from './rules.ts';
+import type { Scenario } from '../../core/vocabularies.ts';
 import { contentOf } from './scenario.ts';
 import * as store from './store.ts';
 import type { LiveTeam, SandboxRow } from './store.ts';
@@ -110,7 +110,7 @@ export async function resetSandbox(
   const { at } = context;
   const sandbox = await db.transaction(async (tx) => {
     const { before, current, large } = await lockForReset(tx, { ...context, teamId: sandboxId });
-    const scenario = wanted ?? (before.scenario as Scenario);
+    const scenario = wanted ?? before.scenario;
     await removeContent(tx, sandboxId, large);
     await removeResponsesOfReset(tx, sandboxId);
     await fill(tx, sandboxId, { scenario, appSecret, at });

@@ -4,7 +4,7 @@ import { columnsOf, listed, selectionOf, type RowOf } from '../../db/rows.ts';
 import { LASTING_TABLES, REMOVED_BY_RESET } from '../../db/sandbox-rows.ts';
 import { waitForTeamLock } from '../../db/team-lock.ts';
 import type { TenantTable } from '../../db/tenant-tables.ts';
-import type { Scenario } from './rules.ts';
+import type { Scenario } from '../../core/vocabularies.ts';
 import type { Content } from './scenario.ts';
 
 const SANDBOX = selectionOf('Sandbox', [

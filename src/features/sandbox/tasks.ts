@@ -1,5 +1,6 @@
 import type { CronItem, Task } from 'graphile-worker';
 import { z } from 'zod';
+import { ROLES } from '../../core/actor.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { TeamMailer } from '../../core/mail.ts';
 import type { Db } from '../../db/client.ts';
@@ -17,7 +18,7 @@ const scorePayload = z.object({
 const suspensionPayload = z.object({ teamId: z.string(), until: z.string() });
 const adminsPayload = z.object({
   teamId: z.string(),
-  after: z.object({ role: z.string(), created_at: z.string(), id: z.string() }),
+  after: z.object({ role: z.enum(ROLES), created_at: z.string(), id: z.string() }),
 });
 const warningPayload = z.object({ teamId: z.string(), memberId: z.string() });
 

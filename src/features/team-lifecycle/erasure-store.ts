@@ -1,6 +1,6 @@
 import { statement, type Db, type Tx } from '../../db/client.ts';
 import { TENANT_TABLE_NAMES } from '../../db/tenant-tables.ts';
-import type { TeamStatus } from './rules.ts';
+import type { TeamStatus } from '../../core/vocabularies.ts';
 
 /** A team to erase. */
 export interface ErasableRow {

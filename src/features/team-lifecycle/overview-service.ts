@@ -1,7 +1,7 @@
 /** What the operator's commands ask about a team besides the procedures that they call. */
 import { ProblemError } from '../../core/problem.ts';
 import type { Db, Tx } from '../../db/client.ts';
-import type { TeamStatus } from './rules.ts';
+import type { TeamStatus } from '../../core/vocabularies.ts';
 import { findOverview, type TeamOverview } from './overview-store.ts';
 import { findTeamForUpdate } from './store.ts';
 

@@ -1,18 +1,16 @@
 import type { Db } from '../../db/client.ts';
 import { sandboxIdOf } from '../../core/sandbox.ts';
-import type { TeamStatus } from './rules.ts';
+import { selectionOf } from '../../db/rows.ts';
 
 /** What is counted is counted up to here: a team may have millions of deliveries that wait. */
 export const COUNT_MAX = 1000;
 /** A count of this size means `COUNT_MAX` or more. */
 const take = COUNT_MAX + 1;
 
+const FACTS = selectionOf('Team', ['name', 'status', 'plan', 'seats']);
+
 /** A team as its operator sees it, without what it holds of persons. */
-export interface TeamOverview {
-  readonly name: string;
-  readonly status: TeamStatus;
-  readonly plan: string;
-  readonly seats: number;
+export interface TeamOverview extends ReturnType<typeof FACTS.toRow> {
   readonly is_erasing: boolean;
   /** null: the owner was deleted. */
   readonly owner_member_id: string | null;
@@ -31,7 +29,7 @@ export async function findOverview(db: Db, teamId: string, at: Date): Promise<Te
   });
   const team = await prisma.team.findFirst({
     where: { id: teamId },
-    select: { name: true, status: true, plan: true, seats: true, erasingSince: true },
+    select: { ...FACTS.select, erasingSince: true },
   });
   if (!team) return null;
   const { erasingSince, ...facts } = team;
@@ -52,8 +50,7 @@ export async function findOverview(db: Db, teamId: string, at: Date): Promise<Te
     prisma.team.count({ where: { id: sandboxIdOf(teamId), erasingSince: null } }),
   ]);
   return {
-    ...facts,
-    status: facts.status as TeamStatus,
+    ...FACTS.toRow(facts),
     is_erasing: erasingSince !== null,
     owner_member_id: owner?.id ?? null,
     members,

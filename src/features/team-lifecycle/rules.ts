@@ -28,9 +28,6 @@ import type { MemberStatus } from '../../core/actor.ts';
 import { canonicalJson } from '../../core/json.ts';
 import { invalidField, ProblemError } from '../../core/problem.ts';
 
-export const STATUSES = ['active', 'suspended', 'ended'] as const;
-export type TeamStatus = (typeof STATUSES)[number];
-
 /** Hashes the input, to recognize a repeated creation. */
 export function hashCreation(input: object): Buffer {
   return createHash('sha256').update(canonicalJson(input)).digest();

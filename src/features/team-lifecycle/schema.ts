@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { PLANS } from '../../core/plans.ts';
 import { LANGUAGES } from '../../core/language.ts';
 import { hostCount, hostEmail, hostId, teamInput } from '../../core/platform-shapes.ts';
-import { STATUSES } from './rules.ts';
+import { TEAM_STATUSES } from '../../core/vocabularies.ts';
 
 const NAME_MAX_CHARACTERS = 200;
 const IN_ONE_LINE = /^[^\p{Cc}\p{Zl}\p{Zp}]*$/u;
@@ -45,7 +45,7 @@ export const transferOwnershipInput = z.strictObject({ ...teamInput, member_id: 
 export const updateInput = z.strictObject({
   ...teamInput,
   ...z.object(facts).partial().shape,
-  status: z.enum(STATUSES).optional(),
+  status: z.enum(TEAM_STATUSES).optional(),
 });
 
 /** A team as the host application sees it. */
@@ -53,7 +53,7 @@ export const team = z.object({
   id: z.string(),
   name: z.string(),
   plan: z.enum(PLANS),
-  status: z.enum(STATUSES),
+  status: z.enum(TEAM_STATUSES),
   seats: z.int(),
   language: z.enum(LANGUAGES),
   rate_limit_per_min: z.int(),

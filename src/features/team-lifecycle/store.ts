@@ -1,23 +1,16 @@
 import { SCHNITTSTELLEN } from '../../core/access.ts';
 import type { MemberStatus, Role } from '../../core/actor.ts';
-import type { Language } from '../../core/language.ts';
 import { asSandbox, isSandbox, sandboxIdOf, TAKEN_OVER } from '../../core/sandbox.ts';
-import type { PLANS } from '../../core/plans.ts';
 import { statement, type Tx } from '../../db/client.ts';
 import { listed, selectionOf, type RowOf } from '../../db/rows.ts';
 import { lockTeam } from '../../db/team-lock.ts';
-import type { TeamStatus } from './rules.ts';
 
 const CHANGEABLE = ['name', 'plan', 'status', 'seats', 'language', 'rate_limit_per_min'] as const;
 const CHANGES = selectionOf('Team', CHANGEABLE);
 const IN_SANDBOX = selectionOf('Team', TAKEN_OVER);
 
 /** A team. */
-export interface TeamRow extends RowOf<'Team', 'id' | (typeof CHANGEABLE)[number]> {
-  readonly plan: (typeof PLANS)[number];
-  readonly status: TeamStatus;
-  readonly language: Language;
-}
+export type TeamRow = RowOf<'Team', 'id' | (typeof CHANGEABLE)[number]>;
 
 const CREATION = selectionOf('Team', ['id', ...CHANGEABLE, 'creation_hash', 'created_at']);
 
@@ -130,23 +123,22 @@ export async function updateSandbox(tx: Tx, team: TeamRow): Promise<void> {
   });
 }
 
+const OWNERSHIP = selectionOf('Member', ['id', 'role', 'status']);
+
 /** A live member, of whom one is the owner. */
-export interface OwnershipRow {
-  readonly id: string;
-  readonly role: Role;
-  readonly status: MemberStatus;
-}
+export type OwnershipRow = ReturnType<typeof OWNERSHIP.toRow>;
 
 /** The owner and the live member, where there are such. Needs `lockTeam`. */
-export function findOwnerAndMember(
+export async function findOwnerAndMember(
   tx: Tx,
   teamId: string,
   memberId: string,
 ): Promise<OwnershipRow[]> {
-  return tx.prisma.member.findMany({
+  const found = await tx.prisma.member.findMany({
     where: { teamId, status: { not: 'ended' }, OR: [{ role: 'owner' }, { id: memberId }] },
-    select: { id: true, role: true, status: true },
-  }) as Promise<OwnershipRow[]>;
+    select: OWNERSHIP.select,
+  });
+  return found.map(OWNERSHIP.toRow);
 }
 
 /** Makes the owner an admin without rights. */

@@ -1,18 +1,13 @@
-import type { MemberStatus, Role } from '../../core/actor.ts';
 import type { PageSlice } from '../../core/page.ts';
 import { statement, type Db, type Tx } from '../../db/client.ts';
 import { BY_CREATION, isAfter, newestFirst, positionValues } from '../../db/keyset.ts';
-import { listed, selectionOf, type RowOf } from '../../db/rows.ts';
+import { asLiveMember, listed, selectionOf, type LiveMember } from '../../db/rows.ts';
 
 const ADMIN = ['id', 'email', 'role', 'status', 'rights', 'created_at'] as const;
 const SELECTION = selectionOf('Member', ADMIN);
 
 /** A membership with its rights. */
-export interface AdminRow extends RowOf<'Member', (typeof ADMIN)[number]> {
-  readonly email: string;
-  readonly role: Role;
-  readonly status: MemberStatus;
-}
+export type AdminRow = LiveMember<(typeof ADMIN)[number]>;
 
 const LIST_ADMINS = statement<AdminRow>(
   'team.listAdmins',
@@ -44,7 +39,7 @@ export async function findMember(
     where: { teamId, id: memberId, status: { not: 'ended' } },
     select: SELECTION.select,
   });
-  return found && (SELECTION.toRow(found) as AdminRow);
+  return found && asLiveMember(SELECTION.toRow(found));
 }
 
 /** Replaces the rights of a member. */

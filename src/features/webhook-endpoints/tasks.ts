@@ -1,5 +1,6 @@
 import type { CronItem, Task } from 'graphile-worker';
 import { z } from 'zod';
+import { ROLES } from '../../core/actor.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { TeamMailer } from '../../core/mail.ts';
 import type { Db } from '../../db/client.ts';
@@ -17,7 +18,7 @@ const adminsPayload = z.object({
   teamId: z.string(),
   endpointId: z.string(),
   after: z
-    .object({ role: z.string(), created_at: z.string(), id: z.string() })
+    .object({ role: z.enum(ROLES), created_at: z.string(), id: z.string() })
     .nullable()
     .default(null),
 });

@@ -1,5 +1,4 @@
 import type { Role } from '../../core/actor.ts';
-import type { Language } from '../../core/language.ts';
 import { statement, type Db, type Queries } from '../../db/client.ts';
 import { selectionOf } from '../../db/rows.ts';
 import { TEAM_COLUMNS, type TeamRow } from '../api/authentication/team-facts.ts';
@@ -82,8 +81,8 @@ export async function findSandboxFacts(db: Db, sandboxId: string): Promise<TeamR
   const where = { id: sandboxId, erasingSince: null };
   const found = await db.prisma.team.findFirst({ where, select: FACTS.select });
   if (!found) return null;
-  const { status, language, ...facts } = FACTS.toRow(found);
-  return { ...facts, team_status: status, language: language as Language };
+  const { status, ...facts } = FACTS.toRow(found);
+  return { ...facts, team_status: status };
 }
 
 /** The name of the team of a session. */

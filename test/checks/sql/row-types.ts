@@ -1,5 +1,6 @@
 // Reads the row types that a source gives its statements, by the compiler's API.
 import ts from 'typescript';
+import { VOCABULARIES } from '../../support/vocabularies.ts';
 import type { Nullness } from './nulls.ts';
 import { firstText } from './sources.ts';
 
@@ -8,6 +9,8 @@ export interface TypedColumn {
   readonly name: string;
   /** `string`, `number`, `boolean`, `Buffer`, `T[]`, `json`; null is apart. */
   readonly kinds: ReadonlySet<string>;
+  /** A text is one of these; null: any text. */
+  readonly words: readonly string[] | null;
   readonly isNullable: boolean;
   /** The statement need not have it. */
   readonly isOptional: boolean;
@@ -68,6 +71,7 @@ function rowOf(statement: ts.Type, checker: ts.TypeChecker): readonly TypedColum
     return {
       name,
       kinds: new Set(types.filter((one) => !isAbsent(one)).map((one) => kindOf(one, checker))),
+      words: wordsOf(types.filter((one) => one.flags & ts.TypeFlags.StringLike)),
       // A member of a union that does not have the column says nothing of it.
       isNullable: symbols.includes(undefined) || types.some(mayBeNull),
       isOptional: symbols.some((one) => one && one.flags & ts.SymbolFlags.Optional),
@@ -79,6 +83,12 @@ const nameOf = ({ name }: ts.Symbol): string => name;
 const partsOf = (type: ts.Type): readonly ts.Type[] => (type.isUnion() ? type.types : [type]);
 const mayBeNull = ({ flags }: ts.Type): boolean =>
   (flags & (ts.TypeFlags.Null | ts.TypeFlags.Unknown | ts.TypeFlags.Any)) !== 0;
+
+/** The texts, if each type is one text. */
+function wordsOf(texts: readonly ts.Type[]): readonly string[] | null {
+  const words = texts.flatMap((one) => (one.isStringLiteral() ? [one.value] : []));
+  return words.length > 0 && words.length === texts.length ? words : null;
+}
 
 function kindOf(type: ts.Type, checker: ts.TypeChecker): string {
   if (type.flags & ts.TypeFlags.StringLike) return 'string';
@@ -100,6 +110,8 @@ export interface DescribedColumn {
   /** Of pg_type: `text`, `_text`. */
   readonly type: string;
   readonly nulls: Nullness;
+  /** Those that the `CHECK` of its column lists; null: any text; unknown: it is no column. */
+  readonly words: readonly string[] | null | 'unknown';
 }
 
 /** What is wrong with a row type, one line for each fault. */
@@ -113,17 +125,27 @@ export function faultsOf(
   );
   return [
     ...missing.map(({ name }) => `${name}: no such column`),
-    ...described.flatMap(({ name, type, nulls }) => {
+    ...described.flatMap(({ name, type, nulls, words }) => {
       const column = columns.get(name);
       if (!column) return [`${name}: not in the type`];
       const kind = kindRead(type);
       const others = [...column.kinds].filter((one) => kind !== 'json' && one !== kind);
       return [
         ...others.map((one) => `${name}: ${kind}, not ${one}`),
+        ...(column.words === null ? [] : missingWords(column.words, words)).map(
+          (word) => `${name}: may be ${word}`,
+        ),
         ...(nulls === 'maybe' && !column.isNullable ? [`${name}: may be null`] : []),
       ];
     }),
   ];
+}
+
+function missingWords(typed: readonly string[], words: DescribedColumn['words']): string[] {
+  const missing = (known: readonly string[]) => known.filter((word) => !typed.includes(word));
+  if (words !== 'unknown') return words ? missing(words) : ['any text'];
+  // An expression, or a column of several SELECTs, is believed to have all words of some column.
+  return Object.values(VOCABULARIES).some((one) => missing(one).length === 0) ? [] : ['any text'];
 }
 
 /** What `wire/types.ts` makes of a type of Postgres. */

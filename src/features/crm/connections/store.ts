@@ -62,9 +62,7 @@ export function findConnectionLocked(
 const SETTINGS = selectionOf('CrmConnection', ['provider', 'objection_marker', 'base_url']);
 
 /** What is needed to try other credentials for a connection. */
-export interface ConnectionSettings extends ReturnType<typeof SETTINGS.toRow> {
-  readonly provider: ProviderName;
-}
+export type ConnectionSettings = ReturnType<typeof SETTINGS.toRow>;
 
 /** They never change while the connection exists. */
 export async function findSettings(
@@ -76,7 +74,7 @@ export async function findSettings(
     where: { teamId, id: connectionId, status: CONNECTED },
     select: SETTINGS.select,
   });
-  return found && (SETTINGS.toRow(found) as ConnectionSettings);
+  return found && SETTINGS.toRow(found);
 }
 
 /** The connection begins anew. It is due at `next`; null: not. */
