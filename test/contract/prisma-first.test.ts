@@ -56,6 +56,7 @@ describe('Prisma cannot say', () => {
   test.each([
     'select id, email from member where team_id = $1 and status <> $2 order by id limit 5',
     'select count(*) from member where team_id = $1 and id = any ($2)',
+    'select count(*)::int as count from member where team_id = $1',
     'insert into member (team_id, id) values ($1, $2)',
     "update member set status = 'ended' where team_id = $1 returning id",
     'delete from member where team_id = $1 and id in ($2, $3)',

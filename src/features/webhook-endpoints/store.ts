@@ -66,11 +66,13 @@ export async function findEndpoint(
   return found && SELECTION.toRow(found);
 }
 
+// A statement, not Prisma: it is sent together with the lock, so it takes no round trip of its own.
 const COUNT = statement<{ readonly count: number }>(
   'webhooks.countEndpoints',
   `select count(*)::int
    from webhook_endpoint
    where team_id = $1`,
+  { because: 'pipelined' },
 );
 
 /** Counts the team's endpoints. Needs `lockTeamFor`: then no other creation counts or adds. */

@@ -44,7 +44,7 @@ export function beyondPrisma(sql: string): Beyond | null {
   const tables = new Set<unknown>();
   visit(parseSync(sql), (kind, node) => {
     const known = BEYOND[kind];
-    if (known) reasons.add(known);
+    if (known && !(kind === 'TypeCast' && isOfCount(node))) reasons.add(known);
     if (typeof node['relname'] === 'string') {
       tables.add(node);
       if (node['schemaname'] !== undefined || node['relname'].startsWith('pg_'))
@@ -59,6 +59,12 @@ export function beyondPrisma(sql: string): Beyond | null {
   if (tables.size > 1) reasons.add('several tables');
   if (tables.size === 0) reasons.add('utility');
   return ORDER.find((reason) => reasons.has(reason)) ?? null;
+}
+
+/** `count(*)::int`, the number that Prisma's `count` gives. */
+function isOfCount({ arg }: Part): boolean {
+  const { FuncCall: call } = arg as { readonly FuncCall?: Part };
+  return call !== undefined && nameOf(call['funcname']) === 'count';
 }
 
 type Part = Readonly<Record<string, unknown>>;
