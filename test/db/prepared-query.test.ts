@@ -34,6 +34,7 @@ const SAME_NAMES = ['int', 'text', 'bool', 'json', 'text[]'].map((type) =>
   statement(`test.prepared.same.${type}`, `select a::${type} from (select $1::text as a) t`),
 );
 const BY_POSITION = statement('test.prepared.byPosition', 'select * from by_position');
+const POOLED = statement('test.prepared.pooled', 'select * from pooled');
 const AT = statement<{ at: string }>('test.prepared.at', 'select $1::timestamptz as at');
 
 let client: pg.PoolClient;
@@ -119,4 +120,19 @@ test('a result with other columns than on another connection is refused each tim
   for (let times = 0; times < 3; times += 1)
     await expect(run(BY_POSITION, [], other.client)).rejects.toThrow('byPosition have changed');
   expect(await run(BY_POSITION, [])).toEqual([{ a: 1, b: 2 }]);
+});
+
+test('behind a pooler no row is read by the columns of another session', async () => {
+  const pooled = await openTestConnection(5_000, { isPooled: true });
+  onTestFinished(() => pooled.close());
+  await pooled.client.query('create table pooled as select 1 as a, 2 as b');
+  expect(await run(POOLED, [], pooled.client)).toEqual([{ a: 1, b: 2 }]);
+  // Its next session, in which the statement is prepared after a migration.
+  await pooled.client.query(
+    `drop table pooled;
+     create table pooled as select 2 as b, 1 as a;
+     deallocate "test.prepared.pooled";
+     prepare "test.prepared.pooled" as select * from pooled`,
+  );
+  await expect(run(POOLED, [], pooled.client)).rejects.toThrow('pooled have changed');
 });

@@ -2,6 +2,7 @@ import type pg from 'pg';
 import { openPool } from '../../src/db/connections/pool.ts';
 import { startWatchdog } from '../../src/db/connections/watchdog.ts';
 import { createTestDatabase } from './database.ts';
+import { startPostgresProxy } from './postgres-proxy.ts';
 import { testWire } from './wire.ts';
 
 /** A connection as the service opens it, to a database of its own. */
@@ -11,12 +12,17 @@ export interface TestConnection {
   close(): Promise<void>;
 }
 
-export async function openTestConnection(statementTimeoutMs: number): Promise<TestConnection> {
+/** `isPooled`: a pooler seems to stand before the database. */
+export async function openTestConnection(
+  statementTimeoutMs: number,
+  { isPooled = false }: { readonly isPooled?: boolean } = {},
+): Promise<TestConnection> {
   const database = await createTestDatabase();
+  const proxy = isPooled ? await startPostgresProxy(database.url, { isPooler: true }) : null;
   const watchdog = startWatchdog(5_000);
   const { pool, connect } = openPool({
     wire: testWire,
-    url: database.url,
+    url: proxy?.url ?? database.url,
     max: 1,
     statementTimeoutMs,
     watchdog,
@@ -30,6 +36,7 @@ export async function openTestConnection(statementTimeoutMs: number): Promise<Te
       client.release();
       watchdog.stop();
       await pool.end();
+      await proxy?.stop();
       await database.drop();
     },
   };

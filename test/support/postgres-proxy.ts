@@ -36,11 +36,12 @@ export interface PostgresProxy {
 
 /**
  * Starts the proxy. It forwards until `fallSilent` is called. Connections with the startup
- * parameter `refused` are turned away, as PgBouncer does.
+ * parameter `refused` are turned away, as PgBouncer does. `isPooler`: it tells each connection a
+ * number of its own for the session.
  */
 export async function startPostgresProxy(
   databaseUrl: string,
-  { refused }: { readonly refused?: string } = {},
+  { refused, isPooler }: { readonly refused?: string; readonly isPooler?: boolean } = {},
 ): Promise<PostgresProxy> {
   let target = new URL(databaseUrl);
   const services = new Set<Socket>();
@@ -75,6 +76,7 @@ export async function startPostgresProxy(
           service.end(refusalOf('08P01', `unsupported startup parameter: ${refused}`));
           return;
         }
+        if (isPooler && socket === postgres) renumber(chunk);
         if (!isSilent && silentAt !== null && socket === service && chunk.includes(silentAt)) {
           isSilent = true;
           onSilent();
@@ -150,6 +152,12 @@ export async function startPostgresProxy(
 function asksToCancel(chunk: Buffer): boolean {
   const isRequest = chunk.length >= 8 && chunk.readInt32BE(4) === CANCEL_REQUEST;
   return isRequest || chunk.includes('pg_cancel_backend');
+}
+
+/** Changes the number that a login is answered with, in its message: a letter, the length, it. */
+function renumber(chunk: Buffer): void {
+  const start = chunk.indexOf('K\0\0\0\f');
+  if (start >= 0) chunk.writeInt32BE(chunk.readInt32BE(start + 5) + 1_000_000, start + 5);
 }
 
 /** Resolves when the connection has ended. */
