@@ -8,7 +8,7 @@ import type { CatalogKind } from '../core/catalog-kinds.ts';
 import type { DeliveryStatus } from '../core/delivery-status.ts';
 import type { Language } from '../core/language.ts';
 import type { PLANS } from '../core/plans.ts';
-import type { AssignmentStatus, CrmProvider, Scenario, TeamStatus } from '../core/vocabularies.ts';
+import type { AssignmentStatus, Scenario, TeamStatus } from '../core/vocabularies.ts';
 import { Prisma } from './generated/client.ts';
 
 /** A model, by its name in prisma/schema.prisma. */
@@ -37,14 +37,13 @@ type Read<Value> = Prisma.JsonObject extends Value
         : Value;
 
 /**
- * What a text is, if it is one of the words of `core`. `test/contract/row-types.test.ts` compares
- * the row types with each `CHECK`; who the provider of a CRM is, the service alone writes.
+ * What a text is, if a `CHECK` lists words of `core`. `test/contract/row-types.test.ts` compares
+ * these with the database.
  */
 interface Words {
   readonly Assignment: { readonly status: AssignmentStatus };
   readonly AuditLog: { readonly actorKind: (typeof ACTOR_KINDS)[number] };
   readonly CatalogEntry: { readonly kind: CatalogKind };
-  readonly CrmConnection: { readonly provider: CrmProvider };
   readonly Member: {
     readonly language: Language;
     readonly role: Role;

@@ -40,7 +40,7 @@ const NEVER_NULL: Readonly<Record<string, string>> = {
   'crm.endSync is_due': 'the statement has just set it, to its parameter if to nothing else',
 };
 
-const WRITTEN_HERE = 'only the service writes it, one of the providers that it knows';
+const SHOWN = 'the shape that shows it refuses any other';
 const OF_CASE = 'its expression has no others';
 
 /** Columns with no other words than their type has, although no `CHECK` tells. */
@@ -54,9 +54,8 @@ const NO_OTHER_WORDS: Readonly<Record<string, string>> = {
   'http.authenticate key_fault': OF_CASE,
   'metrics.retries age': OF_CASE,
   'webhooks.findGrownTables name': OF_CASE,
-  'crm.findConnectionLocked provider': WRITTEN_HERE,
-  'crm.listConnections provider': WRITTEN_HERE,
-  'trace.listConnections provider': WRITTEN_HERE,
+  'crm.findConnectionLocked provider': SHOWN,
+  'crm.listConnections provider': SHOWN,
 };
 
 /** These ask Citus about itself, and plain Postgres cannot describe them. */

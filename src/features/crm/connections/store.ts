@@ -1,29 +1,32 @@
+import type { CrmProvider } from '../../../core/vocabularies.ts';
 import { statement, type Db, type Tx } from '../../../db/client.ts';
 import { Prisma } from '../../../db/generated/client.ts';
-import { selectionOf } from '../../../db/rows.ts';
-import type { ProviderName } from '../providers/registry.ts';
+import { listed, selectionOf, type RowOf } from '../../../db/rows.ts';
 
 const CONNECTED = { not: 'disconnected' } as const;
 /** A run that is under way finds another token in the row, and applies no page any more. */
 const WITHOUT_RUN = { syncToken: null, syncLeaseUntil: null } as const;
 
+const SHOWN = [
+  'id',
+  'provider',
+  'status',
+  'objection_marker',
+  'created_at',
+  'last_synced_at',
+  'last_error',
+  'failure_streak',
+  'next_sync_at',
+] as const;
+
 /** A connection as admins see it, without its credentials. */
-export interface ConnectionRow {
-  readonly id: string;
-  readonly provider: ProviderName;
-  readonly status: string;
-  readonly objection_marker: string | null;
-  readonly created_at: string;
-  readonly last_synced_at: string | null;
-  readonly last_error: string | null;
-  readonly failure_streak: number;
-  readonly next_sync_at: string | null;
+export interface ConnectionRow extends RowOf<'CrmConnection', (typeof SHOWN)[number]> {
+  readonly provider: CrmProvider;
   readonly syncing: boolean;
   readonly has_credentials: boolean;
 }
 
-const COLUMNS = `id, provider, status, objection_marker, created_at, last_synced_at, last_error,
-  failure_streak, next_sync_at, coalesce(sync_lease_until > $2, false) as syncing,
+const COLUMNS = `${listed(SHOWN)}, coalesce(sync_lease_until > $2, false) as syncing,
   credentials_encrypted is not null as has_credentials`;
 
 const LIST = statement<ConnectionRow>(
