@@ -3,13 +3,14 @@
  * then: the transaction may have waited behind a change of just that.
  */
 import { requireAccess } from '../core/access.ts';
-import type { Actor, Current, MemberStatus, Role, SystemActor } from '../core/actor.ts';
+import type { Actor, Current, SystemActor } from '../core/actor.ts';
 import { hasApi } from '../core/plans.ts';
 import { narrow, privacyOf, privacyOfCall, type CallPrivacy } from '../core/privacy.ts';
 import { ProblemError, unknownId } from '../core/problem.ts';
 import { isSandbox } from '../core/sandbox.ts';
 import { statement, type Statement, type Tx } from './client.ts';
 import type { ChangeContext, RecordContext } from './outbox.ts';
+import type { RowOf } from './rows.ts';
 import { lockTeam } from './team-lock.ts';
 
 /**
@@ -32,11 +33,7 @@ export type CurrentContext<C extends Pick<UnreadContext, 'actor'> = ChangeContex
   readonly plan: string;
 };
 
-interface TeamFacts {
-  readonly plan: string;
-  readonly member_detail_enabled: boolean;
-  readonly leaderboard_enabled: boolean;
-}
+type TeamFacts = RowOf<'Team', 'plan' | 'member_detail_enabled' | 'leaderboard_enabled'>;
 
 const READ = statement<TeamFacts>(
   'db.readTeamFacts',
@@ -46,10 +43,8 @@ const READ = statement<TeamFacts>(
   { because: 'hot' },
 );
 
-interface MemberPower extends TeamFacts {
+interface MemberPower extends TeamFacts, RowOf<'Member', 'role' | 'rights'> {
   readonly team_status: string;
-  readonly role: Role;
-  readonly rights: readonly string[];
 }
 
 const READ_WITH_MEMBER = statement<MemberPower>(
@@ -61,10 +56,8 @@ const READ_WITH_MEMBER = statement<MemberPower>(
    where t.id = $1 and t.erasing_since is null`,
 );
 
-interface KeyPower extends TeamFacts {
+interface KeyPower extends TeamFacts, RowOf<'Member', 'role' | 'status'> {
   readonly team_status: string;
-  readonly role: Role;
-  readonly status: MemberStatus;
 }
 
 // By the database's clock, which `authenticate_key` uses: the key may have ended after the

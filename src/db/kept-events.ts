@@ -1,11 +1,9 @@
 // Old events stay while deliveries of them wait, and are marked so that nobody looks at them again.
 import { statement, type Tx } from './client.ts';
+import type { RowOf } from './rows.ts';
 
 /** A delivery that was deleted. */
-export interface RemovedDelivery {
-  readonly team_id: string;
-  readonly event_id: string;
-}
+export type RemovedDelivery = RowOf<'WebhookDelivery', 'team_id' | 'event_id'>;
 
 // In the order of their keys. LIMIT and OFFSET make Postgres look each row up by its key, however
 // many are given.

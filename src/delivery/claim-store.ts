@@ -9,8 +9,8 @@
  */
 import type { TeamKey } from '../core/team-key.ts';
 import { statement, type Db } from '../db/client.ts';
-import type { DeliveryStatus } from '../core/delivery-status.ts';
-import { WAITING, type EndpointRef, type WaitingStatus } from './waiting-store.ts';
+import { listed, type RowOf } from '../db/rows.ts';
+import { WAITING, type WaitingStatus } from './waiting-store.ts';
 
 /** The first key of the advisory locks of workers; the second one is the worker's number. */
 export const WORKER_LOCK_CLASS = 0x77686b;
@@ -21,25 +21,32 @@ export const IS_WORKER_LOCK = `locktype = 'advisory'
          and objsubid = 2
          and database = (select oid from pg_database where datname = current_database())`;
 
+const OF_DELIVERY = [
+  'team_id',
+  'id',
+  'endpoint_id',
+  'event_id',
+  'event_type',
+  'status',
+  'attempt',
+  'next_try_at',
+  'urgent',
+  // A resend asks for this attempt.
+  'resent',
+] as const;
+const OF_ENDPOINT = [
+  'url',
+  'api_version',
+  'secret_encrypted',
+  'earlier_secrets_encrypted',
+] as const;
+
 /** A delivery that this worker has claimed, with all that an attempt needs. */
-export interface ClaimedDelivery {
-  readonly team_id: string;
-  readonly id: string;
-  readonly endpoint_id: string;
-  readonly event_id: string;
-  readonly event_type: string;
-  readonly status: DeliveryStatus;
-  readonly attempt: number;
+export interface ClaimedDelivery
+  extends
+    RowOf<'WebhookDelivery', (typeof OF_DELIVERY)[number]>,
+    RowOf<'WebhookEndpoint', (typeof OF_ENDPOINT)[number]> {
   readonly scheduled_attempts: number;
-  readonly next_try_at: string | null;
-  readonly urgent: boolean;
-  /** A resend asks for this attempt. */
-  readonly resent: boolean;
-  readonly url: string;
-  readonly api_version: string;
-  readonly secret_encrypted: Buffer;
-  /** Earlier secrets (core/signing-secrets.ts); null without any. */
-  readonly earlier_secrets_encrypted: Buffer | null;
   readonly event_data: string;
   readonly event_created_at: string;
   /** The trace of the call that raised the event; null: it is not traced. */
@@ -66,9 +73,9 @@ function claimText(picked: string): string {
       where ctid = any (array(${picked}))
       returning d.*
     )
-    select d.team_id, d.id, d.endpoint_id, d.event_id, d.event_type, d.status, d.attempt,
-      ${SCHEDULED_ATTEMPTS}, d.next_try_at, d.urgent, d.resent,
-      w.url, w.api_version, w.secret_encrypted, w.earlier_secrets_encrypted,
+    select ${listed(OF_DELIVERY, 'd.')},
+      ${SCHEDULED_ATTEMPTS},
+      ${listed(OF_ENDPOINT, 'w.')},
       e.data::text as event_data, e.created_at as event_created_at,
       e.traceparent as event_traceparent
     from claimed d
@@ -177,10 +184,10 @@ export async function releaseClaims(
 }
 
 /** A released delivery's endpoint, and what it waits for. */
-export interface ReleasedClaim extends EndpointRef {
-  readonly status: DeliveryStatus;
-  readonly urgent: boolean;
-}
+export type ReleasedClaim = RowOf<
+  'WebhookDelivery',
+  'team_id' | 'endpoint_id' | 'status' | 'urgent'
+>;
 
 /** SQL: the deliveries of the event in hand `h` that its worker still has. */
 const firstClaimsText = (columns: string): string => `

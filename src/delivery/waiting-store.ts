@@ -5,6 +5,7 @@
  */
 import { SANDBOX_END } from '../core/sandbox.ts';
 import { statement, type Db } from '../db/client.ts';
+import type { RowOf } from '../db/rows.ts';
 import type { DeliveryStatus } from '../core/delivery-status.ts';
 
 /**
@@ -43,10 +44,7 @@ export function waitsAs({ status, urgent }: { status: DeliveryStatus; urgent: bo
 }
 
 /** An endpoint by its key. */
-export interface EndpointRef {
-  readonly team_id: string;
-  readonly endpoint_id: string;
-}
+export type EndpointRef = RowOf<'WebhookDelivery', 'team_id' | 'endpoint_id'>;
 
 /** Sorts before every endpoint. */
 export const FIRST_ENDPOINT: EndpointRef = { team_id: '', endpoint_id: '' };

@@ -1,9 +1,9 @@
 import { statement, type Tx } from '../../db/client.ts';
-import type { MemberRow } from './store.ts';
+import type { RowOf } from '../../db/rows.ts';
 
 /** The membership that an invitation created. */
-export interface InvitedRow extends Pick<
-  MemberRow,
+export interface InvitedRow extends RowOf<
+  'Member',
   'id' | 'user_id' | 'role' | 'status' | 'joined_at'
 > {
   /** Whether the person who accepts has a live membership already, this one or another. */
@@ -57,8 +57,10 @@ export async function activate(
 }
 
 /** A membership of a person to delete. */
-export interface MembershipRow extends Pick<MemberRow, 'id' | 'user_id' | 'role' | 'status'> {
-  readonly email: string | null;
+export interface MembershipRow extends RowOf<
+  'Member',
+  'id' | 'user_id' | 'role' | 'status' | 'email'
+> {
   readonly team_has_ended: boolean;
 }
 

@@ -1,11 +1,9 @@
 import type { Language } from '../../core/language.ts';
 import { statement, type Db, type Tx } from '../../db/client.ts';
+import type { RowOf } from '../../db/rows.ts';
 
 /** A sandbox that is due to be looked at, and its place among them. */
-export interface DueRow {
-  readonly team_id: string;
-  readonly check_at: string;
-}
+export type DueRow = RowOf<'Sandbox', 'team_id' | 'check_at'>;
 
 const LIST_DUE = statement<DueRow>(
   'sandbox.listDue',
@@ -27,10 +25,7 @@ export function listDue(
 }
 
 /** When a sandbox was used last, and when its admins were warned. */
-export interface UseRow {
-  readonly used_at: string;
-  readonly warned_at: string | null;
-}
+export type UseRow = RowOf<'Sandbox', 'used_at' | 'warned_at'>;
 
 // Each part is one row of an index, however much the sandbox was used. The day of a call counts to
 // its end, but not beyond now. A process writes what it has counted after some seconds, so the

@@ -1,18 +1,10 @@
 import { statement, type Db } from '../../db/client.ts';
 import { queryTeams } from '../../db/parts.ts';
 import { holdUnlessLocked } from '../../db/row-lock.ts';
+import type { RowOf } from '../../db/rows.ts';
 
-/** The requests of a day. */
-export interface DayRow {
-  /** `YYYY-MM-DD`. */
-  readonly day: string;
-  readonly count_2xx: number;
-  readonly count_4xx: number;
-  readonly count_429: number;
-  readonly count_5xx: number;
-  /** Of the limit of a minute, at the peak of the day. */
-  readonly peak_percent: number;
-}
+/** The requests of a day (`YYYY-MM-DD`), and its peak, of the limit of a minute. */
+export type DayRow = Omit<RowOf<'ApiKeyUsage'>, 'team_id' | 'key_id'>;
 
 /** Which days, and of which key. */
 export interface UsageFilters {

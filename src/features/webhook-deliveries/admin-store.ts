@@ -216,9 +216,8 @@ export function listDeliveries(
 export type AttemptRow = KeptAttempt;
 
 /** A delivery with all parts of its request. */
-export interface DeliveryDetailRow extends AdminDeliveryRow {
-  readonly url: string;
-  readonly api_version: string;
+export interface DeliveryDetailRow
+  extends AdminDeliveryRow, RowOf<'WebhookEndpoint', 'url' | 'api_version'> {
   /** JSON text, as it was stored when the event happened. */
   readonly event_data: string;
   readonly event_created_at: string;

@@ -1,5 +1,6 @@
 import type { Language } from '../../core/language.ts';
 import { statement, type Db, type Tx } from '../../db/client.ts';
+import type { RowOf } from '../../db/rows.ts';
 
 /** The failures after which an endpoint is paused. */
 export interface Silence {
@@ -10,9 +11,7 @@ export interface Silence {
 }
 
 /** An endpoint to pause, and its place among them. */
-export interface SilentRow {
-  readonly team_id: string;
-  readonly id: string;
+export interface SilentRow extends RowOf<'WebhookEndpoint', 'team_id' | 'id'> {
   readonly failing_since: string;
 }
 
@@ -68,15 +67,13 @@ export async function pauseSilent(
 }
 
 /** A paused endpoint, its last failure, and the admin who gets the mail. */
-export interface PauseMailRow {
+export interface PauseMailRow
+  extends
+    RowOf<'WebhookEndpoint', 'url' | 'description' | 'failing_since'>,
+    RowOf<'WebhookDelivery', 'response_code' | 'error'> {
   readonly email: string;
   readonly language: Language;
   readonly team_name: string;
-  readonly url: string;
-  readonly description: string | null;
-  readonly failing_since: string | null;
-  readonly response_code: number | null;
-  readonly error: string | null;
 }
 
 /**

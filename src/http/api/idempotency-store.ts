@@ -1,28 +1,30 @@
 import { statement, type Db, type Tx } from '../../db/client.ts';
+import { listed, parameters, valuesIn, type RowOf } from '../../db/rows.ts';
 
-/** A stored response. */
-export interface IdempotencyRecord {
-  /** Of the call, encrypted or plain. */
-  readonly fingerprint: Buffer;
-  readonly status: number;
-  readonly body: Buffer;
-  /** Whether `body` is encrypted. */
-  readonly encrypted: boolean;
-  readonly location: string | null;
-  /** The body without its private fields; null if it has none. */
-  readonly open_body: Buffer | null;
-  /** The API key that alone may see the whole body. null: it depends on the privacy switches. */
-  readonly key_id: string | null;
-}
+const RECORD = [
+  'fingerprint',
+  'status',
+  'body',
+  'encrypted',
+  'location',
+  'open_body',
+  'key_id',
+] as const;
+const STORED = [...RECORD, 'subject_id', 'other_subject_ids', 'removed_by_reset'] as const;
 
-/** A response to store. */
-export interface NewRecord extends IdempotencyRecord {
-  /** The member or webhook endpoint that the private fields belong to; null without such fields. */
-  readonly subject_id: string | null;
-  /** Others that they belong to; null if there are none. */
+/**
+ * A stored response. The fingerprint is that of the call, encrypted or plain; `encrypted`: the body
+ * is; `open_body`: the body without its private fields, null if it has none. `key_id` alone may see
+ * the whole body; null: that depends on the privacy switches.
+ */
+export type IdempotencyRecord = RowOf<'IdempotencyRecord', (typeof RECORD)[number]>;
+
+/** A response to store. `subject_id`: whom its private fields belong to, beside the others. */
+export interface NewRecord extends RowOf<
+  'IdempotencyRecord',
+  Exclude<(typeof STORED)[number], 'other_subject_ids'>
+> {
   readonly other_subject_ids: readonly string[] | null;
-  /** Whether it goes with a reset of the sandbox. */
-  readonly removed_by_reset: boolean;
 }
 
 /** The key of a record. Records from before `validFrom` count as missing. */
@@ -40,7 +42,7 @@ type Beginning =
 
 const BEGIN = statement<Beginning>(
   'idempotency.begin',
-  `select locked, fingerprint, status, body, encrypted, location, open_body, key_id
+  `select locked, ${listed(RECORD)}
    from begin_idempotent_call($1, $2, $3)`,
 );
 
@@ -55,7 +57,7 @@ export async function beginIdempotent(
 
 const FIND = statement<IdempotencyRecord>(
   'idempotency.find',
-  `select fingerprint, status, body, encrypted, location, open_body, key_id
+  `select ${listed(RECORD)}
    from idempotency_record
    where team_id = $1 and key = $2 and created_at >= $3`,
   { because: 'hot' },
@@ -73,40 +75,13 @@ export async function findRecord(
 // An expired record may still be there. Its key is free again, so the row is replaced.
 const INSERT = statement(
   'idempotency.insert',
-  `insert into idempotency_record
-     (team_id, key, fingerprint, status, body, encrypted, location, created_at, open_body, key_id,
-      subject_id, other_subject_ids, removed_by_reset)
-   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+  `insert into idempotency_record (team_id, key, created_at, ${listed(STORED)})
+   values ($1, $2, $3, ${parameters(STORED, 4)})
    on conflict (team_id, key) do update
-   set fingerprint = excluded.fingerprint,
-     status = excluded.status,
-     body = excluded.body,
-     encrypted = excluded.encrypted,
-     location = excluded.location,
-     created_at = excluded.created_at,
-     open_body = excluded.open_body,
-     key_id = excluded.key_id,
-     subject_id = excluded.subject_id,
-     other_subject_ids = excluded.other_subject_ids,
-     removed_by_reset = excluded.removed_by_reset`,
+   set ${['created_at', ...STORED].map((name) => `${name} = excluded.${name}`).join(',\n     ')}`,
 );
 
 /** Sends the record without waiting. Needs the key's lock (`beginIdempotent`). */
 export function insertRecord(tx: Tx, { teamId, key, now }: RecordKey, record: NewRecord): void {
-  const { fingerprint, status, body, encrypted, location, open_body, key_id } = record;
-  tx.send(INSERT, [
-    teamId,
-    key,
-    fingerprint,
-    status,
-    body,
-    encrypted,
-    location,
-    now,
-    open_body,
-    key_id,
-    record.subject_id,
-    record.other_subject_ids,
-    record.removed_by_reset,
-  ]);
+  tx.send(INSERT, [teamId, key, now, ...valuesIn(STORED, record)]);
 }

@@ -3,6 +3,7 @@
  * in the row. Whatever a run writes, it first checks that in the same transaction: see `holdRun`.
  */
 import { statement, type Db, type Tx } from '../../../db/client.ts';
+import { listed, type RowOf } from '../../../db/rows.ts';
 import type { ConnectionKey } from './jobs.ts';
 import { IS_DUE } from './schedule-store.ts';
 import type { SyncState } from './schedule.ts';
@@ -12,14 +13,11 @@ export interface RunKey extends ConnectionKey {
   readonly token: string;
 }
 
-export interface ClaimedConnection {
-  readonly provider: string;
+const CLAIMED = ['provider', 'objection_marker', 'base_url', 'sync_state', 'last_error'] as const;
+
+/** `last_error`: how the run before failed; null: it did not. */
+export interface ClaimedConnection extends RowOf<'CrmConnection', (typeof CLAIMED)[number]> {
   readonly credentials_encrypted: Buffer;
-  readonly objection_marker: string | null;
-  readonly base_url: string | null;
-  readonly sync_state: unknown;
-  /** How the run before failed; null: it did not. */
-  readonly last_error: string | null;
 }
 
 // Whoever begins a round does what was asked for before. A round that goes on has read some of its
@@ -34,8 +32,7 @@ const CLAIM = statement<ClaimedConnection>(
    where ${IS_DUE}
      and c.team_id = $2
      and c.id = $3
-   returning c.provider, c.credentials_encrypted, c.objection_marker, c.base_url, c.sync_state,
-     c.last_error`,
+   returning c.credentials_encrypted, ${listed(CLAIMED, 'c.')}`,
 );
 
 /** Takes the connection for this run. Null if it is not due or another run has it. */

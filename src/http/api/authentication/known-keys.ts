@@ -88,23 +88,24 @@ function digestOf({ keyPrefix, proof }: Credential): string {
 
 /** Copies what a request depends on, and nothing else of the row. Texts are shared among keys. */
 function toFacts(row: KeyRow, texts: Generations<string>): KeyRow {
-  const share = (text: string): string => {
-    const known = texts.get(text);
-    if (known !== undefined) return known;
-    const copy = copyOf(text);
-    texts.set(copy, copy);
-    return copy;
+  const share = <Text extends string>(text: Text): Text => {
+    let known = texts.get(text);
+    if (known === undefined) {
+      known = copyOf(text);
+      texts.set(known, known);
+    }
+    return known as Text;
   };
   return {
     key_id: copyOf(row.key_id),
     scopes: share(row.scopes),
     creator_id: copyOf(row.creator_id),
-    creator_role: share(row.creator_role) as KeyRow['creator_role'],
-    creator_status: share(row.creator_status) as KeyRow['creator_status'],
+    creator_role: share(row.creator_role),
+    creator_status: share(row.creator_status),
     team_id: copyOf(row.team_id),
     team_status: share(row.team_status),
     plan: share(row.plan),
-    language: share(row.language) as KeyRow['language'],
+    language: share(row.language),
     rate_limit_per_min: row.rate_limit_per_min,
     member_detail_enabled: row.member_detail_enabled,
     leaderboard_enabled: row.leaderboard_enabled,

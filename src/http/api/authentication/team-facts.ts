@@ -1,15 +1,13 @@
-import type { Language } from '../../../core/language.ts';
 import { privacyOf, type Privacy } from '../../../core/privacy.ts';
+import type { RowOf } from '../../../db/rows.ts';
 import type { TeamFacts } from '../../../trpc/context.ts';
 
 /** What every caller's permissions depend on. */
-export interface TeamRow {
-  readonly plan: string;
+export interface TeamRow extends RowOf<
+  'Team',
+  'plan' | 'language' | 'rate_limit_per_min' | 'member_detail_enabled' | 'leaderboard_enabled'
+> {
   readonly team_status: string;
-  readonly language: Language;
-  readonly rate_limit_per_min: number;
-  readonly member_detail_enabled: boolean;
-  readonly leaderboard_enabled: boolean;
 }
 
 /** SQL: the columns of a `TeamRow`. */
