@@ -139,8 +139,9 @@ describe.skipIf(SKIPPED !== '')(`the recipes${SKIPPED}`, { timeout: 5 * MINUTES 
       const invented = { ...event, id: `evt_race_${name}` };
       const racing = JSON.stringify(invented);
       const race = () => statusOf(url, racing, signed(invented.id, racing, endpoint.secret));
-      const statuses = await Promise.all([race(), race(), race()]);
-      expect(statuses.filter((status) => status !== 204)).toEqual([]);
+      // One whose repeated call meets the other's is refused, and comes again.
+      for (const status of await Promise.all([race(), race(), race()]))
+        expect(status === 500 ? await race() : status).toBe(204);
       expect(await assignedBy(invented.id)).toHaveLength(1);
 
       // While the API cannot answer, the delivery is refused, so that it comes again.

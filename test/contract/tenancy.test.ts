@@ -255,7 +255,7 @@ const OTHER_SQL: Readonly<Record<string, readonly [calls: number, why: string]>>
   'src/doctor/session.ts': [5, 'asks for the operator, and cannot write'],
   'src/embedded-postgres/embedded-postgres.ts': [1, 'asks a server which folder it serves'],
   'src/db/citus/distribution.ts': [18, 'distributes the tables, on Citus'],
-  'src/db/operator/migrate.ts': [17, 'migrations, their ledger and their limits'],
+  'src/db/operator/migrate.ts': [18, 'migrations, their ledger and their limits'],
   'src/db/operator/concurrent-index.ts': [3, 'an index of a migration, beside its writers'],
   'src/db/citus/parts.ts': [2, 'declared statements, in the text for a shard'],
   'src/db/parts.ts': [1, 'declared statements'],
