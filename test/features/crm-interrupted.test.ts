@@ -1,6 +1,7 @@
 // Each transaction of a synchronization fails once, before or after its COMMIT. What is resumed
 // ends as what was never interrupted.
 import { Logger, runOnce } from 'graphile-worker';
+import type { Pool } from 'pg';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
 import { openDatabase, type Database } from '../../src/db/connections/database.ts';
@@ -15,6 +16,7 @@ import { ago, makeDeals, MINUTE, NOW, startWith } from '../support/crm/deals.ts'
 import { answer, type FakeCrm, type FakeRequest, type Interceptor } from '../support/crm/fake.ts';
 import { openSturdyPool } from '../support/pool.ts';
 import { makeSeed, makeTeam, userId } from '../support/seed.ts';
+import { until } from '../support/until.ts';
 
 const TEAM = 'team_a';
 const MARKER = 'Einwand:';
@@ -23,6 +25,8 @@ let api: TestApi;
 let proxy: CommitProxy;
 /** The database of the worker, through the proxy. */
 let db: Database;
+/** Where its jobs are. Kept, because a new connection costs more than the jobs of a minute. */
+let pgPool: Pool;
 
 beforeAll(async () => {
   const none = { crm_connections: [], crm_deals: [], crm_objections: [] };
@@ -30,7 +34,9 @@ beforeAll(async () => {
   api = await startTestApi({ clock, allowPrivateTargets: true, seed });
   proxy = await startCommitProxy(api.databaseUrl);
   db = openDatabase({ url: proxy.url, poolMax: 4, onError: () => undefined });
+  pgPool = openSturdyPool(api.databaseUrl, 4);
   return async () => {
+    await pgPool.end();
     await db.close();
     await proxy.stop();
   };
@@ -222,10 +228,10 @@ async function work(): Promise<void> {
   await pool.query(`select graphile_worker.add_job($1)`, [SCHEDULE_SYNCS]);
   const secrets = { current: TEST_APP_SECRET, previous: null };
   const taskList = crmTasks({ db, clock, secrets, allowBaseUrl: true });
-  const pgPool = openSturdyPool(api.databaseUrl, 4);
   const logger = new Logger(() => () => undefined);
   await runOnce({ pgPool, taskList, noHandleSignals: true, logger });
-  await pgPool.end();
+  // It does not wait for the last thing that it writes.
+  await until(() => pgPool.idleCount === pgPool.totalCount);
 }
 
 /** Whether there is nothing to do until the next regular round. */
