@@ -2,10 +2,12 @@
  * A world is an API with a database of its own that holds one twin or both. Tests make a call in
  * both worlds and compare what it returns and writes. After each call the database is restored.
  */
-import type { PoolClient } from 'pg';
+import type { Pool, PoolClient } from 'pg';
 import { fixedClock } from '../../src/core/clock.ts';
 import { sandboxIdOf } from '../../src/core/sandbox.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
+import { atEnd } from '../support/at-end.ts';
+import { openSturdyPool } from '../support/pool.ts';
 import { asTestKey, makeSandbox } from '../support/sandbox.ts';
 import { listCopiedTables, writeInAnyOrder } from '../support/shards.ts';
 import { addTwinRows, teamIdOf, twinOf, twinSeed, TWINS_NOW, type Side } from '../support/twins.ts';
@@ -69,9 +71,14 @@ export async function openWorld(
   const copies = tables.all.map((name) => `create table backup.${name} as table ${name};`);
   await api.db.pool.query(`create schema backup; ${copies.join(' ')}`);
   await makeLock(api, tables);
+  // Each connection plans its statements anew after each vacuum, and after each change of
+  // `session_replication_role`. So one watches, one locks, and others restore.
+  const watching = openSturdyPool(api.databaseUrl, 1);
+  const locking = openSturdyPool(api.databaseUrl, 1);
+  atEnd(() => Promise.all([watching.end(), locking.end()]));
   // What `restore` leaves of rows, which each reader of the table would pass.
   const littered = new Set<string>();
-  const digest = makeDigest(api, tables);
+  const digest = makeDigest(watching, tables);
   const atFirst = await digest();
   return {
     api,
@@ -80,7 +87,7 @@ export async function openWorld(
       const twin = twinOf(side);
       if (twinFirst) await call(api, twin);
       const before = twinFirst ? await digest() : atFirst;
-      const locked = sides.includes(twin) ? await lockTeamRows(api, teamOf(twin)) : null;
+      const locked = sides.includes(twin) ? await lockTeamRows(locking, teamOf(twin)) : null;
       let answer: unknown;
       try {
         answer = await call(api, side);
@@ -89,8 +96,8 @@ export async function openWorld(
       }
       const after = await digest();
       const changed = changesBetween(atFirst, after);
-      const written = await readRows(api, tables, { changed, side });
-      await restore(api, columns, changed);
+      const written = await readRows({ api, watching }, tables, { changed, side });
+      await restore(api.db.pool, columns, changed);
       for (const name of changed) littered.add(name === 'jobs' ? JOB_TABLE : name);
       return {
         answer: masked(api, answer),
@@ -99,7 +106,7 @@ export async function openWorld(
       };
     },
     listChanges: async () => {
-      if (littered.size > 0) await api.db.pool.query(`vacuum ${[...littered].join(', ')}`);
+      if (littered.size > 0) await watching.query(`vacuum ${[...littered].join(', ')}`);
       littered.clear();
       return changesBetween(atFirst, await digest());
     },
@@ -161,7 +168,7 @@ type Digests = Readonly<Record<string, Readonly<Record<Side | 'all', string>>>>;
  * Returns what resolves with digests of the rows. Only tables with other rows than at the last time
  * are read as a whole: a row that was written has another transaction.
  */
-function makeDigest({ db }: TestApi, { all, tenant, teamOf }: Tables): () => Promise<Digests> {
+function makeDigest(watching: Pool, { all, tenant, teamOf }: Tables): () => Promise<Digests> {
   const ownerOf = (name: string): string =>
     tenant.includes(name) ? 't.team_id' : name === 'team' ? 't.id' : 'null::text';
   const parts = [
@@ -186,7 +193,7 @@ function makeDigest({ db }: TestApi, { all, tenant, teamOf }: Tables): () => Pro
   const known = new Map<string, string>();
   let digests: Digests = {};
   return async () => {
-    const { rows } = await db.pool.query<{ name: string; mark: string }>({
+    const { rows } = await watching.query<{ name: string; mark: string }>({
       name: 'marks of the twins',
       text: marks.join(' union all '),
     });
@@ -194,7 +201,7 @@ function makeDigest({ db }: TestApi, { all, tenant, teamOf }: Tables): () => Pro
       rows.filter((row) => known.get(row.name) !== row.mark).map((row) => row.name),
     );
     if (isNew.size === 0) return digests;
-    const read = await db.pool.query<{ name: string; all: string; a: string; b: string }>(
+    const read = await watching.query<{ name: string; all: string; a: string; b: string }>(
       selects.filter((_, index) => isNew.has(parts[index]?.name ?? '')).join(' union all '),
     );
     digests = { ...digests, ...Object.fromEntries(read.rows.map((row) => [row.name, row])) };
@@ -211,7 +218,7 @@ function changesBetween(before: Digests, after: Digests, of: Side | 'all' = 'all
  * Reads the team's rows of the changed tables as text. Rows without a team belong to both teams.
  */
 async function readRows(
-  api: TestApi,
+  { api, watching }: { readonly api: TestApi; readonly watching: Pool },
   tables: Tables,
   { changed, side }: { changed: readonly string[]; side: Side },
 ): Promise<Record<string, unknown>> {
@@ -224,7 +231,7 @@ async function readRows(
         : '';
     const from =
       name === 'jobs' ? `${JOBS} t where t.payload->>'teamId' = ${team}` : `${name} t ${own}`;
-    const { rows } = await api.db.pool.query<{ row: Record<string, unknown> }>(
+    const { rows } = await watching.query<{ row: Record<string, unknown> }>(
       `select to_json(t) as row from ${from}`,
     );
     return [
@@ -290,8 +297,8 @@ async function makeLock({ db }: TestApi, { lockable }: Tables): Promise<void> {
  * Locks all rows of a team and its Idempotency-Key. A call of the other team that waited for one of
  * these locks would fail by its timeout.
  */
-async function lockTeamRows({ db }: TestApi, teamId: string): Promise<PoolClient> {
-  const client = await db.pool.connect();
+async function lockTeamRows(locking: Pool, teamId: string): Promise<PoolClient> {
+  const client = await locking.connect();
   await client.query(`begin; select backup.lock_rows('${teamId}')`);
   return client;
 }
@@ -303,7 +310,7 @@ async function unlock(client: PoolClient | null): Promise<void> {
 
 /** Restores the rows of these tables. `columns` are those that a statement writes, by table. */
 async function restore(
-  { db }: TestApi,
+  pool: Pool,
   columns: ReadonlyMap<string, string>,
   changed: readonly string[],
 ): Promise<void> {
@@ -316,5 +323,5 @@ async function restore(
          select ${columns.get(name)}
          from backup.${name}`,
   );
-  await writeInAnyOrder(db.pool, puts);
+  await writeInAnyOrder(pool, puts);
 }
