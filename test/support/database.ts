@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { Client } from 'pg';
+import { Client, Pool } from 'pg';
 import { inject } from 'vitest';
 
 /** A database that one test file, or one test, has to itself. */
@@ -84,12 +84,21 @@ async function dropDatabase(server: string, name: string): Promise<void> {
   }
 }
 
+/**
+ * The process's connections to each server. They are kept, because to connect costs as much as to
+ * clone a database. They do not keep the process from ending.
+ */
+const pools = new Map<string, Pool>();
+
 async function runOnServer(server: string, statement: string): Promise<void> {
-  const client = new Client({ connectionString: server, connectionTimeoutMillis: 10_000 });
-  await client.connect();
-  try {
-    await client.query(statement);
-  } finally {
-    await client.end();
-  }
+  const pool = pools.get(server) ?? openPool(server);
+  pools.set(server, pool);
+  await pool.query(statement);
+}
+
+function openPool(connectionString: string): Pool {
+  const pool = new Pool({ connectionString, max: 4, allowExitOnIdle: true });
+  // It replaces a connection that breaks.
+  pool.on('error', () => undefined);
+  return pool;
 }
