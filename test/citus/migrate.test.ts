@@ -23,8 +23,7 @@ describe.skipIf(skipped !== null)(`npm run migrate on Citus${because(skipped)}`,
   });
   afterAll(() => cluster.stop());
 
-  /** The constraints. Names of shards end with their numbers. */
-  /** Without triggers, which are constraints, too, and are looked at by themselves. */
+  /** The constraints, but for triggers. Names of shards end with their numbers. */
   const describeSchema = (url: string) =>
     runSql(
       url,
@@ -154,6 +153,7 @@ describe.skipIf(skipped !== null)(`npm run migrate on Citus${because(skipped)}`,
       'assignment_change',
       'crm_objection_set_connection',
       'evaluation_set_person',
+      'idempotency_record_address',
       'invitation_resend_sent',
       'member_invitation',
       'webhook_endpoint_removal',

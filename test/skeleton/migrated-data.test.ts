@@ -257,6 +257,28 @@ test('an invitation that ended in a seed file loses its address', async () => {
   ]);
 });
 
+test('an invitation that was mailed again ends some time after that mail', async () => {
+  await migrateTo100();
+  // 1.0.0 keeps what was mailed again for a day. The audit log has it for longer.
+  await database.client.query(`
+    insert into team (id, name, created_at) values ('t', 't', now());
+    insert into member (team_id, id, email, role, status, created_at, invited_at)
+    select 't', id, id || '@t.test', 'member', 'invited', '2026-05-01', '2026-05-01'
+    from unnest(array['once', 'again']) as id;
+    insert into audit_log
+      (team_id, id, actor_kind, actor_id, action, target_id, request_id, created_at)
+    values ('t', 'aud_1', 'user', 'm', 'member.invitation_resent', 'again', 'r', '2026-10-01'),
+      ('t', 'aud_2', 'user', 'm', 'member.role_changed', 'once', 'r', '2026-10-02')`);
+  await migrate(database.url);
+  const { rows } = await database.client.query(
+    'select id, invitation_sent_at::date::text as mailed from member order by id',
+  );
+  expect(rows).toEqual([
+    { id: 'again', mailed: '2026-10-01' },
+    { id: 'once', mailed: '2026-05-01' },
+  ]);
+});
+
 describe('what a process of the version before writes', () => {
   // Between the migrations that have filled it in and the end of `migrate`, or after it.
   const MOMENTS = ['20261207000030', null];
@@ -281,22 +303,61 @@ describe('what a process of the version before writes', () => {
         `update member set status = 'ended', ended_at = $3 where team_id = $1 and id = $2`,
         ['t', 'withdrawn', '2026-11-21T09:15:00Z'],
       );
-      for (const at of ['2026-11-22T09:15:00Z', '2026-11-21T09:15:00Z'])
+      for (const at of ['2026-11-22T09:15:00Z', '2026-11-21T09:15:00Z']) {
         await ask(
           `insert into invitation_resend (team_id, id, member_id, sent_at)
            values ($1, $2, 'resent', $3)`,
           ['t', `res_${at}`, at],
         );
+        await ask(
+          `insert into audit_log
+             (team_id, id, actor_kind, actor_id, action, target_id, request_id, created_at)
+           values ($1, $2, 'user', 'm', 'member.invitation_resent', 'resent', 'r', $3)`,
+          ['t', `aud_${at}`, at],
+        );
+      }
     });
     const { rows } = await ask(
-      `select id, email, language, invitation_sent_at - invited_at as mailed_after
+      `select id, email, language,
+         case when status = 'invited'
+           then extract(epoch from invitation_sent_at - invited_at)::int / 86400
+         end as mailed_after
        from member
        order by id`,
     );
-    expect(rows).toMatchObject([
-      { id: 'open', email: 'open@t.test', language: 'de', mailed_after: {} },
-      { id: 'resent', email: 'resent@t.test', language: 'de', mailed_after: { days: 2 } },
-      { id: 'withdrawn', email: null, language: null },
+    expect(rows).toEqual([
+      { id: 'open', email: 'open@t.test', language: 'de', mailed_after: 0 },
+      { id: 'resent', email: 'resent@t.test', language: 'de', mailed_after: 2 },
+      { id: 'withdrawn', email: null, language: null, mailed_after: null },
+    ]);
+  });
+
+  test.each(MOMENTS)('about a person is not kept for a replay (before %s)', async (moment) => {
+    const path = '/api/public/v1';
+    const kept: [string, string | null, string][] = [
+      ['assigned', `${path}/assignments/asg_1`, '{"id":"asg_1","member_email":"kim@t.test"}'],
+      ['invited', `${path}/users/mem_1`, '{"id":"mem_1","email":"kim@t.test"}'],
+      ['refused', null, '{"code":"conflict"}'],
+    ];
+    await writeAt(moment, async () => {
+      await ask(`insert into team (id, name, created_at) values ('t', 't', now())`);
+      for (const [key, location, body] of kept)
+        for (const _ of ['first', 'after it has expired'])
+          await ask(
+            `insert into idempotency_record
+               (team_id, key, fingerprint, status, body, encrypted, location, created_at)
+             values ('t', $1, sha256('x'), 201, $2, false, $3, now())
+             on conflict (team_id, key) do update set body = excluded.body`,
+            [key, Buffer.from(body), location],
+          );
+    });
+    const { rows } = await ask(
+      `select key, convert_from(body, 'UTF8')::json as body from idempotency_record order by key`,
+    );
+    expect(rows).toEqual([
+      { key: 'assigned', body: { id: 'asg_1', member_email: null } },
+      { key: 'invited', body: { id: 'mem_1' } },
+      { key: 'refused', body: { code: 'conflict' } },
     ]);
   });
 

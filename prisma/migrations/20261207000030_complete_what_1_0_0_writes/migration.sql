@@ -46,6 +46,39 @@ BEGIN
     FOR EACH ROW
     EXECUTE FUNCTION "note_resend"();
 
+    -- Whose address a response shows is kept beside it, so that it goes with them, and with the
+    -- privacy switch. 1.0.0 keeps the address and nothing beside it. Its fingerprints are plain.
+    CREATE FUNCTION "withhold_address"() RETURNS trigger
+    LANGUAGE plpgsql AS $function$
+    DECLARE
+      body jsonb := convert_from(NEW."body", 'UTF8');
+    BEGIN
+      NEW."body" := convert_to(
+        (CASE
+          WHEN body ? 'member_email' THEN body || '{"member_email": null}'
+          ELSE body - 'email'
+        END)::text,
+        'UTF8'
+      );
+      -- It writes over a response that has expired, and not over these.
+      NEW."open_body" := NULL;
+      NEW."key_id" := NULL;
+      NEW."subject_id" := NULL;
+      NEW."other_subject_ids" := NULL;
+      RETURN NEW;
+    END
+    $function$;
+
+    CREATE TRIGGER "idempotency_record_address"
+    BEFORE INSERT OR UPDATE ON "idempotency_record"
+    FOR EACH ROW
+    WHEN (
+      octet_length(NEW."fingerprint") <= 32
+        AND NOT NEW."encrypted"
+        AND NEW."location" SIMILAR TO '/api/public/v1/(users|assignments)/%'
+    )
+    EXECUTE FUNCTION "withhold_address"();
+
     -- Nothing cascades from a deleted webhook endpoint. This version enqueues the job itself, in
     -- the same transaction: the trigger looks at its end.
     CREATE FUNCTION "remove_deliveries_of_endpoint"() RETURNS trigger

@@ -7,19 +7,14 @@ BEGIN
     SET "invitation_sent_at" = "invited_at"
     WHERE "status" = 'invited' AND "invited_at" IS NOT NULL AND "invitation_sent_at" IS NULL;
 
-    UPDATE "member" m
-    SET "invitation_sent_at" = resent."at"
-    FROM (
-      SELECT "team_id", "member_id", max("sent_at") AS "at"
-      FROM "invitation_resend"
-      GROUP BY "team_id", "member_id"
-    ) resent
-    WHERE m."team_id" = resent."team_id" AND m."id" = resent."member_id"
-      AND m."status" = 'invited' AND m."invitation_sent_at" < resent."at";
-
     UPDATE "member"
     SET "email" = NULL, "language" = NULL
     WHERE "status" = 'ended' AND "user_id" IS NULL AND "email" IS NOT NULL;
+
+    -- The trigger withholds the addresses.
+    UPDATE "idempotency_record"
+    SET "body" = "body"
+    WHERE octet_length("fingerprint") <= 32 AND NOT "encrypted" AND "open_body" IS NULL;
   END IF;
 END
 $$;
