@@ -250,7 +250,8 @@ const DELETE_COUNTERS_IN_SHARDS = statement(
 /** Deletes up to `limit` old rate counters of addresses on a distributed database. */
 export async function deleteCountersInShards(db: Db, now: Date, limit: number): Promise<Batch> {
   const { length } = await db.query(DELETE_COUNTERS_IN_SHARDS, [oldMinute(now), limit]);
-  return { seen: length, removed: length, position: null };
+  // One that counts again meanwhile is left, so a batch with fewer is not the last one.
+  return { seen: length === 0 ? 0 : limit, removed: length, position: null };
 }
 
 const DELETE_GIVEN_UP_JOBS = statement<{ readonly id: string }>(
