@@ -49,15 +49,13 @@ export function startJobThread(options: JobThreadOptions): Promise<Part> {
     name: 'the thread of the jobs',
     logger: options.logger,
     start: () => startThread(options),
-    stop: (thread) => {
-      thread.stop();
-      return thread.ended;
-    },
+    stop: (thread) => thread.stop(),
   });
 }
 
 interface Thread {
-  stop(): void;
+  /** Resolves when it has stopped. */
+  stop(): Promise<unknown>;
   /** Resolves when it has ended, with the error that ended it. */
   readonly ended: Promise<Error | null>;
 }
@@ -91,7 +89,7 @@ async function startThread(options: JobThreadOptions): Promise<Thread> {
     stop: () => {
       worker.postMessage(STOP);
       const limit = setTimeout(() => void worker.terminate(), STOP_LIMIT_MS);
-      void ended.then(() => clearTimeout(limit));
+      return ended.then(() => clearTimeout(limit));
     },
     ended,
   };
