@@ -3,6 +3,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { BASE_PATH } from '../../src/http/api/exchange.ts';
 import { BODY_MAX_BYTES } from '../../src/http/api/request-body.ts';
+import { fixedClock } from '../../src/core/clock.ts';
 import { LIMIT_NAMES, type Limit } from '../../src/core/limits.ts';
 import { startTestApi, type TestApi, type TestApiOptions } from '../support/api.ts';
 import { tokenOf } from '../support/app.ts';
@@ -82,11 +83,24 @@ async function flood(api: TestApi): Promise<void> {
   await client.ended().catch(() => undefined);
 }
 
+/** Rates are counted by the minute, and none must begin between two calls. */
+const IN_ONE_MINUTE = { clock: fixedClock(new Date()) };
+
 /** By the limit that is reached, or the first of them. */
 const CASES: Readonly<Partial<Record<Limit, Case>>> = {
-  key_rate: { options: { keyLimitPerMinute: 1 }, reach: (api) => inTurn(() => ask(api)) },
-  team_rate: { team: { rate_limit_per_min: 1 }, reach: (api) => inTurn(() => ask(api)) },
-  person_rate: { options: { personLimitPerMinute: 1 }, reach: (api) => inTurn(() => askApp(api)) },
+  key_rate: {
+    options: { ...IN_ONE_MINUTE, keyLimitPerMinute: 1 },
+    reach: (api) => inTurn(() => ask(api)),
+  },
+  team_rate: {
+    options: IN_ONE_MINUTE,
+    team: { rate_limit_per_min: 1 },
+    reach: (api) => inTurn(() => ask(api)),
+  },
+  person_rate: {
+    options: { ...IN_ONE_MINUTE, personLimitPerMinute: 1 },
+    reach: (api) => inTurn(() => askApp(api)),
+  },
   address_rate: {
     options: { ipLimitPerMinute: 1 },
     reach: async (api) => {
@@ -245,6 +259,7 @@ describe('what a limit refuses is counted', () => {
     const seen: unknown[] = [];
     const api = await startTestApi({
       seed: makeSeed([makeTeam('a')]),
+      ...IN_ONE_MINUTE,
       keyLimitPerMinute: 1,
       personLimitPerMinute: 1,
       app: {

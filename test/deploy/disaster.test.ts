@@ -93,9 +93,14 @@ test.skipIf(whyNoPostgres !== null)(
     );
     const key = teams['team_a']?.api_keys['full'] ?? '';
     await runBlock(backUp, env);
+    const api = await startApiProcess(urlOf(port, restoredPort));
+    // Another one on the same day. What comes after it is in the archive only.
+    await runBlock(backUp, env);
+    const taken = (await readdir(backups)).toSorted();
+    expect(taken).toHaveLength(2);
+    const label = await readFile(join(backups, taken.at(-1) ?? '', 'backup_label'), 'utf8');
 
     // Customers write.
-    const api = await startApiProcess(urlOf(port, restoredPort));
     const call = createCall(api.url);
     const client = new Client({ connectionString: primary });
     client.on('error', () => undefined);
@@ -118,11 +123,6 @@ test.skipIf(whyNoPostgres !== null)(
       await delay(20);
       return (await archived()).length >= before + SEGMENTS;
     });
-    // Another one on the same day.
-    await runBlock(backUp, env);
-    const taken = (await readdir(backups)).toSorted();
-    expect(taken).toHaveLength(2);
-    const label = await readFile(join(backups, taken.at(-1) ?? '', 'backup_label'), 'utf8');
     // Of the segment that is never archived.
     for (let number = 0; number < 5; number += 1) await write();
 

@@ -1,6 +1,6 @@
 // Which webhook endpoints and deliveries lists, resends, removals and pauses touch, among
 // those of two teams with the same ids.
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { Tx } from '../../src/db/client.ts';
 import { holdRow } from '../../src/db/row-lock.ts';
 import * as admin from '../../src/features/webhook-deliveries/admin-store.ts';
@@ -622,11 +622,13 @@ describe('pauseEndpoints', () => {
 
     await failSince(SINCE, 'team_a whe_4', 'team_b whe_4');
     await twins.pool.query(`update webhook_endpoint set status = 'active' where id = 'whe_4'`);
+    const allow = () => twins.pool.query('alter table audit_log drop constraint if exists refused');
+    onTestFinished(async () => void (await allow()));
     await twins.pool.query(
       `alter table audit_log add constraint refused check (team_id <> 'team_a') not valid`,
     );
     await expect(pause(1)).rejects.toThrow('Some endpoints were not paused yet.');
-    await twins.pool.query('alter table audit_log drop constraint refused');
+    await allow();
     const left = await twins.changes(() => pause(1));
     expect(left['webhook_endpoint']).toEqual([paused('team_a whe_4')]);
   });
