@@ -31,10 +31,12 @@ const GET_HEALTH = requestBytes('GET /healthz HTTP/1.1', []);
 const TWICE = [1, 2];
 const ADMIN = { kind: 'user', userId: userId('a', 'admin'), teamId: 'team_a' } as const;
 
+const NOW = new Date();
+
 const ask = async (api: TestApi) => (await api.call(api.key('team_a'), 'GET', '/me')).status;
 
 async function askApp(api: TestApi): Promise<number> {
-  const token = await tokenOf(ADMIN);
+  const token = await tokenOf(ADMIN, NOW);
   const headers = { authorization: `Bearer ${token}` };
   return (await fetch(`${api.url}/trpc/v1.me.get?input=%7B%7D`, { headers })).status;
 }
@@ -84,7 +86,7 @@ async function flood(api: TestApi): Promise<void> {
 }
 
 /** Rates are counted by the minute, and none must begin between two calls. */
-const IN_ONE_MINUTE = { clock: fixedClock(new Date()) };
+const IN_ONE_MINUTE = { clock: fixedClock(NOW) };
 
 /** By the limit that is reached, or the first of them. */
 const CASES: Readonly<Partial<Record<Limit, Case>>> = {

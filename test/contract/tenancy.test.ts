@@ -183,6 +183,7 @@ const OVER_ALL_TEAMS: readonly Exception[] = [
       'set_person_of_evaluation()',
       'add_to_key_directory()',
       'note_resend()',
+      'keep_without_address()',
     ],
     why: 'the team is that of the row that a trigger completes',
   },

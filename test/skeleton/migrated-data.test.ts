@@ -332,32 +332,49 @@ describe('what a process of the version before writes', () => {
     ]);
   });
 
-  test.each(MOMENTS)('about a person is not kept for a replay (before %s)', async (moment) => {
+  test.each(MOMENTS)('about a person is kept in two forms (before %s)', async (moment) => {
     const path = '/api/public/v1';
-    const kept: [string, string | null, string][] = [
-      ['assigned', `${path}/assignments/asg_1`, '{"id":"asg_1","member_email":"kim@t.test"}'],
-      ['invited', `${path}/users/mem_1`, '{"id":"mem_1","email":"kim@t.test"}'],
+    const assigned = '{"id":"asg_1","member_email":"kim@t.test"}';
+    const invited = '{"id":"mem_1","email":"kim@t.test"}';
+    const kept = [
+      ['assigned', `${path}/assignments/asg_1`, '{"id":"asg_1","member_email":null}'],
+      ['assigned', `${path}/assignments/asg_1`, assigned],
+      ['invited', `${path}/users/mem_1`, invited],
+      // Over a response that has expired.
+      ['left', `${path}/users/mem_2`, invited],
+      ['left', `${path}/assignments/asg_1`, '{"id":"asg_1","member_email":null}'],
       ['refused', null, '{"code":"conflict"}'],
     ];
     await writeAt(moment, async () => {
       await ask(`insert into team (id, name, created_at) values ('t', 't', now())`);
+      await ask(`
+        insert into member (team_id, id, email, role, status, created_at, invited_at)
+        values ('t', 'mem_1', 'kim@t.test', 'member', 'invited', now(), now())`);
+      await ask(`
+        insert into assignment (team_id, id, member_id, status, created_at)
+        values ('t', 'asg_1', 'mem_1', 'open', now())`);
       for (const [key, location, body] of kept)
-        for (const _ of ['first', 'after it has expired'])
-          await ask(
-            `insert into idempotency_record
-               (team_id, key, fingerprint, status, body, encrypted, location, created_at)
-             values ('t', $1, sha256('x'), 201, $2, false, $3, now())
-             on conflict (team_id, key) do update set body = excluded.body`,
-            [key, Buffer.from(body), location],
-          );
+        await ask(
+          `insert into idempotency_record
+             (team_id, key, fingerprint, status, body, encrypted, location, created_at)
+           values ('t', $1, sha256('x'), 201, convert_to($2, 'UTF8'), false, $3, now())
+           on conflict (team_id, key) do update
+           set body = excluded.body, location = excluded.location`,
+          [key, body, location],
+        );
     });
     const { rows } = await ask(
-      `select key, convert_from(body, 'UTF8')::json as body from idempotency_record order by key`,
+      `select key, convert_from(body, 'UTF8') as body,
+         convert_from(open_body, 'UTF8')::json as open, subject_id as whose
+       from idempotency_record
+       order by key`,
     );
+    const of = { whose: 'mem_1' };
     expect(rows).toEqual([
-      { key: 'assigned', body: { id: 'asg_1', member_email: null } },
-      { key: 'invited', body: { id: 'mem_1' } },
-      { key: 'refused', body: { code: 'conflict' } },
+      { ...of, key: 'assigned', body: assigned, open: { id: 'asg_1', member_email: null } },
+      { ...of, key: 'invited', body: invited, open: { id: 'mem_1' } },
+      { key: 'left', body: '{"id":"asg_1","member_email":null}', open: null, whose: null },
+      { key: 'refused', body: '{"code":"conflict"}', open: null, whose: null },
     ]);
   });
 

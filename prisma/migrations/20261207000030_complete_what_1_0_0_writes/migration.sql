@@ -46,25 +46,36 @@ BEGIN
     FOR EACH ROW
     EXECUTE FUNCTION "note_resend"();
 
-    -- Whose address a response shows is kept beside it, so that it goes with them, and with the
-    -- privacy switch. 1.0.0 keeps the address and nothing beside it. Its fingerprints are plain.
-    CREATE FUNCTION "withhold_address"() RETURNS trigger
-    LANGUAGE plpgsql AS $function$
+    -- Beside a response that shows an address is kept what it is without, and whose it is: the
+    -- address goes with the privacy switch, and with the member. 1.0.0 keeps neither, and leaves
+    -- those of an expired response that it writes over. Its fingerprints are plain.
+    CREATE FUNCTION "keep_without_address"() RETURNS trigger
+    LANGUAGE plpgsql
+    -- As the other triggers do: the assignment is found by its key.
+    SET enable_seqscan = off
+    AS $function$
     DECLARE
-      body jsonb := convert_from(NEW."body", 'UTF8');
+      whole jsonb := convert_from(NEW."body", 'UTF8');
+      open jsonb := whole - 'email';
     BEGIN
-      NEW."body" := convert_to(
-        (CASE
-          WHEN body ? 'member_email' THEN body || '{"member_email": null}'
-          ELSE body - 'email'
-        END)::text,
-        'UTF8'
-      );
-      -- It writes over a response that has expired, and not over these.
+      IF whole ? 'member_email' THEN
+        open := whole || '{"member_email": null}';
+      END IF;
       NEW."open_body" := NULL;
       NEW."key_id" := NULL;
       NEW."subject_id" := NULL;
       NEW."other_subject_ids" := NULL;
+      IF open <> whole THEN
+        NEW."open_body" := convert_to(open::text, 'UTF8');
+        NEW."subject_id" := coalesce(
+          (
+            SELECT "member_id"
+            FROM "assignment"
+            WHERE "team_id" = NEW."team_id" AND "id" = whole ->> 'id'
+          ),
+          whole ->> 'id'
+        );
+      END IF;
       RETURN NEW;
     END
     $function$;
@@ -77,7 +88,7 @@ BEGIN
         AND NOT NEW."encrypted"
         AND NEW."location" SIMILAR TO '/api/public/v1/(users|assignments)/%'
     )
-    EXECUTE FUNCTION "withhold_address"();
+    EXECUTE FUNCTION "keep_without_address"();
 
     -- Nothing cascades from a deleted webhook endpoint. This version enqueues the job itself, in
     -- the same transaction: the trigger looks at its end.
