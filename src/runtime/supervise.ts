@@ -28,24 +28,23 @@ export async function supervise<R extends Run>({
   const stopping = new AbortController();
   const { signal } = stopping;
   let current = await start(null);
-  const watch = async (): Promise<void> => {
-    for (let isRunning = true; !signal.aborted;) {
-      if (isRunning) {
-        const err = await current.ended;
-        if (signal.aborted) return;
-        logger.error({ err }, `${name} ended by itself; starting another`);
-      }
+  const startAgain = async (): Promise<R> => {
+    for (;;) {
       await delay(RESTART_DELAY_MS, undefined, { signal });
-      isRunning = await start(current).then(
-        (run) => {
-          current = run;
-          return true;
-        },
-        (err: unknown) => {
-          logger.warn({ err }, `${name} cannot be started yet`);
-          return false;
-        },
-      );
+      try {
+        return await start(current);
+      } catch (err) {
+        logger.warn({ err }, `${name} cannot be started yet`);
+      }
+    }
+  };
+  const watch = async (): Promise<void> => {
+    while (!signal.aborted) {
+      const err = await current.ended;
+      if (signal.aborted) return;
+      logger.error({ err }, `${name} ended by itself; starting another`);
+      current = await startAgain();
+      logger.info(`${name} runs again`);
     }
   };
   // Only the delay that `stop` aborts can reject here.
