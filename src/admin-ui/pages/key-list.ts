@@ -30,7 +30,8 @@ export function endOfKey({
   readonly at: string;
   readonly isOver: boolean;
 } | null {
-  const at = (revoked_at ?? 'never') < (expires_at ?? 'never') ? revoked_at : expires_at;
+  const isRevokedFirst = revoked_at !== null && (expires_at === null || revoked_at < expires_at);
+  const at = isRevokedFirst ? revoked_at : expires_at;
   return at === null ? null : { at, isOver: state !== 'active' };
 }
 
