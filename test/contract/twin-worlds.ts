@@ -10,6 +10,7 @@ import { atEnd } from '../support/at-end.ts';
 import { openSturdyPool } from '../support/pool.ts';
 import { asTestKey, makeSandbox } from '../support/sandbox.ts';
 import { listCopiedTables, writeInAnyOrder } from '../support/shards.ts';
+import { marksOf } from '../support/table-marks.ts';
 import { addTwinRows, teamIdOf, twinOf, twinSeed, TWINS_NOW, type Side } from '../support/twins.ts';
 import { readWrittenColumns } from '../support/written-columns.ts';
 
@@ -175,11 +176,6 @@ function makeDigest(watching: Pool, { all, tenant, teamOf }: Tables): () => Prom
     ...all.map((name) => ({ name, table: name, from: name, owner: ownerOf(name) })),
     { name: 'jobs', table: JOB_TABLE, from: JOBS, owner: `t.payload->>'teamId'` },
   ];
-  const marks = parts.map(
-    ({ name, table }) =>
-      `select '${name}' as name, count(*) || ' ' || coalesce(sum(xmin::text::bigint), 0) as mark
-       from ${table}`,
-  );
   const selects = parts.map(
     ({ name, from, owner }) =>
       `select '${name}' as name, coalesce(sum(hash), 0)::text as all,
@@ -190,22 +186,18 @@ function makeDigest(watching: Pool, { all, tenant, teamOf }: Tables): () => Prom
          from ${from} t
        ) hashed`,
   );
-  const known = new Map<string, string>();
+  const tables = parts.map(({ table }) => table);
+  let known: ReadonlyMap<string, string> = new Map();
   let digests: Digests = {};
   return async () => {
-    const { rows } = await watching.query<{ name: string; mark: string }>({
-      name: 'marks of the twins',
-      text: marks.join(' union all '),
-    });
-    const isNew = new Set(
-      rows.filter((row) => known.get(row.name) !== row.mark).map((row) => row.name),
-    );
+    const marks = await marksOf(watching, tables);
+    const isNew = new Set(tables.filter((table) => known.get(table) !== marks.get(table)));
     if (isNew.size === 0) return digests;
     const read = await watching.query<{ name: string; all: string; a: string; b: string }>(
-      selects.filter((_, index) => isNew.has(parts[index]?.name ?? '')).join(' union all '),
+      selects.filter((_, index) => isNew.has(tables[index] ?? '')).join(' union all '),
     );
     digests = { ...digests, ...Object.fromEntries(read.rows.map((row) => [row.name, row])) };
-    for (const { name, mark } of rows) known.set(name, mark);
+    known = marks;
     return digests;
   };
 }

@@ -10,6 +10,7 @@ import { createTestDatabase, type TestDatabase } from './database.ts';
 import { holdLock, untilWaiting } from './locks.ts';
 import { openSturdyPool } from './pool.ts';
 import { writeInAnyOrder } from './shards.ts';
+import { marksOf } from './table-marks.ts';
 import { addTwinRows, twinSeed } from './twins.ts';
 import { readWrittenColumns } from './written-columns.ts';
 import { TEST_WIRE } from './wire.ts';
@@ -82,7 +83,7 @@ async function open(): Promise<Opened> {
   // Its plan stays known there. To restore makes a connection forget all plans.
   const watching = openSturdyPool(databaseUrl, 1);
   atEnd(() => watching.end());
-  const readMarks = (): Promise<ReadonlyMap<string, string>> => marksOf(watching, tables);
+  const readMarks = () => marksOf(watching, tables.keys());
   let marks: ReadonlyMap<string, string> | null = null;
   const restore = async (): Promise<void> => {
     const found = await readMarks();
@@ -128,24 +129,6 @@ async function open(): Promise<Opened> {
       whileSession(databaseUrl, `begin; select from ${rows} for update`, work),
     restore,
   };
-}
-
-/**
- * Resolves with a mark of each table that has rows. It changes with them: a row that is written has
- * a younger transaction than all others.
- */
-async function marksOf(pool: Pool, tables: Loaded['tables']): Promise<ReadonlyMap<string, string>> {
-  const rowsOf = Array.from(
-    tables.keys(),
-    (name) => `select '${name}' as name, xmin from public.${name}`,
-  );
-  const { rows } = await pool.query<{ name: string; mark: string }>({
-    name: 'marks of the twins',
-    text: `select name, count(*) || ' ' || sum(xmin::text::bigint) as mark
-      from (${rowsOf.join(' union all ')}) row
-      group by name`,
-  });
-  return new Map(rows.map(({ name, mark }) => [name, mark]));
 }
 
 /** The database goes with the test server. */
