@@ -6,6 +6,7 @@ import { readArguments, refuseArguments } from '../src/runtime/arguments.ts';
 import { appSecretsOf, loadConfig } from '../src/runtime/config.ts';
 import { systemClock } from '../src/core/clock.ts';
 import type { Deprecation } from '../src/core/deprecation.ts';
+import { printable, printableLines } from '../src/core/terminal.ts';
 import { checkAppSecret, requireAppSecret } from '../src/db/operator/app-secret.ts';
 import { openDatabase, type Database } from '../src/db/connections/database.ts';
 import { requireDirectAt } from '../src/db/connections/poolers.ts';
@@ -27,7 +28,7 @@ const LOCK = { lockClass: 72_707_370, number: 1 };
 const failedTeams: string[] = [];
 const onTeamFailure = (teamId: string, error: unknown): void => {
   failedTeams.push(teamId);
-  console.error(`${teamId}: ${messageOf(error)}`);
+  console.error(`${printable(teamId)}: ${printableLines(messageOf(error))}`);
 };
 
 shapeOutput(fail);
@@ -45,11 +46,11 @@ try {
     await db.close();
   }
 } catch (error) {
-  console.error(messageOf(error));
+  console.error(printableLines(messageOf(error)));
   process.exitCode = 1;
 }
 if (failedTeams.length > 0) {
-  console.error(`Failed teams: ${failedTeams.join(', ')}. Run it again.`);
+  console.error(printable(`Failed teams: ${failedTeams.join(', ')}. Run it again.`));
   process.exitCode = 1;
 }
 
@@ -93,7 +94,7 @@ async function showPlan(db: Database, announcement: Announcement): Promise<void>
     announcement,
     onTeamFailure,
   );
-  for (const { teamId, mails: count } of teams) console.log(`${teamId}: ${count}`);
+  for (const { teamId, mails: count } of teams) console.log(printable(`${teamId}: ${count}`));
   console.log(
     `${mails} mails to ${teams.length} teams would be sent; ${sentBefore} were sent before.`,
   );

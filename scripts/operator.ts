@@ -1,6 +1,7 @@
 // `npm run operator -- team suspend TEAM` and the other commands of operators: what they do, and
 // how, stands in scripts/operator/commands.ts. `--help` lists them.
 import '../src/runtime/node-version.ts';
+import { printableLines } from '../src/core/terminal.ts';
 import { appSecretsOf, loadConfig } from '../src/runtime/config.ts';
 import { openDatabase } from '../src/db/connections/database.ts';
 import { checkAppSecret, requireAppSecret } from '../src/db/operator/app-secret.ts';
@@ -18,10 +19,10 @@ try {
   else await run(wanted);
 } catch (error) {
   if (isUsageError(error)) {
-    console.error((error as Error).message);
+    console.error(printableLines((error as Error).message));
     process.exitCode = USAGE;
   } else {
-    console.error(describeRefusal(error));
+    console.error(printableLines(describeRefusal(error)));
     process.exitCode = 1;
   }
 }

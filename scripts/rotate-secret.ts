@@ -33,7 +33,10 @@ try {
     process.exitCode = 1;
   }
   if (!process.exitCode)
-    console.log('APP_SECRET opens everything now; APP_SECRET_PREVIOUS may go.');
+    console.log(
+      'APP_SECRET opens everything now; APP_SECRET_PREVIOUS may go. ' +
+        'Backups from before need that secret: keep it as long as you keep them.',
+    );
 } catch (error) {
   console.error(messageOf(error));
   process.exitCode = 1;

@@ -2,16 +2,26 @@
 // object with the keys and secrets that are shown once; messages for people go to standard error.
 import '../src/runtime/node-version.ts';
 import { readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { constants } from 'node:os';
+import { resolve } from 'node:path';
+import { requireAppSecretAt } from '../src/db/operator/app-secret.ts';
+import { migrate } from '../src/db/operator/migrate.ts';
+import {
+  findEmbedded,
+  startEmbedded,
+  type EmbeddedPostgres,
+} from '../src/embedded-postgres/embedded-postgres.ts';
 import { readArguments, refuseArguments } from '../src/runtime/arguments.ts';
 import { withSecretFiles } from '../src/runtime/config.ts';
-import { openDataFolder } from '../src/runtime/data-folder.ts';
-import { requireAppSecretAt } from '../src/db/operator/app-secret.ts';
-import { startEmbedded } from '../src/embedded-postgres/embedded-postgres.ts';
-import { migrate } from '../src/db/operator/migrate.ts';
-import { loadSeed } from '../src/seed/load.ts';
+import {
+  lockForSeed,
+  openDataFolder,
+  readKeptSecrets,
+  type DataFolder,
+} from '../src/runtime/data-folder.ts';
 import { shapeOutput } from '../src/runtime/output.ts';
 import { fail, messageOf } from '../src/runtime/process.ts';
+import { loadSeed } from '../src/seed/load.ts';
 
 const USAGE = 'Usage: npm run seed -- FILE.json [--replace]';
 
@@ -20,6 +30,9 @@ interface Target {
   appSecret: string;
   close(): Promise<void>;
 }
+
+/** The Postgres that this process has started. */
+let own: EmbeddedPostgres | null = null;
 
 shapeOutput(fail);
 try {
@@ -59,8 +72,8 @@ async function load(file: unknown, replace: boolean): Promise<void> {
     const { databaseUrl, appSecret } = target;
     const previous = readEnvironment()['APP_SECRET_PREVIOUS'] || null;
     // A file without webhook endpoints needs no secret, so there may be none.
-    if (appSecret.length >= 32)
-      await requireAppSecretAt(databaseUrl, { current: appSecret, previous });
+    const secrets = appSecret.length >= 32 ? { current: appSecret, previous } : null;
+    await requireAppSecretAt(databaseUrl, secrets);
     const startedAt = performance.now();
     const onWarning = (message: string): void => console.error(message);
     const result = await loadSeed(databaseUrl, file, { replace, appSecret, onWarning });
@@ -101,25 +114,54 @@ function hasEndpoints(file: unknown): boolean {
 
 /** Opens the database of `npm start`. If `npm start` is running, its Postgres is left running. */
 async function openEmbedded(): Promise<Target> {
-  const folder = openDataFolder(resolve('.data'));
-  const appSecret =
-    readEnvironment()['APP_SECRET'] ||
-    (folder ? folder.readSecrets().appSecret : readSecretOfRunning());
-  const postgres = await startEmbedded({ dataDir: '.data' });
-  const close = () => (folder ? postgres.stop() : Promise.resolve());
+  const path = resolve('.data');
+  if (!lockForSeed(path))
+    throw new Error(`Another "npm run seed" is using ${path}. Wait for its end.`);
+  const folder = openDataFolder(path);
+  const opened = folder ? await startOwn(folder) : await findRunning(path);
+  const appSecret = readEnvironment()['APP_SECRET'] || opened.appSecret;
+  const { databaseUrl } = opened.postgres;
+  const close = () => (folder ? stopOwn() : Promise.resolve());
   try {
-    await migrate(postgres.databaseUrl);
+    await migrate(databaseUrl);
   } catch (error) {
     await close();
     throw error;
   }
-  return { databaseUrl: postgres.databaseUrl, appSecret, close };
+  return { databaseUrl, appSecret, close };
 }
 
-/** Reads the secret that the process holding the folder has made. */
-function readSecretOfRunning(): string {
-  const kept = JSON.parse(readFileSync(join('.data', 'secrets.json'), 'utf8')) as {
-    appSecret: string;
-  };
-  return kept.appSecret;
+interface Opened {
+  readonly postgres: EmbeddedPostgres;
+  readonly appSecret: string;
+}
+
+/** Starts a Postgres that does not outlive this process, whatever ends it. */
+async function startOwn(folder: DataFolder): Promise<Opened> {
+  const aborting = new AbortController();
+  process.on('exit', () => {
+    aborting.abort();
+    own?.kill();
+  });
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+    process.on(signal, () => process.exit(128 + constants.signals[signal]));
+  const { appSecret } = folder.readSecrets();
+  own = await startEmbedded({ dataDir: folder.path, signal: aborting.signal });
+  return { postgres: own, appSecret };
+}
+
+async function stopOwn(): Promise<void> {
+  await own?.stop();
+  own = null;
+}
+
+/** A Postgres beside an `npm start` that uses another one would never be stopped. */
+async function findRunning(path: string): Promise<Opened> {
+  const postgres = await findEmbedded(path);
+  const kept = readKeptSecrets(path);
+  if (postgres && kept) return { postgres, appSecret: kept.appSecret };
+  throw new Error(
+    `${path} is in use by an "npm start", and its Postgres does not run. Wait for it, ` +
+      'or set DATABASE_URL and APP_SECRET to those of that "npm start".',
+  );
 }

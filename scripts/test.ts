@@ -123,6 +123,7 @@ async function runTests(suites: string, testArgs: readonly string[]): Promise<Co
       TEST_SUITES: suites,
       TEST_OUTCOME: file,
       ...(suites.startsWith('plain') && { PLAIN_WIRE: '1' }),
+      TEST_BUNDLES: given.length === 0 ? '1' : '0',
     });
     const outcome = readOutcome(file);
     failures.push(...outcome.failures);

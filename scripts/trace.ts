@@ -3,6 +3,7 @@
 // public part) and of a CRM connection it says what they did last and what stops them. It reads
 // only. Exit code 1: it could not ask; 2: nothing has this id; 64: wrong arguments.
 import '../src/runtime/node-version.ts';
+import { printableJson } from '../src/core/terminal.ts';
 import { openDatabase } from '../src/db/connections/database.ts';
 import { findUrlFault } from '../src/db/database-url.ts';
 import { readArguments, refuseArguments } from '../src/runtime/arguments.ts';
@@ -25,7 +26,7 @@ try {
     const result = await trace(db, { ...wanted, now: new Date() });
     process.stdout.write(
       wanted.json
-        ? `${JSON.stringify(result, null, 2)}\n`
+        ? `${printableJson(JSON.stringify(result, null, 2))}\n`
         : formatTrace(result, process.stdout.columns ?? WIDTH),
     );
     if (!result.found) process.exitCode = NOTHING_FOUND;

@@ -52,7 +52,7 @@ export async function startApi(config: Config): Promise<Required<Part> & { port:
       logger.error({ err: error, request_id, team }, 'the database refused a call for the log');
     },
   });
-  const { server, onBroken, ...connections } = createGuardedServer({
+  const { server, onBroken, turnAway, ...connections } = createGuardedServer({
     observeRefusal,
     onFull: () => logger.warn('there is no room for more connections'),
   });
@@ -60,6 +60,7 @@ export async function startApi(config: Config): Promise<Required<Part> & { port:
   let readiness: Readiness | undefined;
   try {
     const tracing = await startTracing(config, 'api', logger);
+    await db.loadPrisma();
     readiness = await startReadiness({
       db,
       migrations: await expectedMigrations(),
@@ -69,7 +70,8 @@ export async function startApi(config: Config): Promise<Required<Part> & { port:
     });
     metrics.watch(readiness);
     const parts = { config, db, logger, metrics, usage, requestLog, readiness, tracing };
-    const listening = await listen(server, config, (port) => {
+    const { port: wanted, host } = config;
+    const listening = await listen(server, { port: wanted, host, turnAway }, (port) => {
       const publicUrl =
         config.port === 0 ? config.publicUrl.replace(/:0$/, `:${port}`) : config.publicUrl;
       server.on('request', appOf({ ...parts, publicUrl, connections }));
@@ -114,7 +116,7 @@ function appOf(options: {
   readonly requestLog: RequestLog;
   readonly readiness: Readiness;
   readonly tracing: Tracing | null;
-  readonly connections: Omit<GuardedServer, 'server' | 'onBroken'>;
+  readonly connections: Pick<GuardedServer, 'suspect' | 'closeAfterLast'>;
 }): RequestListener {
   const { config, publicUrl, db, logger, metrics, usage, requestLog, readiness, tracing } = options;
   return createApp({

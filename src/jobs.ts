@@ -1,10 +1,11 @@
 /** The thread of a worker that runs the jobs; `worker.ts` starts it. */
 import './runtime/node-version.ts';
 import { parentPort, workerData } from 'node:worker_threads';
-import { parseCronItems, type CronItem, type TaskList } from 'graphile-worker';
+import type { TaskList } from 'graphile-worker';
 import type { Logger } from 'pino';
 import { systemClock } from './core/clock.ts';
 import type { Mailer } from './core/mail.ts';
+import type { ScheduledJob } from './core/scheduled-job.ts';
 import type { Caller, Db } from './db/client.ts';
 import type { Database } from './db/connections/database.ts';
 import { ALERT_CRON, alertMailTasks, alertTasks } from './features/alerts/tasks.ts';
@@ -25,9 +26,15 @@ import { openDatabaseOf } from './runtime/database.ts';
 import { keepRunning } from './runtime/job-runner.ts';
 import { STOP, type JobThreadMessage } from './runtime/job-thread.ts';
 import { createThreadLogger } from './runtime/log.ts';
-import { createMailer } from './runtime/mail.ts';
+import { createMailer, observeMails, openMailSessions } from './runtime/mail.ts';
 import { logWarnings } from './runtime/output.ts';
-import { JOB_SLOTS, JOBS_POOL_MAX, MAIL_SLOTS } from './runtime/worker-connections.ts';
+import { endRefused } from './runtime/refused-mails.ts';
+import {
+  JOB_SLOTS,
+  JOBS_POOL_MAX,
+  MAIL_SLOTS,
+  RUNNER_POOL_MAX,
+} from './runtime/worker-connections.ts';
 
 /** They may take long. Mails have a share of their own, so that none waits for other jobs. */
 const JOBS: Caller = { share: 'jobs', background: true };
@@ -36,8 +43,7 @@ const MAILS: Caller = { share: 'mails', background: true };
 /** A scrape sees connections that are as old as this. */
 const POOLS_EVERY_MS = 5_000;
 
-/** The scheduled jobs. */
-const CRON: readonly CronItem[] = [
+const SCHEDULE: readonly ScheduledJob[] = [
   ...MEMBER_CRON,
   ...WEBHOOK_CRON,
   ...RETENTION_CRON,
@@ -61,30 +67,31 @@ async function runJobs(config: Config): Promise<void> {
     db: db.forCaller(caller),
     logger,
   });
-  let sessions = new AbortController();
-  const send = createMailer(config, logger, { signal: () => sessions.signal });
+  const sessions = openMailSessions();
+  const send = observeMails(createMailer(config, logger, { signal: sessions.signal }), (result) =>
+    say({ kind: 'mail', result }),
+  );
   const shared = {
     db,
     databaseUrl: config.databaseUrl,
     logger,
+    poolMax: RUNNER_POOL_MAX,
     onFailure: (task: string) => say({ kind: 'failed', task }),
   };
+  const taskList = tasksOf(optionsOf(JOBS));
+  const mailTaskList = mailTasksOf(optionsOf(MAILS), send);
   const jobs = await keepRunning({
     ...shared,
     slots: JOB_SLOTS,
-    taskList: tasksOf(optionsOf(JOBS)),
-    cronItems: parseCronItems([...CRON]),
+    taskList,
+    schedule: SCHEDULE,
   });
   const mails = await keepRunning({
     ...shared,
     slots: MAIL_SLOTS,
-    taskList: mailTasksOf(optionsOf(MAILS), send),
-    cronItems: [],
-    // Another run sends these mails.
-    onRelease: () => {
-      sessions.abort();
-      sessions = new AbortController();
-    },
+    taskList: mailTaskList,
+    schedule: [],
+    onRelease: sessions.handOver,
   });
   const tell = setInterval(() => {
     const pools = {
@@ -103,7 +110,7 @@ async function runJobs(config: Config): Promise<void> {
   parentPort?.on('message', (message: unknown) => {
     if (message === STOP) void stop();
   });
-  say({ kind: 'running' });
+  say({ kind: 'running', tasks: Object.keys({ ...taskList, ...mailTaskList }) });
 }
 
 function countsOf({ totalCount, idleCount, waitingCount }: Database['pool']) {
@@ -117,18 +124,19 @@ interface TaskOptions {
 }
 
 /** The tasks that send mails. No other task has a mailer. */
-function mailTasksOf({ config, db }: TaskOptions, send: Mailer): TaskList {
+function mailTasksOf({ config, db, logger }: TaskOptions, send: Mailer): TaskList {
   const shared = {
     db,
     mailer: mailerOf(db, systemClock, send),
     publicUrl: config.publicUrl,
   };
-  return {
+  const tasks = {
     ...memberMailTasks({ ...shared, invitationUrl: config.invitationUrl }),
     ...alertMailTasks({ ...shared, clock: systemClock, secrets: appSecretsOf(config) }),
     ...webhookMailTasks(shared),
     ...sandboxMailTasks(shared),
   };
+  return endRefused(tasks, logger);
 }
 
 function tasksOf({ config, db, logger }: TaskOptions): TaskList {

@@ -9,13 +9,18 @@
  */
 import './runtime/node-version.ts';
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { request, type IncomingMessage } from 'node:http';
 import { resolve } from 'node:path';
+import { text as readText } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { PrimaryClient } from './db/wire/primary-client.ts';
 import { startEmbedded, type EmbeddedPostgres } from './embedded-postgres/embedded-postgres.ts';
-import { appSecretsOf, loadConfig, withSecretFiles, type Config } from './runtime/config.ts';
-import { openDataFolder, type DataFolder, type DemoKeys } from './runtime/data-folder.ts';
+import { appSecretsOf, loadConfig, type Config } from './runtime/config.ts';
+import { EMBEDDED, openDataFolder, type DataFolder, type DemoKeys } from './runtime/data-folder.ts';
+import { identifyDatabase } from './runtime/database-identity.ts';
 import { runUntilSignal, type Part } from './runtime/process.ts';
+import { fileNameOf } from './runtime/secret-files.ts';
 import { DEMO_SANDBOX_ID, DEMO_TEAM_ID } from './seed/demo-team.ts';
 
 /** After this time Postgres is stopped, so that it still ends within the 15 s of a stop. */
@@ -53,7 +58,8 @@ async function startAll(): Promise<void> {
   const folder = openDataFolder(path);
   if (!folder) {
     throw new Error(
-      `Another "npm start" is running on ${path}. Stop it first, with Ctrl-C in its terminal.`,
+      `Another "npm start" or "npm run seed" is running on ${path}. ` +
+        'Stop it first, with Ctrl-C in its terminal.',
     );
   }
   const settings = loadConfig(withDefaults(process.env, folder), { mail: true, port: true });
@@ -69,7 +75,7 @@ async function startAll(): Promise<void> {
   const site = siteOf({ ...config, port: api.port });
   if (demo?.isNew) {
     await fillSandbox(site, demo.keys);
-    folder.writeDemo({ state: 'loaded', ...demo.keys });
+    folder.writeDemo(demo.database, { state: 'loaded', ...demo.keys });
   }
   greet(config, site, demo?.keys ?? null);
 }
@@ -111,21 +117,19 @@ type Modules = Awaited<ReturnType<typeof importModules>>;
  * database is not known yet, so a placeholder stands for it.
  */
 function withDefaults(given: NodeJS.ProcessEnv, folder: DataFolder): NodeJS.ProcessEnv {
-  const env = withSecretFiles(given);
   const kept = folder.readSecrets();
-  const forDevelopment = env['NODE_ENV'] === 'production' ? '0' : '1';
-  const auth =
-    env['APP_AUTH_SECRET'] || env['APP_AUTH_JWKS_URL']
-      ? {}
-      : { APP_AUTH_SECRET: kept.appAuthSecret };
-  return {
-    ...env,
-    ...auth,
-    APP_SECRET: env['APP_SECRET'] || kept.appSecret,
-    DEVELOPMENT_LOGIN: env['DEVELOPMENT_LOGIN'] || forDevelopment,
-    WEBHOOK_ALLOW_PRIVATE_TARGETS: env['WEBHOOK_ALLOW_PRIVATE_TARGETS'] || forDevelopment,
-    DATABASE_URL: env['DATABASE_URL'] || EMBEDDED_PLACEHOLDER,
+  const forDevelopment = given['NODE_ENV'] === 'production' ? '0' : '1';
+  const defaults = {
+    ...(!given['APP_AUTH_JWKS_URL'] && { APP_AUTH_SECRET: kept.appAuthSecret }),
+    APP_SECRET: kept.appSecret,
+    DEVELOPMENT_LOGIN: forDevelopment,
+    WEBHOOK_ALLOW_PRIVATE_TARGETS: forDevelopment,
+    DATABASE_URL: EMBEDDED_PLACEHOLDER,
   };
+  const missing = Object.entries(defaults).filter(
+    ([name]) => !given[name]?.trim() && !given[fileNameOf(name)]?.trim(),
+  );
+  return { ...given, ...Object.fromEntries(missing) };
 }
 
 async function withDatabase(config: Config, folder: DataFolder): Promise<Config> {
@@ -134,24 +138,35 @@ async function withDatabase(config: Config, folder: DataFolder): Promise<Config>
   return { ...config, databaseUrl: postgres.databaseUrl };
 }
 
+/** The demo team of a database. */
+interface DemoTeam {
+  /** Names its database in `.data/demo.json`. */
+  readonly database: string;
+  readonly keys: DemoKeys;
+  readonly isNew: boolean;
+}
+
 /**
- * Loads the demo team if the database has no team, but never in production. Returns its API keys,
- * or null if there is no demo team whose keys we know. A key is shown only when it is made, so they
- * are kept in `.data/demo.json`, once the team `isNew` no more.
+ * Loads the demo team if the database has no team, but never in production. Returns null if there
+ * is no demo team whose API keys we know. A key is shown only when it is made, so they are kept in
+ * `.data/demo.json`, once the team `isNew` no more.
  */
 async function provideDemoTeam(
   config: Config,
   folder: DataFolder,
   modules: Modules,
-): Promise<{ readonly keys: DemoKeys; readonly isNew: boolean } | null> {
-  const record = folder.readDemo();
-  const teams = await findTeams(config.databaseUrl);
+): Promise<DemoTeam | null> {
+  const { teams, identity } = await examine(config.databaseUrl);
+  const database = postgres === null ? identity : EMBEDDED;
+  const record = folder.readDemo(database);
   const wasInterrupted = record?.state === 'loading' && teams.demo;
   if (teams.any && !wasInterrupted)
-    return record?.state === 'loaded' && teams.demo ? { keys: record, isNew: false } : null;
+    return record?.state === 'loaded' && teams.demo
+      ? { database, keys: record, isNew: false }
+      : null;
   if (config.nodeEnv === 'production') return null;
 
-  folder.writeDemo({ state: 'loading' });
+  folder.writeDemo(database, { state: 'loading' });
   const { databaseUrl, appSecret } = config;
   const loaded = await modules.loadSeed(databaseUrl, modules.demoSeedFile(), {
     replace: wasInterrupted,
@@ -164,21 +179,27 @@ async function provideDemoTeam(
   };
   const keys = { apiKey: keyOf(DEMO_TEAM_ID), testKey: keyOf(DEMO_SANDBOX_ID) };
   await modules.writeDemoPast(databaseUrl);
-  return { keys, isNew: true };
+  return { database, keys, isNew: true };
 }
 
-/** Brings the scenario of the quickstart, which no seed file has, into the new sandbox. */
+/**
+ * Brings the scenario of the quickstart, which no seed file has, into the new sandbox. Not with
+ * `fetch`, which refuses some ports, such as 10080.
+ */
 async function fillSandbox(site: string, { testKey = '' }: DemoKeys): Promise<void> {
-  const response = await fetch(`${site}${API_PATH}/sandbox/reset`, {
+  const call = request(`${site}${API_PATH}/sandbox/reset`, {
     method: 'POST',
     headers: { authorization: `Bearer ${testKey}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ scenario: 'typical' }),
+    agent: false,
   });
-  if (!response.ok) throw new Error(`The sandbox was not filled: ${await response.text()}`);
+  call.end(JSON.stringify({ scenario: 'typical' }));
+  const [response] = (await once(call, 'response')) as [IncomingMessage];
+  const answer = await readText(response);
+  if (response.statusCode !== 200) throw new Error(`The sandbox was not filled: ${answer}`);
 }
 
-/** Whether the database has any team, and whether it has the demo team. */
-async function findTeams(databaseUrl: string): Promise<{ any: boolean; demo: boolean }> {
+/** Finds out whether the database has any team or the demo team, and which database it is. */
+async function examine(databaseUrl: string) {
   const client = new PrimaryClient({
     connectionString: databaseUrl,
     connectionTimeoutMillis: 10_000,
@@ -190,7 +211,8 @@ async function findTeams(databaseUrl: string): Promise<{ any: boolean; demo: boo
               EXISTS (SELECT FROM team WHERE id = $1) AS demo`,
       [DEMO_TEAM_ID],
     );
-    return rows[0] ?? { any: false, demo: false };
+    const identity = await identifyDatabase(client, databaseUrl);
+    return { teams: rows[0] ?? { any: false, demo: false }, identity };
   } finally {
     await client.end();
   }

@@ -50,7 +50,9 @@ export async function startWorker(config: Config): Promise<Part> {
       entry: new URL('./jobs.ts', import.meta.url),
       data: config,
       logger,
+      onTasks: metrics.knowTasks,
       onFailure: metrics.countJobFailure,
+      onMail: metrics.countMail,
       onPools: metrics.showPools,
     });
     const intake = startJobIntake(db, {
@@ -123,6 +125,7 @@ async function startDeliveries(options: DeliveryOptions): Promise<Loops> {
     },
     retryDelaysS: config.webhookRetryDelaysS,
     observe: metrics.observeDelivery,
+    onFault: metrics.countFault,
     tracing,
   });
   metrics.watch(loops);

@@ -1,8 +1,7 @@
 // Starts one Postgres for a run of the tests, in a temporary folder, with a migrated database that
 // the test files clone. Builds the admin page if its sources have changed.
 import { spawn } from 'node:child_process';
-import { chmod, mkdtemp, statfs } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import type { TestProject } from 'vitest/node';
@@ -12,14 +11,20 @@ import {
   startEmbedded,
   type EmbeddedPostgres,
 } from '../src/embedded-postgres/embedded-postgres.ts';
+import { bundlePrograms } from './support/bundles.ts';
 import { createDistributed, runSql, startCitus, whyNoCitus } from './support/citus.ts';
+import { findRoom } from './support/folder.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
     /** The URL of the run's Postgres, as its superuser; used by support/database.ts. */
     testServerUrl: string;
+    /** Where that server has its Unix socket; '' if it has none. */
+    testSocketFolder: string;
     /** On Citus, the URLs of the other nodes. A database is made on every node. */
     testWorkerUrls: readonly string[];
+    /** What to start for a source (`support/bundles.ts`). Any other one is started itself. */
+    programs: Readonly<Record<string, string>>;
   }
 }
 
@@ -34,7 +39,12 @@ const settings = {
   shared_buffers: '64MB',
   // Tests that count pages or look at plans vacuum and analyze at times of their own.
   autovacuum: 'off',
+  // A statement over all tables would start processes, which cost it many times what it reads.
+  max_parallel_workers_per_gather: '0',
 };
+
+/** Systems take paths of sockets up to 103 bytes; the name of Postgres' own takes the others. */
+const LONGEST_SOCKET_FOLDER = 80;
 
 /** Vitest's global setup; resolves with the teardown. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
@@ -42,28 +52,28 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const dataDir = await mkdtemp(join(await findRoom(), 'customer-api-test-'));
   // mkdtemp gives access to our user only, but if the tests run as root, Postgres is another user.
   await chmod(dataDir, 0o755);
-  // Tests see the admin page as its sources are now.
-  const [postgres] = await Promise.all([
-    startEmbedded({ dataDir, settings }),
-    buildAdminIfChanged(),
-  ]);
+  // The folder of the cluster, which belongs to the server's user and is closed to others.
+  const socketFolder = join(dataDir, 'postgres');
+  const hasSocket = socketFolder.length <= LONGEST_SOCKET_FOLDER;
+  const postgres = await startEmbedded({
+    dataDir,
+    settings: { ...settings, ...(hasSocket && { unix_socket_directories: socketFolder }) },
+  });
   const release = removeAfterOurEnd(dataDir, postgres);
-  await makeTemplate(postgres.databaseUrl);
+  // Tests see the admin page as its sources are now.
+  const [programs] = await Promise.all([
+    process.env['TEST_BUNDLES'] === '1' ? bundlePrograms(join(dataDir, 'programs')) : {},
+    buildAdminIfChanged(),
+    makeTemplate(postgres.databaseUrl),
+  ]);
   project.provide('testServerUrl', postgres.databaseUrl);
+  project.provide('testSocketFolder', hasSocket ? socketFolder : '');
   project.provide('testWorkerUrls', []);
+  project.provide('programs', programs);
   return async () => {
     await postgres.stop();
     await release();
   };
-}
-
-/**
- * Memory, if it has room for all databases of a run: hundreds are made and dropped, and a disk that
- * others write to stalls each of them for up to a second.
- */
-async function findRoom(): Promise<string> {
-  const { bsize, bavail } = await statfs('/dev/shm').catch(() => ({ bsize: 0, bavail: 0 }));
-  return bsize * bavail >= 8 * 2 ** 30 ? '/dev/shm' : tmpdir();
 }
 
 /**
@@ -103,7 +113,9 @@ async function setUpCitus(project: TestProject): Promise<() => Promise<void>> {
     );
   }
   project.provide('testServerUrl', server ?? '');
+  project.provide('testSocketFolder', '');
   project.provide('testWorkerUrls', workers);
+  project.provide('programs', {});
   return () => cluster.stop();
 }
 

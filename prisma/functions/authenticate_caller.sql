@@ -8,7 +8,7 @@
 --  * Whoever has a spent token is nobody. p_token_id is null without a token.
 --  * p_now is null except in tests.
 --
--- See authenticate_key for enable_seqscan.
+-- See authenticate_api_key for enable_seqscan.
 CREATE OR REPLACE FUNCTION "authenticate_caller"(
   p_team_id text,
   p_user_id text,
@@ -67,7 +67,7 @@ BEGIN
   ELSE
     SELECT c."counted", c."bucket_limit", c."bucket_remaining", c."minute"
     INTO counted, bucket_limit, bucket_remaining, window_minute
-    FROM count_for_team(
+    FROM count_in_both(
       p_team_id, 'person:' || p_user_id, p_person_limit, 'app', rate_limit_per_min, at_minute,
       p_calls
     ) c;

@@ -37,7 +37,7 @@ BEGIN
     plan, team_status, language, rate_limit_per_min,
     member_detail_enabled, leaderboard_enabled,
     counted, bucket_limit, bucket_remaining, reset_s
-  FROM "authenticate_key"(
+  FROM "authenticate_api_key"(
     p_prefix, p_nonce, p_proof, p_ip, p_key_limit, p_ip_limit, p_now
   ) a;
 END

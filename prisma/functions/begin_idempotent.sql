@@ -1,6 +1,6 @@
 -- For processes of the version before. They cannot compare an encrypted fingerprint, and would call
--- a repeated call a mismatch. They are told that the first call is still running: 409 with
--- Retry-After, until a newer process answers. The version after the next release drops it.
+-- a repeated call a mismatch. They are told that the first call is still running: 409, until a
+-- newer process answers. The version after the next release drops it.
 -- Another column would fail them all: they call it by `select *`, prepared.
 CREATE OR REPLACE FUNCTION "begin_idempotent"(
   p_team_id text,

@@ -1,12 +1,12 @@
 // What the measurements of deliveries share: teams with webhook endpoints, a receiver, a worker,
 // and how long a number of deliveries takes.
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { EventType } from '../../src/core/events.ts';
 import { newId } from '../../src/core/ids.ts';
 import { seedFile } from './data.ts';
+import { listen } from './serve.ts';
 import { cpuMsOf, type ServerProcess, type World } from './world.ts';
 
 /** Attempts in flight at once. */
@@ -88,18 +88,17 @@ export async function startReceiver(stack: AsyncDisposableStack): Promise<Receiv
       response.end();
     });
   });
-  server.listen(0, '127.0.0.1');
-  await new Promise((done) => server.once('listening', done));
-  stack.defer(() => server.closeAllConnections());
-  stack.defer(() => void server.close());
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, arrivals };
+  return { url: await listen(stack, server), arrivals };
 }
 
-/** Starts a worker that may deliver to this machine. */
-export function startWorker(world: World): Promise<ServerProcess> {
+/** Starts a worker that may deliver to this machine. `settings`: its further ones. */
+export function startWorker(
+  world: World,
+  settings: Readonly<Record<string, string>> = { WORKER_CONCURRENCY: String(CONCURRENCY) },
+): Promise<ServerProcess> {
   return world.start(new URL('../../src/worker.ts', import.meta.url), '/metrics', (port) => ({
     METRICS_PORT: String(port),
-    WORKER_CONCURRENCY: String(CONCURRENCY),
+    ...settings,
     // The receiver is on this machine. In production, the worker refuses to deliver to it.
     NODE_ENV: 'development',
     WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true',

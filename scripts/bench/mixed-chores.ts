@@ -1,13 +1,12 @@
 // What goes on beside the requests of the mixed load: old deliveries are removed, over and over,
 // and a backup reads the database. `POST /` with `Chores` does both and responds at their end.
-import { createServer } from 'node:http';
 import { Socket } from 'node:net';
-import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { fixedClock } from '../../src/core/clock.ts';
 import { openDatabase } from '../../src/db/connections/database.ts';
 import { removeOld } from '../../src/features/retention/service.ts';
+import { serve } from './serve.ts';
 
 /** What is done for how long. */
 export interface Chores {
@@ -133,16 +132,5 @@ if (import.meta.main) {
       endBackup();
     }
   };
-  const server = createServer((request, response) => {
-    const work = async (): Promise<void> => {
-      if (request.method === 'POST')
-        response.write(JSON.stringify(await doAll(JSON.parse(await text(request)) as Chores)));
-      response.end();
-    };
-    work().catch((error: unknown) => {
-      console.error(error);
-      response.writeHead(500).end();
-    });
-  });
-  server.listen(Number(process.env['PORT']), '127.0.0.1');
+  serve((chores) => doAll(chores as Chores));
 }

@@ -2,12 +2,13 @@
 // hour is found here: memory, response times, connections, jobs, deliveries that nobody sends.
 import { readdir } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Pool } from 'undici';
 import { BASE_PATH } from '../../src/http/api/exchange.ts';
 import { COMBINATION, seedFile } from './data.ts';
+import { startWorker } from './deliveries.ts';
 import { atMost, printFigures, printHeading } from './report.ts';
+import { listen } from './serve.ts';
 import { readMemoryMb, type ServerProcess, type World } from './world.ts';
 
 const TEAMS = 20;
@@ -17,6 +18,7 @@ const REST_MS = 60;
 /** The heaps of an hour's soak reach their size after a quarter of it, and keep it. */
 const WARM_UP_SHARE = 0.3;
 const SETTLE_MS = 60_000;
+const RETRIES = { WEBHOOK_RETRY_DELAYS_S: '1,2,4' };
 
 /** What one minute looked like. */
 interface Minute {
@@ -46,7 +48,7 @@ export async function benchSoak(
   const url = await startReceiver(stack, counts);
   const keys = await seed(world, url);
   const second = await world.start(new URL('../../src/api.ts', import.meta.url), '/readyz');
-  const workers = [await startWorker(world), await startWorker(world)];
+  const workers = [await startWorker(world, RETRIES), await startWorker(world, RETRIES)];
   const processes = [api, second, ...workers];
   const times: number[] = [];
   const endsAt = performance.now() + minutes * 60_000;
@@ -94,31 +96,14 @@ async function seed(world: World, url: string): Promise<string[]> {
   return [...keys.values()];
 }
 
-function startWorker(world: World): Promise<ServerProcess> {
-  return world.start(new URL('../../src/worker.ts', import.meta.url), '/metrics', (port) => ({
-    METRICS_PORT: String(port),
-    // The receiver is on this machine. In production, the worker refuses to deliver to it.
-    NODE_ENV: 'development',
-    WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true',
-    WEBHOOK_RETRY_DELAYS_S: '1,2,4',
-  }));
-}
-
 /** A receiver that refuses one request in fifty, so that retries are part of the load. */
-async function startReceiver(stack: AsyncDisposableStack, counts: Counts): Promise<string> {
+function startReceiver(stack: AsyncDisposableStack, counts: Counts): Promise<string> {
   const server = createServer((request, response) => {
     request.resume();
     counts.webhooks += 1;
     response.writeHead(counts.webhooks % 50 === 0 ? 500 : 200).end();
   });
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve);
-  });
-  stack.defer(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return listen(stack, server);
 }
 
 /** Reads three times, creates, changes what it created, and removes every other one. */

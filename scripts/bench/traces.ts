@@ -1,12 +1,12 @@
 // What traces cost: a page of 50 assignments from an API without traces, beside the same API with
 // one request of a hundred traced, and with all. The spans go to a receiver that reads them.
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { BASE_PATH } from '../../src/http/api/exchange.ts';
 import { runOnce, type Run } from './compare.ts';
 import { httpRequest } from './data.ts';
 import { PATH } from './list.ts';
 import { atMost, median, printFigures, printHeading } from './report.ts';
+import { listen } from './serve.ts';
 import type { ServerProcess, World } from './world.ts';
 
 const CONCURRENCY = 16;
@@ -69,16 +69,10 @@ function print([off = [], some = [], all = []]: readonly Run[][]): void {
 }
 
 /** A receiver of traces that reads what it gets and answers 200. */
-async function startReceiver(stack: AsyncDisposableStack): Promise<string> {
+function startReceiver(stack: AsyncDisposableStack): Promise<string> {
   const server = createServer((request, response) => {
     request.resume();
     request.once('end', () => response.end());
   });
-  server.listen(0, '127.0.0.1');
-  await new Promise((done) => server.once('listening', done));
-  stack.defer(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return listen(stack, server);
 }

@@ -3,10 +3,9 @@
 // no claims, no queues, no checked addresses, and nothing survives a crash. `POST /` with a
 // FloorJob makes the deliveries and responds when they are done.
 import { createHmac, randomUUID } from 'node:crypto';
-import { createServer } from 'node:http';
-import { text } from 'node:stream/consumers';
 import pg from 'pg';
 import { Agent } from 'undici';
+import { serve } from './serve.ts';
 
 /** The body of `POST /`: send `count` deliveries to `url`, `concurrency` at a time. */
 export interface FloorJob {
@@ -115,16 +114,5 @@ export function describeRequest({ id, type, created_at, tenant_id, data }: Floor
 
 if (import.meta.main) {
   const pool = new pg.Pool({ connectionString: process.env['DATABASE_URL'], max: 4 });
-  const server = createServer((request, response) => {
-    const work = async (): Promise<void> => {
-      if (request.method === 'POST')
-        await deliver(pool, JSON.parse(await text(request)) as FloorJob);
-      response.end();
-    };
-    work().catch((error: unknown) => {
-      console.error(error);
-      response.writeHead(500).end();
-    });
-  });
-  server.listen(Number(process.env['PORT']), '127.0.0.1');
+  serve((job) => deliver(pool, job as FloorJob));
 }

@@ -40,23 +40,20 @@ export interface Command {
 
 const DEFAULTS = { example: '', sets: null, from: null, warning: null };
 
-export const COMMANDS: readonly Command[] = [
+const LISTED: readonly (Omit<Command, keyof typeof DEFAULTS> & Partial<Command>)[] = [
   {
-    ...DEFAULTS,
     name: 'team create',
     procedure: 'teams.create',
     does: 'Creates a team with its owner.',
     example: '--name "Acme GmbH" --owner-user-id usr_kim --owner-email kim@example.com',
   },
   {
-    ...DEFAULTS,
     name: 'team update',
     procedure: 'teams.update',
     does: 'Changes the name, plan, seats, language or limit of a team.',
     example: '--seats 100 --plan enterprise',
   },
   {
-    ...DEFAULTS,
     name: 'team suspend',
     procedure: 'teams.update',
     does: 'Closes a team to its keys and its members, until it is resumed.',
@@ -64,7 +61,6 @@ export const COMMANDS: readonly Command[] = [
     from: ['active', 'suspended'],
   },
   {
-    ...DEFAULTS,
     name: 'team resume',
     procedure: 'teams.update',
     does: 'Opens a suspended team again.',
@@ -72,7 +68,6 @@ export const COMMANDS: readonly Command[] = [
     from: ['active', 'suspended'],
   },
   {
-    ...DEFAULTS,
     name: 'team end',
     procedure: 'teams.update',
     does: 'Ends a team. It can be reopened until it is erased.',
@@ -80,7 +75,6 @@ export const COMMANDS: readonly Command[] = [
     warning: 'Its keys and its members are refused from then on. Its data stays.',
   },
   {
-    ...DEFAULTS,
     name: 'team reopen',
     procedure: 'teams.update',
     does: 'Makes a team active again that was ended by mistake.',
@@ -88,7 +82,6 @@ export const COMMANDS: readonly Command[] = [
     from: ['active', 'ended'],
   },
   {
-    ...DEFAULTS,
     name: 'team transfer',
     procedure: 'teams.transferOwnership',
     does: 'Makes an active member the owner.',
@@ -96,14 +89,12 @@ export const COMMANDS: readonly Command[] = [
     warning: 'The owner becomes an admin without rights, and the member becomes the owner.',
   },
   {
-    ...DEFAULTS,
     name: 'team erase',
     procedure: 'teams.erase',
     does: 'Erases a team that has ended, with all that it has. Workers do it in the background.',
     warning: 'All its data and its sandbox are erased. This cannot be undone.',
   },
   {
-    ...DEFAULTS,
     name: 'person delete',
     procedure: 'members.deletePerson',
     does: 'Ends the memberships of a person, and removes their email address everywhere.',
@@ -111,7 +102,6 @@ export const COMMANDS: readonly Command[] = [
     warning: 'Their memberships end, and their email address is removed. This cannot be undone.',
   },
   {
-    ...DEFAULTS,
     name: 'key create-first',
     procedure: 'apiKeys.createFirst',
     does:
@@ -120,7 +110,6 @@ export const COMMANDS: readonly Command[] = [
     example: '--name Import --template read_only',
   },
   {
-    ...DEFAULTS,
     name: 'key revoke',
     procedure: 'apiKeys.revoke',
     does: 'Ends a key at once, for instance one that has leaked.',
@@ -128,17 +117,17 @@ export const COMMANDS: readonly Command[] = [
     warning: 'All programs with this key are refused from then on. It cannot be revived.',
   },
   {
-    ...DEFAULTS,
     name: 'sandbox create',
     procedure: 'teams.createSandbox',
     does: 'Gives a team a sandbox.',
     example: '--scenario typical',
   },
   {
-    ...DEFAULTS,
     name: 'sandbox remove',
     procedure: 'teams.removeSandbox',
     does: 'Removes the sandbox of a team, with its keys.',
     warning: 'All data of its sandbox is erased. This cannot be undone.',
   },
 ];
+
+export const COMMANDS: readonly Command[] = LISTED.map((one) => ({ ...DEFAULTS, ...one }));

@@ -1,4 +1,5 @@
 import { createInterface } from 'node:readline';
+import { printable } from '../../src/core/terminal.ts';
 import { usageError, type Wanted } from './arguments.ts';
 
 /**
@@ -15,7 +16,7 @@ export async function confirm({ command, teamId, confirmed }: Wanted): Promise<b
   const answer = await new Promise<string>((resolve) => {
     // Ctrl-C and Ctrl-D close it.
     terminal.once('close', () => resolve(''));
-    terminal.question(`Type ${teamId} to go on: `, resolve);
+    terminal.question(printable(`Type ${teamId} to go on: `), resolve);
   });
   terminal.close();
   return answer.trim() === teamId;

@@ -1,4 +1,5 @@
 /** What a command prints: for people, or one JSON object. */
+import { printable, printableJson } from '../../src/core/terminal.ts';
 import { messageOf } from '../../src/runtime/process.ts';
 import type { RecordedRow } from '../../src/features/audit-log/service.ts';
 import {
@@ -11,7 +12,7 @@ import type { Performed } from './perform.ts';
 
 /** What the team has, in two lines. */
 export function describeTeam(teamId: string, team: TeamOverview | null): string {
-  if (team === null) return `${teamId}: there is no such team.`;
+  if (team === null) return printable(`${teamId}: there is no such team.`);
   const { members, live_keys, webhook_endpoints, waiting_deliveries } = team;
   const status = team.is_erasing ? 'being erased' : team.status;
   const owner = team.owner_member_id ?? 'nobody';
@@ -21,7 +22,9 @@ export function describeTeam(teamId: string, team: TeamOverview | null): string 
       `webhook endpoints: ${count(webhook_endpoints)}; ` +
       `waiting deliveries: ${count(waiting_deliveries)}; ` +
       `sandbox: ${team.has_sandbox ? 'yes' : 'no'}`,
-  ].join('\n');
+  ]
+    .map(printable)
+    .join('\n');
 }
 
 function count(value: number): string {
@@ -35,11 +38,13 @@ export function describeOutcome(
 ): string {
   if (recorded.length === 0) return 'Nothing to do: it is so already. Nothing was changed.';
   const entries = recorded.map((entry) => `  ${describeEntry(entry)}`);
-  if (isDryRun) return ['It would be recorded:', ...entries].join('\n');
+  if (isDryRun) return ['It would be recorded:', ...entries].map(printable).join('\n');
   const values = Object.entries(result)
     .filter(([name, value]) => name !== 'ok' && value !== null && value !== undefined)
     .map(([name, value]) => `  ${name}: ${[value].flat().join(', ')}`);
-  return ['Recorded:', ...entries, `Done, as request ${requestId}.`, ...values].join('\n');
+  return ['Recorded:', ...entries, `Done, as request ${requestId}.`, ...values]
+    .map(printable)
+    .join('\n');
 }
 
 function describeEntry({ action, target_id: target, details }: RecordedRow): string {
@@ -53,7 +58,7 @@ export function outcomeJson(
   { requestId, result, recorded }: Performed,
   before: TeamOverview | null,
 ): string {
-  return JSON.stringify({
+  const outcome = {
     command: command.name,
     team_id: teamId,
     dry_run: isDryRun,
@@ -63,7 +68,8 @@ export function outcomeJson(
     recorded,
     result: isDryRun ? null : result,
     before,
-  });
+  };
+  return printableJson(JSON.stringify(outcome));
 }
 
 /** Says why a command was refused, with the options that are at fault. */

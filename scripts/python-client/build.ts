@@ -87,7 +87,10 @@ async function infoFiles(version: string): Promise<ZipFile[]> {
   const info = `${MODULE}-${version}.dist-info`;
   // The guide of the developer pages, which knows the address of its service.
   const guide = await readFile(join(root, 'src/http/docs/guides/python.md'), 'utf8');
-  const readme = guide.replaceAll('{{api_url}}', 'https://api.example.com/api/public/v1');
+  const readme = guide
+    .replaceAll('{{api_url}}', 'https://api.example.com/api/public/v1')
+    // The developer pages are on the same host as the API.
+    .replaceAll('](/docs/', '](https://api.example.com/docs/');
   const metadata = `Metadata-Version: 2.1
 Name: team-customer-client
 Version: ${version}

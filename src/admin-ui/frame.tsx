@@ -2,6 +2,7 @@
 import { Link, Outlet, useLocation } from '@tanstack/react-router';
 import { Suspense, useEffect, useId, useRef, useState, type ReactNode } from 'react';
 import { setLanguage, useLanguage, useTexts } from './i18n/language.ts';
+import { docsPath } from './lib/docs.ts';
 import { keepFocus } from './lib/focus.ts';
 import { listenForFinder, showFinder, useFinder } from './lib/finder.ts';
 import { shownPages } from './lib/host-choices.ts';
@@ -267,7 +268,10 @@ function Choices() {
           </select>
         </label>
       )}
-      <a href={`${SERVICE_PATH}/docs`} target={IS_FRAMED ? '_blank' : undefined}>
+      <a
+        href={`${SERVICE_PATH}${docsPath(language, '')}`}
+        target={IS_FRAMED ? '_blank' : undefined}
+      >
         {t.app.docs}
       </a>
       {!IS_FRAMED && <SignOut look="quiet" />}

@@ -29,7 +29,7 @@ export function handoverHtml(texts: HandoverTexts): string {
       `<button type="button" class="button main" id="copy">${t.copy}</button>`,
       `<span role="status"><span data-copy="copied" hidden>${t.copied}</span>`,
       `<span data-copy="failed" hidden>${t.copyFailed}</span></span></span></div>`,
-      `<p>${of('key', docs('', t.docs))}`,
+      `<p>${of('key', docs(texts.docsPath, t.docs))}`,
       `${of('endpoint', `${t.verify} ${docs(texts.verifyPath, t.howToVerify)}`)}</p>`,
     ]),
     section('gone', t.gone, [

@@ -24,8 +24,13 @@ if (IS_FRAMED) {
     language: (language) => setLanguage(language, false),
     colors: setHostColors,
     go: (path) => {
-      if (isHere(path)) router.history.push(ADMIN_PATH + path);
-      else location.assign(ADMIN_PATH + path);
+      if (!isHere(path)) {
+        location.assign(ADMIN_PATH + path);
+        return;
+      }
+      router.history.push(ADMIN_PATH + path);
+      // The router listens to its history only once it is rendered.
+      if (router.history.subscribers.size === 0) void router.load();
     },
     silence: missHost,
   });

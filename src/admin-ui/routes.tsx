@@ -1,5 +1,6 @@
 /** The addresses of the page. Each page is loaded when it is first opened. */
 import { createRootRoute, createRoute, createRouter } from '@tanstack/react-router';
+import type { ComponentType } from 'react';
 import { Frame } from './frame.tsx';
 import { lazyPage } from './lib/lazy.tsx';
 import { BASE_PATH } from './lib/mode.ts';
@@ -14,6 +15,15 @@ import { Failed, NotFound } from './ui/not-found.tsx';
 
 const rootRoute = createRootRoute({ component: Frame });
 
+/** The route of a page whose address holds nothing but its path. */
+function page<const Path extends string, Name extends string>(
+  path: Path,
+  load: () => Promise<Readonly<Record<Name, ComponentType>>>,
+  name: Name,
+) {
+  return createRoute({ getParentRoute: () => rootRoute, path, component: lazyPage(load, name) });
+}
+
 const keys = createRoute({
   getParentRoute: () => rootRoute,
   path: '/keys',
@@ -22,29 +32,10 @@ const keys = createRoute({
   component: lazyPage(() => import('./pages/keys.tsx'), 'KeysPage'),
 });
 
-const newKey = createRoute({
-  getParentRoute: () => rootRoute,
-  path: '/keys/new',
-  component: lazyPage(() => import('./pages/new-key.tsx'), 'NewKeyPage'),
-});
-
-const webhooks = createRoute({
-  getParentRoute: () => rootRoute,
-  path: '/webhooks',
-  component: lazyPage(() => import('./pages/webhooks.tsx'), 'WebhooksPage'),
-});
-
-const newWebhook = createRoute({
-  getParentRoute: () => rootRoute,
-  path: '/webhooks/new',
-  component: lazyPage(() => import('./pages/new-webhook.tsx'), 'NewWebhookPage'),
-});
-
-const webhook = createRoute({
-  getParentRoute: () => rootRoute,
-  path: '/webhooks/$endpointId',
-  component: lazyPage(() => import('./pages/webhook.tsx'), 'WebhookPage'),
-});
+const newKey = page('/keys/new', () => import('./pages/new-key.tsx'), 'NewKeyPage');
+const webhooks = page('/webhooks', () => import('./pages/webhooks.tsx'), 'WebhooksPage');
+const newWebhook = page('/webhooks/new', () => import('./pages/new-webhook.tsx'), 'NewWebhookPage');
+const webhook = page('/webhooks/$endpointId', () => import('./pages/webhook.tsx'), 'WebhookPage');
 
 const deliveries = createRoute({
   getParentRoute: () => rootRoute,
@@ -53,11 +44,11 @@ const deliveries = createRoute({
   component: lazyPage(() => import('./pages/deliveries.tsx'), 'DeliveriesPage'),
 });
 
-const delivery = createRoute({
-  getParentRoute: () => rootRoute,
-  path: '/deliveries/$deliveryId',
-  component: lazyPage(() => import('./pages/delivery.tsx'), 'DeliveryPage'),
-});
+const delivery = page(
+  '/deliveries/$deliveryId',
+  () => import('./pages/delivery.tsx'),
+  'DeliveryPage',
+);
 
 const requests = createRoute({
   getParentRoute: () => rootRoute,
@@ -66,23 +57,9 @@ const requests = createRoute({
   component: lazyPage(() => import('./pages/requests.tsx'), 'RequestsPage'),
 });
 
-const request = createRoute({
-  getParentRoute: () => rootRoute,
-  path: '/requests/$requestId',
-  component: lazyPage(() => import('./pages/request.tsx'), 'RequestPage'),
-});
-
-const overview = createRoute({
-  getParentRoute: () => rootRoute,
-  path: '/',
-  component: lazyPage(() => import('./pages/overview.tsx'), 'OverviewPage'),
-});
-
-const sandbox = createRoute({
-  getParentRoute: () => rootRoute,
-  path: '/play',
-  component: lazyPage(() => import('./pages/sandbox.tsx'), 'SandboxPage'),
-});
+const request = page('/requests/$requestId', () => import('./pages/request.tsx'), 'RequestPage');
+const overview = page('/', () => import('./pages/overview.tsx'), 'OverviewPage');
+const sandbox = page('/play', () => import('./pages/sandbox.tsx'), 'SandboxPage');
 
 const members = createRoute({
   getParentRoute: () => rootRoute,
@@ -91,29 +68,10 @@ const members = createRoute({
   component: lazyPage(() => import('./pages/members.tsx'), 'MembersPage'),
 });
 
-const privacy = createRoute({
-  getParentRoute: () => rootRoute,
-  path: '/privacy',
-  component: lazyPage(() => import('./pages/privacy.tsx'), 'PrivacyPage'),
-});
-
-const catalog = createRoute({
-  getParentRoute: () => rootRoute,
-  path: '/catalog',
-  component: lazyPage(() => import('./pages/catalog.tsx'), 'CatalogPage'),
-});
-
-const crm = createRoute({
-  getParentRoute: () => rootRoute,
-  path: '/crm',
-  component: lazyPage(() => import('./pages/crm.tsx'), 'CrmPage'),
-});
-
-const alerts = createRoute({
-  getParentRoute: () => rootRoute,
-  path: '/alerts',
-  component: lazyPage(() => import('./pages/alerts.tsx'), 'AlertsPage'),
-});
+const privacy = page('/privacy', () => import('./pages/privacy.tsx'), 'PrivacyPage');
+const catalog = page('/catalog', () => import('./pages/catalog.tsx'), 'CatalogPage');
+const crm = page('/crm', () => import('./pages/crm.tsx'), 'CrmPage');
+const alerts = page('/alerts', () => import('./pages/alerts.tsx'), 'AlertsPage');
 
 const usage = createRoute({
   getParentRoute: () => rootRoute,
@@ -122,11 +80,7 @@ const usage = createRoute({
   component: lazyPage(() => import('./pages/usage.tsx'), 'UsagePage'),
 });
 
-const results = createRoute({
-  getParentRoute: () => rootRoute,
-  path: '/results',
-  component: lazyPage(() => import('./pages/results.tsx'), 'ResultsPage'),
-});
+const results = page('/results', () => import('./pages/results.tsx'), 'ResultsPage');
 
 const audit = createRoute({
   getParentRoute: () => rootRoute,

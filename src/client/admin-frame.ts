@@ -31,8 +31,9 @@ export interface AdminFrameOptions {
 }
 
 export interface AdminFrame {
-  /** Opens a place, such as `/keys`. */
+  /** Opens a place, such as `/keys`, as soon as there is a page. */
   readonly go: (path: string) => void;
+  /** At any time. A page that loads anew, as in the sandbox, gets it again. */
   readonly set: (look: AdminFrameLook) => void;
   /** Stops listening. The frame stays. */
   readonly close: () => void;
@@ -41,17 +42,28 @@ export interface AdminFrame {
 /** Shows the admin page in the frame. Its messages are described in the service's README. */
 export function showAdminPage(frame: HTMLIFrameElement, options: AdminFrameOptions): AdminFrame {
   const service = new URL(options.serviceUrl);
+  /** null: no page has said that it is ready, or the one that had is gone. */
   let port: MessagePort | null = null;
+  /** A place that was to be opened meanwhile. */
+  let place: string | null = null;
+  /** All that was set. */
+  let look: AdminFrameLook = {};
+  /** Whether the page has got no settings yet: it has loaded, or loaded anew. */
+  let isNew = true;
   const send = (message: object): void => port?.postMessage(message);
 
   const answerWithToken = async (): Promise<void> => {
     try {
-      send({ type: 'svc:settings', ...(await options.settings()) });
+      const settings = await options.settings();
+      const { token } = settings;
+      send({ type: 'svc:settings', ...settings, ...(isNew && look), token });
+      isNew = false;
     } catch (error) {
       options.onProblem?.({ field: 'token', message: String(error) });
     }
   };
   const receive = ({ data }: MessageEvent): void => {
+    if (data.type === 'svc:gone') port = null;
     if (data.type === 'svc:token-wanted') void answerWithToken();
     if (data.type === 'svc:place') options.onPlace?.(data.path);
     if (data.type === 'svc:height') options.onHeight?.(data.height);
@@ -62,23 +74,33 @@ export function showAdminPage(frame: HTMLIFrameElement, options: AdminFrameOptio
       for (const change of data.changes)
         options.onProblem?.({ field: 'colors', message: JSON.stringify(change) });
   };
+  const go = (path: string): void => {
+    if (port === null) place = path;
+    else send({ type: 'svc:go', path });
+  };
   const greet = ({ source, origin, data }: MessageEvent): void => {
     // Other frames and other origins must not get a token.
     if (source !== frame.contentWindow || origin !== service.origin) return;
     if (data?.type !== 'svc:ready') return;
     port?.close();
-    const channel = new MessageChannel();
-    port = channel.port1;
-    port.addEventListener('message', receive);
-    port.start();
-    frame.contentWindow?.postMessage({ type: 'svc:port' }, service.origin, [channel.port2]);
+    const { port1, port2 } = new MessageChannel();
+    port = port1;
+    isNew = true;
+    port1.addEventListener('message', receive);
+    port1.start();
+    frame.contentWindow?.postMessage({ type: 'svc:port' }, service.origin, [port2]);
+    if (place !== null) go(place);
+    place = null;
   };
   window.addEventListener('message', greet);
   // Only now: the page says `svc:ready` once, as soon as it has loaded.
   frame.src = `${service.href.replace(/\/$/, '')}/admin${options.path ?? ''}`;
   return {
-    go: (path) => send({ type: 'svc:go', path }),
-    set: (look) => send({ type: 'svc:settings', ...look }),
+    go,
+    set: (given) => {
+      look = { ...look, ...given };
+      send({ type: 'svc:settings', ...given });
+    },
     close: () => {
       window.removeEventListener('message', greet);
       port?.close();

@@ -1,6 +1,7 @@
 /** How the command reads the document of the API, or says why it cannot. */
 import { isProblem, reasonOf, textOf } from './error-texts.ts';
 import * as errors from './errors.ts';
+import { withTimeLimit } from './time-limit.ts';
 
 const TIMEOUT_MS = 30_000;
 
@@ -46,11 +47,11 @@ async function get(
   timeoutMs: number,
   signal: AbortSignal | undefined,
 ): Promise<{ readonly response: Response; readonly text: string }> {
-  const timeout = AbortSignal.timeout(timeoutMs);
-  const signals = signal === undefined ? [timeout] : [timeout, signal];
   try {
-    const response = await fetch(url, { redirect: 'manual', signal: AbortSignal.any(signals) });
-    return { response, text: await response.text() };
+    return await withTimeLimit(timeoutMs, signal, async (ended) => {
+      const response = await fetch(url, { redirect: 'manual', signal: ended });
+      return { response, text: await response.text() };
+    });
   } catch (error) {
     throw new ApiError(`The API does not answer (${reasonOf(error)})`);
   }

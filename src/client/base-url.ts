@@ -4,8 +4,8 @@
 export const API_PATH = '/api/public/v1';
 
 /**
- * Returns the address without a slash at its end. Throws a `TypeError` that shows the address, but
- * no password in it. In browsers it may be relative to the page.
+ * Returns the address without a slash at its end. Throws a `TypeError` that shows the address,
+ * unless a password may be in it. In browsers it may be relative to the page.
  */
 export function requireBaseUrl(text: unknown): string {
   const page = (globalThis as { readonly location?: { readonly href?: string } }).location?.href;
@@ -15,6 +15,14 @@ export function requireBaseUrl(text: unknown): string {
     throw new TypeError(`baseUrl must not have a user or a password (${url.host}).`);
   if (url.search !== '' || url.hash !== '') throw wrong(String(text));
   return String(text).replace(/\/+$/, '');
+}
+
+/**
+ * The end of an error about a wrong address. Of one with an `@` it shows nothing: where a password
+ * is in it cannot be told if it is no URL, as with `https://kim:pa/ss@host`.
+ */
+export function shownOf(text: string): string {
+  return text.includes('@') ? '' : `, not: ${text}`;
 }
 
 /** Adds the path of the API to an address that has none. */
@@ -32,5 +40,5 @@ function parseUrl(text: string, base: string | undefined): URL | null {
 
 function wrong(text: string): TypeError {
   const example = `https://api.example.com${API_PATH}`;
-  return new TypeError(`baseUrl must be an http or https URL such as ${example}, not: ${text}`);
+  return new TypeError(`baseUrl must be an http or https URL such as ${example}${shownOf(text)}`);
 }

@@ -1,6 +1,6 @@
 /** The options of the command for development. */
 import { parseArgs } from 'node:util';
-import { API_PATH, requireBaseUrl, withApiPath } from './base-url.ts';
+import { API_PATH, requireBaseUrl, shownOf, withApiPath } from './base-url.ts';
 import { modeOf, requireApiKey } from './client.ts';
 import { COMMAND } from './package-name.ts';
 
@@ -207,7 +207,10 @@ function asOption<T>(option: string, name: string, check: () => T): T {
 function requireUrl(text: string | undefined, option: string): string {
   if (text === undefined) throw new UsageError(`${option} is missing.`);
   if (!/^https?:\/\//.test(text) || !URL.canParse(text))
-    throw new UsageError(`${option} must be an http or https URL, not: ${text}`);
+    throw new UsageError(`${option} must be an http or https URL${shownOf(text)}`);
+  const { username, password, host } = new URL(text);
+  if (username !== '' || password !== '')
+    throw new UsageError(`${option} must not have a user or a password (${host}).`);
   return text;
 }
 

@@ -28,8 +28,9 @@ export function isProblem(body: unknown, httpStatus: number): body is ShownProbl
   );
 }
 
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null;
+/** Whether it is a JSON object, and neither null nor a list. */
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** A problem in one line: `422 validation_error: body.email: … (request 0192…)`. */

@@ -2,7 +2,7 @@
  * Follows the events of a team by `GET /events?order=asc`, for programs that cannot receive
  * webhooks, and for what they have missed.
  *  * That order skips no event, however late it was committed. So the last event, or `next_after`,
- *    is all that there is to remember.
+ *    is all that there is to remember. To begin with now is to begin at its end.
  *  * An event is handled when the loop asks for the next one. After a crash what was not handled
  *    comes again: each event comes at least once.
  */
@@ -10,6 +10,7 @@ import type { Client } from './client.ts';
 import { ApiError, ConnectionError } from './errors.ts';
 import { retryAfterSOf } from './retry-after.ts';
 import { wait } from './retries.ts';
+import { requireMs } from './time-limit.ts';
 import type { WebhookEvent, WebhookEventType } from './webhook-delivery.ts';
 
 const INTERVAL_MS = 2_000;
@@ -57,13 +58,14 @@ export interface FollowOptions {
 /**
  * Yields each event, and then those that happen, until the signal or a `break`. Throws the
  * {@link ApiError} of a refusal, such as a key that ended; outages are waited out. Throws a
- * `TypeError` for a `place` that is none.
+ * `TypeError` for a `place` that is none, and a `RangeError` for such an `intervalMs`.
  */
 export async function* followEvents(
   client: Client,
   options: FollowOptions = {},
 ): AsyncGenerator<WebhookEvent, void> {
   const { intervalMs = INTERVAL_MS, since, onPlace, onLostPlace, onOutage, signal } = options;
+  requireMs('intervalMs', intervalMs);
   const read = readerOf(client, options);
   const stored = options.place ? readPlace(options.place) : null;
   const handled = stored?.handled ?? new Set();
@@ -142,16 +144,29 @@ function readerOf(
     }
   };
   const ofCall = signal === undefined ? {} : { signal };
+  /** The newest event of before a moment. */
+  const findNewest = async (limit: number, before: number): Promise<string> => {
+    for await (const { id, created_at } of client.events.list({ limit }, ofCall))
+      if (Date.parse(created_at) < before) return id;
+    return OLDEST;
+  };
+  /** Not the newest event: one that is older and was committed later may be before it. */
+  const findEnd = async (): Promise<string> => {
+    const end = { order: 'asc', after: 'now', limit: 1 };
+    try {
+      return (await client.events.list(end, ofCall)).next_after ?? OLDEST;
+    } catch (error) {
+      if (!isLostPlace(error)) throw error;
+      // An API of before December 2026 does not know `now`.
+      return findNewest(1, Infinity);
+    }
+  };
   return {
-    /** The newest event before `since`, or of all. What is wanted is behind it. */
+    /** Where what is wanted begins. */
     start: () =>
-      attempt(async () => {
-        const before = since === undefined ? Infinity : since.getTime() - LATE_MAX_MS;
-        const limit = since === undefined ? 1 : PAGE_SIZE;
-        for await (const { id, created_at } of client.events.list({ limit }, ofCall))
-          if (Date.parse(created_at) < before) return id;
-        return OLDEST;
-      }),
+      attempt(() =>
+        since === undefined ? findEnd() : findNewest(PAGE_SIZE, since.getTime() - LATE_MAX_MS),
+      ),
     after: (place) =>
       attempt(async () => {
         const after = place === OLDEST ? {} : { after: place };
@@ -163,8 +178,7 @@ function readerOf(
 }
 
 function isOutage(error: unknown): error is ApiError | ConnectionError {
-  if (error instanceof ApiError) return error.status === 429 || error.status >= 500;
-  if (!(error instanceof ConnectionError)) return false;
+  if (!(error instanceof ApiError) && !(error instanceof ConnectionError)) return false;
   const { status } = error;
   // A page with another status comes of a wrong address.
   return status === null || status >= 500 || status === 429 || status === 408;

@@ -4,7 +4,7 @@ export { ApiError, ConnectionError, type Problem, type ProblemCode } from './err
 export { followEvents, type FollowOptions } from './follow-events.ts';
 export type { DeprecationInfo, ResponseInfo, RetryInfo } from './hooks.ts';
 export type { List } from './paging.ts';
-export type { ClientOptions, RequestOptions } from './request.ts';
+export type { ClientOptions, FetchedResponse, RequestOptions, RequestParts } from './request.ts';
 /** The models by name, such as `Training`, and the types of the whole document. */
 export type * from './operations.ts';
 export { verifyWebhook } from './verify-webhook.ts';

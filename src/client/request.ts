@@ -5,11 +5,12 @@
  *  * A DELETE whose first attempt had no known outcome, and whose next one is a 404, has worked.
  */
 import { API_PATH } from './base-url.ts';
-import { isProblem, reasonOf } from './error-texts.ts';
+import { isObject, isProblem, reasonOf } from './error-texts.ts';
 import { ApiError, ConnectionError, type Problem } from './errors.ts';
 import { deprecationOf, type Hooks, type ResponseInfo } from './hooks.ts';
-import { isWorthRepeating, wait, waitMsOf, type RetryBudget } from './retries.ts';
+import { isWorthRepeating, UNAVAILABLE, wait, waitMsOf, type RetryBudget } from './retries.ts';
 import { retryAfterSOf } from './retry-after.ts';
+import { withTimeLimit } from './time-limit.ts';
 
 const TIMEOUT_MS = 30_000;
 const RETRIES = 4;
@@ -45,8 +46,29 @@ export interface ClientOptions extends Hooks {
    * `console.warn`.
    */
   readonly warn?: (message: string) => void;
-  /** Instead of the global one, for instance with a proxy. */
-  readonly fetch?: (request: Request) => Promise<Response>;
+  /**
+   * Instead of the global one, for instance with a proxy. One that has a `Request` of its own, as
+   * that of the package `undici`, takes the URL and the parts:
+   * `(request, parts) => fetch(request.url, { ...parts, dispatcher })`.
+   */
+  readonly fetch?: (request: Request, parts: RequestParts) => Promise<FetchedResponse>;
+}
+
+/** What a `Request` was made of, beside its URL. */
+export interface RequestParts {
+  readonly method: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | null;
+  readonly redirect: 'manual';
+  readonly signal: AbortSignal;
+}
+
+/** What the client needs of a `Response`, whosever it is. */
+export interface FetchedResponse {
+  readonly ok: boolean;
+  readonly status: number;
+  readonly headers: Pick<Headers, 'get' | 'has'>;
+  text(): Promise<string>;
 }
 
 /** Of one call. */
@@ -100,9 +122,12 @@ export async function send(
   const { signal } = requestOptions;
   const endsAt = performance.now() + totalTimeoutMs;
   let isUncertain = false;
+  let unavailable = 0;
   for (let attempt = 0; ; attempt += 1) {
     const leftMs = Math.max(Math.ceil(endsAt - performance.now()), 1);
-    const outcome = await attemptOnce(call, options, Math.min(timeoutMs, leftMs), signal);
+    const outcome = await withTimeLimit(Math.min(timeoutMs, leftMs), signal, (ended) =>
+      attemptOnce(call, options, ended, signal),
+    );
     const { response, error } = outcome;
     // Outside of the attempt: what a hook throws is no failure of the connection.
     if (response !== null) tell(call, response, attempt, session, requestOptions);
@@ -113,7 +138,9 @@ export async function send(
     if (isUncertain && call.method === 'DELETE' && isStatus(error, 404)) return { ok: true };
     const retryAfterS = response === null ? null : retryAfterSOf(response);
     if (attempt >= maxRetries || !isWorthRepeating(error, retryAfterS, attempt)) throw error;
-    const waitMs = waitMsOf(retryAfterS, attempt);
+    const progress = { attempt, unavailable, leftMs: endsAt - performance.now() };
+    const waitMs = waitMsOf(error, retryAfterS, progress);
+    if (error.status === UNAVAILABLE) unavailable += 1;
     if (performance.now() + waitMs >= endsAt || !budget.take(error)) throw error;
     isUncertain ||= !(error instanceof ApiError) || error.status >= 500;
     options.onRetry?.({ operation: call.operation, error, attempt: attempt + 2, waitMs });
@@ -123,43 +150,42 @@ export async function send(
 
 async function attemptOnce(
   { url, method, headers, body }: PreparedCall,
-  { fetch = globalThis.fetch }: ClientOptions,
-  timeoutMs: number,
+  { fetch = (request) => globalThis.fetch(request) }: ClientOptions,
+  ended: AbortSignal,
   signal: AbortSignal | undefined,
 ): Promise<Outcome> {
-  const timeout = AbortSignal.timeout(timeoutMs);
-  const ended = AbortSignal.any(signal === undefined ? [timeout] : [timeout, signal]);
   // The API has none. Following one would make a GET of a POST, and take its answer for it, or
   // send the key to another address than the caller has named.
   const redirect = 'manual';
+  const parts: RequestParts = { method, headers, body, redirect, signal: ended };
   // What makes no request is a wrong call and no outage, so it is thrown as it is.
-  const request = new Request(url, { method, headers, body, redirect, signal: ended });
+  const request = new Request(url, parts);
+  // Without the query: a filter may be about a person, and errors are logged.
+  const where = `${method} ${url.replace(/\?.*/, '')}`;
   try {
-    const response = await fetch(request);
+    // One of another implementation differs from the global one in its types only.
+    const response = (await fetch(request, parts)) as Response;
     const text = await response.text();
     const parsed = parse(text);
-    if (response.ok && parsed !== undefined) return { response, body: parsed, error: null };
-    return { response, body: parsed, error: errorOf(method, url, response, parsed) };
+    if (response.ok && isObject(parsed)) return { response, body: parsed, error: null };
+    return { response, body: parsed, error: errorOf(where, response, parsed) };
   } catch (cause) {
     signal?.throwIfAborted();
-    const error = new ConnectionError(`No response of ${method} ${url} (${reasonOf(cause)}).`, {
-      cause,
-    });
+    const error = new ConnectionError(`No response of ${where} (${reasonOf(cause)}).`, { cause });
     return { response: null, body: null, error };
   }
 }
 
 /** A gateway before the API may respond with a page, or JSON of its own, instead of a problem. */
 function errorOf(
-  method: string,
-  url: string,
+  where: string,
   { status, headers }: Response,
   body: unknown,
 ): ApiError | ConnectionError {
   if (isProblem(body, status)) return new ApiError(body as Problem, headers);
   const hint = status < 500 ? ` Is the base URL right? Most end with ${API_PATH}.` : '';
   return new ConnectionError(
-    `The response of ${method} ${url} is none of the API; its status is ${status}.${hint}`,
+    `The response of ${where} is none of the API; its status is ${status}.${hint}`,
     { status },
   );
 }

@@ -7,8 +7,8 @@ import type { Localized } from './language.ts';
  */
 const MEANINGS_BY_ERROR = {
   target_not_public: {
-    de: 'den Namen gibt es nicht, oder er führt zu einer privaten Adresse',
-    en: 'the name does not exist, or leads to a private address',
+    de: 'den Namen gibt es nicht, oder er führt zu einer privaten Adresse oder zu mehr als 64',
+    en: 'the name does not exist, or leads to a private address or to more than 64',
   },
   name_not_resolved: {
     de: 'kein Nameserver hat gesagt, wohin der Name führt',
@@ -24,19 +24,19 @@ const MEANINGS_BY_ERROR = {
   },
   connection_closed: {
     de: 'die Verbindung wurde vor der vollständigen Antwort geschlossen',
-    en: 'the connection was closed before the response was complete',
+    en: 'the connection closed before the response was complete',
   },
   host_unreachable: {
-    de: 'kein Weg im Netz führt dorthin',
-    en: 'no route of the network leads there',
+    de: 'kein Weg führt dorthin',
+    en: 'no route leads there',
   },
   connection_failed: {
     de: 'die Verbindung scheiterte aus einem anderen Grund',
     en: 'the connection failed for another reason',
   },
   tls_error: {
-    de: 'das Zertifikat gilt nicht für den Namen',
-    en: 'the certificate is not valid for the name',
+    de: 'kein TLS dort, oder ein Zertifikat, das nicht gilt oder über 24 KB hat',
+    en: 'no TLS there, or a certificate that is not valid or over 24 KB',
   },
   invalid_response: {
     de: 'was zurückkam, ist kein HTTP',
@@ -44,7 +44,7 @@ const MEANINGS_BY_ERROR = {
   },
   response_headers_too_large: {
     de: 'die Header der Antwort sind größer als 16 KB',
-    en: 'the headers of the response are larger than 16 KB',
+    en: 'the response headers are larger than 16 KB',
   },
   simulated: {
     de: 'in einer Sandbox gespielt; der Empfänger wurde nicht gefragt',

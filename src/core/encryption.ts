@@ -51,14 +51,14 @@ export function decrypt(sealed: Buffer, secrets: AppSecrets, context: string): s
  * Throws like `decrypt`.
  */
 export function reencrypt(sealed: Buffer, secrets: AppSecrets, context: string): Buffer | null {
-  if (isEncryptedBy(sealed, secrets.current, context)) return null;
+  if (opens(sealed, { current: secrets.current, previous: null }, context)) return null;
   return encrypt(decrypt(sealed, secrets, context), secrets.current, context);
 }
 
-/** GCM authenticates, so only the secret that encrypted a value can open it. */
-function isEncryptedBy(sealed: Buffer, appSecret: string, context: string): boolean {
+/** Whether one of the secrets encrypted the value: GCM authenticates, so no other can open it. */
+export function opens(sealed: Buffer, secrets: AppSecrets, context: string): boolean {
   try {
-    open(sealed, appSecret, context);
+    decrypt(sealed, secrets, context);
     return true;
   } catch {
     return false;

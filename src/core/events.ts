@@ -146,7 +146,8 @@ export const EVENTS = {
     example: { status: 'done' },
   }),
   'member.joined': event({
-    trigger: 'A membership started.',
+    trigger:
+      'A membership started: with the invitation, if there is one. Accepting it raises no event.',
     subscribable: true,
     raisedBy: ANY_ACTOR,
     fields: memberFields,

@@ -41,9 +41,14 @@ export function madeAtMs(id: string): number | null {
   return Number.parseInt(toUUID(fromString(id)).replace('-', '').slice(0, 12), 16);
 }
 
-/** Makes a request id, a UUIDv7 without a prefix. Ids that a client sends are not used. */
+/**
+ * Makes a request id, a UUIDv7 without a prefix. Ids that a client sends are not used. It has the
+ * time of the clock, which the request log reads from it. Without `msecs`, `v7()` never goes back:
+ * after a clock was ahead for a moment, all ids would have that moment. Ids of one millisecond are
+ * in no order.
+ */
 export function newRequestId(): string {
-  return v7();
+  return v7({ msecs: Date.now() });
 }
 
 const SECRET_BYTES = 33;

@@ -47,8 +47,9 @@ export const IMPLIED_ERRORS: readonly ImpliedErrors[] = [
     codes: ['insufficient_scope'],
   },
   {
-    of: 'all but GET',
-    holds: ({ method }) => method !== 'GET',
+    // The others read no body.
+    of: 'POST and PATCH',
+    holds: ({ method }) => method === 'POST' || method === 'PATCH',
     codes: ['bad_request'],
   },
   {

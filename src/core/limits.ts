@@ -19,7 +19,7 @@ export const LIMITS = {
   exchange_time: 'the time from the headers of a request to the last byte of its response',
   pipelined_requests: 'requests in flight on one connection',
   unread_bytes: 'bytes of responses that clients leave unread',
-  connections: 'open connections',
+  connections: 'open connections, and those that wait to begin',
   connection_rate: 'new connections of an address that has just sent a flood',
 } as const;
 

@@ -11,6 +11,8 @@ export interface Line<T> extends Iterable<T> {
   join(member: T): Leave;
   /** Takes the first member out. Returns undefined if there is none. */
   shift(): T | undefined;
+  /** Takes the last member out. Returns undefined if there is none. */
+  pop(): T | undefined;
   size(): number;
 }
 
@@ -22,6 +24,12 @@ interface Link<T> {
   previous: Link<T> | null;
   next: Link<T> | null;
   hasLeft: boolean;
+}
+
+/** The first member, which stays in the line. Returns undefined if there is none. */
+export function firstOf<T>(line: Iterable<T> = []): T | undefined {
+  for (const member of line) return member;
+  return undefined;
 }
 
 export function createLine<T>(): Line<T> {
@@ -42,6 +50,10 @@ export function createLine<T>(): Line<T> {
     size -= 1;
     return true;
   };
+  const take = (link: Link<T> | null): T | undefined => {
+    if (link) leave(link);
+    return link?.member;
+  };
   return {
     join: (member) => {
       const link: Link<T> = { member, previous: last, next: null, hasLeft: false };
@@ -51,11 +63,8 @@ export function createLine<T>(): Line<T> {
       size += 1;
       return () => leave(link);
     },
-    shift: () => {
-      const link = first;
-      if (link) leave(link);
-      return link?.member;
-    },
+    shift: () => take(first),
+    pop: () => take(last),
     size: () => size,
     // Of those who leave meanwhile, only the present one may.
     *[Symbol.iterator]() {

@@ -1,3 +1,4 @@
+import type { Language } from './language.ts';
 import { isSandbox } from './sandbox.ts';
 
 /** A mail in plain text. */
@@ -7,6 +8,13 @@ export interface Mail {
   readonly text: string;
   /** Further headers, for instance `List-Unsubscribe`. */
   readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Who gets a mail of a team, and in which language. */
+export interface MailRecipient {
+  readonly email: string;
+  readonly language: Language;
+  readonly team_name: string;
 }
 
 /**
@@ -23,16 +31,29 @@ export function subjectOf(text: string): string {
  */
 export type TeamMailer = (teamId: string, mail: Mail) => Promise<void>;
 
+/**
+ * What became of a mail that was offered to the mail server. `refused`: it refuses this mail or its
+ * recipient for good. `deferred`: it takes no mail for this recipient now. `failed`: anything else,
+ * which concerns all mails.
+ */
+export const MAIL_RESULTS = ['taken', 'refused', 'deferred', 'failed'] as const;
+export type MailResult = (typeof MAIL_RESULTS)[number];
+export type MailFailure = Exclude<MailResult, 'taken'>;
+
 /** The mail server did not accept a mail. The message has codes only. */
 export class MailNotTaken extends Error {
   override readonly name = 'MailNotTaken';
-  /** Whether it refuses this mail or its recipient for good. It may well accept others. */
-  readonly isRefusal: boolean;
+  readonly failure: MailFailure;
 
-  constructor(message: string, { isRefusal }: { readonly isRefusal: boolean }) {
+  constructor(message: string, failure: MailFailure) {
     super(message);
-    this.isRefusal = isRefusal;
+    this.failure = failure;
   }
+}
+
+/** Whether a mail failed by itself or its recipient. The mail server may well accept others. */
+export function isOfRecipient(error: unknown): boolean {
+  return error instanceof MailNotTaken && error.failure !== 'failed';
 }
 
 /** Sends a mail. Rejects with a {@link MailNotTaken}, so that the job is retried. */

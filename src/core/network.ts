@@ -1,5 +1,6 @@
 /** Addresses of callers. */
 import { isIP } from 'node:net';
+import ipaddr from 'ipaddr.js';
 
 /**
  * Returns the address in a form that Postgres' `inet` takes. An IPv4-mapped IPv6 address becomes
@@ -49,4 +50,23 @@ export function networkOf(address: string | null): string {
   const zeros = Array.from({ length: Math.max(0, 8 - first.length - last.length) }, () => '0');
   const groups = [...first, ...zeros, ...last].slice(0, 4);
   return groups.map((group) => Number.parseInt(group, 16).toString(16)).join(':');
+}
+
+/** Whether the text is an IP address, or a network in CIDR notation. */
+export function isNetwork(text: string): boolean {
+  const [address = '', bits, ...rest] = text.split('/');
+  const family = address.includes('%') ? 0 : isIP(address);
+  if (family === 0 || rest.length > 0) return false;
+  // Postgres takes no leading zero of an IPv6 network.
+  const isBits = bits === undefined || /^(?:0|[1-9]\d{0,2})$/.test(bits);
+  return isBits && Number(bits ?? 0) <= (family === 4 ? 32 : 128);
+}
+
+/**
+ * Whether the network is one of IPv4-mapped IPv6 addresses. No caller has one: `normalizeIp` makes
+ * them IPv4 addresses.
+ */
+export function isMappedNetwork(text: string): boolean {
+  const [address = ''] = text.split('/');
+  return isIP(address) === 6 && ipaddr.IPv6.parse(address).isIPv4MappedAddress();
 }

@@ -11,12 +11,15 @@ export const PAGE_LIMIT_MAX = 200;
  */
 export const PAGE_MAX_BYTES = 256 * 1024;
 
+/** That of an id of 200 characters of 4 bytes, in base64, with the list and the time. */
+const CURSOR_MAX_CHARACTERS = 1_200;
+
 /** The query parameters of every paged list. */
 export const pageQuery = {
   cursor: z
     .string()
     .min(1)
-    .max(1000)
+    .max(CURSOR_MAX_CHARACTERS)
     .optional()
     .meta({
       description: '`next_cursor` of the page before, unchanged. Leave it out for the first page.',

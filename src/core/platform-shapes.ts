@@ -6,10 +6,7 @@ import { z } from 'zod';
 import { isSandbox, SANDBOX_END } from './sandbox.ts';
 import { id } from './shapes.ts';
 
-/**
- * Postgres limits an index entry to 2704 bytes. An entry holds up to three ids, with at most 3
- * bytes a character.
- */
+/** Postgres limits an index entry to 2704 bytes. It may hold three ids of 4 bytes a character. */
 const ID_MAX_CHARACTERS = 200;
 const TEXT_MAX_CHARACTERS = 10_000;
 /**
@@ -43,9 +40,6 @@ export const hostCount = z.int().min(0).max(INT4_MAX);
 
 /** The score of an evaluation or of one of its dimensions. */
 export const hostScore = z.int().min(-SCORE_MAX).max(SCORE_MAX);
-
-/** The email of a member. White space around it is removed. */
-export const hostEmail = z.string().trim().max(254).pipe(z.email());
 
 /** A status whose values the host application defines. The column accepts the same pattern. */
 export const hostState = z

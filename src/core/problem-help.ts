@@ -14,11 +14,12 @@ export const PROBLEM_HELP = {
   bad_request: {
     cause: {
       de:
-        'Die Anfrage lässt sich so nicht verarbeiten. Der Status sagt, woran es liegt: ' +
-        '405 Methode, 413 Größe, 415 Inhaltstyp, 431 Header.',
+        'Die Anfrage lässt sich so nicht verarbeiten. Der Status sagt, woran es liegt: 400 kein ' +
+        'gültiges HTTP, 405 Methode, 408 zu langsam, 413 Größe, 415 Inhaltstyp, 417 `Expect`, ' +
+        '431 Header.',
       en:
-        'The request cannot be processed. The status says why: 405 method, 413 size, ' +
-        '415 content type, 431 headers.',
+        'The request cannot be processed. The status says why: 400 no valid HTTP, 405 method, ' +
+        '408 too slow, 413 size, 415 content type, 417 `Expect`, 431 headers.',
     },
     remedy: {
       de:
@@ -26,7 +27,7 @@ export const PROBLEM_HELP = {
         'mit der Beschreibung der Operation.',
       en:
         'Compare method, content type (`application/json`) and size (1 MiB at most) with the ' +
-        'description of the operation.',
+        'operation.',
     },
   },
   unauthorized: {
@@ -61,17 +62,22 @@ export const PROBLEM_HELP = {
   insufficient_scope: {
     cause: {
       de:
-        'Dem Schlüssel fehlt der Scope `required_scope`, oder wer ihn angelegt hat, darf die ' +
-        'Rolle `admin` nicht vergeben.',
+        'Dem Schlüssel fehlt der Scope `required_scope`. Oder der Aufruf vergibt oder entzieht ' +
+        'die Rolle `admin` oder entfernt eine Administratorin, und wer den Schlüssel angelegt ' +
+        'hat, ist weder Inhaberin noch aktive Administratorin. `detail` sagt, woran es liegt.',
       en:
-        'The key lacks the scope `required_scope`, or whoever created it may not grant the role ' +
-        '`admin`.',
+        'The key lacks the scope `required_scope`. Or the call makes, demotes or removes an ' +
+        'admin, and the creator of the key is neither the owner nor an active admin. `detail` ' +
+        'says which.',
     },
     remedy: {
       de:
         'Legen Sie einen neuen Schlüssel mit diesem Scope an: Die Scopes eines Schlüssels stehen ' +
-        'fest.',
-      en: 'Create a new key with that scope: the scopes of a key are fixed.',
+        'fest. Oder nehmen Sie einen Schlüssel, den die Inhaberin oder eine aktive ' +
+        'Administratorin angelegt hat.',
+      en:
+        'Create a new key with that scope: the scopes of a key are fixed. Or use a key created ' +
+        'by the owner or an active admin.',
     },
   },
   privacy_restricted: {
@@ -108,8 +114,12 @@ export const PROBLEM_HELP = {
       en: 'A policy of the team or of the recipient blocks the situation, personality or industry.',
     },
     remedy: {
-      de: 'Wählen Sie einen anderen Katalogeintrag, oder ändern Sie die Vorgabe in der App.',
-      en: 'Choose another catalog entry, or change the policy in the app.',
+      de:
+        'Wählen Sie einen anderen Katalogeintrag, oder ändern Sie die Vorgabe in der App. Rufen ' +
+        'Sie dann mit einem neuen `Idempotency-Key` auf.',
+      en:
+        'Choose another catalog entry, or change the policy in the app, and then call with a new ' +
+        '`Idempotency-Key`.',
     },
   },
   not_found: {
@@ -129,13 +139,13 @@ export const PROBLEM_HELP = {
   conflict: {
     cause: {
       de:
-        'Mit dem Header `Retry-After`: Ein Aufruf mit demselben `Idempotency-Key` oder ein ' +
-        'Zurücksetzen der Sandbox läuft noch. Ohne ihn: Der Zustand lässt den Aufruf nicht zu, ' +
-        'etwa weil die Mail-Adresse schon zum Team gehört; `detail` sagt, warum.',
+        'Mit `Retry-After`: Es geht vorüber, etwa ein Aufruf mit demselben `Idempotency-Key`, ' +
+        'der noch läuft. Ohne: Der Zustand lässt den Aufruf nicht zu, etwa weil die ' +
+        'Mail-Adresse schon zum Team gehört; `detail` sagt, warum.',
       en:
-        'With the header `Retry-After`: a call with the same `Idempotency-Key`, or a reset of ' +
-        'the sandbox, is still running. Without it: the state does not allow the call, for ' +
-        'instance because the email already belongs to the team; `detail` says why.',
+        'With `Retry-After`: it passes by itself, as a call with the same `Idempotency-Key` that ' +
+        'is still running. Without it: the state does not allow the call, for instance because ' +
+        'the email already belongs to the team; `detail` says why.',
     },
     remedy: {
       de:
@@ -144,7 +154,7 @@ export const PROBLEM_HELP = {
         'einem neuen Key auf. Bei vergebener Mail-Adresse nehmen Sie das vorhandene Mitglied.',
       en:
         'With `Retry-After`: repeat the call with the same key after that many seconds. Without ' +
-        'it: change what `detail` names, or wait until it has ended, and then call with a new ' +
+        'it: change what `detail` names, or wait for its end, then call with a new ' +
         'key. If the email is taken, use the existing member.',
     },
   },
@@ -154,8 +164,10 @@ export const PROBLEM_HELP = {
       en: 'Active and invited members take all seats of the team.',
     },
     remedy: {
-      de: 'Entfernen Sie ein Mitglied, oder buchen Sie Plätze hinzu.',
-      en: 'Remove a member, or book more seats.',
+      de:
+        'Entfernen Sie ein Mitglied, oder buchen Sie Plätze hinzu. Rufen Sie dann mit einem ' +
+        'neuen `Idempotency-Key` auf.',
+      en: 'Remove a member, or book more seats, and then call with a new `Idempotency-Key`.',
     },
   },
   last_admin: {
@@ -234,8 +246,8 @@ export const PROBLEM_HELP = {
         'combined like this; `dimension` says which.',
     },
     remedy: {
-      de: 'Verwenden Sie die IDs aus `GET /catalog`.',
-      en: 'Use ids from `GET /catalog`.',
+      de: 'Verwenden Sie die IDs aus `GET /catalog`, und einen neuen `Idempotency-Key`.',
+      en: 'Use ids from `GET /catalog`, and a new `Idempotency-Key`.',
     },
   },
   batch_refused: {

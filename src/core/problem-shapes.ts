@@ -109,16 +109,16 @@ export const problem = z
     id: fault.id,
     required_scope: knownText(TEST_SCOPES)
       .optional()
-      .meta({ description: 'The scope that the key lacks. Only with `insufficient_scope`.' }),
+      .meta({ description: 'The scope that the call needs. Only with `insufficient_scope`.' }),
     retry_after: z
       .int()
       .min(0)
       .optional()
       .meta({
         description:
-          'Seconds to wait, as the header `Retry-After`. With `rate_limited`, and with ' +
-          '`conflict` only while a call with the same `Idempotency-Key`, or another reset of the ' +
-          'sandbox, is still running.',
+          'Seconds to wait, as the header `Retry-After`. With `rate_limited`, and with a ' +
+          '`conflict` that passes by itself, such as a call with the same `Idempotency-Key` ' +
+          'that is still running.',
       }),
     entries: z
       .array(

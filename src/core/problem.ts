@@ -106,8 +106,9 @@ interface ProblemFields {
     | RefusedValue
     | { readonly refused: readonly RefusedValue[] };
   /**
-   * `retry_after`, in seconds, only while a call with the same Idempotency-Key, or another reset of
-   * the sandbox, is running. It may name the value that collides.
+   * `retry_after`, in seconds, only if it passes by itself: while a call with the same
+   * Idempotency-Key, or another reset of the sandbox, is running, or if a process with a newer
+   * APP_SECRET may answer. It may name the value that collides.
    */
   conflict: (Diagnostic & { readonly retry_after?: number }) | RefusedValue;
   kombination_ungueltig: Diagnostic & { readonly dimension: string; readonly id?: string };
@@ -131,6 +132,8 @@ export class ProblemError extends Error {
   readonly fields: Readonly<Record<string, unknown>>;
   /** The limit that refuses (`overLimit`). Logs and metrics have it, and no answer. */
   limit: Limit | null = null;
+  /** The same call may succeed in a moment (`passing`): no `Idempotency-Key` keeps the refusal. */
+  passes = false;
 
   constructor(
     ...[code, fields]: { [C in ProblemCode]: [code: C, ...FieldArguments<C>] }[ProblemCode]
@@ -152,6 +155,12 @@ export class ProblemError extends Error {
 /** Notes which limit refuses. Returns the same problem. */
 export function overLimit(limit: Limit, problem: ProblemError): ProblemError {
   problem.limit = limit;
+  return problem;
+}
+
+/** Notes that the refusal is one of the moment. Returns the same problem. */
+export function passing(problem: ProblemError): ProblemError {
+  problem.passes = true;
   return problem;
 }
 
@@ -190,37 +199,43 @@ export function invalidField(field: string, detail: string, reason = 'refused'):
 }
 
 /**
- * Runs all checks of the values of one request, and returns their results. If some refuse values,
- * throws one `validation_error` that names all of these; any other error at once.
+ * Runs all checks of the values of one request, and returns their results. If one refuses, throws
+ * its error; if several do, one `validation_error` that names all of their values. Throws any other
+ * error at once.
  */
 export function checkAll<const Checks extends readonly (() => unknown)[]>(
   ...checks: Checks
 ): { readonly [I in keyof Checks]: ReturnType<Checks[I]> } {
-  const refused: RefusedValue[] = [];
+  const errors: ProblemError[] = [];
   const results = checks.map((check) => {
     try {
       return check();
     } catch (error) {
-      refused.push(...refusedIn(error));
+      errors.push(requireRefusal(error));
       return undefined;
     }
   });
-  const [first, ...others] = refused;
-  if (first) throw new ProblemError('validation_error', others.length === 0 ? first : { refused });
+  const [first, ...others] = errors;
+  if (first && others.length === 0) throw first;
+  if (first) throw new ProblemError('validation_error', { refused: errors.flatMap(refusedIn) });
   return results as { readonly [I in keyof Checks]: ReturnType<Checks[I]> };
 }
 
-/** Throws an error that is not about a value. */
-function refusedIn(error: unknown): readonly RefusedValue[] {
-  if (error instanceof ProblemError && error.code === 'validation_error') {
-    const { field, detail, reason, refused } = error.fields as Partial<RefusedValue> & {
-      readonly refused?: readonly RefusedValue[];
-    };
-    if (refused) return refused;
-    if (field !== undefined && detail !== undefined && reason !== undefined)
-      return [{ field, detail, reason }];
-  }
-  throw error;
+/** Throws an error that is not about values. */
+function requireRefusal(error: unknown): ProblemError {
+  if (!(error instanceof ProblemError) || refusedIn(error).length === 0) throw error;
+  return error;
+}
+
+function refusedIn({ code, fields }: ProblemError): readonly RefusedValue[] {
+  if (code !== 'validation_error') return [];
+  const { field, detail, reason, refused } = fields as Partial<RefusedValue> & {
+    readonly refused?: readonly RefusedValue[];
+  };
+  if (refused) return refused;
+  return field === undefined || detail === undefined || reason === undefined
+    ? []
+    : [{ field, detail, reason }];
 }
 
 /**

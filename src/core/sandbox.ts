@@ -58,6 +58,14 @@ export function asSandbox<Live extends { readonly rate_limit_per_min: number }>(
   return { ...live, rate_limit_per_min: Math.min(live.rate_limit_per_min, requestsPerMinute) };
 }
 
+/** The status of a sandbox, by that of its live team. A suspension that is played goes on. */
+export function statusInSandbox<Status extends string>(
+  live: Status,
+  isSuspensionPlayed: boolean,
+): Status | 'suspended' {
+  return isSuspensionPlayed && live === 'active' ? 'suspended' : live;
+}
+
 /** What a person of a scenario is called, by their first name. */
 export const SANDBOX_PEOPLE = {
   memberOf: (name: string): string => `mem_sandbox_${name}`,

@@ -6,12 +6,26 @@ import { invalidField } from './problem.ts';
 const NAME_MAX_CHARACTERS = 200;
 /** Longer than any id that fits into the path of a request. */
 const ID_MAX_CHARACTERS = 10_000;
+const ADDRESS_MAX_CHARACTERS = 254;
 /** More digits of a second than anybody has. */
 const DATE_TIME_MAX_CHARACTERS = 64;
 const DATE_CHARACTERS = 10;
 
 /** An id in the path or body of a request. Any text is valid: an impossible id is just unknown. */
 export const id = z.string().min(1).max(ID_MAX_CHARACTERS);
+
+/** The form of an address that a seed may bring. `z.email()` takes fewer: it wants ASCII. */
+export const ADDRESS_FORM = /^[^\s@]+@[^\s@]+$/;
+
+const address = z.string().trim().max(ADDRESS_MAX_CHARACTERS);
+
+/** The address of a person who is invited. White space around it is removed. */
+export const newAddress = address.pipe(z.email());
+
+/** The address of a person who is looked up: any that a member can have. */
+export const knownAddress = address.refine((text) => ADDRESS_FORM.test(text), {
+  error: 'Not an email address.',
+});
 
 /** A text that names one of few values, which the operation checks. */
 export const nameInput = z.string().max(NAME_MAX_CHARACTERS);

@@ -17,3 +17,24 @@ export function sizeOf(bytes: number): string {
   const value = bytes / 1000 ** power;
   return `${value >= 100 || power === 0 ? Math.round(value) : value.toFixed(1)} ${SIZES[power]}`;
 }
+
+/**
+ * One line, without what a terminal would obey. Names and ids of the host application may hold
+ * anything: a line break in them would make a line that looks like one of ours.
+ */
+export function printable(line: string): string {
+  return line.replaceAll(/\p{Cc}/gu, '?');
+}
+
+/** The same for a text of several lines. */
+export function printableLines(text: string): string {
+  return text.split('\n').map(printable).join('\n');
+}
+
+/** JSON that a terminal may show. `JSON.stringify` escapes no control characters beyond U+001F. */
+export function printableJson(json: string): string {
+  return json.replaceAll(
+    /[\u007f-\u009f]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}

@@ -1,8 +1,9 @@
 /**
  * Takes values out of a text that may quote them in any spelling: as they are, in JSON, in a URL or
- * a form, in HTML, or in two of these (JSON within JSON). The text is decoded, not the values
- * spelled: a spelling may mix forms and cases. All values are looked for in the text as it came,
- * so what stands for one cannot hide a part of another.
+ * a form, in HTML, or in two of these (JSON within JSON), and in letters of either case: databases
+ * write a UUID in their own. The text is decoded, not the values spelled: a spelling may mix forms
+ * and cases. All values are looked for in the text as it came, so what stands for one cannot hide a
+ * part of another.
  */
 
 /** Stands for a value. */
@@ -35,7 +36,9 @@ export function withoutValues(
   values: readonly (string | number)[],
   { text, isCut }: Quote,
 ): string {
+  if (values.length === 0) return text;
   const ranges = readingsOf(text)
+    .map((reading) => ({ ...reading, text: inSmallLetters(reading.text) }))
     .flatMap((reading) => values.flatMap((value) => rangesOf(value, reading, isCut)))
     .toSorted(([a], [b]) => a - b);
   let left = '';
@@ -47,8 +50,16 @@ export function withoutValues(
   return left + text.slice(end);
 }
 
+/** As long as the text, so that a place in one is the same place in the other. */
+function inSmallLetters(text: string): string {
+  return text.replaceAll(/\p{Lu}/gu, (letter) => {
+    const small = letter.toLowerCase();
+    return small.length === letter.length ? small : letter;
+  });
+}
+
 function rangesOf(value: string | number, { text, at }: Reading, isCut: boolean): Range[] {
-  const wanted = String(value);
+  const wanted = inSmallLetters(String(value));
   if (wanted === '') return [];
   const isDigit = (index: number): boolean =>
     typeof value === 'number' && /[0-9]/.test(text.charAt(index));
@@ -138,21 +149,22 @@ function readingsOf(text: string): Reading[] {
 function read(reading: Reading, { escape, decode }: Decoder): Reading {
   const escapes = [...reading.text.matchAll(escape)];
   if (escapes.length === 0) return reading;
-  const places = reading.at ?? Array.from({ length: reading.text.length + 1 }, (_, index) => index);
+  const placeOf = (index: number): number => (reading.at ? (reading.at[index] ?? 0) : index);
   const at: number[] = [];
   let text = '';
   let end = 0;
   const take = (to: number): void => {
     text += reading.text.slice(end, to);
-    at.push(...places.slice(end, to));
+    for (; end < to; end += 1) at.push(placeOf(end));
   };
   for (const match of escapes) {
     take(match.index);
     const decoded = decode(match[0]);
     text += decoded;
-    for (let index = 0; index < decoded.length; index += 1) at.push(places[match.index] ?? 0);
+    for (let index = 0; index < decoded.length; index += 1) at.push(placeOf(match.index));
     end = match.index + match[0].length;
   }
   take(reading.text.length);
-  return { text, at: [...at, places.at(-1) ?? 0] };
+  at.push(placeOf(end));
+  return { text, at };
 }

@@ -60,7 +60,7 @@ interface KeyPower extends TeamFacts, RowOf<'Member', 'role' | 'status'> {
   readonly team_status: string;
 }
 
-// By the database's clock, which `authenticate_key` uses: the key may have ended after the
+// By the database's clock, which `authenticate_api_key` uses: the key may have ended after the
 // time of the context.
 const READ_WITH_KEY = statement<KeyPower>(
   'db.readKeyPower',

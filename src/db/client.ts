@@ -53,14 +53,9 @@ export interface Tx extends Db {
    * hanging up comes too late. If it fails, `transaction` rejects although it has committed.
    */
   afterCommit(work: (db: Db) => Promise<void>): void;
-  /** Tells the workers soon after the commit, and never if there is none. */
-  wakeAfterCommit(what: WakeUp): void;
 }
 
 /** Returns both ways to ask by statements: for all rows, and for the first one. */
 export function withFirst(query: Db['query']): Pick<Db, 'query' | 'queryFirst'> {
   return { query, queryFirst: async (what, values) => (await query(what, values))[0] ?? null };
 }
-
-/** What there is: events or due deliveries for the delivery loop, or jobs for the job runner. */
-export type WakeUp = 'events' | 'deliveries' | 'jobs';

@@ -66,7 +66,31 @@ export function findUrlFault(text: string): string | null {
   if (/@[^,]*,/.test(start)) return WRONG_HOSTS;
   if (hasSeveral && hosts.split(',').some((part) => readHost(part) === null)) return WRONG_HOSTS;
   const single = URL.parse(hasSeveral ? `${start}host${rest}` : text);
-  return single === null ? NO_URL : findParameterFault(single.searchParams, hasSeveral);
+  if (single === null) return NO_URL;
+  if (!canDecode(text)) return 'must be percent-encoded: % is %25';
+  const port = single.searchParams.get('port') || single.port;
+  return findParameterFault(single.searchParams, hasSeveral) ?? findPortFault(port);
+}
+
+/** Where one `%` begins no code, pg takes all for themselves but those before two digits. */
+const STRAY = / |%[^\da-f]|%[\da-f][^\da-f]/i;
+
+/** Whether pg, which decodes all before the parameters, can do that. */
+function canDecode(text: string): boolean {
+  const [encoded = ''] = text.split(/[?#]/, 1);
+  const read = STRAY.test(text) ? encoded.replaceAll(/%(?!\d\d)/g, '%25') : encoded;
+  try {
+    decodeURIComponent(read);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** An empty one is the default. */
+function findPortFault(port: string): string | null {
+  const isPort = /^\d{1,5}$/.test(port) && Number(port) >= 1 && Number(port) <= 65_535;
+  return port === '' || isPort ? null : 'must have a port from 1 to 65535';
 }
 
 function findParameterFault(parameters: URLSearchParams, hasSeveral: boolean): string | null {

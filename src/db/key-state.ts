@@ -10,7 +10,7 @@ export const LAST_USED = `greatest(
        )
      )`;
 
-/** Its state at a time. The conditions are those of `authenticate_key`. */
+/** Its state at a time. The conditions are those of `authenticate_api_key`. */
 export function keyStateAt(at: string): string {
   return `case
        when k.revoked_at <= ${at} then 'revoked'

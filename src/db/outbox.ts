@@ -9,6 +9,7 @@ import {
   type Privacy,
 } from '../core/privacy.ts';
 import { statement, type Db, type Tx } from './client.ts';
+import { runAtText, waitValues, type JobWait } from './job-wait.ts';
 
 /**
  * Who makes a change, in which team, when, and for which request. It is as authentication found it:
@@ -33,8 +34,6 @@ export interface ChangeRecord {
   readonly audit: NewAuditEntry;
   readonly events?: readonly NewEvent[];
   readonly jobs?: readonly NewJob[];
-  /** Whether the change itself made a delivery due. Events need not say so. */
-  readonly makesDeliveryDue?: boolean;
 }
 
 /**
@@ -54,8 +53,8 @@ export interface NewJob {
   readonly payload: JobPayload;
   readonly key?: string;
   readonly queue?: string;
-  /** Not before this time. Left out: as soon as a worker has it. */
-  readonly runAt?: Date;
+  /** Left out: it runs as soon as a worker has it. */
+  readonly wait?: JobWait;
   /** One of so many that all others, of whichever team, are run before it. */
   readonly isOneOfMany?: true;
 }
@@ -86,8 +85,6 @@ export function record(tx: Tx, context: RecordContext, change: ChangeRecord): vo
   else tx.send(RECORD, audit);
   for (const event of others) tx.send(INSERT_EVENT, [teamId, at, ...event, requestId]);
   for (const job of change.jobs ?? []) sendJob(tx, teamId, job);
-  if (change.makesDeliveryDue) tx.wakeAfterCommit('deliveries');
-  else if (first) tx.wakeAfterCommit('events');
 }
 
 const AUDIT = `insert into audit_log
@@ -104,12 +101,13 @@ const RECORD_WITH_EVENT = statement(
      values ($1, $2, $10, $11, $12, $13, $8)
    )
    ${AUDIT}`,
+  { wakes: 'events' },
 );
 const INSERT_EVENT = statement(
   'outbox.insertEvent',
   `insert into event (team_id, created_at, id, type, data, traceparent, request_id)
    values ($1, $2, $3, $4, $5, $6, $7)`,
-  { because: 'pipelined' },
+  { wakes: 'events', because: 'pipelined' },
 );
 
 /** Adds a job without a change, for instance the next step of a job. Opens a transaction. */
@@ -122,15 +120,15 @@ export async function enqueue(db: Db, teamId: string, job: NewJob): Promise<void
 const INSERT_JOB = statement(
   'outbox.insertJob',
   `insert into pending_job (team_id, id, task, payload, key, queue, run_at, priority)
-   values ($1, $2, $3, $4, $5, $6, $7, $8)`,
-  { because: 'pipelined' },
+   values ($1, $2, $3, $4, $5, $6, ${runAtText('$8', '$9')}, $7)`,
+  { wakes: 'jobs' },
 );
 
 /** Of a job that is one of many. graphile-worker runs those with a lower number first. */
 const LATER = 10;
 
 function sendJob(tx: Tx, teamId: string, job: NewJob): void {
-  const { task, payload, key, queue, runAt, isOneOfMany = false } = job;
+  const { task, payload, key, queue, wait, isOneOfMany = false } = job;
   tx.send(INSERT_JOB, [
     teamId,
     newId('job'),
@@ -138,8 +136,7 @@ function sendJob(tx: Tx, teamId: string, job: NewJob): void {
     JSON.stringify(payload),
     key ?? null,
     queue ?? null,
-    runAt ?? null,
     isOneOfMany ? LATER : null,
+    ...waitValues(wait),
   ]);
-  tx.wakeAfterCommit('jobs');
 }

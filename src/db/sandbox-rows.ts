@@ -123,7 +123,7 @@ export async function requireRoomInSandbox(
   tx: Tx,
   teamId: string,
   table: CountedTable,
-  added = 1,
+  added: number,
 ): Promise<void> {
   const requireRoomFor = await countInSandbox(tx, teamId, table);
   requireRoomFor(added);

@@ -10,8 +10,8 @@ export interface Statement<Row> {
   readonly name: string;
   readonly text: string;
   /**
-   * True: planned at each call, with its values. For searches whose best index depends on how
-   * common the values are, which the one plan of a prepared statement cannot know.
+   * True: planned at each call, with its values. Where the best plan depends on how common the
+   * values are, or on how large the team is: the one plan of a prepared statement knows neither.
    */
   readonly isSearch: boolean;
   /**
@@ -25,10 +25,57 @@ export interface Statement<Row> {
    * read whole ranges and sort them.
    */
   readonly isMerged: boolean;
+  /** Whom a transaction with it wakes after its commit, for what it leaves to do; null: nobody. */
+  readonly wakes: WakeUp | null;
   /** null: Prisma's client cannot say it. */
   readonly because: Because | null;
   readonly [row]: Row;
 }
+
+/**
+ * A statement that can make its store function, where that only runs it. `Takes` are the function's
+ * parameters: the database, then the values of $1, $2 and so on, as in `[db: Db, teamId: string]`.
+ * A function that is made without `Takes` cannot be called.
+ */
+export interface Declared<Row> extends Statement<Row> {
+  /** The function resolves with all rows. */
+  lists<Takes extends Of<Asks> = never>(): (...takes: Takes) => Promise<Row[]>;
+  /** The function resolves with the first row, or null. */
+  finds<Takes extends Of<Finds> = never>(): (...takes: Takes) => Promise<Row | null>;
+  /** The function resolves with whether there is a row. */
+  matches<Takes extends Of<Asks> = never>(): (...takes: Takes) => Promise<boolean>;
+  /** The function sends the statement, and waits for nothing (`Tx.send`). */
+  sends<Takes extends Of<Sends> = never>(): (...takes: Takes) => void;
+}
+
+type Of<Database> = readonly [db: Database, ...values: unknown[]];
+
+// The parts of `Db` and `Tx` that the functions call. Those know of statements, not the reverse.
+interface Asks {
+  query<Row>(what: Statement<Row>, values: readonly unknown[]): Promise<Row[]>;
+}
+interface Finds {
+  queryFirst<Row>(what: Statement<Row>, values: readonly unknown[]): Promise<Row | null>;
+}
+interface Sends {
+  send(what: Statement<unknown>, values: readonly unknown[]): void;
+}
+
+/** What all of them have in common. */
+const makers = {
+  lists(this: Statement<unknown>) {
+    return (db: Asks, ...values: unknown[]) => db.query(this, values);
+  },
+  finds(this: Statement<unknown>) {
+    return (db: Finds, ...values: unknown[]) => db.queryFirst(this, values);
+  },
+  matches(this: Statement<unknown>) {
+    return async (db: Asks, ...values: unknown[]) => (await db.query(this, values)).length > 0;
+  },
+  sends(this: Statement<unknown>) {
+    return (tx: Sends, ...values: unknown[]) => tx.send(this, values);
+  },
+};
 
 /**
  * Why a statement is SQL although one call of Prisma's client could say it:
@@ -37,8 +84,12 @@ export interface Statement<Row> {
  * - many teams: Prisma is offered for the rows of one team.
  * - no client: it is asked on a connection that a script has opened.
  * - early: every process asks it when it starts, most before they need Prisma.
+ * - long list: it takes thousands of values, each of which would be a parameter of Prisma's.
  */
-export type Because = 'pipelined' | 'hot' | 'many teams' | 'no client' | 'early';
+export type Because = 'pipelined' | 'hot' | 'many teams' | 'no client' | 'early' | 'long list';
+
+/** What there is: events or due deliveries for the delivery loop, or jobs for the job runner. */
+export type WakeUp = 'events' | 'deliveries' | 'jobs';
 
 const declared = new Map<string, Statement<unknown>>();
 
@@ -55,11 +106,19 @@ export function statement<Row = Record<never, never>>(
     isMerged = false,
     inOrder = isMerged,
     isSearch = inOrder,
+    wakes = null,
     because = null,
-  }: { isMerged?: boolean; inOrder?: boolean; isSearch?: boolean; because?: Because | null } = {},
-): Statement<Row> {
+  }: {
+    isMerged?: boolean;
+    inOrder?: boolean;
+    isSearch?: boolean;
+    wakes?: WakeUp | null;
+    because?: Because | null;
+  } = {},
+): Declared<Row> {
   if (declared.has(name)) throw new Error(`the statement ${name} is declared twice`);
-  const made = { name, text, isSearch, inOrder, isMerged, because } as Statement<Row>;
+  const facts = { name, text, isSearch, inOrder, isMerged, wakes, because };
+  const made = { ...facts, ...makers } as Declared<Row>;
   declared.set(name, made);
   return made;
 }

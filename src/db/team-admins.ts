@@ -15,20 +15,21 @@ const PAGE = 100;
 /** The job for an admin, and the one that goes on with the admins after a place. */
 export interface AdminJobs {
   readonly each: (memberId: string) => NewJob;
-  readonly next: (after: AdminPlace) => NewJob;
+  readonly next: (after: AdminPlace) => Omit<NewJob, 'key'>;
+  /** The key of the job for each page: it replaces the one before, so no page is done again. */
+  readonly key: string;
 }
 
 /**
  * Enqueues a job for each active admin of a page, the owner included, and the job for the next
  * page, until there is none. `after` null: the first page. All other jobs go before those of the
- * admins. If the jobs for the next page have one key, they end that of the page before: a page that
- * has committed is not done again.
+ * admins.
  */
 export async function enqueueForAdmins(
   tx: Tx,
   teamId: string,
   after: AdminPlace | null,
-  { each, next }: AdminJobs,
+  { each, next, key }: AdminJobs,
 ): Promise<void> {
   const page = await listAdmins(tx, teamId, { after, limit: PAGE });
   for (const { id, status } of page)
@@ -36,7 +37,7 @@ export async function enqueueForAdmins(
   const last = page.at(-1);
   if (!last) return;
   const { role, created_at, id } = last;
-  await enqueue(tx, teamId, next({ role, created_at, id }));
+  await enqueue(tx, teamId, { ...next({ role, created_at, id }), key });
 }
 
 // In the order of the index that holds these members only.

@@ -18,19 +18,15 @@ export async function waitForTeamLock(tx: Tx, teamId: string): Promise<void> {
 
 const LOCK_TEAM = statement('db.lockTeam', 'select from team where id = $1 for no key update');
 
-const LOCK_FREE = statement<{ readonly status: string }>(
-  'db.lockFreeTeam',
-  `select status
-   from team
-   where id = $1 and erasing_since is null
-   for no key update skip locked`,
-);
-
 /**
  * Locks a team until the transaction ends, for work that goes through many teams, of which none may
  * wait for another. Returns null if there is none, if it is being erased, or if somebody else has
  * locked it: the next run looks at it again.
  */
-export function lockFreeTeam(tx: Tx, teamId: string): Promise<{ readonly status: string } | null> {
-  return tx.queryFirst(LOCK_FREE, [teamId]);
-}
+export const lockFreeTeam = statement<{ readonly status: string }>(
+  'db.lockFreeTeam',
+  `select status
+   from team
+   where id = $1 and erasing_since is null
+   for no key update skip locked`,
+).finds<[tx: Tx, teamId: string]>();

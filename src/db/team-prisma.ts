@@ -39,11 +39,21 @@ type NamesTeam<Model extends Prisma.ModelName, Op extends Operation> =
         ? { readonly data: readonly (Owner<Model> & Readonly<Record<string, unknown>>)[] }
         : { readonly where: Owner<Model> };
 
+/**
+ * A count up to a number is no call: Prisma orders all that match by the primary key before, so
+ * that no other index ends it early. It is a statement, with the order of its index.
+ */
+type Unlimited<Op extends Operation> = Op extends 'count' | 'aggregate'
+  ? { readonly take?: never }
+  : unknown;
+
 type Delegate<Model extends Prisma.ModelName> = PrismaClient[Uncapitalize<Model>];
 
 type Calls<Model extends Prisma.ModelName> = {
   readonly [Op in Operation]: <Args extends Prisma.Args<Delegate<Model>, Op>>(
-    args: Prisma.Exact<Args, Prisma.Args<Delegate<Model>, Op>> & NamesTeam<Model, Op>,
+    args: Prisma.Exact<Args, Prisma.Args<Delegate<Model>, Op>> &
+      NamesTeam<Model, Op> &
+      Unlimited<Op>,
   ) => Promise<Prisma.Result<Delegate<Model>, Args, Op>>;
 };
 
@@ -62,15 +72,19 @@ function ownerFieldOf(model: string): 'teamId' | 'id' | null {
 
 /**
  * Throws unless a call is for the rows of one team. Prisma leaves out a condition whose value is
- * undefined, so a team that is forgotten behind a cast would mean all of them.
+ * undefined, so a team that is forgotten behind a cast would mean all of them. Throws also for a
+ * count up to a number, which Prisma does not bound.
  */
 export function requireTeam(
   model: string,
   operation: string,
-  { where, data }: { readonly where?: unknown; readonly data?: unknown },
+  args: { readonly where?: unknown; readonly data?: unknown; readonly take?: unknown },
 ): void {
+  const { where, data, take } = args;
   if (!OPERATIONS.some((name) => name === operation))
     throw new Error(`${model}.${operation} is not for use: findFirst is`);
+  if (take !== undefined && (operation === 'count' || operation === 'aggregate'))
+    throw new Error(`${model}.${operation} with take is not for use: it reads all that match`);
   const field = ownerFieldOf(model);
   if (field === null) return;
   const rows = [operation.startsWith('create') ? data : where].flat();

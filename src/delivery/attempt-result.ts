@@ -1,4 +1,5 @@
 /** The result of an attempt. A network error is a result too, not an exception. */
+import { isIPv4 } from 'node:net';
 import { errors } from 'undici';
 import type { DeliveryError } from '../core/delivery-errors.ts';
 import type { HttpAnswer } from './request.ts';
@@ -73,12 +74,30 @@ const ERROR_NAMES: Readonly<Record<string, DeliveryError>> = {
   ENETUNREACH: 'host_unreachable',
 };
 
+const UNASKED: ReadonlySet<string> = new Set(['bad response', 'bad upgrade']);
+
 const TLS_CODE = /CERT|TLS|SSL|SELF_SIGNED|UNABLE_TO_VERIFY|ALTNAME/i;
+
+/** This machine has no file descriptor, buffer or memory left: nothing that a receiver causes. */
+const OWN_FAULTS: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM']);
+
+/**
+ * Whether a request failed by a fault of this machine. No free port for an IPv4 address is one. For
+ * an IPv6 address, the same code says that this machine has no IPv6: that does not pass.
+ */
+export function isOwnFault(error: unknown): boolean {
+  const { code, address } = error as { readonly code?: unknown; readonly address?: unknown };
+  if (code === 'EADDRNOTAVAIL') return typeof address === 'string' && isIPv4(address);
+  return typeof code === 'string' && OWN_FAULTS.has(code);
+}
 
 /** Returns the name of a failed request's error, for `AttemptResult.error`. */
 export function nameError(error: unknown): DeliveryError {
   // If the parser has no name for its error, `code` is a number.
   if (error instanceof errors.HTTPParserError) return 'invalid_response';
+  // undici's names for "100 Continue" and "101 Switching Protocols", which we never ask for. The
+  // receiver has the request then.
+  if (error instanceof errors.SocketError && UNASKED.has(error.message)) return 'invalid_response';
   const hasCode = error instanceof Error && 'code' in error && typeof error.code === 'string';
   const code = hasCode ? String(error.code) : '';
   return ERROR_NAMES[code] ?? (TLS_CODE.test(code) ? 'tls_error' : 'connection_failed');

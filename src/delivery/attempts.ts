@@ -51,6 +51,7 @@ async function attempt(loop: Loop, flight: Flight): Promise<void> {
   const made = await make(loop, flight, traceparent).catch((err: unknown) => {
     // For instance a secret that no key opens. The operator must see it.
     options.logger.error({ err, delivery: row.id }, 'a delivery could not be attempted');
+    options.onFault?.(modeOf(row.team_id));
     return null;
   });
   const result = made?.result ?? FAULT;

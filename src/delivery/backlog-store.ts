@@ -86,7 +86,8 @@ interface Counts {
 }
 
 // Read at each scrape. Each part has an index of such rows only.
-const COUNT = statement<Counts>(
+/** Reads how long events have waited for their deliveries, and how many endpoints are paused. */
+export const readCounts = statement<Counts>(
   'metrics.backlog',
   `select
      coalesce(
@@ -104,12 +105,7 @@ const COUNT = statement<Counts>(
        from webhook_endpoint
        where status = 'disabled_failures' and team_id not like '${OF_SANDBOX}'
      ) as paused`,
-);
-
-/** Reads how long events have waited for their deliveries, and how many endpoints are paused. */
-export function readCounts(db: Pick<Db, 'query'>): Promise<Counts[]> {
-  return db.query(COUNT, []);
-}
+).lists<[db: Pick<Db, 'query'>]>();
 
 /** The most deliveries that are counted in each range of times until the next attempt. */
 export const RETRIES_MAX = 500;
@@ -134,12 +130,12 @@ const nextRetry = (condition: string): string => `(
      ) next`;
 
 /**
- * Old deliveries wait longer for their next attempt, so each range shows others, and a flood of new
- * ones hides no old ones. Those that are overdue are those of paused endpoints, or show in
- * `oldestDueAt`. It steps through the index: with a limit alone, Postgres may choose to read and
- * sort all of a range.
+ * Counts the deliveries that wait for their next attempt, up to a limit. Old deliveries wait longer
+ * for it, so each range shows others, and a flood of new ones hides no old ones. Those that are
+ * overdue are those of paused endpoints, or show in `oldestDueAt`. It steps through the index: with
+ * a limit alone, Postgres may choose to read and sort all of a range.
  */
-const RETRIES = statement<CountedRetries>(
+export const countRetries = statement<CountedRetries>(
   'metrics.retries',
   `with recursive range (after, until) as (
      values
@@ -169,12 +165,7 @@ const RETRIES = statement<CountedRetries>(
      count(*)::int as count
    from retry
    group by age`,
-);
-
-/** Counts the deliveries that wait for their next attempt, up to a limit. */
-export function countRetries(db: Pick<Db, 'query'>): Promise<CountedRetries[]> {
-  return db.query(RETRIES, []);
-}
+).lists<[db: Pick<Db, 'query'>]>();
 
 /**
  * Reads the figures for the metrics of a worker. Opens a transaction, to have a connection of its

@@ -3,14 +3,17 @@
  * origin *and* the same checked address. So no attempt goes to an address that was not checked for
  * it.
  */
-import type { Socket } from 'node:net';
+import { isIP, type Socket } from 'node:net';
+import { DEFAULT_CIPHERS } from 'node:tls';
 import { buildConnector, Client, errors } from 'undici';
 import type { HostAddress } from '../core/dns-lookup.ts';
+import { CountedSocket } from './counted-socket.ts';
 
 /** One address of one origin. */
 export interface Route {
   readonly key: string;
   readonly origin: string;
+  readonly address: HostAddress;
   readonly connect: ReturnType<typeof buildConnector>;
   /** The connections that no request uses, the last used one at the end. */
   readonly idle: Connection[];
@@ -28,6 +31,8 @@ export interface Connection {
   opened: number;
   /** Its socket of now or, once that is closed, of before; null until it has connected. */
   socket: Socket | null;
+  /** What is below the socket, if that has TLS. */
+  below: CountedSocket | null;
   /** The bytes that undici had taken from the socket before the last request. */
   takenBefore: number;
   /** Written by keep; read by sweep. */
@@ -54,6 +59,13 @@ export const KEEP_ALIVE_MS = 15_000;
  * busy.
  */
 const ANSWER_MAX_BYTES = 32_768;
+/** What TLS may add to an answer: 22 bytes for each piece, tickets, new keys, its end. */
+const ANSWER_TLS_MAX_BYTES = 16_384;
+/**
+ * Without those for which the server chooses a prime: one of 10,000 bits takes 0.8 s of computing.
+ * Whoever has them has those of elliptic curves, too.
+ */
+const CIPHERS = `${DEFAULT_CIPHERS}:!DHE`;
 /** A server sends about two tickets for later TLS sessions. They do not count as bytes read. */
 const TICKETS_MAX = 20;
 
@@ -85,8 +97,8 @@ export function routeTo(
   ): void => (wanted.all ? done(null, [address]) : done(null, address.address, address.family));
   // The attempt's own timer cannot stop a socket that is still connecting. This timeout does.
   const timeout = attemptTimeoutMs + 1_000;
-  const connect = buildConnector({ timeout, allowH2: false, lookup } as never);
-  const route: Route = { key, origin, connect, idle: [], connections: 0 };
+  const connect = buildConnector({ timeout, allowH2: false, lookup, ciphers: CIPHERS } as never);
+  const route: Route = { key, origin, address, connect, idle: [], connections: 0 };
   routes.set(key, route);
   return route;
 }
@@ -100,17 +112,23 @@ export function connect({ open, keepAliveMs }: Connections, route: Route): Conne
     headersTimeout: 0,
     bodyTimeout: 0,
     maxHeaderSize: 16_384,
-    connect: (options, done) =>
-      route.connect(options, (...[error, socket]) => {
+    connect: (options, done) => {
+      const below = options.protocol === 'https:' ? new CountedSocket() : null;
+      const ofTls = below && { servername: nameToTell(options.hostname), httpSocket: below };
+      route.connect({ ...options, ...ofTls }, (...[error, socket]) => {
         if (error) return done(error, null);
-        limitAnswers(connection, socket);
+        limitAnswers(connection, socket, below);
+        if (below) ignoreAfterClose(socket);
         done(null, socket);
-      }),
+      });
+      if (below) connectBelow(below, route.address, options.port);
+    },
   });
   const connection: Connection = {
     client,
     opened: 0,
     socket: null,
+    below: null,
     takenBefore: 0,
     idleSinceMs: 0,
   };
@@ -120,10 +138,33 @@ export function connect({ open, keepAliveMs }: Connections, route: Route): Conne
   return connection;
 }
 
+/** A name that is told to a server has no dot at its end (RFC 6066), though that of a URL may. */
+function nameToTell(hostname: string): string {
+  return isIP(hostname) ? '' : hostname.replace(/\.$/, '');
+}
+
+/** As undici does without TLS, but that nobody holds the process open for it: attempts do. */
+function connectBelow(below: CountedSocket, { address }: HostAddress, port: string): void {
+  below.setNoDelay(true).setKeepAlive(true, 60_000).unref();
+  below.connect({ host: address, port: Number(port || 443) });
+}
+
+/**
+ * Over a socket in JavaScript, TLS may tell an error after it has closed, for instance a reset by
+ * the receiver. undici has failed the request by then, and would break the process over the error.
+ */
+function ignoreAfterClose(socket: Socket): void {
+  socket.once('close', () => {
+    socket.removeAllListeners('error');
+    socket.on('error', () => undefined);
+  });
+}
+
 /** Breaks off whatever is longer than an answer, also between two requests. */
-function limitAnswers(connection: Connection, socket: Socket): void {
+function limitAnswers(connection: Connection, socket: Socket, below: CountedSocket | null): void {
   connection.socket = socket;
-  connection.takenBefore = 0;
+  connection.below = below;
+  expectAnswer(connection);
   const refuse = (): unknown => socket.destroy(new errors.ResponseExceededMaxSizeError());
   // Called before undici takes what has come.
   socket.on('readable', () => {
@@ -139,6 +180,7 @@ function limitAnswers(connection: Connection, socket: Socket): void {
 /** Counts the bytes of the next answer from here. Call it before each request. */
 export function expectAnswer(connection: Connection): void {
   if (connection.socket) connection.takenBefore = takenFrom(connection.socket);
+  connection.below?.allow(ANSWER_MAX_BYTES + ANSWER_TLS_MAX_BYTES);
 }
 
 function takenFrom({ bytesRead, readableLength }: Socket): number {

@@ -65,18 +65,14 @@ export interface ActivatedEndpoint extends EndpointRef {
   readonly activated_at: string;
 }
 
-const FIND_ACTIVATED = statement<ActivatedEndpoint>(
+/** Returns the active endpoints that were set to active after `since`. */
+export const findActivated = statement<ActivatedEndpoint>(
   'webhooks.findActivated',
   `select team_id, id as endpoint_id, activated_at
    from webhook_endpoint
    where activated_at > $1 and status = 'active'`,
   { because: 'many teams' },
-);
-
-/** Returns the active endpoints that were set to active after `since`. */
-export function findActivated(db: Db, since: Date): Promise<ActivatedEndpoint[]> {
-  return db.query(FIND_ACTIVATED, [since]);
-}
+).lists<[db: Db, since: Date]>();
 
 const LIST_WORKERS = statement<{ readonly number: number }>(
   'webhooks.listWorkers',

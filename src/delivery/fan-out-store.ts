@@ -23,11 +23,12 @@ interface TakenEvent {
 
 type SubscriberColumn = 'url' | 'api_version' | 'secret_encrypted' | 'earlier_secrets_encrypted';
 
-/** One of the event's active endpoints, with all that an attempt needs of it. */
-export type Subscriber = { readonly endpoint_id: string } & RowOf<
-  'WebhookEndpoint',
-  SubscriberColumn
->;
+/** One of the event's endpoints, with all that an attempt needs of it. */
+export type Subscriber = {
+  readonly endpoint_id: string;
+  /** False: it was active when the event happened, and is paused now. */
+  readonly is_active: boolean;
+} & RowOf<'WebhookEndpoint', SubscriberColumn>;
 
 type NoSubscriber = { readonly [column in keyof Subscriber]: null };
 
@@ -98,7 +99,10 @@ const OF_EACH = `
       ) own
       limit $1`;
 
-/** SQL: locks these events, and selects each with its active subscribers. */
+/**
+ * SQL: locks these events, and selects each with its subscribers: those that are active, and those
+ * that were paused after the event. A backlog may lie between an event and its fan-out.
+ */
 // `offset 0` makes the planner read the endpoints of each event's team. Without it, the planner
 // hashes the endpoints of all teams. Each subscriber is locked, because a deletion that follows
 // must find the deliveries. One that is locked already is not waited for.
@@ -106,13 +110,16 @@ const takeEventsText = (events: string): string =>
   `select e.team_id, e.id as event_id, e.type as event_type, e.data::text as event_data,
       e.created_at as event_created_at, e.traceparent as event_traceparent,
       w.id as endpoint_id, w.url, w.api_version, w.secret_encrypted, w.earlier_secrets_encrypted,
-      w.id is not null and own.is_held is null as is_busy, e.reached
+      w.status = 'active' as is_active, w.id is not null and own.is_held is null as is_busy,
+      e.reached
     from (${events}
     ) e
     left join lateral (
       select *
       from webhook_endpoint
-      where team_id = e.team_id and status = 'active' and e.type = any (events)
+      where team_id = e.team_id
+        and (status = 'active' or e.created_at <= paused_at)
+        and e.type = any (events)
       offset 0
     ) w on true
     ${holdUnlessLocked('webhook_endpoint', 'team_id = e.team_id and id = w.id')}
@@ -148,8 +155,8 @@ export interface WaitingRange {
 }
 
 /**
- * Takes events that wait for their fan-out, one row for each active subscriber. They stay locked
- * until the transaction ends; other workers skip them.
+ * Takes events that wait for their fan-out, one row for each subscriber. They stay locked until the
+ * transaction ends; other workers skip them.
  */
 export function takeEvents(
   tx: Tx,

@@ -164,7 +164,9 @@ interface Plan {
 /**
  * Plans a delivery for each subscriber. This worker claims as many as there is room for, but none
  * while older ones of the same endpoint wait in the database, or may do: it has just begun, or a
- * round has failed, and not all endpoints have been looked at since.
+ * round has failed, and not all endpoints have been looked at since. Those of a paused endpoint
+ * wait. They are looked for as others are: it may be active again when they are inserted, and the
+ * search for such endpoints over.
  */
 function planDeliveries(
   { queues, state }: Loop,
@@ -183,7 +185,8 @@ function planDeliveries(
     const { endpoint_id: endpointId } = row;
     const queue = queues.queueOf(teamId, endpointId);
     const already = claimedOf.get(queue) ?? 0;
-    const claimed = left > 0 && !queue.more.pending && already < queues.roomOf(queue);
+    const mayClaim = row.is_active && left > 0 && !queue.more.pending;
+    const claimed = mayClaim && already < queues.roomOf(queue);
     const id = newId('webhookDelivery');
     plan.deliveries.push({ teamId, id, endpointId, eventId, eventType, claimed });
     if (!claimed) {

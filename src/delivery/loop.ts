@@ -54,6 +54,8 @@ export interface DispatcherOptions {
   readonly retryDelaysS: readonly number[];
   /** Called when an attempt has ended. */
   readonly observe: (status: string, seconds: number, mode: Mode) => void;
+  /** Called when a fault of ours has kept an attempt from being made. */
+  readonly onFault?: (mode: Mode) => void;
   /** How often the loop looks for work by itself; shorter in tests on a clock of their own. */
   readonly tickMs?: number;
   /**

@@ -15,19 +15,15 @@ export const IS_UNPLACED = 'place is null and fanned_out_at is not null';
 /** The first number of the advisory locks; the second one is made from the team. */
 export const PLACES_LOCK_CLASS = 0x706c63;
 
-const HAS_UNPLACED = statement<object>(
+/** Whether an event waits for its place. */
+export const hasUnplaced = statement<object>(
   'places.hasUnplaced',
   `select
    from event
    where ${IS_UNPLACED}
    limit 1`,
   { because: 'many teams' },
-);
-
-/** Whether an event waits for its place. */
-export async function hasUnplaced(db: Db): Promise<boolean> {
-  return (await db.query(HAS_UNPLACED, [])).length > 0;
-}
+).matches<[db: Db]>();
 
 // The lock is taken where the rows are, so it also holds while a shard of Citus moves.
 export const TAKE_UNPLACED = statement<UnplacedEvent>(

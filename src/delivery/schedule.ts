@@ -13,6 +13,7 @@
  * a day, and never shortens one.
  */
 import type { DeliveryStatus } from '../core/delivery-status.ts';
+import { parseHttpDate } from '../core/http-date.ts';
 
 /** What the schedule knows of a delivery. */
 export interface DeliveryState {
@@ -65,6 +66,6 @@ export function nextState(
 export function parseRetryAfter(value: string | string[] | undefined, now: Date): number | null {
   if (typeof value !== 'string') return null;
   if (/^\d+$/.test(value)) return Math.min(Number(value), RETRY_AFTER_MAX_S);
-  const at = /^[A-Z][a-z]{2}, .* GMT$/.test(value) ? Date.parse(value) : Number.NaN;
-  return Number.isNaN(at) ? null : Math.max(0, Math.ceil((at - now.getTime()) / 1000));
+  const at = parseHttpDate(value);
+  return at === null ? null : Math.max(0, Math.ceil((at - now.getTime()) / 1000));
 }

@@ -8,7 +8,13 @@
  * `Svc-Event-Id`. A request on a new connection is not repeated.
  */
 import type { DeliveryError } from '../core/delivery-errors.ts';
-import { EXCERPT_MAX_BYTES, nameError, toResult, type AttemptResult } from './attempt-result.ts';
+import {
+  EXCERPT_MAX_BYTES,
+  isOwnFault,
+  nameError,
+  toResult,
+  type AttemptResult,
+} from './attempt-result.ts';
 import {
   closeConnections,
   connect,
@@ -27,7 +33,10 @@ import { resolveTarget, type TargetOptions } from './target.ts';
 
 /** Makes attempts over kept connections. */
 export interface Sender {
-  /** Makes one attempt. Ends within the timeout, whatever the receiver and the network do. */
+  /**
+   * Makes one attempt. Ends within the timeout, whatever the receiver and the network do. Rejects
+   * if this machine lacks what an attempt needs, for instance file descriptors.
+   */
   send(url: string, headers: Record<string, string>, body: string): Promise<AttemptResult>;
   /** Closes all connections. Attempts in flight fail. */
   close(): Promise<void>;
@@ -75,6 +84,7 @@ async function send(
     const exchanged = exchange(options, connections, delivery, deadline);
     return toResult(await Promise.race([exchanged, late]), startedAt);
   } catch (error) {
+    if (!deadline.isOver && isOwnFault(error)) throw error;
     return toResult({ error: deadline.isOver ? 'timeout' : nameError(error) }, startedAt);
   } finally {
     clearTimeout(timer);

@@ -42,6 +42,7 @@ type TargetFault =
   | 'url_has_credentials'
   | 'url_malformed'
   | 'url_not_public'
+  | 'url_many_addresses'
   | 'url_not_resolved';
 
 /** Why deliveries may not go to a URL. */
@@ -60,6 +61,12 @@ export interface Refusal {
 
 const URL_MAX_CHARACTERS = 2048;
 const LOOKUP_TIMEOUT_MS = 3_000;
+/**
+ * How many addresses a name may have. An answer over TCP has room for thousands, whose check takes
+ * the process 20 ms at every attempt. A longer list is not cut: all addresses must be public,
+ * and nobody has looked at the rest.
+ */
+const ADDRESSES_MAX = 64;
 
 const NOT_PUBLIC: Refusal = {
   ok: false,
@@ -67,6 +74,11 @@ const NOT_PUBLIC: Refusal = {
   reason: 'url_not_public',
   error: 'target_not_public',
 };
+
+const MANY_ADDRESSES = refuse(
+  'url_many_addresses',
+  `The name of the URL must have at most ${ADDRESSES_MAX} addresses.`,
+);
 
 const NOT_RESOLVED: Refusal = {
   ok: false,
@@ -85,11 +97,11 @@ const HAS_CREDENTIALS = refuse(
 const UNKNOWN_NAME = new Set<unknown>(['ENOTFOUND', 'ENODATA', 'EBADNAME']);
 
 /** What a developer needs to know whose receiver runs on their own machine. */
-const LOCAL_HINT = ' For development, the setting WEBHOOK_ALLOW_PRIVATE_TARGETS=1 allows it.';
+const LOCAL_HINT = ' The command `listen` of the client library brings events to your own machine.';
 
 /**
  * Checks a URL without resolving its name. A host that is an address is checked, too. The refusal
- * of this machine (`http://localhost`) names the setting that allows it.
+ * of this machine (`http://localhost`) names the command that brings events to it.
  */
 export function parseTarget(
   text: string,
@@ -127,8 +139,10 @@ export async function resolveTarget(text: string, options: TargetOptions): Promi
   if (addresses === null) return NOT_RESOLVED;
   if (addresses.length === 0) return NOT_PUBLIC;
   if (options.allowPrivateTargets) return { ok: true, url, addresses };
-  const arePublic = addresses.every(({ address }) => isPublicAddress(address));
-  return arePublic ? { ok: true, url, addresses } : NOT_PUBLIC;
+  const read = addresses.slice(0, ADDRESSES_MAX);
+  // Also of a longer list, because a name in our network may have one.
+  if (!read.every(({ address }) => isPublicAddress(address))) return NOT_PUBLIC;
+  return addresses.length > ADDRESSES_MAX ? MANY_ADDRESSES : { ok: true, url, addresses };
 }
 
 /**

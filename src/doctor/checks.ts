@@ -10,6 +10,7 @@ import { disk } from './checks/disk.ts';
 import { extensions } from './checks/extensions.ts';
 import { indexes } from './checks/indexes.ts';
 import { jobPools } from './checks/jobs.ts';
+import { locale } from './checks/locale.ts';
 import { migrations } from './checks/migrations.ts';
 import { pooler } from './checks/pooler.ts';
 import { preparedTransactions } from './checks/prepared.ts';
@@ -33,6 +34,7 @@ export const CHECKS: readonly Check[] = [
   databaseCertificate,
   tls,
   clock,
+  locale,
   secret,
   role,
   pooler,

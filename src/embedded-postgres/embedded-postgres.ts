@@ -14,7 +14,7 @@
  *     to another program by now (process ids repeat after a restart of a container).
  *  3. Start a server.
  */
-import { mkdir, open, readFile } from 'node:fs/promises';
+import { mkdir, open, readFile, realpath } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
@@ -73,6 +73,16 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedP
       { cause: error },
     );
   }
+}
+
+/**
+ * Finds the server of `dataDir` if one runs, also beside the process that has started it. Returns
+ * null if none does. Creates and starts nothing.
+ */
+export async function findEmbedded(dataDir: string): Promise<EmbeddedPostgres | null> {
+  const cluster = await realpath(join(dataDir, 'postgres')).catch(() => null);
+  if (cluster === null || !(await findServer(cluster))) return null;
+  return takeOver(cluster, await readConnection(resolve(dataDir)));
 }
 
 /** Waits for the server that has the cluster open, if there is one. Returns null if none has. */

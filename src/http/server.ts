@@ -1,11 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import express, {
-  type ErrorRequestHandler,
-  type Express,
-  type Request,
-  type RequestHandler,
-} from 'express';
+import express, { type ErrorRequestHandler, type Express, type Request } from 'express';
 import type { Logger } from 'pino';
 import { networkOf, normalizeIp } from '../core/network.ts';
 import type { Config } from '../runtime/config.ts';
@@ -24,9 +19,9 @@ import { createRest } from './api/rest.ts';
 import { adminRouter } from './admin.ts';
 import { trpcRouter, type TrpcOptions } from './app/trpc.ts';
 import { unsubscribeRouter } from './app/unsubscribe.ts';
-import { docsRouter } from './docs/docs.ts';
+import { docsRouter, type AdmitReader } from './docs/docs.ts';
 import { createConcurrencyLimit } from './concurrency-limit.ts';
-import { createThrottle } from './throttle.ts';
+import { createThrottle, type Wait } from './throttle.ts';
 
 export interface AppOptions
   extends
@@ -60,11 +55,11 @@ export function createApp(options: AppOptions): Express {
   const networkOfCaller = (request: IncomingMessage): string => networkOf(ipOf(request));
   const limit = createConcurrencyLimit(options.placeMaxMs);
   const throttle = options.throttle ?? createThrottle();
-  const slowDown = (request: IncomingMessage, cost: number): Promise<void> | undefined => {
+  const holdBack = (request: IncomingMessage, cost: number): Wait => {
     limit.release(request);
     const wait = throttle(networkOfCaller(request), cost);
     if (wait === 'full' && !flooded.has(request.socket)) closeFlood(request);
-    return typeof wait === 'string' ? undefined : wait;
+    return wait;
   };
   const { suspect, closeAfterLast } = options.connections;
   /** Connections that end with the answers to the requests that had come. */
@@ -79,7 +74,21 @@ export function createApp(options: AppOptions): Express {
     // A proxy's connections are those of everybody.
     if (normalizeIp(socket.remoteAddress) === ipOf(request)) suspect(socket);
   };
-  const refused: CallerLimits['refused'] = (request) => slowDown(request, 1);
+  const refused: CallerLimits['refused'] = (request, calls = 1) => {
+    const wait = holdBack(request, calls);
+    return typeof wait === 'string' ? undefined : wait;
+  };
+  // Anybody may ask for a page, so these answers are throttled like those to strangers. But they
+  // are still to be made.
+  const admitReader: AdmitReader = async (request, response, cost) => {
+    const wait = holdBack(request, cost);
+    if (wait === 'full') {
+      response.status(429).set('Retry-After', '2').type('text/plain').send('Too many requests\n');
+      return false;
+    }
+    await wait;
+    return true;
+  };
   const callerLimits = { authenticated: limit.release, recognized: limit.recognize, refused };
   const shared = {
     ...options,
@@ -114,15 +123,11 @@ export function createApp(options: AppOptions): Express {
     if (reason === null) response.json({ status: 'ready' });
     else response.status(503).json({ status: 'not_ready', reason });
   });
-  // Anybody may ask, so these answers are throttled like those to strangers.
-  const throttlePublic: RequestHandler = async (request, _response, next) => {
-    await slowDown(request, 1);
-    next();
-  };
   const hostOrigins = options.adminHostOrigins ?? [];
-  app.delete('/trpc-session', throttlePublic);
   app.use(trpcRouter(shared, hostOrigins));
-  app.use(throttlePublic);
+  app.use(async (request, response, next) => {
+    if (await admitReader(request, response, 1)) next();
+  });
   app.use(unsubscribeRouter({ db: options.db, secrets: options.services.secrets }));
   const hasDevelopmentLogin = options.developmentTeamId !== null;
   const refreshUrls = options.adminRefreshUrls ?? [];
@@ -135,7 +140,7 @@ export function createApp(options: AppOptions): Express {
       document: options.document,
       allowsLocalReceivers: options.services.webhookAllowPrivateTargets,
       deprecation: options.deprecations.version,
-      slowDown,
+      admitReader,
     }),
   );
   app.use((_request, response) => {

@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import parseAddresses from 'nodemailer/lib/addressparser';
 import { z } from 'zod';
 import { NOTHING_ENDS } from '../core/deprecation.ts';
 import type { AppSecrets } from '../core/encryption.ts';
@@ -57,8 +58,7 @@ export function parseConfig(given: Environment, uses: Uses = {}): Config {
   });
   // Not in the schema, because zod skips rules over several fields if a field is invalid.
   if (set['NODE_ENV'] === 'production') faults.push(...faultsInProduction(set, uses));
-  if (uses.port && result.success && isPortTaken(result.data))
-    faults.push('METRICS_PORT must not be PORT');
+  if (uses.port && isPortTaken(set)) faults.push('METRICS_PORT must not be PORT');
   const all = [
     ...Object.values(ofFiles),
     // A setting whose file is at fault has no value, which is no second fault.
@@ -73,11 +73,26 @@ export function loadConfig(env: Environment, uses: Uses = {}): Config {
   try {
     for (const { name, meant } of findMisspelt(env))
       warn(`${name} is no setting and changes nothing. Is ${meant} meant?`);
-    return parseConfig(env, uses);
+    const config = parseConfig(env, uses);
+    if ((uses.port || uses.mail) && lacksPublicUrl(config)) warn(describeLack(config));
+    return config;
   } catch (error) {
     if (!(error instanceof Error) || error.name !== 'ConfigError') throw error;
     fail(error);
   }
+}
+
+/** Whether it is production, and customers are told the address at which the process listens. */
+export function lacksPublicUrl(config: Config): boolean {
+  return config.nodeEnv === 'production' && config.publicUrl === ownUrl(config);
+}
+
+/** What a missing PUBLIC_URL does. */
+export function describeLack({ publicUrl }: Config): string {
+  return (
+    `PUBLIC_URL is not set: mails link to ${publicUrl}, ` +
+    'and the cookie of a session is not limited to https'
+  );
 }
 
 /**
@@ -86,7 +101,7 @@ export function loadConfig(env: Environment, uses: Uses = {}): Config {
  */
 export function withSecretFiles(
   given: Environment,
-  names: readonly (keyof typeof secretSettings)[] = SECRETS,
+  names: readonly (keyof typeof secretSettings)[],
 ): Environment {
   const { env, faults } = readSecretFiles(given, names);
   if (Object.keys(faults).length > 0) throw configError(Object.values(faults));
@@ -94,11 +109,19 @@ export function withSecretFiles(
 }
 
 /** Whether the metrics would ask for the port of the API, at its address. 0 is any free port. */
-function isPortTaken({ port, host, metricsPort, metricsHost }: ListeningAddresses): boolean {
-  return port !== 0 && port === metricsPort && host === metricsHost;
+function isPortTaken(set: Environment): boolean {
+  const { data } = addresses.safeParse(set);
+  if (!data) return false;
+  return data.PORT !== 0 && data.PORT === data.METRICS_PORT && data.HOST === metricsHostOf(data);
 }
 
-type ListeningAddresses = Pick<Config, 'port' | 'host' | 'metricsPort' | 'metricsHost'>;
+const HTTPS_IN_PRODUCTION = [
+  'PUBLIC_URL',
+  'APP_AUTH_JWKS_URL',
+  'ADMIN_HOST_ORIGINS',
+  'ADMIN_REFRESH_URL',
+  'INVITATION_URL',
+];
 
 function faultsInProduction(set: Environment, uses: Uses): string[] {
   const faults: string[] = [];
@@ -106,7 +129,7 @@ function faultsInProduction(set: Environment, uses: Uses): string[] {
     faults.push('WEBHOOK_ALLOW_PRIVATE_TARGETS must not be on when NODE_ENV is production');
   if (flag.safeParse(set['DEVELOPMENT_LOGIN']).data)
     faults.push('DEVELOPMENT_LOGIN must not be on when NODE_ENV is production');
-  for (const name of ['PUBLIC_URL', 'APP_AUTH_JWKS_URL', 'ADMIN_REFRESH_URL', 'INVITATION_URL']) {
+  for (const name of HTTPS_IN_PRODUCTION) {
     if (set[name]?.split(',').some(isOpenHttp))
       faults.push(`${name} must be https when NODE_ENV is production, or a loopback address`);
   }
@@ -172,6 +195,10 @@ function originOf(url: string): string {
   return new URL(url).origin;
 }
 
+function hrefOf(url: string): string {
+  return new URL(url).href;
+}
+
 function ownUrl({ host, port }: { host: string; port: number }): string {
   return `http://${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
 }
@@ -200,7 +227,20 @@ function url(protocols: readonly string[], message: string) {
   return z.string(message).refine(fits, message);
 }
 
-const httpUrl = url(['http:', 'https:'], 'must be an http or https URL');
+/**
+ * In the spelling that the parser gives it, because it is used as text: it accepts `HTTPS://`,
+ * spaces around it and letters beyond ASCII.
+ */
+const httpUrl = url(['http:', 'https:'], 'must be an http or https URL').transform(hrefOf);
+
+/** Paths are put behind it, and callers see the result. One spelling, like the other URLs. */
+const publicUrl = z
+  .string()
+  .refine(
+    (value) => URL.canParse(value) && /^https?:\/\/[^/?#@]+(?:\/[^?#]*)?$/i.test(value),
+    'must be an http or https URL without user, query or fragment',
+  )
+  .transform((value) => hrefOf(value).replace(/\/+$/, ''));
 
 const ratio = z
   .string()
@@ -249,15 +289,29 @@ const trustProxy = z.string().transform((value, ctx): TrustProxy => {
   return z.NEVER;
 });
 
-/** Whether the text is an address or a range of addresses, for instance 10.0.0.0/8. */
+/**
+ * Whether the text is an address or a range of addresses, for instance 10.0.0.0/8. All addresses,
+ * 0.0.0.0/0, are no range: the proxies could not be told from the clients.
+ */
 function isCidr(value: string): boolean {
   const [address = '', bits, ...rest] = value.split('/');
   const family = isIP(address);
   if (family === 0 || rest.length > 0) return false;
   return (
-    bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128))
+    bits === undefined ||
+    (/^\d{1,3}$/.test(bits) && Number(bits) >= 1 && Number(bits) <= (family === 4 ? 32 : 128))
   );
 }
+
+/**
+ * As the mails have it, and with their parser. Of a text that is no address it makes a mail without
+ * a sender: a server that refuses it would seem to refuse the recipient.
+ */
+const mailFrom = z.string().refine((value) => {
+  const [sender, ...others] = parseAddresses(value);
+  if (sender === undefined || !('address' in sender) || others.length > 0) return false;
+  return /^[^\s@"<>]+@[^\s@"<>]+$/.test(sender.address ?? '');
+}, 'must be one address, or a name and an address: Acme <no-reply@example.com>');
 
 /** A pair of what OpenTelemetry's exporter reads. It drops others without a word. */
 const TRACE_HEADER = /^\s*[\w-]+\s*=\s*(?:[^\s%;]|%[\da-f]{2})(?:[^%;]|%[\da-f]{2})*$/i;
@@ -281,15 +335,24 @@ const secretSettings = {
 
 const SECRETS = Object.keys(secretSettings) as readonly (keyof typeof secretSettings)[];
 
+/** Where a process listens. */
+const addresses = z.object({
+  PORT: integer(0, 65_535).prefault('3000'),
+  HOST: z.string().default('127.0.0.1'),
+  METRICS_PORT: integer(0, 65_535).optional(),
+  METRICS_HOST: z.string().optional(),
+});
+
+function metricsHostOf({ HOST, METRICS_HOST }: z.output<typeof addresses>): string {
+  return METRICS_HOST ?? HOST;
+}
+
 const environment = z
   .object({
     ...secretSettings,
+    ...addresses.shape,
     DATABASE_POOL_MAX: integer(4, 1000).prefault('16'),
-    PORT: integer(0, 65_535).prefault('3000'),
-    HOST: z.string().default('127.0.0.1'),
-    PUBLIC_URL: httpUrl.transform((value) => value.replace(/\/+$/, '')).optional(),
-    METRICS_PORT: integer(0, 65_535).optional(),
-    METRICS_HOST: z.string().optional(),
+    PUBLIC_URL: publicUrl.optional(),
     DRAIN_DELAY_MS: integer(0, 600_000).optional(),
     APP_AUTH_JWKS_URL: httpUrl.optional(),
     ADMIN_HOST_ORIGINS: origins.optional(),
@@ -309,7 +372,7 @@ const environment = z
     WEBHOOK_ALLOW_PRIVATE_TARGETS: flag.prefault('false'),
     WEBHOOK_MAX_IN_FLIGHT_PER_ENDPOINT: integer(1, 10_000).prefault('8'),
     WORKER_CONCURRENCY: integer(1, 10_000).prefault('200'),
-    MAIL_FROM: z.string().optional(),
+    MAIL_FROM: mailFrom.optional(),
     MAIL_DIR: z.string().default('.data/mail'),
     LOG_LEVEL: z
       .enum(
@@ -335,7 +398,7 @@ const environment = z
     host: env.HOST,
     publicUrl: env.PUBLIC_URL,
     metricsPort: env.METRICS_PORT,
-    metricsHost: env.METRICS_HOST ?? env.HOST,
+    metricsHost: metricsHostOf(env),
     drainDelayMs: env.DRAIN_DELAY_MS ?? (env.NODE_ENV === 'production' ? 5000 : 0),
     appSecret: env.APP_SECRET,
     appSecretPrevious: env.APP_SECRET_PREVIOUS,

@@ -16,7 +16,7 @@
  * may ask for is limited by the caller's own address there, too (`http/concurrency-limit.ts`).
  */
 import type { Socket } from 'node:net';
-import { createLine, type Leave, type Line } from '../core/line.ts';
+import { createLine, firstOf, type Leave, type Line } from '../core/line.ts';
 import { networkOf, normalizeIp } from '../core/network.ts';
 
 /** A connection that never sent a request, is between two, or waits for a response. */
@@ -133,9 +133,4 @@ export function createRoom(openMax: number): Room {
 
 function createLines(): Lines {
   return { unused: createLine(), idle: createLine(), busy: createLine() };
-}
-
-function firstOf<T>(line: Iterable<T> = []): T | undefined {
-  for (const member of line) return member;
-  return undefined;
 }

@@ -56,6 +56,8 @@ export interface GuardedServer {
   readonly suspect: (socket: Socket) => void;
   /** Has a connection end with the last answer that it owes now. */
   readonly closeAfterLast: (socket: Socket) => void;
+  /** Closes a connection for which there is no room. */
+  readonly turnAway: (socket: Socket) => void;
   /**
    * Sets what answers a connection whose bytes are no HTTP, or come too late. It is called only if
    * its answer cannot be taken for that of another request.
@@ -90,10 +92,14 @@ export function createGuardedServer(
   server.maxRequestsPerSocket = REQUESTS_PER_CONNECTION_MAX;
   const room = createRoom(limits.openMax);
   const floods = slowDownFloods(limits, room, count);
-  const makeRoom = toMakeRoom(room, () => count('connections'), options.onFull);
+  const turnAway = toTurnAway(() => count('connections'), options.onFull);
   server.on('connection', (socket: Socket) => {
-    if (floods.admit(socket)) makeRoom(socket);
-    else socket.destroy();
+    if (!floods.admit(socket)) {
+      socket.destroy();
+      return;
+    }
+    const closing = room.enter(socket);
+    if (closing) turnAway(closing);
   });
   const reading = closeUnread(limits, count);
   const deadline = closeLate(server, limits, count);
@@ -114,6 +120,7 @@ export function createGuardedServer(
     server,
     suspect: floods.suspect,
     closeAfterLast: (socket) => closeAfterLast(exchangesOf(socket)),
+    turnAway,
     onBroken,
   };
 }
@@ -163,16 +170,10 @@ function endBroken(
   };
 }
 
-function toMakeRoom(
-  room: Room,
-  onClose: () => void,
-  onFull?: () => void,
-): (socket: Socket) => void {
+function toTurnAway(onClose: () => void, onFull?: () => void): (socket: Socket) => void {
   let toldAt = -Infinity;
   return (socket) => {
-    const closing = room.enter(socket);
-    if (closing === null) return;
-    closing.destroy();
+    socket.destroy();
     onClose();
     if (performance.now() - toldAt <= TELL_EVERY_MS) return;
     toldAt = performance.now();

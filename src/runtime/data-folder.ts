@@ -1,6 +1,6 @@
 /**
  * The files that `npm start` keeps in `.data/` beside the database: a lock, the secrets that it has
- * generated, and the API key of the demo team.
+ * generated, and the API keys of the demo team of each database.
  */
 import { randomBytes } from 'node:crypto';
 import {
@@ -15,9 +15,12 @@ import {
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
+/** Names the embedded database in the records. */
+export const EMBEDDED = 'embedded';
+
 /**
- * The API keys of the demo team. `loading`: the load may have been interrupted. Its keys are lost,
- * so the team must be loaded again.
+ * The API keys of the demo team of a database. `loading`: the load may have been interrupted. Its
+ * keys are lost, so the team must be loaded again.
  */
 export type DemoRecord = { state: 'loading' } | ({ state: 'loaded' } & DemoKeys);
 
@@ -38,9 +41,12 @@ export interface DataFolder {
   path: string;
   /** Generates the secrets that do not exist yet. */
   readSecrets(): KeptSecrets;
-  /** Returns null if the demo team was never loaded. */
-  readDemo(): DemoRecord | null;
-  writeDemo(record: DemoRecord): void;
+  /**
+   * Returns null if the demo team was never loaded into this database. Another one's record says
+   * nothing of it: its demo team may be in use.
+   */
+  readDemo(database: string): DemoRecord | null;
+  writeDemo(database: string, record: DemoRecord): void;
 }
 
 /**
@@ -54,9 +60,26 @@ export function openDataFolder(path: string): DataFolder | null {
   return {
     path,
     readSecrets: () => readSecrets(join(path, 'secrets.json')),
-    readDemo: () => readRecord<DemoRecord>(join(path, 'demo.json')),
-    writeDemo: (record) => writeRecord(join(path, 'demo.json'), record),
+    readDemo: (database) => readDemos(join(path, 'demo.json'))[database] ?? null,
+    writeDemo: (database, record) => {
+      const file = join(path, 'demo.json');
+      writeRecord(file, { databases: { ...readDemos(file), [database]: record } });
+    },
   };
+}
+
+/**
+ * Keeps other seeds off the folder until this process ends. Returns false if another seed does that
+ * already: the end of a seed stops the Postgres that it has started.
+ */
+export function lockForSeed(path: string): boolean {
+  mkdirSync(path, { recursive: true });
+  return lock(join(path, 'seed.lock'));
+}
+
+/** Returns the secrets that the process which has locked the folder has made. null: none yet. */
+export function readKeptSecrets(path: string): KeptSecrets | null {
+  return readRecord<KeptSecrets>(join(path, 'secrets.json'));
 }
 
 /** Keeps the locks. Garbage collection of a database closes its file and releases the lock. */
@@ -82,6 +105,13 @@ function readSecrets(file: string): KeptSecrets {
   const made = { appSecret: makeSecret(), appAuthSecret: makeSecret(), ...kept };
   writeRecord(file, made);
   return made;
+}
+
+/** Each record by its database. The one record of an earlier version is of the embedded one. */
+function readDemos(file: string): Readonly<Record<string, DemoRecord>> {
+  const kept = readRecord<DemoRecord | { databases: Record<string, DemoRecord> }>(file);
+  if (kept === null) return {};
+  return 'databases' in kept ? kept.databases : { [EMBEDDED]: kept };
 }
 
 function makeSecret(): string {

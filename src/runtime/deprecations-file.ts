@@ -12,6 +12,8 @@ const deprecation = z
     link: z
       .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
       .regex(/^[^<>"]*$/, 'must have no quotes or angle brackets')
+      // A header holds no other letters than the parser writes.
+      .transform((value) => new URL(value).href)
       .optional(),
   })
   .refine(isLongEnough, {

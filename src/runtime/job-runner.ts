@@ -11,7 +11,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import {
   Logger as WorkerLogger,
   run,
-  type ParsedCronItem,
+  type Job,
   type Runner,
   type RunnerOptions,
   type Task,
@@ -22,12 +22,16 @@ import {
 import pg from 'pg';
 import type { Logger } from 'pino';
 import { isSandbox } from '../core/sandbox.ts';
+import type { ScheduledJob } from '../core/scheduled-job.ts';
 import type { Database } from '../db/connections/database.ts';
 import { guardAll, startWatchdog, type Watchdog } from '../db/connections/watchdog.ts';
-import { keepJobLocks, releaseJobs, type JobLocks } from '../db/jobs/job-locks.ts';
+import { bringCronBack } from '../db/jobs/cron-times.ts';
+import { keepJobLocks, releaseJobs, type Held, type JobLocks } from '../db/jobs/job-locks.ts';
 import { poolToPrimary } from '../db/wire/primary-client.ts';
+import { cronItemsOf } from './cron-items.ts';
 import { redact } from './log.ts';
 import type { Part } from './process.ts';
+import { isOfRecipientAgain } from './refused-mails.ts';
 import { supervise } from './supervise.ts';
 
 export interface JobRunnerOptions {
@@ -36,9 +40,10 @@ export interface JobRunnerOptions {
   readonly logger: Logger;
   /** How many jobs run at once. */
   readonly slots: number;
+  /** The slots share so many connections, of which one listens. */
+  readonly poolMax: number;
   readonly taskList: TaskList;
-  /** The scheduled jobs. */
-  readonly cronItems: ParsedCronItem[];
+  readonly schedule: readonly ScheduledJob[];
   /** Called with the task of a live team's job that has failed. It is tried again later. */
   readonly onFailure: (task: string) => void;
   /** Called before jobs in flight are given to another run, so that they end what they do. */
@@ -63,7 +68,7 @@ export interface JobRunner extends Part {
 
 /** Runs jobs until `stop`. Rejects if the first run cannot start. */
 export async function keepRunning(options: JobRunnerOptions): Promise<JobRunner> {
-  const { db, logger } = options;
+  const { db, logger, schedule } = options;
   const watchdog = startWatchdog(ANSWER_TIMEOUT_MS);
   const runs = await supervise<Run>({
     name: 'the job runner',
@@ -75,6 +80,7 @@ export async function keepRunning(options: JobRunnerOptions): Promise<JobRunner>
         await ended.locks.close();
         await releaseJobs(db, [ended.pool.id]);
       }
+      if (schedule.length > 0) await endWaitOfCron(options);
       return startRun(options, watchdog);
     },
     stop: stopRun,
@@ -88,6 +94,13 @@ export async function keepRunning(options: JobRunnerOptions): Promise<JobRunner>
   };
 }
 
+/** Before the schedule of a run begins, which waits for the times that it finds. */
+async function endWaitOfCron({ db, logger }: JobRunnerOptions): Promise<void> {
+  const tasks = await bringCronBack(db);
+  if (tasks.length > 0)
+    logger.warn({ tasks }, 'scheduled jobs ran in the future, by a clock that was ahead');
+}
+
 /** One run of graphile-worker, with its pool of workers, its locks and its connections. */
 interface Run {
   readonly runner: Runner;
@@ -99,23 +112,24 @@ interface Run {
 }
 
 async function startRun(options: JobRunnerOptions, watchdog: Watchdog): Promise<Run> {
-  const { logger, slots, taskList, cronItems, onFailure } = options;
+  const { logger, slots, taskList, schedule, onFailure } = options;
   const events = new EventEmitter() as WorkerEvents;
   let pool = null as WorkerPool | null;
   events.once('pool:create', ({ workerPool }) => {
     pool = workerPool;
   });
-  const inHand = new Set<string>();
-  events.on('job:start', ({ job }) => inHand.add(job.id));
-  events.on('job:complete', ({ job }) => inHand.delete(job.id));
-  events.on('job:error', ({ job }) => {
-    if (!isOfSandbox(job.payload)) onFailure(job.task_identifier);
+  const inHand = new Set<Held>();
+  events.on('job:start', ({ job }) => heldBy(job).forEach((held) => inHand.add(held)));
+  events.on('job:complete', ({ job }) => heldBy(job).forEach((held) => inHand.delete(held)));
+  events.on('job:error', ({ job, error }) => {
+    if (!isOfSandbox(job.payload) && !isOfRecipientAgain(error, job))
+      onFailure(job.task_identifier);
   });
   const connections = openConnections(options, watchdog);
   const runnerOptions: RunnerOptions = {
     pgPool: connections,
     taskList: endWithRun(taskList, events),
-    parsedCronItems: cronItems,
+    parsedCronItems: cronItemsOf(schedule),
     concurrency: slots,
     noHandleSignals: true,
     events,
@@ -132,9 +146,14 @@ async function startRun(options: JobRunnerOptions, watchdog: Watchdog): Promise<
   if (pool === null) throw new Error('graphile-worker made no pool');
   const ended = drainAtEnd(events, { runner, pool }, options);
   endUnlessHealthy(events, runner);
-  const isInHand = (jobId: string): boolean => inHand.has(jobId);
+  const isInHand = (held: Held): boolean => inHand.has(held);
   const locks = await keepLocks(options, { runner, pool, isInHand });
   return { runner, pool, locks, connections, ended };
+}
+
+/** What the database has locked for a job that runs. A queue has one at a time. */
+function heldBy({ id, job_queue_id: queue }: Pick<Job, 'id' | 'job_queue_id'>): Held[] {
+  return queue === null ? [`job ${id}`] : [`job ${id}`, `queue ${queue}`];
 }
 
 function keepLocks(
@@ -143,7 +162,7 @@ function keepLocks(
     runner,
     pool,
     isInHand,
-  }: Pick<Run, 'runner' | 'pool'> & { readonly isInHand: (jobId: string) => boolean },
+  }: Pick<Run, 'runner' | 'pool'> & { readonly isInHand: (held: Held) => boolean },
 ): Promise<JobLocks> {
   return keepJobLocks({
     db,
@@ -151,8 +170,8 @@ function keepLocks(
     poolId: pool.id,
     isInHand,
     onReleased: (poolIds) => logger.warn({ poolIds }, 'released the jobs of workers that are gone'),
-    onForgotten: (jobIds) => {
-      logger.warn({ jobIds }, 'the database has locked jobs that this worker does not run');
+    onForgotten: (held) => {
+      logger.warn({ held }, 'the database has locked jobs that this worker does not run');
       // The next run first releases these jobs. They must not wait for a long job in flight.
       endRun(runner, 'it has locked jobs that it does not run');
     },
@@ -169,13 +188,12 @@ function keepLocks(
  * graphile-worker does not poll for up to two minutes. Without one it polls as usual.
  */
 function openConnections(
-  { databaseUrl, logger, slots }: JobRunnerOptions,
+  { databaseUrl, logger, poolMax }: JobRunnerOptions,
   watchdog: Watchdog,
 ): pg.Pool {
   const pool = new pg.Pool({
     ...poolToPrimary(databaseUrl),
-    // With fewer graphile-worker warns at each start.
-    max: slots,
+    max: poolMax,
     connectionTimeoutMillis: 10_000,
   });
   const report = (error: Error): void =>
@@ -248,12 +266,16 @@ async function drainAtEnd(
   await wait(RELEASE_MS);
 }
 
+/** What it warns of at each start: that slots share connections (`worker-connections.ts`). */
+const FEW_CONNECTIONS = 'smaller than concurrency';
+
 /**
  * Makes graphile-worker log to ours. It reports every job as info, which is debug to us. Its
  * messages are redacted, because the answer of a mail server names the recipient.
  */
 function workerLogger(logger: Logger): WorkerLogger {
   return new WorkerLogger(() => (level, message) => {
+    if (message.includes(FEW_CONNECTIONS)) return;
     logger[level === 'warning' ? 'warn' : level === 'error' ? 'error' : 'debug'](
       { source: 'graphile-worker' },
       redact(message),

@@ -5,14 +5,16 @@
  * seconds, as those of a killed worker are (`db/jobs/job-locks.ts`).
  */
 import { Worker } from 'node:worker_threads';
+import type { MailResult } from '../core/mail.ts';
 import type { ProcessLogger } from './log.ts';
 import type { Part } from './process.ts';
 import { supervise } from './supervise.ts';
 
 /** What the thread says to the process. */
 export type JobThreadMessage =
-  | { readonly kind: 'running' }
+  | { readonly kind: 'running'; readonly tasks: readonly string[] }
   | { readonly kind: 'failed'; readonly task: string }
+  | { readonly kind: 'mail'; readonly result: MailResult }
   | { readonly kind: 'pools'; readonly pools: JobPools }
   /** A line for the log of the process: two writers would mix their lines. */
   | { readonly kind: 'log'; readonly line: string };
@@ -34,8 +36,12 @@ export interface JobThreadOptions {
   /** What the module needs to know; its `workerData`. */
   readonly data: unknown;
   readonly logger: ProcessLogger;
+  /** Called with the names of all tasks when the thread runs, once for each thread. */
+  readonly onTasks?: (tasks: readonly string[]) => void;
   /** Called with the name of a task whose job has failed. */
   readonly onFailure: (task: string) => void;
+  /** Called for each try to send a mail. */
+  readonly onMail?: (result: MailResult) => void;
   /** Called every few seconds with the connections of the thread; null: it has ended. */
   readonly onPools?: (pools: JobPools | null) => void;
 }
@@ -62,7 +68,7 @@ interface Thread {
 
 /** Resolves when the thread runs jobs. Rejects if it ends before. */
 async function startThread(options: JobThreadOptions): Promise<Thread> {
-  const { entry, data, logger, onFailure, onPools } = options;
+  const { entry, data, logger, onTasks, onFailure, onMail, onPools } = options;
   const worker = new Worker(entry, { workerData: data });
   const ended = new Promise<Error | null>((resolve) => {
     worker.on('error', resolve);
@@ -73,8 +79,11 @@ async function startThread(options: JobThreadOptions): Promise<Thread> {
   });
   const running = new Promise<void>((resolve) => {
     worker.on('message', (message: JobThreadMessage) => {
-      if (message.kind === 'running') resolve();
-      else if (message.kind === 'failed') onFailure(message.task);
+      if (message.kind === 'running') {
+        onTasks?.(message.tasks);
+        resolve();
+      } else if (message.kind === 'failed') onFailure(message.task);
+      else if (message.kind === 'mail') onMail?.(message.result);
       else if (message.kind === 'pools') onPools?.(message.pools);
       else logger.write(message.line);
     });

@@ -5,7 +5,7 @@
  * `arrivals.ts` keeps these turns short.
  */
 import { once } from 'node:events';
-import { createServer, type AddressInfo, type Server as NetServer } from 'node:net';
+import { createServer, type AddressInfo, type Server as NetServer, type Socket } from 'node:net';
 import type { Server } from 'node:http';
 import { createArrivals } from './arrivals.ts';
 
@@ -15,8 +15,11 @@ export interface Listening {
   readonly close: () => Promise<void>;
 }
 
-/** Elsewhere than on Linux, the kernel does not spread connections. */
-const SOCKETS = process.platform === 'linux' ? 16 : 1;
+/**
+ * Behind 2,500 new connections of somebody, one request in twenty takes 0.4 to 0.7 s with 16 of
+ * them, and 0.1 to 0.25 s with 64. Elsewhere than on Linux, the kernel does not spread connections.
+ */
+const SOCKETS = process.platform === 'linux' ? 64 : 1;
 /**
  * How many connections may wait at each socket until they are accepted; the kernel may allow fewer.
  * Whoever finds the line full tries again after a second.
@@ -29,7 +32,16 @@ const BACKLOG = 4096;
  */
 export async function listen(
   server: Server,
-  { port: wanted, host }: { readonly port: number; readonly host: string },
+  {
+    port: wanted,
+    host,
+    turnAway,
+  }: {
+    readonly port: number;
+    readonly host: string;
+    /** Closes a connection that did not begin, because too many wait. */
+    readonly turnAway: (socket: Socket) => void;
+  },
   prepare: (port: number) => void,
 ): Promise<Listening> {
   const open = async (socket: NetServer, port: number, reusePort: boolean): Promise<number> => {
@@ -43,9 +55,12 @@ export async function listen(
     await open(probe, wanted, false);
     await close([probe]);
   }
-  const arrive = createArrivals((socket) => {
-    server.emit('connection', socket);
-    socket.resume();
+  const arrive = createArrivals({
+    begin: (socket) => {
+      server.emit('connection', socket);
+      socket.resume();
+    },
+    turnAway,
   });
   const createSocket = (): NetServer =>
     // The first two options are those that Node gives to the socket of an HTTP server.

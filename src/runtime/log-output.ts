@@ -33,7 +33,7 @@ const STANDARD_OUTPUT = 1;
  * a list request.
  */
 const BATCH_LENGTH = 32_768;
-/** A line is written after this time at the latest. */
+/** Lines are written once in this time, a line after as long a silence at once. */
 const FLUSH_MS = 1_000;
 /** So much waits for a reader: some 30,000 lines, which is half a minute of a busy process. */
 const WAITING_MAX_LENGTH = 8 * 1_048_576;
@@ -50,6 +50,7 @@ export function openLogOutput({ onRoom }: LogOutputOptions): LogOutput {
   const waiting = createBatches();
   const writeAll = createWriter(waiting);
   let timer: NodeJS.Timeout | null = null;
+  let flushedAt = -Infinity;
   let isBlocked = false;
   let dropped = 0;
   let reported = 0;
@@ -57,6 +58,7 @@ export function openLogOutput({ onRoom }: LogOutputOptions): LogOutput {
   const flush = (): void => {
     if (timer !== null) clearTimeout(timer);
     timer = null;
+    flushedAt = performance.now();
     const error = writeAll();
     isBlocked = error !== null;
     if (error !== null) {
@@ -67,6 +69,7 @@ export function openLogOutput({ onRoom }: LogOutputOptions): LogOutput {
     reported = dropped;
     if (lost > 0) onRoom(lost);
   };
+  const untilFlush = (): number => Math.max(0, flushedAt + FLUSH_MS - performance.now());
   let hasGivenUp = false;
   const flushNow = (): void => {
     // A second flush of the same end does not wait again.
@@ -89,7 +92,7 @@ export function openLogOutput({ onRoom }: LogOutputOptions): LogOutput {
       }
       waiting.add(line);
       if (!isBlocked && waiting.length() >= BATCH_LENGTH) flush();
-      else timer ??= setTimeout(flush, FLUSH_MS).unref();
+      else timer ??= setTimeout(flush, untilFlush()).unref();
     },
     flushNow,
     dropped: () => dropped,

@@ -22,8 +22,8 @@ let output: LogOutput | null = null;
 export const countDroppedLines = (): number => output?.dropped() ?? 0;
 
 /**
- * Creates the logger of the process. It writes to standard output in batches, at least once a
- * second. Never pass keys, secrets, emails or bodies to it.
+ * Creates the logger of the process. It writes to standard output in batches, once a second, and a
+ * line after a second of silence at once. Never pass keys, secrets, emails or bodies to it.
  */
 export function createLogger(level: string): ProcessLogger {
   output ??= openLogOutput({

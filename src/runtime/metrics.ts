@@ -1,6 +1,11 @@
 import { createServer, type Server } from 'node:http';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import { LIMIT_NAMES, type ObserveOutcome, type ObserveRefusal } from '../core/limits.ts';
+import {
+  LIMIT_NAMES,
+  type Limit,
+  type ObserveOutcome,
+  type ObserveRefusal,
+} from '../core/limits.ts';
 import { isSandbox } from '../core/sandbox.ts';
 import type { Database } from '../db/connections/database.ts';
 import type { Config } from './config.ts';
@@ -63,6 +68,17 @@ export function createMetrics(database: () => Pick<Database, 'pool' | 'waiting'>
     registers: [registry],
   });
   for (const limit of LIMIT_NAMES) refusals.inc({ limit }, 0);
+  const answers = new Counter({
+    name: 'api_answers_total',
+    help:
+      'Requests under the base path (rest) and calls of the tRPC API (app), by class: ok, ' +
+      'refused, limited (503 for one team or client), unavailable or fault; without sandboxes.',
+    labelNames: ['api', 'class'],
+    registers: [registry],
+  });
+  // Prometheus sees no increase in a series that begins with it, as one of a status does.
+  for (const api of ['rest', 'app'])
+    for (const name of CLASSES) answers.inc({ api, class: name }, 0);
   const unlogged = new Counter({
     name: 'request_log_dropped_total',
     help: 'Calls left out of the request log: too many waited, or the database refused them.',
@@ -100,18 +116,29 @@ export function createMetrics(database: () => Pick<Database, 'pool' | 'waiting'>
       watched = readiness;
     },
     observeRequest: (route, { status, limit }, seconds, mode) => {
-      if (mode === 'test') rehearsed.inc({ status });
-      else requests.observe({ route, status, ...(limit && { limit }) }, seconds);
+      if (mode === 'test') return rehearsed.inc({ status });
+      requests.observe({ route, status, ...(limit && { limit }) }, seconds);
+      answers.inc({ api: 'rest', class: answerOf(status, limit) });
     },
     observeCall: (procedure, { status, limit }, seconds, mode) => {
-      if (mode === 'test') rehearsedCalls.inc({ class: classOf(status) });
-      else calls.observe({ procedure, class: classOf(status), ...(limit && { limit }) }, seconds);
+      if (mode === 'test') return rehearsedCalls.inc({ class: classOf(status) });
+      calls.observe({ procedure, class: classOf(status), ...(limit && { limit }) }, seconds);
+      answers.inc({ api: 'app', class: answerOf(status, limit) });
     },
     observeRefusal: (limit, owner) => {
       if (owner === null || !isSandbox(owner)) refusals.inc({ limit });
     },
     countUnlogged: (calls) => unlogged.inc(calls),
   };
+}
+
+const CLASSES = ['ok', 'refused', 'limited', 'unavailable', 'fault'] as const;
+
+/** Limits that refuse one team's burst or one slow client with 503, while the database is well. */
+const OWN_MATTERS: ReadonlySet<Limit | null> = new Set<Limit>(['team_queue_length', 'body_speed']);
+
+function answerOf(status: number, limit: Limit | null): (typeof CLASSES)[number] {
+  return status === 503 && OWN_MATTERS.has(limit) ? 'limited' : classOf(status);
 }
 
 function classOf(status: number): 'ok' | 'refused' | 'unavailable' | 'fault' {

@@ -27,11 +27,13 @@ const STOP_LIMIT_MS = 15_000;
  * 0. A second signal exits 1 at once. If `start` rejects, prints the error and exits 1.
  *
  * After a signal during the start, the part is stopped when it has started. With `giveUp`, that
- * function is called instead: it undoes what has been started, and `start` may reject.
+ * function is called instead: it undoes what has been started, and `start` may reject. Only tests
+ * set `stopLimitMs`.
  */
 export async function runUntilSignal(
   start: () => Promise<Part>,
   giveUp?: () => Promise<void>,
+  stopLimitMs = STOP_LIMIT_MS,
 ): Promise<void> {
   shapeOutput(fail);
   suitHeap();
@@ -43,8 +45,9 @@ export async function runUntilSignal(
       return;
     }
     stoppingSince = performance.now();
-    const limit = setTimeout(() => process.exit(0), STOP_LIMIT_MS).unref();
-    const stopped = !started && giveUp ? giveUp() : running.then((part) => stop(part, limit));
+    const endLimit = limitTime(stopLimitMs);
+    const stopped =
+      !started && giveUp ? giveUp() : running.then((part) => stop(part, endLimit, stopLimitMs));
     stopped.then(() => process.exit(0), fail);
   };
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => onSignal(signal));
@@ -56,13 +59,19 @@ export async function runUntilSignal(
   }
 }
 
-async function stop(part: Part, limit: NodeJS.Timeout): Promise<void> {
+async function stop(part: Part, endLimit: () => void, stopLimitMs: number): Promise<void> {
   if (part.announceStop) {
-    clearTimeout(limit);
+    endLimit();
     await part.announceStop();
-    setTimeout(() => process.exit(0), STOP_LIMIT_MS).unref();
+    limitTime(stopLimitMs);
   }
   await part.stop();
+}
+
+/** Ends the process after this time. The function that it returns takes that back. */
+function limitTime(ms: number): () => void {
+  const timer = setTimeout(() => process.exit(0), ms).unref();
+  return () => clearTimeout(timer);
 }
 
 /** Writes the error for the operator and ends the process with exit code 1. */

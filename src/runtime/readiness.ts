@@ -89,9 +89,12 @@ export async function startReadiness(options: ReadinessOptions): Promise<Readine
   const check = async (): Promise<NotReady | null> => {
     const seen = await within(PATIENCE_MS, lookOnce());
     if (isDraining) return 'draining';
-    tell(seen);
-    if (isFault(seen.reason)) onFault(seen.error as Error);
-    return seen.reason;
+    // A slow look has seen nothing new. Its end tells whether the reason is still the same.
+    if (seen === null && told) return told;
+    const { reason, error } = seen ?? silence();
+    tell({ reason, error });
+    if (isFault(reason)) onFault(error as Error);
+    return reason;
   };
 
   const first = await lookOnce();
@@ -113,16 +116,21 @@ export async function startReadiness(options: ReadinessOptions): Promise<Readine
   };
 }
 
-/** Resolves with what the look sees, or after `ms` with the fact that it has seen nothing. */
-async function within(ms: number, look: Promise<Seen>): Promise<Seen> {
-  const silence = Promise.withResolvers<Seen>();
-  const error = new Error(`the database has not answered within ${ms} ms`);
+/** What a process that was ready says of a database that has not answered yet. */
+function silence(): Seen {
+  const error = new Error(`the database has not answered within ${PATIENCE_MS} ms`);
+  return { reason: 'database_unreachable', error };
+}
+
+/** Resolves with what the look sees, or after `ms` with null: it has seen nothing yet. */
+async function within(ms: number, look: Promise<Seen>): Promise<Seen | null> {
+  const over = Promise.withResolvers<null>();
   const timer = setTimeout(() => {
     // After the event loop has read the sockets, because this timer may end a stall of our own.
-    setImmediate(() => silence.resolve({ reason: 'database_unreachable', error }));
+    setImmediate(() => over.resolve(null));
   }, ms);
   try {
-    return await Promise.race([look, silence.promise]);
+    return await Promise.race([look, over.promise]);
   } finally {
     clearTimeout(timer);
   }

@@ -17,9 +17,14 @@ export const JOB_SLOTS = 5 + SYNC_QUEUES;
  * slow one for 3 minutes at most. The other jobs must not wait for that.
  */
 export const MAIL_SLOTS = 5;
+/**
+ * The connections of a runner, however many slots it has. It needs them only to take a job and to
+ * write down its end: one listens, and the others are shared by the slots.
+ */
+export const RUNNER_POOL_MAX = 4;
 
 /** The listener, the lock of the worker, and those of the runners of jobs and of mails. */
 const SESSIONS = 4;
 
-/** The most connections besides the pool. A runner opens one for each of its slots. */
-export const WORKER_CONNECTIONS_MAX = JOBS_POOL_MAX + JOB_SLOTS + MAIL_SLOTS + SESSIONS;
+/** The most connections besides the pool. There are two runners. */
+export const WORKER_CONNECTIONS_MAX = JOBS_POOL_MAX + 2 * RUNNER_POOL_MAX + SESSIONS;

@@ -1,4 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { MAIL_RESULTS, type MailResult } from '../core/mail.ts';
 import { isSandbox, type Mode } from '../core/sandbox.ts';
 import type { Database } from '../db/connections/database.ts';
 import type { Backlog, WaitingJobs } from '../delivery/backlog-store.ts';
@@ -8,7 +9,12 @@ import { createProcessMetrics, type ProcessMetrics } from './process-metrics.ts'
 
 export interface WorkerMetrics extends ProcessMetrics {
   readonly observeDelivery: (status: string, seconds: number, mode: Mode) => void;
+  /** Counts an attempt that a fault of ours has prevented. */
+  readonly countFault: (mode: Mode) => void;
   readonly countJobFailure: (task: string) => void;
+  readonly countMail: (result: MailResult) => void;
+  /** Shows that no job of these tasks has failed yet. An increase is seen only in such a series. */
+  readonly knowTasks: (tasks: readonly string[]) => void;
   /** The connections of the jobs' thread; null: it has none. */
   readonly showPools: (pools: JobPools | null) => void;
   /** Makes the gauges show the attempts of this dispatcher. */
@@ -40,12 +46,27 @@ export function createWorkerMetrics(
     labelNames: ['status'],
     registers: [registry],
   });
+  const faults = new Counter({
+    name: 'webhook_attempt_faults_total',
+    help: 'Delivery attempts that a fault of ours has prevented. They are tried again.',
+    registers: [registry],
+  });
   const failures = new Counter({
     name: 'job_failures_total',
     help: 'Jobs of this worker that failed, by task. They are tried again.',
     labelNames: ['task'],
     registers: [registry],
   });
+  const mails = new Counter({
+    name: 'mails_total',
+    help:
+      'Tries of this worker to send a mail, by result: taken, refused or deferred (for its ' +
+      'recipient), or failed; without sandboxes.',
+    labelNames: ['result'],
+    registers: [registry],
+  });
+  // Prometheus sees no increase in a series that begins with it.
+  for (const result of MAIL_RESULTS) mails.inc({ result }, 0);
   const connections = new Gauge({
     name: 'job_pool_connections',
     help: 'Connections of the thread of the jobs: all, idle ones, and what waits for one, by pool.',
@@ -66,7 +87,14 @@ export function createWorkerMetrics(
       if (mode === 'test') rehearsed.inc({ status });
       else attempts.observe({ status }, seconds);
     },
+    countFault: (mode) => {
+      if (mode === 'live') faults.inc();
+    },
     countJobFailure: (task) => failures.inc({ task }),
+    countMail: (result) => mails.inc({ result }),
+    knowTasks: (tasks) => {
+      for (const task of tasks) failures.inc({ task }, 0);
+    },
     showPools: (pools) => {
       connections.reset();
       for (const [pool, counts] of Object.entries(pools ?? {}))

@@ -1,7 +1,8 @@
 // Checks the rows of a seed file against each other and against the database. These checks cover
 // everything that the database would refuse later, so that the user reads a JSON path instead of a
 // constraint name.
-import { isSandbox, SANDBOX_OWNER } from '../core/sandbox.ts';
+import { isSandbox, modeOf, SANDBOX_OWNER } from '../core/sandbox.ts';
+import { scopesOf } from '../core/scopes.ts';
 import { collectFaults, type Fault, type Faults, type PathPart } from './fault.ts';
 import { checkGenerate } from './generate-plan.ts';
 import type { Known } from './known.ts';
@@ -29,6 +30,7 @@ export function checkSeed(seed: SeedFile, known: Known, options: { replace: bool
     checkEvaluations(faults, path, team);
     checkExternalIds(faults, path, team);
     checkUnique(faults, [...path, 'api_keys'], team.api_keys, 'name');
+    checkScopes(faults, path, team);
     checkUniqueIds(faults, path, team);
     checkGenerate(faults, path, team);
   });
@@ -70,6 +72,17 @@ function checkReleases(
   team.released.forEach((id, index) => {
     if (!catalogIds.has(id))
       faults.add([...path, 'released', index], `no global catalog entry ${id}`);
+  });
+}
+
+function checkScopes(faults: Faults, path: readonly PathPart[], team: SeedTeam): void {
+  const mode = modeOf(team.id);
+  team.api_keys.forEach(({ scopes = [] }, index) => {
+    if (scopes === 'all') return;
+    scopes.forEach((scope, place) => {
+      if (!scopesOf(mode).includes(scope))
+        faults.add([...path, 'api_keys', index, 'scopes', place], `a ${mode} key cannot have it`);
+    });
   });
 }
 

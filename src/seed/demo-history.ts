@@ -10,9 +10,13 @@ export type Ago = (days: number, minutes?: number) => string;
 
 const DAY_MS = 86_400_000;
 
+/** The date that is `days` after now. */
+function dayFrom(now: Date, days: number): string {
+  return new Date(now.getTime() + days * DAY_MS).toISOString().slice(0, 10);
+}
+
 export function demoAssignments(now: Date, ago: Ago): Team['assignments'] {
-  const due = (days: number): string =>
-    new Date(now.getTime() + days * DAY_MS).toISOString().slice(0, 10);
+  const due = (days: number): string => dayFrom(now, days);
   const combination = {
     situation_id: 'sit_price_talk',
     personality_id: 'per_sceptical',
@@ -186,8 +190,7 @@ export function demoCases(ago: Ago): Team['cases'] {
 }
 
 export function demoDeals(now: Date, ago: Ago): Team['crm_deals'] {
-  const close = (days: number): string =>
-    new Date(now.getTime() + days * DAY_MS).toISOString().slice(0, 10);
+  const close = (days: number): string => dayFrom(now, days);
   const common = { connection_id: 'crm_demo', currency: 'EUR', pipeline_id: 'default' };
   return [
     {

@@ -7,7 +7,10 @@ export interface Fault {
 /** A key or an index of a JSON path. */
 export type PathPart = string | number;
 
-/** Thrown for a refused seed file, with every fault found. Nothing of the file was written. */
+/**
+ * Thrown for a refused seed file, with every fault of its shape, or of its
+ * references once the shape is right. Nothing of the file was written.
+ */
 export class SeedFault extends Error {
   readonly faults: readonly Fault[];
 
@@ -19,7 +22,7 @@ export class SeedFault extends Error {
   }
 }
 
-/** Collects faults, so that the user sees all of them at once. */
+/** Collects faults, so that the user sees more than the first of them. */
 export interface Faults {
   readonly list: Fault[];
   add(path: readonly PathPart[], message: string): void;

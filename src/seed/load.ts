@@ -1,4 +1,6 @@
 import type pg from 'pg';
+import { isSandbox, sandboxIdOf } from '../core/sandbox.ts';
+import { unlimitedText } from '../db/unlimited.ts';
 import { columnsOf } from '../db/rows.ts';
 import { rebuildRollups } from '../features/analytics/rollups-store.ts';
 import { checkSeed } from './check.ts';
@@ -10,7 +12,7 @@ import { prepareSeed, type SeedFile } from './prepare.ts';
 import { lockExistingTeams, removeCounters, removeRows } from './remove-store.ts';
 import { catalogRows, catalogRuleRows, releaseRows } from './rows.ts';
 import { withSeedClient } from './seed-client.ts';
-import { writeTeamRows } from './team-rows.ts';
+import { overwriteSandboxes, writeTeamRows } from './team-rows.ts';
 import { writeTeam, type TeamSecrets } from './write-team.ts';
 
 /** How to load a seed file. */
@@ -37,8 +39,8 @@ export interface SeedResult {
 const VACUUM_ROWS = 50_000;
 /** On Citus, where one transaction writes tables of teams and those of all; else without effect. */
 const ONE_BY_ONE = `SET LOCAL citus.multi_shard_modify_mode = 'sequential'`;
-/** A large file takes long. The role may have a limit for statements. */
-const UNLIMITED = 'SET LOCAL statement_timeout = 0';
+/** A large file takes long, and so does the wait for another load of its teams. */
+const UNLIMITED = unlimitedText('transaction');
 const WRITTEN_TABLES = [
   'person',
   'member',
@@ -53,7 +55,7 @@ const WRITTEN_TABLES = [
 ].join(', ');
 /**
  * Loads a seed file (see README.md here) on its own connection, in one transaction. Throws a
- * {@link SeedFault} with every fault if the file is wrong, if one of its teams exists already, or
+ * {@link SeedFault} if the file is wrong, if one of its teams exists already, or
  * if one is created by someone else at the same time. Nothing is written then.
  */
 export async function loadSeed(
@@ -92,9 +94,12 @@ async function writeSeed(
   if (faults.length > 0) throw new SeedFault(faults);
 
   const now = new Date().toISOString();
-  const replaced = options.replace ? await lockReplaced(client, seed) : [];
+  const { replaced, sandboxes } = options.replace
+    ? await lockReplaced(client, seed)
+    : { replaced: [], sandboxes: [] };
   for (const id of replaced) await removeRows(client, id);
   await writeTeamRows(client, seed, { now, replaced });
+  await overwriteSandboxes(client, seed, { now, sandboxes });
   const results: [string, TeamSecrets][] = [];
   let rows = 0;
   for (const team of seed.teams) {
@@ -110,15 +115,31 @@ async function writeSeed(
   return { result: { teams: Object.fromEntries(results) }, rows };
 }
 
-/** Throws a {@link SeedFault} for a team that is being erased. */
-async function lockReplaced(client: pg.ClientBase, seed: SeedFile): Promise<string[]> {
+/**
+ * The existing teams that the file has, and the sandboxes that it has not of those that it has, but
+ * for those that are being erased.
+ */
+interface Replaced {
+  readonly replaced: readonly string[];
+  readonly sandboxes: readonly string[];
+}
+
+/** Locks them. Throws a {@link SeedFault} for a team that is being erased. */
+async function lockReplaced(client: pg.ClientBase, seed: SeedFile): Promise<Replaced> {
   const ids = seed.teams.map((team) => team.id);
-  const existing = await lockExistingTeams(client, ids);
+  const live = ids.filter((id) => !isSandbox(id));
+  const locked = await lockExistingTeams(client, [...new Set([...ids, ...live.map(sandboxIdOf)])]);
+  const existing = locked.filter(({ id }) => ids.includes(id));
   const faults = collectFaults();
   for (const { id } of existing.filter(({ isErasing }) => isErasing))
     faults.add(['teams', ids.indexOf(id), 'id'], `the team ${id} is being erased; load it later`);
   if (faults.list.length > 0) throw new SeedFault(faults.list);
-  return existing.map(({ id }) => id);
+  return {
+    replaced: existing.map(({ id }) => id),
+    sandboxes: locked
+      .filter((team) => !existing.includes(team) && !team.isErasing)
+      .map(({ id }) => id),
+  };
 }
 
 /**

@@ -64,7 +64,14 @@ export function catalogRuleRows(seed: SeedFile): SeedRow<'CatalogRule'>[] {
   }));
 }
 
-export function teamRow(team: SeedTeam, now: string): SeedRow<'Team'> & { id: string } {
+/** The types of what the load itself reads. */
+interface TeamRow {
+  id: string;
+  status: string;
+  rate_limit_per_min: number;
+}
+
+export function teamRow(team: SeedTeam, now: string): SeedRow<'Team'> & TeamRow {
   return {
     id: team.id,
     name: team.name ?? team.id,

@@ -1,13 +1,10 @@
 // Shapes of single values in a seed file. Their limits are those of columns, indexes and UTF-8.
-import { isIP } from 'node:net';
 import { z } from 'zod';
 import { findJsonFault } from '../core/json.ts';
+import { isMappedNetwork, isNetwork } from '../core/network.ts';
 import { FREE_JSON_MAX_BYTES } from '../core/shapes.ts';
 
-/**
- * An index entry must be smaller than 2704 bytes. It may hold three ids, whose characters take at
- * most 3 bytes each (a character of 4 bytes counts as two).
- */
+/** An index entry must be smaller than 2704 bytes. It may hold three ids of 4 bytes a character. */
 export const ID_MAX_CHARACTERS = 200;
 export const INT4_MAX = 2_147_483_647;
 /**
@@ -52,19 +49,16 @@ export const freeObject = freeJson<object>(
 );
 export const freeContainer = freeJson<object>(isContainer, 'must be an object or an array');
 
-/** An IP address, or a network in CIDR notation. */
+/** An IP address, or a network in CIDR notation, that callers can have. */
 export const network = z
   .string()
-  .refine(isNetwork, { error: 'must be an IP address or a network such as 10.0.0.0/8' });
-
-function isNetwork(value: string): boolean {
-  const [address = '', bits, ...rest] = value.split('/');
-  const family = address.includes('%') ? 0 : isIP(address);
-  if (family === 0 || rest.length > 0) return false;
-  return (
-    bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128))
-  );
-}
+  .refine(isNetwork, {
+    error: 'must be an IP address or a network such as 10.0.0.0/8',
+    abort: true,
+  })
+  .refine((value) => !isMappedNetwork(value), {
+    error: 'must be written as an IPv4 address, without ::ffff:',
+  });
 
 export const isHttpUrl = (value: string): boolean =>
   URL.canParse(value) && /^https?:$/.test(new URL(value).protocol);

@@ -37,7 +37,8 @@ type LeftOut = Columns<{
     | 'last_success_at'
     | 'failing_since'
     | 'hourly_failures'
-    | 'activated_at';
+    | 'activated_at'
+    | 'paused_at';
   /** No worker has it, nobody has asked for an attempt, and its earlier attempts are not known. */
   WebhookDelivery:
     | 'extra_attempts'

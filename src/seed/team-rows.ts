@@ -1,5 +1,6 @@
 // Writes the rows of the teams themselves.
 import type { ClientBase } from 'pg';
+import { asSandbox, sandboxIdOf, statusInSandbox, TAKEN_OVER } from '../core/sandbox.ts';
 import { collectFaults, SeedFault } from './fault.ts';
 import { insertStatement } from './insert.ts';
 import type { SeedFile } from './prepare.ts';
@@ -49,6 +50,34 @@ async function insertNew(client: ClientBase, rows: readonly TeamRow[]): Promise<
   );
   const inserted = await client.query<{ id: string }>(statement, [JSON.stringify(rows)]);
   return inserted.rows.map(({ id }) => id);
+}
+
+/** Gives sandboxes that the file has not, which must be locked, what their live teams have now. */
+export async function overwriteSandboxes(
+  client: ClientBase,
+  seed: SeedFile,
+  { now, sandboxes }: { readonly now: string; readonly sandboxes: readonly string[] },
+): Promise<void> {
+  const columns = TAKEN_OVER.join(', ');
+  for (const team of seed.teams) {
+    const id = sandboxIdOf(team.id);
+    if (!sandboxes.includes(id)) continue;
+    const { rowCount: played } = await client.query(
+      'SELECT FROM sandbox WHERE team_id = $1 AND suspended_until IS NOT NULL',
+      [id],
+    );
+    const row = asSandbox(teamRow(team, now));
+    const status = statusInSandbox(row.status, played === 1);
+    await client.query(
+      `UPDATE team
+       SET (${columns}) = (
+           SELECT ${columns}
+           FROM json_populate_record(null::team, $2::json)
+         )
+       WHERE id = $1`,
+      [id, JSON.stringify({ ...row, status })],
+    );
+  }
 }
 
 /** A column that the seed does not set gets its default, as in a new row. */

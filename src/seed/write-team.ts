@@ -18,6 +18,7 @@ import {
   sandboxRows,
   type RowContext,
 } from './rows.ts';
+import type { SeedRows } from './seed-rows.ts';
 
 /**
  * The secrets of a team, which are shown once and never stored in plain text: API keys by name,
@@ -34,26 +35,25 @@ export interface TeamSecrets {
  */
 export async function writeTeam(client: ClientBase, context: RowContext): Promise<TeamSecrets> {
   const { team, now } = context;
+  const ofTeam = { team_id: team.id };
   await insertRows(client, 'sandbox', sandboxRows(team, now));
-  await insertRows(
-    client,
-    'team_block',
-    [...new Set(team.blocked)].map((entryId) => ({ team_id: team.id, entry_id: entryId })),
-  );
+  await write(client, 'team_block', new Set(team.blocked), (id) => ({ ...ofTeam, entry_id: id }));
   const people = new Set(team.members.flatMap((member) => member.user_id ?? []));
-  await insertRows(
-    client,
-    'person',
-    [...people].map((id) => ({ team_id: team.id, id })),
-  );
-  await insertRows(
-    client,
-    'member',
-    map(team.members, (member) => memberRow(context, member)),
-  );
+  await write(client, 'person', people, (id) => ({ ...ofTeam, id }));
+  await write(client, 'member', team.members, (row) => memberRow(context, row));
   await insertRows(client, 'member_block', blockRows(team));
   await writeHistory(client, context);
   return writeAccess(client, context);
+}
+
+/** Inserts a row for each input. It is made when it is sent, so they are never all in memory. */
+function write<Table extends keyof SeedRows, Input>(
+  client: ClientBase,
+  table: Table,
+  inputs: Iterable<Input>,
+  toRow: (input: Input) => SeedRows[Table],
+): Promise<number> {
+  return insertRows(client, table, Iterator.from(inputs).map(toRow));
 }
 
 /**
@@ -62,78 +62,40 @@ export async function writeTeam(client: ClientBase, context: RowContext): Promis
  */
 async function writeHistory(client: ClientBase, context: RowContext): Promise<void> {
   const { team } = context;
-  await insertRows(
-    client,
-    'assignment',
-    map(team.assignments, (row) => assignmentRow(context, row)),
-  );
-  await insertRows(
-    client,
-    'training',
-    map(team.trainings, (row) => trainingRow(context, row)),
-  );
+  await write(client, 'assignment', team.assignments, (row) => assignmentRow(context, row));
+  await write(client, 'training', team.trainings, (row) => trainingRow(context, row));
   await insertRows(client, 'evaluation', evaluationRows(context));
-  await insertRows(
-    client,
-    'training_case',
-    map(team.cases, (row) => caseRow(context, row)),
-  );
-  await insertRows(
-    client,
-    'crm_connection',
-    map(team.crm_connections, (row) => connectionRow(context, row)),
-  );
+  await write(client, 'training_case', team.cases, (row) => caseRow(context, row));
+  await write(client, 'crm_connection', team.crm_connections, (row) => connectionRow(context, row));
   const deals = team.crm_deals.map((row) => dealRow(context, row));
   await insertRows(client, 'crm_deal', deals);
   const connectionOf = new Map(deals.map((deal) => [deal['id'], deal['connection_id']]));
-  await insertRows(
-    client,
-    'crm_objection',
-    map(team.crm_objections, (row) => objectionRow(context, row, connectionOf)),
+  await write(client, 'crm_objection', team.crm_objections, (row) =>
+    objectionRow(context, row, connectionOf),
   );
 }
 
 async function writeAccess(client: ClientBase, context: RowContext): Promise<TeamSecrets> {
-  const keys = context.team.api_keys.map((input) => ({
+  const { team } = context;
+  const keys = team.api_keys.map((input) => ({
     name: input.name,
     ...makeKeyRow(context, input),
   }));
-  const endpoints = context.team.webhook_endpoints.map((input) => ({
+  const endpoints = team.webhook_endpoints.map((input) => ({
     id: input.id,
     ...makeEndpointRow(context, input),
   }));
-  await insertRows(
-    client,
-    'key_directory',
-    keys.map(({ row }) => ({ team_id: row['team_id'], prefix: row['prefix'] })),
-  );
-  await insertRows(
-    client,
-    'api_key',
-    keys.map(({ row }) => row),
-  );
-  await insertRows(
-    client,
-    'webhook_endpoint',
-    endpoints.map(({ row }) => row),
-  );
-  const deliveries = context.team.webhook_deliveries.map((input) => deliveryRows(context, input));
-  await insertRows(
-    client,
-    'event',
-    deliveries.map(({ event }) => event),
-  );
-  await insertRows(
-    client,
-    'webhook_delivery',
-    deliveries.map(({ delivery }) => delivery),
-  );
+  await write(client, 'key_directory', keys, ({ row: { team_id, prefix } }) => ({
+    team_id,
+    prefix,
+  }));
+  await write(client, 'api_key', keys, ({ row }) => row);
+  await write(client, 'webhook_endpoint', endpoints, ({ row }) => row);
+  const deliveries = team.webhook_deliveries.map((input) => deliveryRows(context, input));
+  await write(client, 'event', deliveries, ({ event }) => event);
+  await write(client, 'webhook_delivery', deliveries, ({ delivery }) => delivery);
   return {
     api_keys: Object.fromEntries(keys.map(({ name, key }) => [name, key])),
     webhook_endpoints: Object.fromEntries(endpoints.map(({ id, secret }) => [id, secret])),
   };
-}
-
-function* map<T, R>(rows: Iterable<T>, toRow: (row: T) => R): Generator<R> {
-  for (const row of rows) yield toRow(row);
 }

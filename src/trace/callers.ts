@@ -6,6 +6,7 @@ import { listChanges } from './change-store.ts';
 import { listConnections, listJobs, type ConnectionRow } from './connection-store.ts';
 import type { IdRow, RequestRow } from './find-store.ts';
 import { findKey, sumUsage } from './key-store.ts';
+import { firstUsageDay } from './rules.ts';
 import type { TraceResult } from './view.ts';
 import { toConnection, toKey } from './view.ts';
 
@@ -17,7 +18,7 @@ export async function readKey(
 ): Promise<TraceResult['keys']> {
   const [key, usage, changes] = await Promise.all([
     findKey(db, teamId, id),
-    sumUsage(db, teamId, id),
+    sumUsage(db, teamId, id, firstUsageDay(now)),
     listChanges(db, teamId, id),
   ]);
   if (!key) return [];

@@ -9,7 +9,8 @@ export type ChangeRow = RowOf<'AuditLog', (typeof CHANGE)[number]> & {
   readonly reason: string | null;
 };
 
-const LIST = statement<ChangeRow>(
+/** The newest audit entries about something, newest first. */
+export const listChanges = statement<ChangeRow>(
   'trace.listChanges',
   `select ${listed(CHANGE)},
      case when action = 'crm_connection.sync_failed' then details ->> 'reason' end as reason
@@ -17,9 +18,4 @@ const LIST = statement<ChangeRow>(
    where team_id = $1 and target_id = $2
    order by created_at desc, id desc
    limit ${LIMITS.changes}`,
-);
-
-/** The newest audit entries about something, newest first. */
-export function listChanges(db: Db, teamId: string, targetId: string): Promise<ChangeRow[]> {
-  return db.query(LIST, [teamId, targetId]);
-}
+).lists<[db: Db, teamId: string, targetId: string]>();

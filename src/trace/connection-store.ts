@@ -23,7 +23,8 @@ export type ConnectionRow = RowOf<'CrmConnection', (typeof CONNECTION)[number]> 
   readonly reads: string | null;
 };
 
-const LIST = statement<ConnectionRow>(
+/** The connection with this id; with null, those of the team that are not disconnected. */
+export const listConnections = statement<ConnectionRow>(
   'trace.listConnections',
   `select ${listed(CONNECTION)}, credentials_encrypted is not null as has_credentials,
      sync_state -> 'round' ->> 'list' as reads
@@ -32,12 +33,7 @@ const LIST = statement<ConnectionRow>(
      and case when $2::text is null then status <> 'disconnected' else id = $2 end
    order by created_at desc, id desc
    limit ${LIMITS.connections}`,
-);
-
-/** The connection with this id; with null, those of the team that are not disconnected. */
-export function listConnections(db: Db, teamId: string, id: string | null) {
-  return db.query(LIST, [teamId, id]);
-}
+).lists<[db: Db, teamId: string, id: string | null]>();
 
 /** A job that waits or runs. */
 export interface JobRow {
@@ -47,14 +43,10 @@ export interface JobRow {
   readonly locked_at: string | null;
 }
 
-const LIST_JOBS = statement<JobRow>(
+/** The jobs of these keys (`job_key`), each of which there is once at most. */
+export const listJobs = statement<JobRow>(
   'trace.listJobs',
   `select key, task_identifier as task, run_at, locked_at
    from graphile_worker.jobs
    where key = any ($1::text[])`,
-);
-
-/** The jobs of these keys (`job_key`), each of which there is once at most. */
-export function listJobs(db: Db, keys: readonly string[]): Promise<JobRow[]> {
-  return db.query(LIST_JOBS, [keys]);
-}
+).lists<[db: Db, keys: readonly string[]]>();

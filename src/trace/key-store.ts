@@ -24,17 +24,13 @@ export type KeyRow = RowOf<'ApiKey', (typeof KEY)[number]> & {
   readonly state: KeyState;
 };
 
-const FIND = statement<KeyRow>(
+export const findKey = statement<KeyRow>(
   'trace.findKey',
   `select ${listed(KEY, 'k.')}, coalesce(cardinality(k.allowed_ips), 0) as networks,
      ${LAST_USED} as last_used_at, ${keyStateAt('now()')} as state
    from api_key k
    where k.team_id = $1 and k.id = $2`,
-);
-
-export function findKey(db: Db, teamId: string, keyId: string): Promise<KeyRow | null> {
-  return db.queryFirst(FIND, [teamId, keyId]);
-}
+).finds<[db: Db, teamId: string, keyId: string]>();
 
 /** How the calls of the last days ended. `limited`: 429. */
 export interface UsageRow {
@@ -49,17 +45,26 @@ const SUM_USAGE = statement<UsageRow>(
   `select coalesce(sum(count_2xx), 0)::int as ok, coalesce(sum(count_4xx), 0)::int as refused,
      coalesce(sum(count_429), 0)::int as limited, coalesce(sum(count_5xx), 0)::int as failed
    from api_key_usage
-   where team_id = $1 and key_id = $2 and day > current_date - ${LIMITS.usageDays}`,
+   where team_id = $1 and key_id = $2 and day >= $3::date`,
 );
 
-/** Counted are all calls, also those that the request log leaves out. */
-export async function sumUsage(db: Db, teamId: string, keyId: string): Promise<UsageRow> {
+/**
+ * Counted are all calls from a day on (`YYYY-MM-DD`, UTC), also those that the request log leaves
+ * out.
+ */
+export async function sumUsage(
+  db: Db,
+  teamId: string,
+  keyId: string,
+  since: string,
+): Promise<UsageRow> {
   const none = { ok: 0, refused: 0, limited: 0, failed: 0 };
-  return (await db.queryFirst(SUM_USAGE, [teamId, keyId])) ?? none;
+  return (await db.queryFirst(SUM_USAGE, [teamId, keyId, since])) ?? none;
 }
 
 // No index has the key. So it looks through the team's newest calls only, by the list's index.
-const LIST_REFUSED = statement<RequestRow>(
+/** The key's last calls that were refused or failed, among the newest calls of its team. */
+export const listRefused = statement<RequestRow>(
   'trace.listRefused',
   `select ${listed(REQUEST)}
    from (
@@ -73,9 +78,4 @@ const LIST_REFUSED = statement<RequestRow>(
    order by created_at desc, id desc
    limit ${LIMITS.failed}`,
   { isMerged: true },
-);
-
-/** The key's last calls that were refused or failed, among the newest calls of its team. */
-export function listRefused(db: Db, teamId: string, keyId: string): Promise<RequestRow[]> {
-  return db.query(LIST_REFUSED, [teamId, keyId]);
-}
+).lists<[db: Db, teamId: string, keyId: string]>();

@@ -110,9 +110,8 @@ function fanOutReasons(scene: Scene, event: EventRow): Reason[] {
   return [
     ...(scene.workers.size === 0 ? [NO_WORKER] : []),
     ...lockReason(scene, 'the event', event.id),
-    ...subscribersOf(scene, event)
-      .filter(({ status }) => status === 'active')
-      .flatMap(({ id }) => lockReason(scene, `the endpoint ${id}`, id)),
+    // A paused one, too: it may have been active when the event happened.
+    ...subscribersOf(scene, event).flatMap(({ id }) => lockReason(scene, `the endpoint ${id}`, id)),
     { code: 'fan_out_waits', text },
   ];
 }

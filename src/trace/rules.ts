@@ -96,6 +96,12 @@ export function keptDays(name: 'events' | 'deliveries' | 'audit'): number {
   return kept.keepMs / DAY_MS;
 }
 
+/** Returns the first of the days whose calls are counted, as `YYYY-MM-DD`. Days are in UTC. */
+export function firstUsageDay(now: Date): string {
+  const ms = now.getTime() - (LIMITS.usageDays - 1) * DAY_MS;
+  return new Date(ms).toISOString().slice(0, 10);
+}
+
 /** A new event or delivery is taken within half a second. Later, something is in its way. */
 export const SOON_MS = 2_000;
 

@@ -228,8 +228,8 @@ async function describe(
     ].flatMap((rows) => rows.map((row) => row.team_id)),
   ]);
   const told: Told = {
-    requests: whole.requests.map(view.toRequest),
-    audit: whole.audit.map(view.toAuditEntry),
+    requests: whole.requests.map(view.dated),
+    audit: whole.audit.map(view.dated),
     events: [],
     deliveries: [],
     endpoints: [],
@@ -257,7 +257,7 @@ async function describe(
         const its = deliveries.filter((delivery) => delivery.event_id === event.id);
         // Of an event above a delivery, the other deliveries were not read.
         const why = found.deliveries.length > 0 ? [] : reasons.eventReasons(scene, event, its);
-        return view.toEvent(event, why);
+        return { ...view.dated(event), why };
       }),
     );
     told.deliveries.push(

@@ -43,22 +43,18 @@ export async function listWorkersOfNodes(db: Db): Promise<number[]> {
   return (await db.query(LIST_WORKERS_OF_NODES, [])).map(({ number }) => number);
 }
 
-const FIND_TEAM = statement<TeamRow>(
+export const findTeam = statement<TeamRow>(
   'trace.findTeam',
   `select t.id, t.status, t.erasing_since, s.receivers_fail_until
    from team t
    left join sandbox s on s.team_id = t.id
    where t.id = $1`,
-);
+).finds<[db: Db, teamId: string]>();
 
 /** A team, and what its sandbox plays, if it is one. */
 export type TeamRow = RowOf<'Team', 'id' | 'status' | 'erasing_since'> & {
   readonly receivers_fail_until: string | null;
 };
-
-export function findTeam(db: Db, teamId: string): Promise<TeamRow | null> {
-  return db.queryFirst(FIND_TEAM, [teamId]);
-}
 
 // An event has the time of its audit entry, so it is found without an index by request.
 const LIST_EVENTS_AT = statement<EventRow>(
@@ -103,7 +99,8 @@ export function listAuditAt(
   return db.query(LIST_AUDIT_AT, [teamId, at, requestId, limit]);
 }
 
-const LIST_DELIVERIES = statement<DeliveryRow>(
+/** The deliveries of an event. */
+export const listDeliveries = statement<DeliveryRow>(
   'trace.listDeliveries',
   `select ${listed(DELIVERY)}
    from webhook_delivery
@@ -111,17 +108,7 @@ const LIST_DELIVERIES = statement<DeliveryRow>(
    order by id
    limit $3`,
   { because: 'no client' },
-);
-
-/** The deliveries of an event. */
-export function listDeliveries(
-  db: Db,
-  teamId: string,
-  eventId: string,
-  limit: number,
-): Promise<DeliveryRow[]> {
-  return db.query(LIST_DELIVERIES, [teamId, eventId, limit]);
-}
+).lists<[db: Db, teamId: string, eventId: string, limit: number]>();
 
 const COUNT_MAX = 1_000;
 
@@ -161,7 +148,8 @@ export function isCut(count: number): boolean {
   return count > COUNT_MAX;
 }
 
-const LIST_ENDPOINTS = statement<EndpointRow>(
+/** The team's webhook endpoints, oldest first. */
+export const listEndpoints = statement<EndpointRow>(
   'trace.listEndpoints',
   `select w.team_id, w.id, w.url, w.events, w.status, w.created_at, w.failing_since,
      w.last_success_at,
@@ -176,14 +164,10 @@ const LIST_ENDPOINTS = statement<EndpointRow>(
    where w.team_id = $1
    order by w.created_at, w.id
    limit $2`,
-);
+).lists<[db: Db, teamId: string, limit: number]>();
 
-/** The team's webhook endpoints, oldest first. */
-export function listEndpoints(db: Db, teamId: string, limit: number): Promise<EndpointRow[]> {
-  return db.query(LIST_ENDPOINTS, [teamId, limit]);
-}
-
-const LIST_FAILED = statement<DeliveryRow>(
+/** The newest deliveries whose last attempt failed. `endpointId` null: to any endpoint. */
+export const listFailed = statement<DeliveryRow>(
   'trace.listFailed',
   `select ${listed(DELIVERY, 'd.')}
    from webhook_endpoint w
@@ -197,19 +181,10 @@ const LIST_FAILED = statement<DeliveryRow>(
    where w.team_id = $1 and w.id = coalesce($2, w.id)
    order by d.created_at desc, d.id desc
    limit $3`,
-);
+).lists<[db: Db, teamId: string, endpointId: string | null, limit: number]>();
 
-/** The newest deliveries whose last attempt failed. `endpointId` null: to any endpoint. */
-export function listFailed(
-  db: Db,
-  teamId: string,
-  endpointId: string | null,
-  limit: number,
-): Promise<DeliveryRow[]> {
-  return db.query(LIST_FAILED, [teamId, endpointId, limit]);
-}
-
-const COUNT_IN_HAND = statement<InHandRow>(
+/** What these workers have in hand of the team's deliveries: some thousands each at most. */
+export const countInHand = statement<InHandRow>(
   'trace.countInHand',
   `select held.endpoint_id, held.worker, count(*)::int as count
    from (
@@ -224,7 +199,7 @@ const COUNT_IN_HAND = statement<InHandRow>(
    ) held
    group by held.endpoint_id, held.worker
    order by held.endpoint_id, held.worker`,
-);
+).lists<[db: Db, teamId: string, workers: readonly number[]]>();
 
 /** How many deliveries of an endpoint a worker has in hand. */
 export interface InHandRow {
@@ -233,18 +208,10 @@ export interface InHandRow {
   readonly count: number;
 }
 
-/** What these workers have in hand of the team's deliveries: some thousands each at most. */
-export function countInHand(
-  db: Db,
-  teamId: string,
-  workers: readonly number[],
-): Promise<InHandRow[]> {
-  return db.query(COUNT_IN_HAND, [teamId, workers]);
-}
-
 const PAUSES_READ = 500;
 
-const FIND_PAUSE = statement<PauseRow>(
+/** The last pause of an endpoint among its newest audit entries. */
+export const findPause = statement<PauseRow>(
   'trace.findPause',
   `select actor_kind, actor_id, created_at, request_id
    from (
@@ -258,15 +225,10 @@ const FIND_PAUSE = statement<PauseRow>(
      or action = 'webhook_endpoint.updated' and details ->> 'status' = 'disabled'
    order by created_at desc
    limit 1`,
-);
+).finds<[db: Db, teamId: string, endpointId: string]>();
 
 /** Who has paused an endpoint, and when. */
 export type PauseRow = RowOf<'AuditLog', 'actor_kind' | 'actor_id' | 'created_at' | 'request_id'>;
-
-/** The last pause of an endpoint among its newest audit entries. */
-export function findPause(db: Db, teamId: string, endpointId: string): Promise<PauseRow | null> {
-  return db.queryFirst(FIND_PAUSE, [teamId, endpointId]);
-}
 
 const COUNT_OLDER_EVENTS = statement<{ readonly count: number }>(
   'trace.countOlderEvents',

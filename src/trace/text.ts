@@ -1,5 +1,5 @@
 /** The result as text for a terminal. */
-import { spanOf } from '../core/terminal.ts';
+import { printable, spanOf } from '../core/terminal.ts';
 import { outcomeOf, timeOf } from './reasons.ts';
 import type { Reason } from './reason-codes.ts';
 import type { TraceResult } from './view.ts';
@@ -20,74 +20,71 @@ export function formatTrace(result: TraceResult, width: number): string {
     `asked at ${timeOf(now, now).slice(0, 20)}, workers alive: ${workers}`,
     ...result.notes.map(({ text }) => text),
   ];
-  const severalTeams = result.teams.length > 1;
-  const ofTeam = (teamId: string): string[] => (severalTeams ? [teamId] : []);
   const table = (title: string, heads: readonly string[], lines: readonly Line[]): string[] =>
     lines.length === 0 ? [] : ['', title, ...formatTable(heads, lines, width)];
-  const teamHead = ofTeam('team');
+  /** A table of rows. Names the team of each one, if there are several. */
+  const tableOf = <Row extends { readonly team_id: string }>(
+    title: string,
+    heads: readonly string[],
+    rows: readonly Row[],
+    toLine: (row: Row) => Line,
+  ): string[] => {
+    if (result.teams.length < 2) return table(title, heads, rows.map(toLine));
+    const lines = rows.map((row) => {
+      const line = toLine(row);
+      return { ...line, cells: [...line.cells, row.team_id] };
+    });
+    return table(title, [...heads, 'team'], lines);
+  };
   return [
     ...parts.flatMap((part) => wrap(part, width, '')),
-    ...table(
-      'Request',
-      ['came', 'call', 'status', 'took', 'key', ...teamHead],
-      result.requests.map((row) => ({
-        cells: [
-          at(row.at),
-          `${row.method} ${row.route}`,
-          [row.status, row.error_code, row.limited_by].filter((part) => part !== null).join(' '),
-          spanOf(row.duration_ms),
-          row.key_id,
-          ...ofTeam(row.team_id),
-        ],
-      })),
-    ),
-    ...table(
+    ...tableOf('Request', ['came', 'call', 'status', 'took', 'key'], result.requests, (row) => ({
+      cells: [
+        at(row.at),
+        `${row.method} ${row.route}`,
+        [row.status, row.error_code, row.limited_by].filter((part) => part !== null).join(' '),
+        spanOf(row.duration_ms),
+        row.key_id,
+      ],
+    })),
+    ...tableOf(
       'Audit log',
-      ['changed', 'action', 'target', 'by', 'entry', ...teamHead],
-      result.audit.map((row) => ({
+      ['changed', 'action', 'target', 'by', 'entry'],
+      result.audit,
+      (row) => ({
         cells: [
           at(row.at),
           row.action,
           row.target_id ?? '-',
           `${row.actor_kind} ${row.actor_id}`,
           row.id,
-          ...ofTeam(row.team_id),
         ],
         below: result.requests.length === 0 ? [`request ${row.request_id}`] : [],
-      })),
+      }),
     ),
-    ...table(
-      'Events',
-      ['event', 'type', 'happened', 'fanned out', ...teamHead],
-      result.events.map((row) => ({
-        cells: [row.id, row.type, at(row.at), at(row.fanned_out_at), ...ofTeam(row.team_id)],
-        below: whyOf(row.why),
-      })),
-    ),
-    ...table(
+    ...tableOf('Events', ['event', 'type', 'happened', 'fanned out'], result.events, (row) => ({
+      cells: [row.id, row.type, at(row.at), at(row.fanned_out_at)],
+      below: whyOf(row.why),
+    })),
+    ...tableOf(
       'Deliveries',
-      ['delivery', 'endpoint', 'type', 'status', 'attempts', ...teamHead],
-      result.deliveries.map((row) => ({
-        cells: [
-          row.id,
-          row.endpoint_id,
-          row.event_type,
-          row.status,
-          String(row.attempts_made),
-          ...ofTeam(row.team_id),
-        ],
+      ['delivery', 'endpoint', 'type', 'status', 'attempts'],
+      result.deliveries,
+      (row) => ({
+        cells: [row.id, row.endpoint_id, row.event_type, row.status, String(row.attempts_made)],
         below: [
           ...whyOf(row.why),
           ...row.attempts.map(
             (one) => `attempt ${one.attempt}: ${outcomeOf(one)}, ended ${timeOf(one.at, now)}`,
           ),
         ],
-      })),
+      }),
     ),
-    ...table(
+    ...tableOf(
       'Webhook endpoints',
-      ['endpoint', 'host', 'status', 'waiting', 'oldest due', 'in hand', ...teamHead],
-      result.endpoints.map((row) => ({
+      ['endpoint', 'host', 'status', 'waiting', 'oldest due', 'in hand'],
+      result.endpoints,
+      (row) => ({
         cells: [
           row.id,
           row.host,
@@ -95,19 +92,19 @@ export function formatTrace(result: TraceResult, width: number): string {
           waitingOf(row.waiting),
           at(row.oldest_due_at),
           row.in_hand.map(({ worker, count }) => `${count} by ${worker}`).join(', ') || '-',
-          ...ofTeam(row.team_id),
         ],
         below: [
           ...whyOf(row.why),
           `last success ${at(row.last_success_at)}, failing since ${at(row.failing_since)}`,
           `subscribes to ${row.events.join(', ')}`,
         ],
-      })),
+      }),
     ),
-    ...table(
+    ...tableOf(
       'API key',
-      ['key', 'name', 'public part', 'state', 'last used', 'made', ...teamHead],
-      result.keys.map((row) => ({
+      ['key', 'name', 'public part', 'state', 'last used', 'made'],
+      result.keys,
+      (row) => ({
         cells: [
           row.id,
           row.name,
@@ -115,25 +112,18 @@ export function formatTrace(result: TraceResult, width: number): string {
           row.state,
           at(row.last_used_at),
           `${at(row.created_at)} by ${row.created_by}`,
-          ...ofTeam(row.team_id),
         ],
         below: [...whyOf(row.why), ...changesOf(row.changes, now)],
-      })),
+      }),
     ),
-    ...table(
+    ...tableOf(
       'CRM connections',
-      ['connection', 'provider', 'status', 'last error', 'last run without one', ...teamHead],
-      result.connections.map((row) => ({
-        cells: [
-          row.id,
-          row.provider,
-          row.status,
-          row.last_error ?? '-',
-          at(row.last_synced_at),
-          ...ofTeam(row.team_id),
-        ],
+      ['connection', 'provider', 'status', 'last error', 'last run without one'],
+      result.connections,
+      (row) => ({
+        cells: [row.id, row.provider, row.status, row.last_error ?? '-', at(row.last_synced_at)],
         below: [...whyOf(row.why), ...changesOf(row.changes, now)],
-      })),
+      }),
     ),
     ...table(
       'Team',
@@ -211,9 +201,4 @@ function wrap(text: string, width: number, indent: string): string[] {
     line += line === '' ? word : ` ${word}`;
   }
   return [...lines, indent + line];
-}
-
-/** Ids of the host application may hold anything; a terminal obeys control characters. */
-function printable(text: string): string {
-  return text.replaceAll(/\p{Cc}/gu, '?');
 }

@@ -8,16 +8,9 @@ import type { ConnectionRow, JobRow } from './connection-store.ts';
 import type { KeyRow, UsageRow } from './key-store.ts';
 import { isCut, type EndpointRow } from './state-store.ts';
 
-export function toRequest({ created_at: at, ...row }: RequestRow) {
+/** A row whose time is named as all times of a trace are. */
+export function dated<Row extends { created_at: string }>({ created_at: at, ...row }: Row) {
   return { ...row, at };
-}
-
-export function toAuditEntry({ created_at: at, ...row }: AuditRow) {
-  return { ...row, at };
-}
-
-export function toEvent({ created_at: at, ...row }: EventRow, why: Reason[]) {
-  return { ...row, at, why };
 }
 
 export function toDelivery(row: DeliveryRow, why: Reason[]) {
@@ -83,7 +76,7 @@ export function toKey(
     readonly why: Reason[];
   },
 ) {
-  return { ...row, calls: usage, changes: changes.map(toChange), why };
+  return { ...row, calls: usage, changes: changes.map(dated), why };
 }
 
 export function toConnection(
@@ -104,13 +97,9 @@ export function toConnection(
     requested_at,
     held_until,
     jobs: jobs.map(({ key: _key, ...job }) => job),
-    changes: changes.map(toChange),
+    changes: changes.map(dated),
     why,
   };
-}
-
-function toChange({ created_at: at, ...change }: ChangeRow) {
-  return { ...change, at };
 }
 
 /** What `trace --json` prints. */
@@ -119,9 +108,9 @@ export interface TraceResult {
   readonly asked_at: string;
   readonly found: boolean;
   readonly notes: readonly Reason[];
-  readonly requests: ReturnType<typeof toRequest>[];
-  readonly audit: ReturnType<typeof toAuditEntry>[];
-  readonly events: ReturnType<typeof toEvent>[];
+  readonly requests: ReturnType<typeof dated<RequestRow>>[];
+  readonly audit: ReturnType<typeof dated<AuditRow>>[];
+  readonly events: (ReturnType<typeof dated<EventRow>> & { readonly why: Reason[] })[];
   readonly deliveries: ReturnType<typeof toDelivery>[];
   readonly endpoints: ReturnType<typeof toEndpoint>[];
   readonly keys: ReturnType<typeof toKey>[];

@@ -39,7 +39,8 @@ export function appProcedure<O extends z.ZodType, I extends z.ZodObject | z.ZodD
         prepare: null,
         perform: async (db) => dataOf(await run(db)),
         current: null,
-        // Once the member has left, neither the secret nor what is personal is kept.
+        // Once the member has left, neither the secret nor what is personal is kept. In a sandbox
+        // both stay for a day, as the rest does: its responses are those of another team.
         withhold: (output) =>
           withholdSecret && {
             kind: 'secret',

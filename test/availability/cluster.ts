@@ -7,7 +7,7 @@ import { chmod, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { run, whyNot } from '../support/debian.ts';
-import { makeFolder } from '../support/folder.ts';
+import { findRoom, makeFolder } from '../support/folder.ts';
 import { findFreePort } from '../support/ports.ts';
 import { send } from '../support/processes.ts';
 import { until } from '../support/until.ts';
@@ -59,7 +59,7 @@ export interface Cluster {
 
 /** Starts the cluster with an empty database `app`. Resolves when it is whole. */
 export async function startCluster(): Promise<Cluster> {
-  const folder = await makeFolder('cluster');
+  const folder = await makeFolder('cluster', await findRoom());
   await chmod(folder, 0o777);
   const watcher = killAfterOurEnd(folder);
   const etcd = await startEtcd(folder);

@@ -152,7 +152,7 @@ function workerUrlOf(way: Way): string {
   return `postgres://app@${hosts}/app?target_session_attrs=read-write`;
 }
 
-describe.skipIf(reason !== null)(`a cluster${because(reason)}`, { timeout: 300_000 }, () => {
+describe.skipIf(reason !== null)(`a cluster${because(reason)}`, () => {
   let receiver: Receiver;
   let key: string;
   const table: Record<string, string | number>[] = [];
@@ -172,7 +172,7 @@ describe.skipIf(reason !== null)(`a cluster${because(reason)}`, { timeout: 300_0
     const team = (await loadTestSeed({ url: route.url }, seed)).teams['team_a'];
     receiver.secrets.set(ENDPOINT, team?.webhook_endpoints[ENDPOINT] ?? '');
     key = team?.api_keys['full'] ?? '';
-  }, 180_000);
+  });
 
   afterAll(async () => {
     if (table.length > 0) console.table(table);
@@ -207,7 +207,7 @@ describe.skipIf(reason !== null)(`a cluster${because(reason)}`, { timeout: 300_0
       for (const _worker of [1, 2]) processes.push(await startWorkerProcess(url, env));
       const calls = apis.map((api) => createCall(api.url));
       customer = { key, memberId: memberId('a', 'member'), calls };
-    }, 180_000);
+    });
 
     afterAll(async () => {
       for (const running of processes) await running.kill('SIGKILL');

@@ -19,7 +19,6 @@ import { startServers, whyNoPostgres, type Node, type Servers } from './postgres
 
 describe.skipIf(whyNoPostgres !== null)(
   `several hosts in DATABASE_URL${because(whyNoPostgres)}`,
-  { timeout: 120_000 },
   () => {
     let servers: Servers;
     let standby: Node;

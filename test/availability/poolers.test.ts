@@ -20,7 +20,7 @@ import { startServers, whyNoPostgres, type Servers } from './postgres.ts';
 
 const reason = whyNoPostgres ?? whyNot(['pgbouncer']);
 
-describe.skipIf(reason !== null)(`a pooler${because(reason)}`, { timeout: 300_000 }, () => {
+describe.skipIf(reason !== null)(`a pooler${because(reason)}`, () => {
   let servers: Servers;
   let folder: string;
   let key: string;

@@ -1,8 +1,9 @@
 // The alerts by mail in a real browser: chosen on the admin page, ended by the link of a mail.
-import type { Browser } from 'playwright-core';
+import type { Browser, Route } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { en } from '../../src/admin-ui/i18n/en.ts';
 import { unsubscribeToken } from '../../src/core/unsubscribe-token.ts';
-import { holdBack, openAdminPage } from '../support/admin-page.ts';
+import { holdBack, loseAnswer, openAdminPage, refuse, settle } from '../support/admin-page.ts';
 import { startTestApi, TEST_APP_SECRET, type TestApi } from '../support/api.ts';
 import { appAsMember } from '../support/app.ts';
 import { findFaults, launchBrowser, openPage, photograph, SKIPPED } from '../support/browser.ts';
@@ -13,7 +14,9 @@ describe.skipIf(SKIPPED !== '')(`the admin page: alerts${SKIPPED}`, () => {
   let browser: Browser;
 
   beforeAll(async () => {
-    api = await startTestApi({ seed: makeSeed([makeTeam('told')]) });
+    api = await startTestApi({
+      seed: makeSeed(['told', 'lost', 'kept'].map((name) => makeTeam(name))),
+    });
     browser = await launchBrowser();
   });
   afterAll(async () => {
@@ -64,10 +67,76 @@ describe.skipIf(SKIPPED !== '')(`the admin page: alerts${SKIPPED}`, () => {
     const { page } = await openAdminPage(browser, api, { path: '/alerts', team: 'told' });
     const errors = page.getByLabel('many requests fail');
     await errors.waitFor();
-    await page.route('**/trpc/admin.alerts.set*', (route) => route.abort());
+    await refuse(page, 'admin.alerts.set');
     await errors.click();
     await page.getByText('This was refused. It is as it was before.').waitFor();
     await expect.poll(() => errors.isChecked()).toBe(false);
+  });
+
+  it('says at each change that it was saved, although that was said just before', async () => {
+    const { page } = await openAdminPage(browser, api, { path: '/alerts', team: 'told' });
+    const errors = page.getByLabel('many requests fail');
+    await errors.waitFor();
+    // Screen readers read what is put into the region, and only that.
+    await page.evaluate(`
+      said = [];
+      new MutationObserver((changes) => {
+        for (const { addedNodes } of changes)
+          for (const { textContent } of addedNodes) said.push(textContent);
+      }).observe(document.querySelector('.toast'), { childList: true, subtree: true });
+    `);
+    for (let times = 1; times <= 2; times += 1) {
+      await errors.click();
+      await expect.poll(() => page.evaluate('said.length')).toBe(times);
+    }
+    expect(await page.evaluate('said')).toEqual([en.common.saved, en.common.saved]);
+  });
+
+  it('calls no change refused whose answer was lost, and shows that it was made', async () => {
+    const { page } = await openAdminPage(browser, api, { path: '/alerts', team: 'lost' });
+    const errors = page.getByLabel('many requests fail');
+    await loseAnswer(page, 'admin.alerts.set');
+    await errors.click();
+    await page.getByText(en.problems.network).waitFor();
+    expect(await page.getByText(en.common.undone).count()).toBe(0);
+    await expect.poll(() => errors.isChecked()).toBe(true);
+  });
+
+  it('keeps the failure of a change in view although the next one was saved', async () => {
+    const { page } = await openAdminPage(browser, api, { path: '/alerts', team: 'kept' });
+    await page.getByLabel('many requests fail').waitFor();
+    await page.route('**/trpc/admin.alerts.set', (route) => route.abort(), { times: 1 });
+    const release = await holdBack(page, 'admin.alerts.get');
+    await page.getByLabel('many requests fail').click();
+    await page.getByLabel('an API key ends soon').click();
+    release();
+    await page.getByText(en.common.saved, { exact: true }).waitFor();
+    expect(await page.getByText(en.problems.network).count()).toBe(1);
+  });
+
+  it('keeps it, too, when the next one begins while the page reads again', async () => {
+    const { page } = await openAdminPage(browser, api, { path: '/alerts', team: 'kept' });
+    await page.getByLabel('many requests fail').waitFor();
+    await settle(page);
+    const failed = Promise.withResolvers<() => void>();
+    let reads = 0;
+    page.on('request', (request) => {
+      if (request.url().includes('admin.alerts.get')) reads += 1;
+    });
+    const fail = async (route: Route): Promise<void> => {
+      // The first change ends with what the page reads behind it.
+      failed.resolve(await holdBack(page, 'admin.alerts.get'));
+      reads = 0;
+      await route.abort();
+    };
+    await page.route('**/trpc/admin.alerts.set', fail, { times: 1 });
+    await page.getByLabel('many requests fail').click();
+    const release = await failed.promise;
+    await expect.poll(() => reads).toBeGreaterThan(0);
+    await page.getByLabel('an API key ends soon').click();
+    release();
+    await page.getByText(en.common.saved, { exact: true }).waitFor();
+    await expect.poll(() => page.getByText(en.problems.network).count()).toBe(1);
   });
 
   it('is ended by the link of a mail, with one button and without signing in', async () => {

@@ -69,6 +69,21 @@ describe.skipIf(SKIPPED !== '')(`the admin page: the CRM${SKIPPED}`, () => {
     expect(await buttonsOf(page)).toEqual(['Enter the token', 'Resume', 'Disconnect']);
   });
 
+  it('says that a CRM is connected already, before it is connected twice', async () => {
+    const { page } = await openAdminPage(browser, api, { path: '/crm', team: 'paused' });
+    await settle(page);
+    await page.getByRole('button', { name: 'Connect a CRM' }).click();
+    const choice = page.getByRole('dialog').getByLabel('CRM', { exact: true });
+    const said = page.getByText('Pipedrive is connected already.');
+    expect(await said.count()).toBe(0);
+    await choice.selectOption('Pipedrive');
+    expect(await said.innerText()).toContain('press “Enter the token” instead');
+    expect(await findFaults(page)).toEqual([]);
+    await photograph(page, 'crm-connected-already');
+    await choice.selectOption('HubSpot');
+    expect(await said.count()).toBe(0);
+  });
+
   it('takes it that an older server, which does not tell, has the token', async () => {
     const owner = await appAsMember(api, 'older', 'owner');
     const { has_credentials: _, ...old } = await owner.admin.crm.connect.mutate(crm.connectInput());

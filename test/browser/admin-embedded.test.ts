@@ -118,6 +118,32 @@ describe.skipIf(SKIPPED !== '')(`the admin page in the host application${SKIPPED
     await expect.poll(async () => (await heights())[0]).not.toBe(keys);
   });
 
+  it('hears what it was told before it was there, and while it loaded anew', async () => {
+    const context = await browser.newContext({ locale: 'en-GB' });
+    const page = await context.newPage();
+    await refuseThirdPartyCookies(page);
+    await page.route('**/frame.js', async (route) => {
+      const response = await route.fetch();
+      const early = `admin.set({ theme: 'light' }); admin.go('/keys');`;
+      await route.fulfill({ response, body: `${await response.text()}\n${early}` });
+    });
+    await page.goto(`${hostUrl}/frame`);
+    const frame = page.frameLocator('iframe');
+    await frame.getByRole('heading', { name: 'API-Schlüssel' }).waitFor();
+    // The host application's settings say that it is dark.
+    await frame.locator('html[data-theme=light]').waitFor();
+    // When the script of the new document comes, nobody hears the old one's port any more.
+    await page.route(`${api.url}/admin/**/*.js`, async (route) => {
+      await page.unroute(`${api.url}/admin/**/*.js`);
+      await page.evaluate(`admin.go('/webhooks')`);
+      await route.continue();
+    });
+    await innerOf(page).evaluate('location.reload()');
+    await frame.getByRole('heading', { name: 'Webhooks' }).waitFor();
+    expect(await frame.locator('html').getAttribute('data-theme')).toBe('light');
+    await context.close();
+  });
+
   it('keeps messages and dialogs in sight over a long list', async () => {
     await api.db.pool.query(
       `insert into api_key (team_id, id, name, prefix, secret_hash, scopes, created_by, created_at)

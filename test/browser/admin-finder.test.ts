@@ -1,5 +1,5 @@
 // The search over everything: what it finds, where it leads, and what it never sends.
-import type { Browser, Page } from 'playwright-core';
+import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openAdminPage, settle } from '../support/admin-page.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
@@ -65,6 +65,36 @@ describe.skipIf(SKIPPED !== '')(`the admin page: search${SKIPPED}`, () => {
     await page.getByRole('option', { name: 'Policies and catalog', selected: true }).waitFor();
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
+  });
+
+  it('keeps in view what the arrow keys choose, wherever the mouse is', async () => {
+    const { page: low } = await openAdminPage(browser, api, {
+      path: '/privacy',
+      team: 'full',
+      viewport: { width: 1280, height: 600 },
+    });
+    await settle(low);
+    await low.keyboard.press('/');
+    const dialog = low.getByRole('dialog');
+    const options = dialog.getByRole('option');
+    await options.first().hover();
+    await low.keyboard.press('ArrowUp');
+    const last = await options.last().innerText();
+    const chosen = dialog.getByRole('option', { selected: true });
+    await expect.poll(() => chosen.innerText()).toBe(last);
+    const boxOf = async (part: Locator) => {
+      const { y = 0, height = 0 } = (await part.boundingBox()) ?? {};
+      return { top: y, bottom: y + height };
+    };
+    const [around, within] = [await boxOf(dialog), await boxOf(chosen)];
+    expect(within.top).toBeGreaterThanOrEqual(around.top);
+    expect(within.bottom).toBeLessThanOrEqual(around.bottom);
+    // The browser tells what has come under the mouse by then.
+    await low.waitForTimeout(300);
+    expect(await chosen.innerText()).toBe(last);
+    await options.nth(-2).hover();
+    await expect.poll(() => chosen.innerText()).not.toBe(last);
+    await low.context().close();
   });
 
   it('opens what a pasted id stands for, with the text around it', async () => {

@@ -15,7 +15,7 @@ import { cloneDatabase, createTestDatabase, type TestDatabase } from '../support
 import { startDeliveries } from '../support/deliveries.ts';
 import { CHANGES, placeOn, sendToFake, startService, TEAM, type Place } from './changes.ts';
 
-const WAIT = { timeout: 10_000 };
+const WAIT = { timeout: 30_000 };
 /** Between two looks at a page that asks for nothing. */
 const QUIET_MS = 60;
 

@@ -1,5 +1,5 @@
 // The admin page in a real browser: signing in, the states of the session, and API keys.
-import type { Browser, Page } from 'playwright-core';
+import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { de } from '../../src/admin-ui/i18n/de.ts';
 import { en } from '../../src/admin-ui/i18n/en.ts';
@@ -154,6 +154,26 @@ describe.skipIf(SKIPPED !== '')(`the admin page: sign-in and keys${SKIPPED}`, ()
     await page.getByText('Nobody has confirmed storing it').waitFor({ state: 'detached' });
   });
 
+  it('sends nothing and keeps the secret when Enter is pressed on its check box', async () => {
+    const { page } = await openAdminPage(browser, api, { path: '/keys/new', team: 'lost' });
+    const sent: string[] = [];
+    page.on('request', (request) => sent.push(request.url()));
+    await page.getByLabel('Name').fill('Enter');
+    await page.getByLabel(/^Read only/).check();
+    await page.getByRole('button', { name: 'Create a key' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Your new key' });
+    const secret = await dialog.locator('code').first().innerText();
+    const stored = dialog.getByLabel('I have stored the key');
+    expect(await stored.evaluate((one) => one === document.activeElement)).toBe(true);
+    await page.keyboard.press('Enter');
+    await settle(page);
+    expect(await dialog.locator('code').first().innerText()).toBe(secret);
+    expect(sent.filter((url) => url.endsWith('/trpc/admin.apiKeys.create'))).toHaveLength(1);
+    await stored.check();
+    await dialog.getByRole('button', { name: 'Done' }).click();
+    await rowOf(page, 'Enter').waitFor();
+  });
+
   it('names a key that nobody has seen, and replaces it at once', async () => {
     const { page } = await openAdminPage(browser, api, { path: '/keys/new', team: 'lost' });
     await page.getByLabel('Name').fill('Unseen');
@@ -267,13 +287,20 @@ describe.skipIf(SKIPPED !== '')(`the admin page: sign-in and keys${SKIPPED}`, ()
     await page.getByText('The team has, or had, a key of this name. Choose another one.').waitFor();
     const name = page.getByLabel('Name');
     expect(await name.getAttribute('aria-invalid')).toBe('true');
-    await name.fill('Import');
-    await page.getByLabel('Where may it be used from?').fill('not an address');
+    const where = page.getByRole('textbox', { name: 'Where may it be used from?' });
+    const hasFocus = (field: Locator) => field.evaluate((one) => one === document.activeElement);
+    // Of two that are wrong, the reader begins with the first one.
+    await name.fill('');
+    await where.fill('not an address');
     await page.getByRole('button', { name: 'Create a key' }).click();
     await page.getByText('Expected an IPv4 or IPv6 address').waitFor();
+    expect(await name.getAttribute('aria-invalid')).toBe('true');
+    expect(await hasFocus(name)).toBe(true);
+    await name.fill('Import');
+    await page.getByRole('button', { name: 'Create a key' }).click();
+    await expect.poll(() => name.getAttribute('aria-invalid')).toBeNull();
+    await expect.poll(() => hasFocus(where)).toBe(true);
     expect(await findFaults(page)).toEqual([]);
-    const where = page.getByRole('textbox', { name: 'Where may it be used from?' });
-    expect(await where.evaluate((one) => one === document.activeElement)).toBe(true);
     // What was corrected is another request.
     await where.fill('203.0.113.0/24');
     await page.getByRole('button', { name: 'Create a key' }).click();

@@ -1,12 +1,12 @@
 // Every page of the admin page as people see it: four widths, two themes, two languages, a team of
 // one and a team of two thousand. What can be derived is checked; SCREENSHOTS=<folder> keeps a
 // picture of each for the rest.
-import { readFileSync } from 'node:fs';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { de } from '../../src/admin-ui/i18n/de.ts';
 import { en } from '../../src/admin-ui/i18n/en.ts';
 import { openAdminPage, settle } from '../support/admin-page.ts';
+import { PATHS } from '../support/admin-paths.ts';
 import { readAdminSources } from '../support/admin-ui.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { launchBrowser, photograph, SKIPPED } from '../support/browser.ts';
@@ -14,8 +14,6 @@ import { logCall } from '../support/request-log.ts';
 import { openSandbox } from '../support/sandbox.ts';
 import { makeMember, makeSeed, makeTeam, type TeamSeed } from '../support/seed.ts';
 
-const ROUTES = readFileSync(new URL('../../src/admin-ui/routes.tsx', import.meta.url), 'utf8');
-const PATHS = [...ROUTES.matchAll(/^ {2}path: '([^']+)'/gm)].map(([, path = '']) => path);
 /** The pages that look different in a sandbox. */
 const SANDBOX_PATHS = ['/', '/play', '/crm'].map((path) => `/sandbox${path}`);
 const WIDTHS = [360, 768, 1280, 1920];
@@ -363,6 +361,6 @@ describe.skipIf(SKIPPED !== '')(`the admin page: every look${SKIPPED}`, () => {
 
 /** Whether this becomes true within the time that a busy machine needs. */
 async function becomes(isTrue: () => Promise<boolean>): Promise<boolean> {
-  await expect.poll(isTrue, { timeout: 10_000 }).toBe(true);
+  await expect.poll(isTrue).toBe(true);
   return true;
 }

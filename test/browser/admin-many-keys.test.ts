@@ -85,6 +85,43 @@ describe.skipIf(SKIPPED !== '')(`the admin page: many ended keys${SKIPPED}`, () 
     expect(complaints).toEqual([]);
   });
 
+  it.each([2, -2])(
+    'finds the last calls by the time of the service (%i h ahead)',
+    async (hours) => {
+      const { page } = await open('/');
+      await page.clock.setFixedTime(Date.now() + hours * 3_600_000);
+      const id = await logCall(api, {
+        teamId: TEAM_ID,
+        route: '/members/{member_id}',
+        status: 404,
+        keyName: 'by_member',
+      });
+      await api.db.pool.query(
+        `update request_log set created_at = now() - interval '90 minutes' where id <> $1`,
+        [id],
+      );
+      await page.goto(`${api.url}/admin/requests?past=1h`);
+      await page.getByRole('cell', { name: 'by_member' }).waitFor();
+      await page.getByText(en.common.shown(1)).first().waitFor();
+      expect(await page.getByRole('cell', { name: 'Oldest' }).count()).toBe(0);
+    },
+  );
+
+  it('finds them, too, when the clock was put right while the page was shown', async () => {
+    const { page } = await open('/');
+    await page.clock.setFixedTime(Date.now() + 2 * 3_600_000);
+    await page.goto(`${api.url}/admin/audit`);
+    await page.getByRole('cell', { name: 'Oldest' }).waitFor();
+    await page.clock.setFixedTime(Date.now());
+    await page.getByRole('link', { name: en.nav.members }).click();
+    await page.getByRole('rowheader').first().waitFor();
+    const asked = page.waitForRequest(/admin\.requests\.list.*since/);
+    await page.getByRole('link', { name: en.nav.requests }).click();
+    await page.getByLabel(en.times.label).selectOption('1h');
+    const [, since = ''] = /since":"([^"]+)/.exec(decodeURIComponent((await asked).url())) ?? [];
+    expect(Math.abs(Date.now() - 3_600_000 - Date.parse(since))).toBeLessThan(120_000);
+  });
+
   it('names a key that has ended in the audit log, and as a filter of the usage', async () => {
     const { page, complaints } = await open('/audit');
     await page.getByRole('cell', { name: 'Oldest' }).waitFor();

@@ -86,7 +86,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: overview${SKIPPED}`, () => {
         );
         return state();
       };
-      await expect.poll(comeBack, { timeout: 10_000, interval: 200 }).toBe(expected);
+      await expect.poll(comeBack, { interval: 200 }).toBe(expected);
     };
     await app.admin.apiKeys.create.mutate({ name: 'Mine', scopes: ['users:read'] });
     await look('·✓····');

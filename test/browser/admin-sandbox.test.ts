@@ -1,6 +1,5 @@
 // The sandbox in the admin page: nobody can take it for the live team, and nothing of one is ever
 // shown in the other.
-import { readFileSync } from 'node:fs';
 import type { Server } from 'node:http';
 import type { Browser, BrowserContextOptions, Frame, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -10,6 +9,7 @@ import { en } from '../../src/admin-ui/i18n/en.ts';
 import { HANDOVER_TEXTS } from '../../src/admin-ui/i18n/handover.ts';
 import { SCENARIOS } from '../../src/core/vocabularies.ts';
 import { openAdminPage, settle } from '../support/admin-page.ts';
+import { PATHS } from '../support/admin-paths.ts';
 import { startTestApi, TEST_APP_AUTH_SECRET, type TestApi } from '../support/api.ts';
 import {
   findFaults,
@@ -24,8 +24,6 @@ import { logCall } from '../support/request-log.ts';
 import { appInSandbox, openSandbox } from '../support/sandbox.ts';
 import { makeFullTeam, makeSeed, makeTeam, userId } from '../support/seed.ts';
 
-const ROUTES = readFileSync(new URL('../../src/admin-ui/routes.tsx', import.meta.url), 'utf8');
-const PATHS = [...ROUTES.matchAll(/^ {2}path: '([^']+)'/gm)].map(([, path = '']) => path);
 const TEXTS = { 'de-DE': de, 'en-GB': en } as const;
 const DELIVERY = {
   id: 'whd_1',

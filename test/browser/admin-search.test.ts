@@ -52,7 +52,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: a long search${SKIPPED}`, () =>
     );
     await client.end();
     browser = await launchBrowser();
-  }, 120_000);
+  });
   afterAll(async () => {
     await browser?.close();
     await api?.stop();
@@ -99,9 +99,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: a long search${SKIPPED}`, () =>
     const found = page.getByRole('rowheader', { name: FOUND });
     while (!(await found.isVisible())) {
       await further(page).press('Enter');
-      await expect
-        .poll(async () => (await found.isVisible()) || !(await isBusy(page)), { timeout: 10_000 })
-        .toBe(true);
+      await expect.poll(async () => (await found.isVisible()) || !(await isBusy(page))).toBe(true);
     }
     release();
     await further(page).waitFor({ state: 'detached' });

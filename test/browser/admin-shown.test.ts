@@ -1,9 +1,9 @@
 // Which parts of the service's answers each page shows: the texts, the times, and what its links
 // lead to. Each time is made one of its own, so that no other one can stand in its place.
-import { readFileSync } from 'node:fs';
 import type { Browser, Page, Route } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openAdminPage, settle } from '../support/admin-page.ts';
+import { PATHS } from '../support/admin-paths.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { launchBrowser, SKIPPED } from '../support/browser.ts';
 import { logCall } from '../support/request-log.ts';
@@ -11,8 +11,6 @@ import { openSandbox } from '../support/sandbox.ts';
 import { makeFailed, makeFullTeam, makeMember, makeSeed } from '../support/seed.ts';
 import { SHOWN } from './shown.ts';
 
-const ROUTES = readFileSync(new URL('../../src/admin-ui/routes.tsx', import.meta.url), 'utf8');
-const PATHS = [...ROUTES.matchAll(/^ {2}path: '([^']+)'/gm)].map(([, path = '']) => path);
 const PAGES = [...PATHS, '/sandbox/play'];
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/;
 /** The page shows its own words for one of these, such as a role. */

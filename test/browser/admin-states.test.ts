@@ -1,9 +1,16 @@
 // The admin page in a real browser when something is in the way: the network, another admin, a
 // missing right, a refusal.
-import type { Browser, Page } from 'playwright-core';
+import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { en } from '../../src/admin-ui/i18n/en.ts';
-import { holdBack, openAdminPage, refuse, settle } from '../support/admin-page.ts';
+import {
+  comeBack,
+  holdBack,
+  loseAnswer,
+  openAdminPage,
+  refuse,
+  settle,
+} from '../support/admin-page.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { appAsMember } from '../support/app.ts';
 import { findFaults, launchBrowser, photograph, SKIPPED } from '../support/browser.ts';
@@ -29,7 +36,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: states${SKIPPED}`, () => {
       });
     const second = { ...endpoint, id: 'whe_2', description: 'Of the second' };
     const teams = [
-      ...['offline', 'rights', 'both', 'undone'].map((name) => teamWith(name, [endpoint])),
+      ...['offline', 'rights', 'both', 'undone', 'lost'].map((name) => teamWith(name, [endpoint])),
       teamWith('quick', [endpoint, second]),
     ];
     api = await startTestApi({ seed: makeSeed(teams) });
@@ -159,6 +166,111 @@ describe.skipIf(SKIPPED !== '')(`the admin page: states${SKIPPED}`, () => {
     await notice.waitFor({ state: 'detached' });
   });
 
+  /** Opens the dialog in which a member of the team `lost` is changed. */
+  const changeOf = async (name: string) => {
+    const page = await open('lost', '/members');
+    await page.getByRole('button', { name: `Actions: ${name}@lost.test` }).click();
+    await page.getByRole('button', { name: 'Change', exact: true }).click();
+    const dialog = page.getByRole('dialog');
+    const save = () => dialog.getByRole('button', { name: 'Save' }).click();
+    return { page, dialog, save };
+  };
+  const memberNow = async (name: string) => {
+    const owner = await appAsMember(api, 'lost', 'owner');
+    const { data } = await owner.admin.members.search.query({ text: `${name}@lost.test` });
+    return { role: data[0]?.role, rights: data[0]?.rights };
+  };
+
+  it('saves the role that is chosen although the answer of an earlier try was lost', async () => {
+    const { page, dialog, save } = await changeOf('member');
+    await loseAnswer(page, 'v1.members.update');
+    await dialog.getByLabel(/^Admin/).check();
+    await save();
+    await dialog.getByText(en.problems.network).waitFor();
+    expect(await memberNow('member')).toEqual({ role: 'admin', rights: [] });
+    await dialog.getByLabel(/^Member/).check();
+    await save();
+    await page.getByText(en.members.changed).waitFor();
+    expect(await memberNow('member')).toEqual({ role: 'member', rights: [] });
+  });
+
+  it('does the same for the right', async () => {
+    const { page, dialog, save } = await changeOf('second');
+    await loseAnswer(page, 'admin.team.grantRight');
+    await dialog.getByLabel(en.members.right).check();
+    await save();
+    await dialog.getByText(en.problems.network).waitFor();
+    expect(await memberNow('second')).toEqual({ role: 'admin', rights: ['schnittstellen'] });
+    await dialog.getByLabel(en.members.right).uncheck();
+    await save();
+    await page.getByText(en.members.changed).waitFor();
+    expect(await memberNow('second')).toEqual({ role: 'admin', rights: [] });
+  });
+
+  it('takes back no role that another admin has given meanwhile, unless asked twice', async () => {
+    const { page, dialog, save } = await changeOf('member');
+    const { v1 } = await appAsMember(api, 'lost', 'second');
+    await v1.members.update.mutate({ member_id: 'mem_lost_member', role: 'admin' });
+    await save();
+    await dialog.getByText(en.problems.changed_meanwhile).waitFor();
+    await dialog.getByText('Role: Admin', { exact: true }).waitFor();
+    expect(await dialog.getByText(en.members.roleSaved).count()).toBe(0);
+    expect(await findFaults(page)).toEqual([]);
+    expect(await memberNow('member')).toMatchObject({ role: 'admin' });
+    await save();
+    await page.getByText(en.members.changed).waitFor();
+    expect(await memberNow('member')).toMatchObject({ role: 'member' });
+  });
+
+  it('names the address that an invitation was sent to, not one that is typed', async () => {
+    const page = await open('lost', '/members');
+    const release = await holdBack(page, 'v1.members.create');
+    await page.getByRole('button', { name: 'Invite somebody' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Email address').fill('kim@lost.test');
+    await dialog.getByRole('button', { name: 'Send the invitation' }).click();
+    await dialog.getByLabel('Email address').fill('lee@lost.test');
+    release();
+    await page.getByText(en.members.invited('kim@lost.test')).waitFor();
+    expect(await page.getByText(en.members.invited('lee@lost.test')).count()).toBe(0);
+  });
+
+  it('calls no change refused whose answer was lost', async () => {
+    const page = await open('lost', '/webhooks/whe_1');
+    await loseAnswer(page, 'updateEndpoint');
+    const dialog = page.getByRole('dialog');
+    await page.getByRole('button', { name: 'Pause' }).click();
+    await dialog.getByRole('button', { name: 'Pause' }).click();
+    await dialog.getByText(en.problems.network).waitFor();
+    await page.getByText('Paused', { exact: true }).waitFor();
+    expect(await page.getByText(en.common.undone).count()).toBe(0);
+  });
+
+  it('calls nobody else’s what the reader saved although the answer was lost', async () => {
+    const page = await open('lost', '/webhooks/whe_1');
+    await loseAnswer(page, 'updateEndpoint');
+    const save = page.getByRole('button', { name: 'Save' });
+    const read = page.waitForResponse((one) => one.url().includes('listEndpoints'));
+    await page.getByLabel('Description').fill('Mine');
+    await save.click();
+    await page.getByText(en.problems.network).waitFor();
+    await (await read).finished();
+    const notice = page.getByRole('alert').filter({ hasText: 'It is now:' });
+    await page.getByRole('heading', { name: 'Mine' }).waitFor();
+    expect(await notice.count()).toBe(0);
+    await save.click();
+    await page.getByText('Saved', { exact: true }).waitFor();
+    // Nor is it, if more was entered before the next try.
+    await loseAnswer(page, 'updateEndpoint');
+    await page.getByLabel('Description').fill('Mine, too');
+    await save.click();
+    await page.getByRole('heading', { name: 'Mine, too' }).waitFor();
+    await page.getByLabel('Description').fill('Mine at last');
+    await save.click();
+    await page.getByRole('heading', { name: 'Mine at last' }).waitFor();
+    expect(await notice.count()).toBe(0);
+  });
+
   it('keeps what was typed for one endpoint from the form of another', async () => {
     const page = await open('quick', '/webhooks/whe_1');
     const description = page.getByLabel('Description');
@@ -183,6 +295,42 @@ describe.skipIf(SKIPPED !== '')(`the admin page: states${SKIPPED}`, () => {
     release();
     const owner = await appAsMember(api, 'quick', 'owner');
     const blocked = async () => (await owner.admin.team.policy.get.query({})).blocked.toSorted();
+    await expect.poll(blocked, WAIT).toEqual(['per_calm', 'per_tough']);
+  });
+
+  it('keeps the failure of a change in view although the next one was saved', async () => {
+    const page = await open('both', '/catalog');
+    let release = (): void => undefined;
+    const released = new Promise<void>((done) => (release = done));
+    await page.route(
+      '**/trpc/admin.team.policy.set',
+      async (route) => {
+        await released;
+        await route.fulfill({ status: 503, body: '<html>' });
+      },
+      { times: 1 },
+    );
+    for (const label of ['Allow Tough', 'Allow Calm']) await page.getByLabel(label).click();
+    release();
+    await page.getByText(en.catalog.saved).waitFor();
+    await page.getByRole('alert').filter({ hasText: en.problems.network }).waitFor(WAIT);
+    await expect.poll(() => page.getByLabel('Allow Tough').isChecked()).toBe(true);
+    // The next change is another matter.
+    await page.getByLabel('Allow Calm').click();
+    await page.getByRole('alert').waitFor({ state: 'detached' });
+    await expect.poll(() => page.getByLabel('Allow Calm').isChecked()).toBe(true);
+  });
+
+  it('keeps what another admin changes while it sets a policy or the release', async () => {
+    const other = (await appAsMember(api, 'both', 'admin')).admin.team;
+    const page = await open('both', '/catalog');
+    const set = await holdBack(page, 'policy.set');
+    const asked = page.waitForRequest((one) => one.url().includes('policy.set'));
+    await page.getByLabel('Allow Tough').click();
+    await asked;
+    await other.policy.set.mutate({ blocked: ['per_calm'] });
+    set();
+    const blocked = async () => (await other.policy.get.query({})).blocked.toSorted();
     await expect.poll(blocked, WAIT).toEqual(['per_calm', 'per_tough']);
   });
 
@@ -276,9 +424,3 @@ describe.skipIf(SKIPPED !== '')(`the admin page: states${SKIPPED}`, () => {
   const setStatus = (status: string) =>
     api.db.pool.query(`update team set status = $1 where id = 'team_undone'`, [status]);
 });
-
-/** Browsers without a screen do not tell that a tab has come to the front. */
-async function comeBack(page: Page): Promise<void> {
-  await page.evaluate(`document.dispatchEvent(new Event('visibilitychange'))`);
-  await page.evaluate(`window.dispatchEvent(new Event('visibilitychange'))`);
-}

@@ -124,7 +124,7 @@ const WEBHOOK_TASKS: readonly Task[] = [
     async ({ hands, button, says, page }) => {
       await hands.press(button('Pause'));
       await hands.press(page.getByRole('dialog').getByRole('button', { name: 'Pause' }));
-      await says('What happens during the pause is not sent');
+      await says('What happens during the pause may never be sent');
       await hands.press(button('Reactivate'));
       await says('The endpoint is active again.');
     },

@@ -1,10 +1,10 @@
 // The admin page in a real browser: webhooks, from the first endpoint to a bulk resend.
-import type { Browser } from 'playwright-core';
+import type { Browser, Locator } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { de } from '../../src/admin-ui/i18n/de.ts';
 import { en } from '../../src/admin-ui/i18n/en.ts';
 import { systemClock } from '../../src/core/clock.ts';
-import { openAdminPage, settle } from '../support/admin-page.ts';
+import { comeBack, holdBack, openAdminPage, refuse, settle } from '../support/admin-page.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { appAsMember } from '../support/app.ts';
 import { findFaults, launchBrowser, photograph, SKIPPED } from '../support/browser.ts';
@@ -138,6 +138,24 @@ describe.skipIf(SKIPPED !== '')(`the admin page: webhooks${SKIPPED}`, () => {
     },
   );
 
+  it('ends no secret at once that another admin has stored meanwhile', async () => {
+    const other = await appAsMember(api, 'old', 'admin');
+    const made = await other.v1.webhooks.createEndpoint.mutate({
+      url: `${receiver.url}/stored`,
+      events: ['member.joined'],
+    });
+    const path = `/webhooks/${made.id}`;
+    const { page } = await openAdminPage(browser, api, { path, team: 'old' });
+    await page.getByRole('button', { name: 'Replace it now' }).click();
+    const dialog = page.getByRole('dialog');
+    expect(await dialog.getByLabel(en.keys.graces.now).isChecked()).toBe(true);
+    const confirmed = { endpoint_id: made.id, secret: made.secret ?? '' };
+    await other.admin.webhooks.confirmStored.mutate(confirmed);
+    await comeBack(page);
+    await expect.poll(() => dialog.getByLabel('1 day').isChecked()).toBe(true);
+    await other.v1.webhooks.removeEndpoint.mutate({ endpoint_id: made.id });
+  });
+
   it('confirms no secret but the one that it has shown', async () => {
     const { page } = await openAdminPage(browser, api, {
       path: '/webhooks/whe_quiet',
@@ -229,6 +247,103 @@ describe.skipIf(SKIPPED !== '')(`the admin page: webhooks${SKIPPED}`, () => {
     await page.getByRole('button', { name: 'Stop' }).click();
     await page.getByRole('cell', { name: /^Stopped/ }).waitFor();
     expect(complaints).toEqual([]);
+  });
+
+  it('shows the filter of an endpoint that is gone, and sends failures of others', async () => {
+    const { v1 } = await appAsMember(api, 'old', 'owner');
+    const made = await v1.webhooks.createEndpoint.mutate({
+      url: `${receiver.url}/soon-gone`,
+      events: ['member.joined'],
+    });
+    const { page } = await openAdminPage(browser, api, {
+      path: '/deliveries?endpoint=whe_gone',
+      team: 'old',
+    });
+    await settle(page);
+    const filter = page.getByLabel('Endpoint');
+    expect(await filter.evaluate((one: HTMLSelectElement) => one.selectedOptions[0]?.text)).toBe(
+      'whe_gone',
+    );
+    await page.getByRole('button', { name: 'Send failures again' }).click();
+    const dialog = page.getByRole('dialog');
+    expect(await dialog.getByLabel('Endpoint').inputValue()).toBe('');
+    await dialog.getByRole('button', { name: /^Send \d+ again/ }).waitFor();
+    await dialog.getByLabel('Endpoint').selectOption(made.id);
+    await v1.webhooks.removeEndpoint.mutate({ endpoint_id: made.id });
+    await comeBack(page);
+    // Nothing else is chosen for the reader: neither all nor another one is sent by mistake.
+    await dialog.getByText(en.problems.not_found).first().waitFor();
+    expect(await dialog.getByLabel('Endpoint').inputValue()).toBe(made.id);
+    const send = dialog.getByRole('button', { name: /^Send \d+ again/ });
+    expect(await send.getAttribute('aria-disabled')).toBe('true');
+    await dialog.getByLabel('Endpoint').selectOption('');
+    await expect.poll(() => send.getAttribute('aria-disabled')).not.toBe('true');
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await filter.selectOption({ label: 'All' });
+    await page.waitForURL(/\/deliveries$/);
+    expect(await filter.getByRole('option', { name: 'whe_gone' }).count()).toBe(0);
+  });
+
+  it('moves nothing for a reader who wants no motion', async () => {
+    const { page } = await openAdminPage(browser, api, {
+      path: '/webhooks/whe_example',
+      team: 'old',
+      reducedMotion: 'reduce',
+    });
+    const release = await holdBack(page, 'v1.webhooks.testEndpoint');
+    const test = page.getByRole('button', { name: en.webhooks.test });
+    await test.click();
+    await expect.poll(() => test.getAttribute('aria-disabled')).toBe('true');
+    const moving = `document.getAnimations()
+      .filter(({ effect }) => effect.getTiming().iterations > 1).length`;
+    expect(await page.evaluate(moving)).toBe(0);
+    release();
+  });
+
+  it('colours the link in the outcome of a test as its text', async () => {
+    const { page } = await openAdminPage(browser, api, {
+      path: '/webhooks/whe_example',
+      team: 'old',
+    });
+    await page.getByRole('button', { name: en.webhooks.test }).click();
+    const outcome = page.locator('.test-outcome .notice');
+    const colorOf = (part: Locator) => part.evaluate((one) => getComputedStyle(one).color);
+    expect(await colorOf(outcome.getByRole('link'))).toBe(await colorOf(outcome));
+  });
+
+  it('says of a delivery that is not here what it may be, and where the others are', async () => {
+    const { page } = await openAdminPage(browser, api, { path: '/deliveries', team: 'old' });
+    await settle(page);
+    await page.keyboard.press('/');
+    await page.getByRole('dialog').getByRole('combobox').waitFor();
+    await page.keyboard.insertText('whd_01jc4fa7');
+    await page.getByRole('option', { name: 'whd_01jc4fa7', selected: true }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/whd_01jc4fa7$/);
+    const heading = page.getByRole('heading', { level: 1, name: en.deliveries.missing });
+    await heading.waitFor();
+    await settle(page);
+    expect(await heading.evaluate((one) => one === document.activeElement)).toBe(true);
+    expect(await page.title()).toBe(`${en.deliveries.missing} – Team old`);
+    expect(await page.getByRole('alert').count()).toBe(0);
+    expect(await findFaults(page)).toEqual([]);
+    await page.getByRole('main').getByRole('link', { name: en.deliveries.toList }).click();
+    await page.waitForURL(/\/deliveries$/);
+  });
+
+  it('shows the failure of one delivery on the page of no other', async () => {
+    const { page } = await openAdminPage(browser, api, { path: '/deliveries/whd_1', team: 'old' });
+    const retry = page.getByRole('button', { name: en.deliveries.retry });
+    await retry.waitFor();
+    await page.getByRole('link', { name: en.nav.deliveries }).click();
+    await page.locator('[href$=whd_2]').click();
+    await page.getByText('whd_2', { exact: true }).waitFor();
+    await refuse(page, 'v1.webhooks.retryDelivery');
+    await retry.click();
+    await page.getByRole('alert').waitFor();
+    await page.evaluate('history.go(-2)');
+    await page.getByText('whd_1', { exact: true }).waitFor();
+    expect(await page.getByRole('alert').count()).toBe(0);
   });
 
   it('keeps the filters in the address, for every reader', async () => {

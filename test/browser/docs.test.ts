@@ -203,25 +203,40 @@ describe.skipIf(SKIPPED !== '')(`developer pages in a browser${SKIPPED}`, () => 
       await follow(name);
       await titleOf(name).waitFor();
     }
-    const late = Promise.withResolvers<void>();
-    let answered = 0;
-    await page.route(/\/docs\/(authentication|idempotency)$/, async (route) => {
-      await late.promise;
-      // The browser may have given it up.
-      await route.fulfill({ response: await route.fetch() }).catch(() => undefined);
-      answered += 1;
-    });
+    /** Holds back the answers of some addresses. Returns what lets this many of them come. */
+    const holdBack = async (addresses: RegExp) => {
+      const late = Promise.withResolvers<void>();
+      let answered = 0;
+      await page.route(addresses, async (route) => {
+        await late.promise;
+        // The browser may have given it up.
+        await route.fulfill({ response: await route.fetch() }).catch(() => undefined);
+        answered += 1;
+      });
+      return async (count: number) => {
+        late.resolve();
+        await expect.poll(() => answered).toBe(count);
+        await page.evaluate('fetch(location.href).then((response) => response.text())');
+      };
+    };
+    const release = await holdBack(/\/docs\/(authentication|idempotency)$/);
     await page.goBack();
     await page.goBack();
     await titleOf('Quickstart').waitFor();
     // The reader changes their mind: a place of the page that is shown.
     await follow('Idempotency and retries');
     await page.locator('a[href="#content"]').press('Enter');
-    late.resolve();
-    await expect.poll(() => answered).toBe(2);
-    await page.evaluate('fetch(location.href).then((response) => response.text())');
+    await release(2);
     expect(await page.locator('h1').innerText()).toBe('Quickstart');
     expect(new URL(page.url()).pathname).toBe('/docs/quickstart');
+    // Another page, which is here before the first one.
+    const releaseFirst = await holdBack(/\/docs\/pagination$/);
+    await follow('Pagination and synchronization');
+    await follow('Privacy switches');
+    await titleOf('Privacy switches').waitFor();
+    await releaseFirst(1);
+    expect(await page.locator('h1').innerText()).toBe('Privacy switches');
+    expect(new URL(page.url()).pathname).toBe('/docs/privacy');
     expect(complaints).toEqual([]);
   });
 
@@ -367,6 +382,27 @@ describe.skipIf(SKIPPED !== '')(`developer pages in a browser${SKIPPED}`, () => 
     expect(await page.evaluate('navigator.clipboard.readText()')).toContain(
       `curl --fail-with-body "${api.url}/api/public/v1/me"`,
     );
+  });
+
+  it('has one list of results, also if the reader was at the field before the script', async () => {
+    const { page, complaints } = await open();
+    const here = Promise.withResolvers<void>();
+    await page.route(/\/assets\/docs\.js/, async (route) => {
+      await here.promise;
+      await route.continue();
+    });
+    await page.goto(`${api.url}/docs`, { waitUntil: 'commit' });
+    const field = page.locator('#search');
+    await field.focus();
+    here.resolve();
+    await expect.poll(() => field.getAttribute('role')).toBe('combobox');
+    await page.keyboard.press('Tab');
+    await field.focus();
+    await page.keyboard.type('rate lim');
+    await page.getByRole('option').first().waitFor();
+    await page.evaluate('fetch(location.href).then((response) => response.text())');
+    expect(await page.locator('#search-results').count()).toBe(1);
+    expect(complaints).toEqual([]);
   });
 
   it('searches by the keyboard alone', async () => {

@@ -164,7 +164,7 @@ describe.skipIf(skipped !== null)(`on Citus${because(skipped)}`, () => {
     const pause = {
       failingUntil: NOW,
       failedAfter: new Date(0),
-      at: NOW,
+      clock: fixedClock(NOW),
       requestId: 'r',
     };
     expect(await pauseEndpoints(db, pause)).toBe(IDS.length);

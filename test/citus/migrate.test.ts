@@ -152,11 +152,17 @@ describe.skipIf(skipped !== null)(`npm run migrate on Citus${because(skipped)}`,
       'api_key_directory',
       'assignment_change',
       'crm_objection_set_connection',
+      'evaluation_saved_again',
       'evaluation_set_person',
       'idempotency_record_address',
+      'idempotency_record_anew',
       'invitation_resend_sent',
+      'member_forgotten',
       'member_invitation',
+      'training_case_changed',
+      'webhook_endpoint_forgotten',
       'webhook_endpoint_removal',
+      'webhook_endpoint_resumed',
     ]);
     await cluster.join('filled');
 

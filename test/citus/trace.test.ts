@@ -18,7 +18,6 @@ import { until } from '../support/until.ts';
 
 const skipped = whyNoCitus();
 const NAMES = ['a', 'b', 'c', 'd'];
-const LIMIT = { timeout: 180_000 };
 
 describe.skipIf(skipped !== null)(`trace on Citus${because(skipped)}`, () => {
   let cluster: CitusCluster;
@@ -32,7 +31,7 @@ describe.skipIf(skipped !== null)(`trace on Citus${because(skipped)}`, () => {
     cluster = await startCitus({ shards: 4 });
     url = await createDistributed(cluster, 'traced');
     db = openDatabase({ url, poolMax: 4, onError: () => undefined });
-  }, 180_000);
+  });
   afterEach(async () => {
     await Promise.all(processes.map((process) => process.kill('SIGKILL')));
     processes = [];
@@ -42,7 +41,7 @@ describe.skipIf(skipped !== null)(`trace on Citus${because(skipped)}`, () => {
     await cluster?.stop();
   });
 
-  test('follows a request of each team to its last attempt', LIMIT, async () => {
+  test('follows a request of each team to its last attempt', async () => {
     const teams = NAMES.map((name) =>
       makeTeam(name, {
         ...(name === 'd' && { crm_connections: [{ id: 'crm_1', provider: 'hubspot' as const }] }),

@@ -3,6 +3,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/core/clock.ts';
 import { openDatabase } from '../../src/db/connections/database.ts';
 import { isUnavailable } from '../../src/db/errors.ts';
 import { pauseEndpoints } from '../../src/features/webhook-endpoints/pause.ts';
@@ -187,7 +188,7 @@ describe.skipIf(skipped !== null)(`webhooks on Citus${because(skipped)}`, () => 
     const pause = {
       failingUntil: now,
       failedAfter: now,
-      at: now,
+      clock: systemClock,
       requestId: 'r',
     };
     expect(await pauseEndpoints(db, pause)).toBe(1);

@@ -15,6 +15,7 @@ import {
 } from '../../src/features/sandbox/play-rules.ts';
 import { mostRows } from '../../src/db/sandbox-rows.ts';
 import { simulatedRows } from '../../src/features/crm/sandbox-service.ts';
+import { nextState, type DeliveryState } from '../../src/delivery/schedule.ts';
 import { SCENARIOS } from '../../src/core/vocabularies.ts';
 import { contentOf } from '../../src/features/sandbox/scenario.ts';
 import { IP_RATE_LIMIT_PER_MINUTE } from '../../src/http/api/authentication/rate-limits.ts';
@@ -70,8 +71,9 @@ export const CHECKS: Readonly<Record<string, (api: TestApi) => Promise<void>>> =
   },
 
   'the client waits 30 s for an attempt and asks for a language': async () => {
-    const timeout = vi.spyOn(AbortSignal, 'timeout');
+    const timeout = vi.spyOn(globalThis, 'setTimeout');
     const languages: (string | null)[] = [];
+    const waited: unknown[] = [];
     for (const language of ['en', 'de'] as const) {
       const client = createClient({
         apiKey: 'svck_live_x',
@@ -79,12 +81,13 @@ export const CHECKS: Readonly<Record<string, (api: TestApi) => Promise<void>>> =
         language,
         fetch: async (sent) => {
           languages.push(sent.headers.get('accept-language'));
+          waited.push(timeout.mock.lastCall?.[1]);
           return Response.json({});
         },
       });
       await client.me.get();
     }
-    expect(timeout.mock.calls).toEqual([[30_000], [30_000]]);
+    expect(waited).toEqual([30_000, 30_000]);
     expect(languages).toEqual(['en', 'de']);
     timeout.mockRestore();
   },
@@ -143,6 +146,39 @@ export const CHECKS: Readonly<Record<string, (api: TestApi) => Promise<void>>> =
     ]);
     const { webhookEndpoints, liveKeys } = TEAM_LIMITS;
     expect([webhookEndpoints.test, liveKeys.test]).toEqual([5, 10]);
+  },
+
+  'a delivery is repeated for as long as the guides say': async () => {
+    const hours = hoursOfRetries();
+    const numbersIn = (names: readonly string[], words: RegExp): number[] =>
+      names.map((name) => Number(words.exec(guide(name))?.[1]));
+    const down = [
+      ...numbersIn(['pagination'], /down for less than (\d+) hours/),
+      ...numbersIn(['de/pagination'], /weniger als (\d+) Stunden nicht erreichbar/),
+    ];
+    expect(down).toEqual([44, 44]);
+    // What happened as the outage began still comes after it.
+    expect(Math.max(...down)).toBeLessThan(hours);
+    const about = [
+      ...numbersIn(['pagination', 'webhooks', 'low-score'], /about (\d+)\s+hours/),
+      ...numbersIn(['de/pagination', 'de/webhooks'], /etwa (\d+)\s+Stunden/),
+    ];
+    expect(about).toEqual(Array(5).fill(Math.round(hours)));
+  },
+
+  'the privacy guide names all that the switch closes': async () => {
+    const closed = ENDPOINTS.filter(({ errors }) => errors.includes('privacy_restricted'));
+    const partOf = ({ path }: { readonly path: string }) => path.split('/')[1] ?? '';
+    const rows = guide('privacy').match(/^\| .*403 `privacy_restricted` +\|$/gm) ?? [];
+    const said = rows.join('\n').replace('members', 'users').toLowerCase();
+    const parts = [...new Set(closed.map(partOf))];
+    expect(parts.filter((part) => !said.includes(part))).toEqual([]);
+    // Of these, what else the part has is open.
+    const single = closed.filter(({ path }) => partOf({ path }) === 'sandbox');
+    expect(single).not.toEqual([]);
+    for (const { method, path } of single)
+      for (const language of ['', 'de/'])
+        expect(guide(`${language}privacy`)).toContain(`\`${method} ${path}\``);
   },
 
   'every read has an ETag': async (api) => {
@@ -278,6 +314,23 @@ const keyOf = (api: TestApi): string => api.key(`team_${TEAM}`);
 
 const guide = (name: string): string =>
   readFileSync(new URL(`../../src/http/docs/guides/${name}.md`, import.meta.url), 'utf8');
+
+/** Hours from the first attempt of a delivery that never succeeds to its last one. */
+function hoursOfRetries(): number {
+  let state: DeliveryState = {
+    status: 'pending',
+    attempt: 0,
+    scheduledAttempts: 0,
+    nextTryAt: new Date(0),
+  };
+  let lastMs = NaN;
+  for (let at = state.nextTryAt; at !== null; at = state.nextTryAt) {
+    lastMs = at.getTime();
+    const end = { ok: false, at, cause: 'scheduled', retryAfterS: null } as const;
+    state = nextState(state, end, RETRY_DELAYS_S);
+  }
+  return lastMs / 3_600_000;
+}
 
 const assignment = () => ({
   member_id: memberId(TEAM, 'member'),

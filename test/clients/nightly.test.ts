@@ -6,17 +6,18 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { migrate } from '../../src/db/operator/migrate.ts';
 import { startEmbedded } from '../../src/embedded-postgres/embedded-postgres.ts';
+import { POLL_OVERLAP_MIN } from '../../src/core/polling.ts';
 import { BASE_PATH } from '../../src/http/api/exchange.ts';
 import { DEMO_TEAM_ID } from '../../src/seed/demo-team.ts';
 import { demoSeedFile } from '../../src/seed/demo.ts';
 import { loadTestSeed, startApiProcess, startTestApi, type TestApi } from '../support/api.ts';
 import { startLossyProxy } from '../support/lossy-proxy.ts';
+import { describeEvaluation, platformOf, type Platform } from '../support/platform.ts';
 import { makeDataDir } from '../support/ports.ts';
 import { SKIPPED } from '../support/python.ts';
 import { installRecipes, type Ended, type Recipes } from '../support/recipes.ts';
 import { until } from '../support/until.ts';
 
-const MINUTES = 60_000;
 const FILES = [
   ['TypeScript', 'nightly.ts'],
   ['Python', 'nightly.py'],
@@ -29,13 +30,17 @@ interface Copy {
   readonly members: Record<string, unknown>;
 }
 
-describe.skipIf(SKIPPED !== '')(`the nightly job${SKIPPED}`, { timeout: 5 * MINUTES }, () => {
+describe.skipIf(SKIPPED !== '')(`the nightly job${SKIPPED}`, () => {
   let api: TestApi;
   let recipes: Recipes;
+  let platform: Platform;
+  let scoring: Platform;
   beforeAll(async () => {
     api = await startTestApi({ seed: demoSeedFile() });
     recipes = await installRecipes();
-  }, 5 * MINUTES);
+    platform = await platformOf(api);
+    scoring = await platformOf(api, 'scoring');
+  });
   const figures: string[] = [];
   afterAll(() => console.log(figures.join('\n')));
 
@@ -69,10 +74,14 @@ describe.skipIf(SKIPPED !== '')(`the nightly job${SKIPPED}`, { timeout: 5 * MINU
   it.each(FILES)('copies all, and then what has changed: %s', async (_name, file) => {
     const folder = await recipes.makeFolder();
     const proxy = await startLossyProxy(api.url);
+    const began = Math.floor(Date.now() / 1000) * 1000;
     const first = await runJob(folder, file, proxy.url, demoKey());
     expect(first).toMatchObject({ code: 0, output: '' });
     tell('first run', file, first, proxy.requests.length);
     const copy = await copyIn(folder);
+    // The time of a response has whole seconds.
+    expect(Date.parse(copy.at) % 1000).toBe(0);
+    expect(Date.parse(copy.at)).toBeGreaterThanOrEqual(began);
     expect(Object.keys(copy.trainings).toSorted()).toEqual(await idsOf('/evaluations'));
     expect(Object.keys(copy.trainings).length).toBeGreaterThan(200);
     expect(Object.keys(copy.assignments).toSorted()).toEqual(await idsOf('/assignments'));
@@ -90,12 +99,79 @@ describe.skipIf(SKIPPED !== '')(`the nightly job${SKIPPED}`, { timeout: 5 * MINU
     tell('second run', file, second, requests.length);
     // One for each list: nothing else has changed.
     expect(requests.map(({ path }) => path.replace(/\?.*/, ''))).toEqual(
-      ['/evaluations', '/assignments', '/users'].map((path) => BASE_PATH + path),
+      ['/users', '/evaluations', '/assignments'].map((path) => BASE_PATH + path),
     );
+    const asked = requests.flatMap(({ path }) => {
+      const since = new URLSearchParams(path.replace(/.*\?/, '')).get('updated_since');
+      return since === null ? [] : [Date.parse(since)];
+    });
+    const since = Date.parse(copy.at) - POLL_OVERLAP_MIN * 60_000;
+    expect(asked).toEqual([since, since]);
     const again = await copyIn(folder);
     expect(again.assignments[id]?.note).toBe(note);
     expect(Object.keys(again.trainings)).toHaveLength(Object.keys(copy.trainings).length);
-    expect(Date.parse(again.at)).toBeGreaterThan(Date.parse(copy.at));
+    expect(Date.parse(again.at)).toBeGreaterThanOrEqual(Date.parse(copy.at));
+  });
+
+  it.each(FILES)('reads anew the results of a person who comes back: %s', async (name, file) => {
+    const folder = await recipes.makeFolder();
+    const proxy = await startLossyProxy(api.url);
+    /** Runs the job and returns the copy, and what it read of single persons. */
+    const copyOf = async () => {
+      const before = proxy.requests.length;
+      expect(await runJob(folder, file, proxy.url, demoKey())).toMatchObject({ code: 0 });
+      const ofPersons = proxy.requests
+        .slice(before)
+        .filter(({ path }) => path.includes('/trainings'))
+        .map(({ path }) => new URLSearchParams(path.replace(/.*\?/, '')).get('user_id'));
+      return { ...(await copyIn(folder)), ofPersons };
+    };
+    const call = (method: string, path: string, body?: object) =>
+      api.call(demoKey(), method, path, body && { body });
+    const email = `back-${name.toLowerCase()}@example.com`;
+    const userId = `usr_back_${name}`;
+    const trainingId = `trn_back_${name}`;
+    const join = async (): Promise<string> => {
+      const { id } = (await call('POST', '/users', { email })).body as { id: string };
+      return id;
+    };
+    const accept = (id: string) =>
+      platform.members.accept.mutate({ team_id: DEMO_TEAM_ID, user_id: userId, member_id: id });
+
+    const first = await join();
+    await accept(first);
+    expect((await copyOf()).ofPersons).toEqual([]);
+    // They leave before the night in which their result would have been copied.
+    const finished_at = new Date().toISOString();
+    const created_at = new Date(Date.now() - 900_000).toISOString();
+    const training = { team_id: DEMO_TEAM_ID, training_id: trainingId, user_id: userId };
+    await platform.trainings.end.mutate({ ...training, created_at, finished_at });
+    const evaluation = describeEvaluation('demo', trainingId, 64, finished_at);
+    await scoring.evaluations.save.mutate({ ...evaluation, team_id: DEMO_TEAM_ID });
+    expect((await call('DELETE', `/users/${first}`)).status).toBe(200);
+    // Two days pass.
+    await api.db.pool.query(
+      `update evaluation
+       set stored_at = stored_at - interval '2 days'
+       where training_id = $1`,
+      [trainingId],
+    );
+    const gone = await copyOf();
+    expect(gone.members).not.toHaveProperty(first);
+    expect(gone.trainings).not.toHaveProperty(trainingId);
+
+    const again = await join();
+    const invited = await copyOf();
+    expect(invited.members).toHaveProperty(again);
+    expect(invited.trainings).not.toHaveProperty(trainingId);
+    expect(invited.ofPersons).toEqual([]);
+
+    await accept(again);
+    const back = await copyOf();
+    expect(back.ofPersons).toEqual([userId]);
+    expect(back.trainings[trainingId]?.evaluation.score.total).toBe(64);
+    expect((await copyOf()).ofPersons).toEqual([]);
+    expect((await call('DELETE', `/users/${again}`)).status).toBe(200);
   });
 
   it.each(FILES)('goes on after lost responses, a 429 and a 503: %s', async (_name, file) => {

@@ -257,6 +257,8 @@ describe.each(BODY_ENDPOINTS)('the body of $method $path', (endpoint) => {
       });
       expect(answer, encoding).toMatchObject({ status: 415, body: { code: 'bad_request' } });
     }
+    const untyped = await chunked(endpoint, [Buffer.from(rawBody)], { type: null });
+    expect(untyped).toMatchObject({ status: 415, body: { code: 'bad_request' } });
     const headers = { 'content-encoding': 'Identity' };
     expect((await send(endpoint, { rawBody: '[]', headers })).status).toBe(422);
   });
@@ -265,18 +267,46 @@ describe.each(BODY_ENDPOINTS)('the body of $method $path', (endpoint) => {
     const wanted = { status: 413, body: { code: 'bad_request', status: 413 } };
     expect(await sendLength(endpoint, MIB + 1)).toMatchObject(wanted);
     expect(await sendLength(endpoint, Number.MAX_SAFE_INTEGER)).toMatchObject(wanted);
-    expect(
-      await chunked(
-        endpoint,
-        Array.from({ length: 17 }, () => Buffer.alloc(MIB / 16, ' ')),
-      ),
-    ).toMatchObject(wanted);
+    const chunks = Array.from({ length: 17 }, () => Buffer.alloc(MIB / 16, ' '));
+    expect(await chunked(endpoint, chunks)).toMatchObject(wanted);
+    expect(await chunked(endpoint, chunks, { type: null })).toMatchObject(wanted);
     const largest = Buffer.alloc(MIB, ' ');
     expect(await send(endpoint, { rawBody: largest })).toMatchObject(
       invalid('body', 'invalid_json'),
     );
   });
 });
+
+const BODILESS_POSTS = PATH_ENDPOINTS.filter(
+  ({ method, needsBody }) => method === 'POST' && !needsBody,
+);
+
+it.each(BODILESS_POSTS)(
+  '$method $path takes an empty body of unknown length, of no type, for none',
+  async (endpoint) => {
+    // It exists nowhere, so that nothing is written.
+    const path = fillPath(endpoint, () => 'nowhere');
+    expect(await chunked(endpoint, [], { type: null, path })).toMatchObject({ status: 404 });
+  },
+);
+
+const DELETES = ENDPOINTS.filter(({ method }) => method === 'DELETE');
+
+it.each(DELETES)(
+  '$method $path reads no body, so a broken one is no bad_request',
+  async (endpoint) => {
+    const { method, errors } = endpoint;
+    const path = fillPath(endpoint, () => 'nowhere');
+    const headers = [
+      `Authorization: Bearer ${key}`,
+      'Content-Type: text/plain',
+      'Content-Length: 50',
+    ];
+    const bytes = requestBytes(`${method} ${BASE_PATH}${path} HTTP/1.1`, headers, '{"cut');
+    expect(checked(method, path, await sendBytes(api.port, bytes))).toMatchObject({ status: 404 });
+    expect(errors).not.toContain('bad_request');
+  },
+);
 
 /** Announces a body of this length and sends none of it. The refusal must not wait for it. */
 async function sendLength(endpoint: Endpoint, length: number): Promise<ApiResponse> {
@@ -294,14 +324,18 @@ async function sendLength(endpoint: Endpoint, length: number): Promise<ApiRespon
   );
 }
 
-async function chunked(endpoint: Endpoint, chunks: Buffer[]): Promise<ApiResponse> {
+/** `type`: null sends no `Content-Type`. */
+async function chunked(
+  endpoint: Endpoint,
+  chunks: Buffer[],
+  {
+    type = 'application/json',
+    path = pathOf(endpoint),
+  }: { type?: string | null; path?: string } = {},
+): Promise<ApiResponse> {
   const { method } = endpoint;
-  const path = pathOf(endpoint);
-  const headers = [
-    `Authorization: Bearer ${key}`,
-    'Content-Type: application/json',
-    'Transfer-Encoding: chunked',
-  ];
+  const headers = [`Authorization: Bearer ${key}`, 'Transfer-Encoding: chunked'];
+  if (type !== null) headers.push(`Content-Type: ${type}`);
   const parts = chunks.flatMap((chunk) => [
     Buffer.from(`${chunk.length.toString(16)}\r\n`),
     chunk,

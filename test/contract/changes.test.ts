@@ -69,17 +69,17 @@ const CHANGES: Readonly<Record<string, Change>> = {
     },
   },
   'admin.team.policy.set': {
-    ids: () => ({}),
+    ids: () => ({ was: [] }),
     action: 'team.policy_changed',
     fields: { blocked },
   },
   'admin.team.memberPolicy.set': {
-    ids: ofMember,
+    ids: (team) => ({ ...ofMember(team), was: [] }),
     action: 'member.policy_changed',
     fields: { blocked },
   },
   'admin.team.release.set': {
-    ids: () => ({}),
+    ids: () => ({ was: 'all' }),
     action: 'team.release_changed',
     fields: { released: [['sit_cold'], { all: false, added: ['sit_cold'], removed: [] }] },
   },

@@ -81,6 +81,21 @@ describe('a deprecated operation', () => {
     for (const answer of others) expect(told(answer)).toEqual(NOTHING);
   });
 
+  test('that cannot say so answers with a problem, as every fault of ours does', async () => {
+    const operations = { 'GET /old/{thing_id}': { ...OWN, link: 'https://a.test/old–new' } };
+    const broken = await startTestApi({
+      seed: makeSeed([makeTeam('a')]),
+      app: { endpoints, deprecations: { version: null, operations } },
+    });
+    const answer = await fetch(`${broken.base}/old/x`);
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([
+      500,
+      'application/problem+json',
+    ]);
+    expect(await answer.json()).toMatchObject({ code: 'internal' });
+    expect(broken.loggedErrors.join()).toContain('ERR_INVALID_CHAR');
+  });
+
   test('is deprecated in the document, which describes the headers', () => {
     const document = openApiDocument('https://team.example', {
       router: things,

@@ -10,7 +10,7 @@ import { startTestApi, type CallOptions, type TestApi } from '../support/api.ts'
 import { makeFullTeam, makeSeed } from '../support/seed.ts';
 import { addDeliveries, EXISTING_IDS, validRequest, queryNamesOf } from './requests.ts';
 
-const CASES = Number(process.env['FUZZ_CASES'] ?? 10_000);
+const CASES = Number(process.env['FUZZ_CASES'] ?? 4_000);
 const SEED = Number(process.env['FUZZ_SEED'] ?? 20261102);
 const CONCURRENCY = 16;
 /** Only a case that hangs reaches it, even on a machine that is ten times slower. */
@@ -22,25 +22,32 @@ const TEAMS = Array.from({ length: 30 }, (_, index) => `f${index}`);
 const SANDBOXES = ['s1', 's2', 's3', 's4'].map((name) => name + SANDBOX_END);
 
 let api: TestApi;
+let cases: readonly FuzzCase[];
 
 beforeAll(async () => {
+  // Before the API runs in this process: on a busy machine this takes up to half a minute, after
+  // which the API would take the database for silent.
+  cases = fc.sample(fuzzCase(), { numRuns: CASES, seed: SEED });
   api = await startTestApi({
     seed: makeSeed([...TEAMS, ...SANDBOXES].map((team) => makeFullTeam(team))),
     allowPrivateTargets: true,
     connections: CONCURRENCY,
   });
   await addDeliveries(api.db);
+  // The first call costs more than others. Sixteen at once would wait too long for it.
+  await api.db.loadPrisma();
+  await api.call(api.key('team_f0'), 'GET', '/users');
 });
 
 describe('any request', () => {
   it(
     `gets a documented answer and never a 5xx (${CASES} cases, FUZZ_SEED=${SEED})`,
     async () => {
-      const cases = fc.sample(fuzzCase(), { numRuns: CASES, seed: SEED }).entries();
+      const rest = cases.entries();
       const counts = new Map<string, number>();
       const failures: string[] = [];
       const work = async (): Promise<void> => {
-        for (const [index, request] of cases) {
+        for (const [index, request] of rest) {
           const answer = await run(request).catch((error: unknown) => ({
             status: 599,
             text: String(error),

@@ -104,7 +104,7 @@ const CASES: Readonly<Partial<Record<Limit, Case>>> = {
     reach: (api) => inTurn(() => askApp(api)),
   },
   address_rate: {
-    options: { ipLimitPerMinute: 1 },
+    options: { ...IN_ONE_MINUTE, ipLimitPerMinute: 1 },
     reach: async (api) => {
       const statuses: number[] = [];
       for (const _time of TWICE) statuses.push((await api.call(null, 'GET', '/me')).status);

@@ -222,6 +222,26 @@ describe('a transaction', () => {
   });
 });
 
+describe('a transaction of a team and its sandbox', () => {
+  const LATE = ['db.lockTeam locks a sandbox after its live team'];
+
+  it.each([
+    [['db.lockTeam a:sandbox', 'db.lockTeam a'], []],
+    [['db.lockTeam a', 'db.lockTeam a:sandbox'], LATE],
+    [['db.lockTeam b', 'db.lockTeam a:sandbox', 'db.lockTeam a'], []],
+    [['db.lockTeam a:sandbox', 'db.lockTeam a', 'db.lockTeam a:sandbox'], []],
+    // They wait for nobody.
+    [['db.lockFreeTeam a', 'db.lockFreeTeam a:sandbox', 'db.lockTeam a:sandbox'], []],
+  ])('that sends %j locks the sandbox first: %j', (calls, faults) => {
+    const texts = new Map(serviceStatements().map(({ name, text }) => [name, text]));
+    const sent = calls.map((call) => {
+      const [name = '', team = ''] = call.split(' ');
+      return { name, team, text: texts.get(name) ?? '' };
+    });
+    expect(faultsOf(sent)).toEqual(faults);
+  });
+});
+
 describe('what a query locks', () => {
   const ONE = { how: 'for update', isOfOne: true, isOrdered: false, isLimited: false };
   const MANY = { ...ONE, isOfOne: false };

@@ -17,6 +17,9 @@ import {
   strictOpenApiDocument,
 } from '../../src/http/openapi/document.ts';
 import { clientFiles } from '../../scripts/client-operations.ts';
+import { SANDBOX_ROWS } from '../../src/db/sandbox-rows.ts';
+import { isCompressible } from '../../src/http/api/compress.ts';
+import { toProblem } from '../../src/http/api/problem-response.ts';
 import { TEST_SCOPES } from '../../src/core/scopes.ts';
 import { ENDPOINTS, type Endpoint } from '../../src/routers/endpoints.ts';
 import { makeFolder } from '../support/folder.ts';
@@ -55,7 +58,7 @@ interface Operation {
 }
 type Json = Readonly<Record<string, unknown>>;
 interface Document {
-  readonly info: { readonly description: string };
+  readonly info: { readonly version: string; readonly description: string };
   readonly security: readonly object[];
   readonly tags: readonly { readonly name: string }[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
@@ -79,6 +82,8 @@ const operationOf = (of: Document, endpoint: Endpoint): Operation => {
   return operation;
 };
 
+const DELIVERIES = '/webhook-endpoints/{endpoint_id}/deliveries';
+
 const ANY_TEXT: unknown = expect.stringMatching(/./);
 
 /** Enumerations that no later version can add to. */
@@ -93,6 +98,12 @@ function schemasOf(value: unknown, place = ''): [string, Json][] {
   );
   return [[place, value as Json], ...inner];
 }
+
+/** A part of the introduction, in one line. */
+const partOfIntroduction = (title: string): string => {
+  const [, text = ''] = document.info.description.split(`## ${title}\n`);
+  return text.replace(/\n## [\s\S]*/, '').replaceAll(/\s+/g, ' ');
+};
 
 /** Returns what a reference of the document points at, or the value itself. */
 function resolve<T extends object>(value: T | Ref): T {
@@ -110,6 +121,11 @@ describe('openapi.v1.json', () => {
     const document = JSON.parse(committedDocument()) as oas31.OpenAPIObject;
     for (const [name, text] of Object.entries(await clientFiles(document)))
       expect(await readFile(join(root, 'src/client', name), 'utf8')).toBe(text);
+  });
+
+  it('has the version of the release, so that a generator sees that it has changed', async () => {
+    const release = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as object;
+    expect(release).toMatchObject({ version: document.info.version });
   });
 
   it('has an absolute server address: in the file an example, when served the public one', () => {
@@ -212,6 +228,46 @@ describe('openapi.v1.json', () => {
     expect(said).toContain('GET on assignments and cases');
   });
 
+  it('lets a receiver that is written by it accept deliveries while a secret is changed', () => {
+    const steps = partOfIntroduction('Webhooks');
+    expect(steps).toContain('every `v1`');
+    expect(steps).toMatch(/with each `v1`[^.]*: one must match/);
+  });
+
+  it.each(['/trainings', '/evaluations', '/users', '/assignments', '/events', DELIVERIES])(
+    'says of GET %s that a page can be empty although others follow',
+    (path) => {
+      const { description, responses } = document.paths[path]?.['get'] ?? {};
+      const { $ref } = (responses?.['200']?.content['application/json']?.schema ?? {}) as Ref;
+      const page = document.components['schemas']?.[$ref.split('/').at(-1) ?? ''] as {
+        readonly properties: { readonly next_cursor: { readonly description: string } };
+      };
+      expect(`${description} ${page.properties.next_cursor.description}`).toMatch(
+        /can hold fewer entries than `limit`, or none/,
+      );
+    },
+  );
+
+  it('names in its introduction the reads that are never compressed', () => {
+    const never = ENDPOINTS.filter((one) => one.method === 'GET' && !isCompressible(one));
+    const paths = new Set(never.map(({ path }) => path.split('/')[1]));
+    expect([...paths]).toEqual(['webhook-endpoints']);
+    expect(partOfIntroduction('Conditional requests')).toContain(
+      'compressed with `Accept-Encoding: gzip` or `br`, those of webhook endpoints never.',
+    );
+  });
+
+  it('says what is added within a version, values of known fields included', () => {
+    expect(partOfIntroduction('Versioning')).toContain('new values of fields such as `status`');
+  });
+
+  it('says how many mails of a sandbox are kept', () => {
+    const most = SANDBOX_ROWS.sandbox_mail.most.toLocaleString('en');
+    expect(document.paths['/sandbox/mails']?.['get']?.description).toContain(
+      `of more than ${most} the oldest go`,
+    );
+  });
+
   it('describes every component, property and list for generators', () => {
     const faults = schemasOf(document).flatMap(([place, schema]) => {
       const { type, format, items, enum: values } = schema;
@@ -276,7 +332,11 @@ describe('openapi.v1.json', () => {
       'webhook-id',
       'webhook-timestamp',
       'webhook-signature',
+      'traceparent',
     ]);
+    // Only the delivery of an event that a traced call has raised has it.
+    expect(post?.parameters.at(-1)).not.toHaveProperty('required');
+    expect(post?.parameters.filter((one) => 'required' in one)).toHaveLength(5);
     expect(post?.requestBody?.content['application/json']?.example).toMatchObject({
       type,
       data: { team_id: expect.any(String) },
@@ -344,6 +404,8 @@ describe.each(
       'RateLimit-Remaining',
       'RateLimit-Reset',
       'Content-Language',
+      'Svc-Ignored-Parameters',
+      'Svc-Mode',
     ]) {
       expect(statusesWith(header)).toEqual(Object.keys(operation.responses));
     }
@@ -419,6 +481,38 @@ describe('examples', () => {
     ).toEqual([]);
   });
 
+  it('show of invalid input what the schema of the operation says of it', () => {
+    const withBody = ENDPOINTS.filter(({ bodyName }) => bodyName !== null);
+    for (const endpoint of withBody) {
+      const shown = problemShown(endpoint, '422', 'validation_error');
+      const field = String(shown['field']);
+      const refusals = [5, 'x'].map((value) => refusalOf(endpoint, { [field]: value }));
+      expect(refusals).toContainEqual({
+        errors: shown['errors'],
+        field,
+        detail: shown['detail'],
+      });
+    }
+    expect(withBody.length).toBeGreaterThan(10);
+  });
+
+  it('show of a page that is too large, and of the log, what the schemas say', () => {
+    const lists = ENDPOINTS.filter(({ input }) => 'limit' in input.shape);
+    for (const endpoint of lists)
+      expect(problemShown(endpoint, '422', 'validation_error')).toMatchObject(
+        refusalOf(endpoint, { limit: 201 }),
+      );
+    const output = ENDPOINTS.find(({ name }) => name === 'requests.get')?.example.output as {
+      readonly method: string;
+      readonly route: string;
+      readonly errors: readonly object[];
+    };
+    const logged = ENDPOINTS.find(
+      ({ method, path }) => method === output.method && path === output.route,
+    );
+    expect(logged && refusalOf(logged, { title: '' })).toMatchObject({ errors: output.errors });
+  });
+
   it('would fail with an undocumented field', () => {
     const at = ['paths', '/me', 'get', 'responses', '200', 'content', 'application/json'];
     const { example } =
@@ -426,6 +520,21 @@ describe('examples', () => {
     expect(faultOf(at, { ...(example as object), surprise: 1 })).toContain('surprise');
   });
 });
+
+/** The body of a problem that the document shows as an example. */
+function problemShown(endpoint: Endpoint, status: string, code: string): Json {
+  const { content } = operationOf(document, endpoint).responses[status] ?? {};
+  const shown = content?.['application/problem+json']?.examples?.[code];
+  return (shown && (resolve(shown).value as Json)) ?? {};
+}
+
+/** What the operation answers to its own example with other values in it. */
+function refusalOf(endpoint: Endpoint, values: Json): Json {
+  const ids = endpoint.pathParameters.map((name) => [name, 'id']);
+  const body = endpoint.example.body as object | undefined;
+  const { error } = endpoint.input.safeParse({ ...Object.fromEntries(ids), ...body, ...values });
+  return error ? toProblem(error, endpoint).fields : {};
+}
 
 describe('tools', () => {
   it('passes the strict rules of Redocly without an error or a warning', async () => {

@@ -25,7 +25,7 @@ const NEVER_PERSONAL: Readonly<Record<string, string[]>> = {
     until close_date duration_ms duration_s
     response_ms`),
   'how something stands': words(`
-    action blocked error error_code errors code path failure_streak has_credentials kind
+    action blocked due error error_code errors code path failure_streak has_credentials kind
     last_error method ok outcome own released response_code sent source state status syncing type
     attempt attempts`),
   'a setting of the team or of a key': words(`

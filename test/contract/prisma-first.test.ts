@@ -1,5 +1,5 @@
 // Prisma's client is the first choice. A statement that it could say tells why it is SQL; what it
-// cannot say tells that by itself.
+// cannot say tells that by itself. A statement also says which workers it leaves something to do.
 import { beforeAll, describe, expect, test } from 'vitest';
 import { beyondPrisma } from '../checks/sql/beyond-prisma.ts';
 import { loadParser } from '../checks/tenancy.ts';
@@ -9,7 +9,7 @@ import { serviceStatements } from '../support/statements.ts';
 beforeAll(async () => {
   await loadParser();
   await loadStatements(await readSources());
-}, 120_000);
+});
 
 describe('a declared statement', () => {
   test('says why it is SQL, if Prisma could say it', () => {
@@ -35,6 +35,22 @@ describe('a declared statement', () => {
     console.log([...counts].map(([reason, count]) => `${reason}: ${count}`).join(', '));
     expect(counts.has('none')).toBe(false);
   });
+});
+
+/** SQL that leaves something to do at once, and for whom. */
+const LEAVES = [
+  [/\burgent = true\b|into webhook_delivery \([^)]*\burgent\b/, 'deliveries'],
+  [/into event \((?![^)]*\bfanned_out_at\b)/, 'events'],
+  [/into pending_job\b/, 'jobs'],
+] as const;
+
+test('a declared statement says whom it wakes, and only if it leaves something to do', () => {
+  const found = serviceStatements().map(({ name, text, wakes }) => {
+    const leaves = LEAVES.find(([sql]) => sql.test(text.replaceAll(/\s+/g, ' ')))?.[1] ?? null;
+    return { name, wakes, leaves };
+  });
+  expect(found.filter(({ wakes, leaves }) => wakes !== leaves)).toEqual([]);
+  for (const [, kind] of LEAVES) expect(found.map(({ wakes }) => wakes)).toContain(kind);
 });
 
 describe('Prisma cannot say', () => {

@@ -86,6 +86,7 @@ function parseAnswer(
   const length = end + 4 + Number(headers['content-length'] ?? 0);
   if (bytes.length < length) return null;
   const text = bytes.subarray(end + 4, length).toString();
-  const body: unknown = text === '' ? undefined : JSON.parse(text);
+  const isJson = text !== '' && /json/.test(headers['content-type'] ?? '');
+  const body: unknown = isJson ? JSON.parse(text) : undefined;
   return { response: { status: Number(statusLine.split(' ')[1]), headers, text, body }, length };
 }

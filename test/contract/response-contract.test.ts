@@ -113,8 +113,19 @@ describe('the check of every response', () => {
     const ping = { status: 409, method: 'POST', path: '/webhook-endpoints/whe_1/test' };
     expect(problem(conflict, ping)).toThrow(/does not say which state/);
     expect(problem(conflict, { ...ping, path: '/users' })).not.toThrow();
+  });
+
+  it('refuses a conflict with Retry-After that no running call and no declaration explains', () => {
+    const type = 'https://x.test/docs/errors#conflict';
+    const passing = { type, code: 'conflict', status: 409, retry_after: 1 };
     const headers = { ...PROBLEM_HEADERS, 'retry-after': '1' };
-    expect(problem({ ...conflict, retry_after: 1 }, { ...ping, headers })).not.toThrow();
+    const ping = { status: 409, method: 'POST', path: '/webhook-endpoints/whe_1/test', headers };
+    const running = { ...passing, detail: 'A call with this Idempotency-Key is still running.' };
+    expect(problem(running, ping)).not.toThrow();
+    for (const path of [ping.path, '/users', '/assignments'])
+      expect(problem(passing, { ...ping, path }), path).toThrow(/what else is a conflict/);
+    for (const path of ['/sandbox/reset', '/webhook-endpoints/whe_1/rotate-secret'])
+      expect(problem(passing, { ...ping, path }), path).not.toThrow();
   });
 
   it('refuses a problem that contradicts itself or reveals too much', () => {

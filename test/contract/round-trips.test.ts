@@ -9,7 +9,7 @@ import { describe, afterAll, beforeAll, expect, it } from 'vitest';
 import { systemClock } from '../../src/core/clock.ts';
 import { NOTHING_ENDS } from '../../src/core/deprecation.ts';
 import { statement } from '../../src/db/client.ts';
-import { openDatabase, type Database } from '../../src/db/connections/database.ts';
+import type { Database } from '../../src/db/connections/database.ts';
 import { isMigrated } from '../../src/db/operator/migrations.ts';
 import { createApp } from '../../src/http/server.ts';
 import { ENDPOINTS, type Endpoint } from '../../src/routers/endpoints.ts';
@@ -24,7 +24,7 @@ import { makeFullTeam, makeSeed } from '../support/seed.ts';
 import { addDeliveries, teamOf, validRequest } from './requests.ts';
 import { startRoundTripCounter, type RoundTripCounter } from './round-trip-counter.ts';
 import { EXCEPTIONS, roundTripsOf, withRoundTrips, type RoundTrips } from './round-trips.ts';
-import { IS_FAST, TEST_WIRE } from '../support/wire.ts';
+import { IS_FAST, openTestDatabase } from '../support/wire.ts';
 import { wholePrisma } from '../support/whole-prisma.ts';
 
 const ONE = statement<{ one: number }>('test.roundTrips.one', 'select 1 as one');
@@ -47,13 +47,11 @@ beforeAll(async () => {
   counter = await startRoundTripCounter(api.databaseUrl);
   // One connection of each kind: a request may begin its read beside its authentication, but holds
   // no second connection of a kind.
-  db = openDatabase({
-    wire: TEST_WIRE,
+  db = openTestDatabase({
     url: counter.url,
     poolMax: 1,
     // A slow statement is begun again, which is one more.
     quickStatementMs: 4_000,
-    onError: () => undefined,
   });
   // Opens the connection of each kind of work. A new one asks for the limits of its session.
   await isMigrated(db, []);

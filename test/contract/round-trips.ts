@@ -30,6 +30,8 @@ const STANDARD: Readonly<Record<string, RoundTrips>> = {
 
 export const EXCEPTIONS: Readonly<Record<string, RoundTrips>> = {
   'me.get': { plain: 1, unknown: 1 },
+  // When the membership has ended it looks for open assignments, and for each thousand once more.
+  'members.remove': { plain: 4, conditional: 5 },
   // It counts before it locks the endpoint, and then looks whether another one has begun.
   'webhooks.resendDeliveries': { plain: 5, keyed: 6, replayed: 3 },
   // The lock that another reset may hold, the look at the sandbox behind it, and the steps that

@@ -94,7 +94,7 @@ beforeAll(async () => {
   );
   vocabularies = new Map(columns.map(({ name, place }) => [place, VOCABULARIES[name] ?? []]));
   declarations = readDeclarations(ROOT, await loadStatements(await readSources()));
-}, 120_000);
+});
 afterAll(async () => {
   await client.end();
   await database.drop();

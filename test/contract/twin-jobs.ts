@@ -100,7 +100,7 @@ async function work(
     ]);
     return eraseTeams(db, { batch: 5, runMs: 60_000 });
   }
-  if (task === 'remove rows of a connection') return removeRows(db, connection);
+  if (task === 'remove rows of a connection') return removeRows(db, connection, { runMs: 60_000 });
   if (task === 'synchronize a connection') return syncAtOnce({ db, clock }, connection);
   const shared = { db, clock, mailer, publicUrl: url };
   const tasks = {

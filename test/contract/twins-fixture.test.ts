@@ -57,6 +57,7 @@ const UNFILLED: Readonly<Record<string, readonly string[]>> = {
   ],
   webhook_endpoint: [
     'activated_at',
+    'paused_at',
     'hourly_failures',
     // Of a rotation whose time is not over.
     'earlier_secrets_encrypted',

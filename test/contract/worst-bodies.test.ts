@@ -18,7 +18,7 @@ const CPU_MS = 50;
 const ANSWER_MAX_CHARACTERS = 20_000;
 /** The thread's CPU time, so a busy machine does not count; but its caches are shared. */
 const TRIES = 20;
-/** On a slow machine, or in a slow moment, as much as it takes to parse 1 MB so many times. */
+/** On a slow machine, before and after, as much as it takes to parse 1 MB so many times. */
 const PARSES = 5;
 
 /** Fills up what a valid input leaves of 1 MB. `@` is where the value goes. */
@@ -71,12 +71,18 @@ const REFUSED: Readonly<Record<string, Fill>> = {
   'many brackets': (frame) => '['.repeat(BYTES - frame.length),
 };
 
-/** What is put into a field that the input does not have. */
+/** What is put into a field that the input does not have, of one operation of each door. */
 const FILLS: Readonly<Record<string, Fill>> = {
   'a long text': LONG_TEXT,
   'many long numbers': list('1000000000000000000000'),
   'a long text of escapes': text('\\u00e9'),
   'as many values as a body may hold': ALLOWED_VALUES,
+  'as many fields as a body may hold': ALLOWED_FIELDS,
+};
+
+/** What is put into such a field of every other: it is refused by the same code. */
+const FEW_FILLS = {
+  'a long text': LONG_TEXT,
   'as many fields as a body may hold': ALLOWED_FIELDS,
 };
 
@@ -160,8 +166,8 @@ interface Case {
 const inUnknownField = (fills: Readonly<Record<string, Fill>>): Case[] =>
   Object.entries(fills).map(([what, fill]) => ({ field: 'unheard_of', what, fill }));
 
-/** What is put where in an input. */
-function casesOf(input: z.ZodType): Case[] {
+/** What is put into the fields that an input has. */
+function casesOf({ input }: Target): Case[] {
   const { properties = {}, ...shape } = z.toJSONSchema(input, {
     io: 'input',
     unrepresentable: 'any',
@@ -175,7 +181,7 @@ function casesOf(input: z.ZodType): Case[] {
   const known = typed.flatMap(({ field, fills }) =>
     Object.entries(fills).map(([what, fill]) => ({ field, what, fill })),
   );
-  return [...known, ...inUnknownField(FILLS)];
+  return known;
 }
 
 /** The types of a field, of which it may have several: a value or null, a text or a list. */
@@ -206,10 +212,10 @@ interface Measured {
 }
 
 /** Sends the body and resolves with the CPU time of this thread, client and server, at best. */
-async function measure(target: Target, body: string): Promise<Measured> {
+async function measure(target: Target, body: string, allowedMs: number): Promise<Measured> {
   const headers = { ...(await target.headers()), 'content-type': 'application/json' };
   let best: Measured = { ms: Infinity, answer: '' };
-  for (let tries = 0; tries < TRIES && best.ms >= CPU_MS; tries++) {
+  for (let tries = 0; tries < TRIES && best.ms >= allowedMs; tries++) {
     const before = process.threadCpuUsage();
     const response = await request(api.url + target.path, { method: target.method, headers, body });
     const answer = await response.body.text();
@@ -227,11 +233,12 @@ async function measure(target: Target, body: string): Promise<Measured> {
 async function tryAll(target: Target, cases: readonly Case[]) {
   const slow: string[] = [];
   const answers: string[] = [];
+  const allowedMs = Math.max(CPU_MS, PARSES * parseMs());
   for (const { field, what, fill } of cases) {
     const frame = JSON.stringify({ ...target.sample, [field]: '@' });
     const body = frame.replace('"@"', () => fill(frame));
-    const { ms, answer } = await measure(target, body);
-    const isSlow = ms >= CPU_MS && ms >= PARSES * parseMs();
+    const { ms, answer } = await measure(target, body, allowedMs);
+    const isSlow = ms >= allowedMs && ms >= PARSES * parseMs();
     if (isSlow || answer.length > ANSWER_MAX_CHARACTERS)
       slow.push(`${what} in ${field}: ${ms} ms, ${answer.length} characters`);
     answers.push(answer);
@@ -239,17 +246,19 @@ async function tryAll(target: Target, cases: readonly Case[]) {
   return { slow, answers };
 }
 
+/** One of each. */
+const DOORS = [...OPERATIONS.slice(0, 1), ...MUTATIONS.slice(0, 1)];
+
 describe.each([...OPERATIONS, ...MUTATIONS])('$name', (target) => {
   it('answers any body of 1 MB quickly and shortly', async () => {
-    expect((await tryAll(target, casesOf(target.input))).slow).toEqual([]);
+    const fills = DOORS.includes(target) ? FILLS : FEW_FILLS;
+    const cases = [...casesOf(target), ...inUnknownField(fills)];
+    expect((await tryAll(target, cases)).slow).toEqual([]);
   });
 });
 
-it.each([...OPERATIONS.slice(0, 1), ...MUTATIONS.slice(0, 1)])(
-  '$name refuses a body that holds too much, quickly',
-  async (target) => {
-    const { slow, answers } = await tryAll(target, inUnknownField(REFUSED));
-    expect(slow).toEqual([]);
-    expect(answers.filter((answer) => !answer.includes('too_many_values'))).toEqual([]);
-  },
-);
+it.each(DOORS)('$name refuses a body that holds too much, quickly', async (target) => {
+  const { slow, answers } = await tryAll(target, inUnknownField(REFUSED));
+  expect(slow).toEqual([]);
+  expect(answers.filter((answer) => !answer.includes('too_many_values'))).toEqual([]);
+});

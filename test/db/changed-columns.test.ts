@@ -21,7 +21,7 @@ test('a function returns one more column, in the middle: nobody notices', async 
   const { rows } = await api.db.pool.query<{ name: string; definition: string }>(
     `select oid::regprocedure::text as name, pg_get_functiondef(oid) as definition
      from pg_proc
-     where proname = 'authenticate_key'`,
+     where proname = 'authenticate_api_key'`,
   );
   for (const { name, definition } of rows) {
     const added = definition.replace(' OUT team_id text', ' OUT added text, OUT team_id text');

@@ -1,11 +1,10 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { ProblemError } from '../../src/core/problem.ts';
 import { statement, type Tx } from '../../src/db/client.ts';
-import { openDatabase, type Database } from '../../src/db/connections/database.ts';
+import type { Database } from '../../src/db/connections/database.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { until } from '../support/until.ts';
-import { TEST_WIRE } from '../support/wire.ts';
+import { openTestDatabase } from '../support/wire.ts';
 import { wholePrisma } from '../support/whole-prisma.ts';
 
 /** The field with the constraint is empty if the row is in a shard. */
@@ -37,12 +36,7 @@ const SLEEPING = `select from pg_stat_activity
 let db: Database;
 beforeAll(async () => {
   const database = await createTestDatabase();
-  db = openDatabase({
-    wire: TEST_WIRE,
-    url: database.url,
-    poolMax: POOL_MAX,
-    onError: () => undefined,
-  });
+  db = openTestDatabase({ url: database.url, poolMax: POOL_MAX });
   return async () => {
     await db.close();
     await database.drop();
@@ -118,7 +112,7 @@ describe('statements that stand alone', () => {
 
   test('a broken connection fails its statements as unavailable, but no later ones', async () => {
     const sleeping = repeat(4, () => db.query(SLEEP, [20]).catch((error: unknown) => error));
-    while ((await db.pool.query(SLEEPING)).rowCount !== COMMON) await delay(5);
+    await until(async () => (await db.pool.query(SLEEPING)).rowCount === COMMON);
     await db.transaction((tx) =>
       tx.query(
         statement(

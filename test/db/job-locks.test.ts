@@ -2,13 +2,13 @@
 import { setImmediate as turn, setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { openDatabase, type Database } from '../../src/db/connections/database.ts';
+import type { Database } from '../../src/db/connections/database.ts';
 import { holdSessionLock } from '../../src/db/connections/session-lock.ts';
 import { keepJobLocks, type JobLocks } from '../../src/db/jobs/job-locks.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { startPostgresProxy } from '../support/postgres-proxy.ts';
 import { until } from '../support/until.ts';
-import { TEST_WIRE } from '../support/wire.ts';
+import { openTestDatabase } from '../support/wire.ts';
 
 interface Pool {
   readonly locks: JobLocks;
@@ -16,7 +16,7 @@ interface Pool {
   polls: number;
   /** What it gave back, oldest first. */
   readonly released: string[];
-  /** The jobs that it reported because they are locked by it but unknown to it. */
+  /** What it reported because it is locked by the pool but unknown to it. */
   readonly forgotten: string[];
   readonly errors: unknown[];
 }
@@ -39,7 +39,7 @@ beforeEach(async () => {
   database = await createTestDatabase();
   client = new Client({ connectionString: database.url });
   await client.connect();
-  db = openDatabase({ wire: TEST_WIRE, url: database.url, poolMax: 4, onError: () => undefined });
+  db = openTestDatabase({ url: database.url, poolMax: 4 });
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
 });
 
@@ -70,12 +70,12 @@ async function startPool(id: string, databaseUrl = database.url): Promise<Pool> 
     db,
     databaseUrl,
     poolId: id,
-    isInHand: (jobId) => {
-      if (jobId === inHand) started.polls += 1;
-      return jobId === inHand;
+    isInHand: (held) => {
+      if (held === `job ${inHand}`) started.polls += 1;
+      return held === `job ${inHand}`;
     },
     onReleased: (poolIds) => pool.released.push(...poolIds),
-    onForgotten: (jobIds) => pool.forgotten.push(...jobIds),
+    onForgotten: (held) => pool.forgotten.push(...held),
     onError: (error) => {
       pool.errors.push(error);
       started.polls += 1;
@@ -205,7 +205,7 @@ describe('a job that a pool has locked but does not know', () => {
     await poll(4);
     expect(pool.forgotten).toEqual([]);
     await poll(1);
-    expect(pool.forgotten).toEqual([job]);
+    expect(pool.forgotten).toEqual([`job ${job}`]);
     expect(pool.released).toEqual([]);
   });
 
@@ -226,7 +226,38 @@ describe('a job that a pool has locked but does not know', () => {
     await poll(4);
     expect(pool.forgotten).toEqual([]);
     await poll(1);
-    expect(pool.forgotten).toEqual([job]);
+    expect(pool.forgotten).toEqual([`job ${job}`]);
+  });
+});
+
+// The other pool has written the end of a job that this one was running.
+describe('a queue that stayed locked without a job', () => {
+  const lockQueue = async (poolId: string): Promise<string> => {
+    const { rows } = await client.query(
+      `insert into graphile_worker._private_job_queues (queue_name, locked_at, locked_by)
+       values ('removals', now(), $1)
+       returning id::text`,
+      [poolId],
+    );
+    return rows[0].id;
+  };
+
+  test('is given back once its pool has ended', async () => {
+    const pool = await startPool('alive');
+    await lockQueue('gone');
+    await poll(5);
+    expect(pool.released).toEqual(['gone']);
+    const { rows } = await client.query(
+      'select locked_by from graphile_worker._private_job_queues',
+    );
+    expect(rows).toEqual([{ locked_by: null }]);
+  });
+
+  test('is reported by its pool', async () => {
+    const pool = await startPool('alive');
+    const queue = await lockQueue('alive');
+    await poll(5);
+    expect(pool.forgotten).toEqual([`queue ${queue}`]);
   });
 });
 
@@ -250,6 +281,39 @@ describe('a session lock', () => {
     );
     return rowCount ?? 0;
   };
+
+  test('outlasts the time after which the database ends idle sessions', async () => {
+    const name = new URL(database.url).pathname.slice(1);
+    await client.query(`alter database "${name}" set idle_session_timeout = '1s'`);
+    const lock = await holdSessionLock(database.url, LOCK_CLASS);
+    onTestFinished(() => lock.close());
+    const idle = new Client({ connectionString: database.url });
+    idle.on('error', () => undefined);
+    const ended = new Promise<void>((resolve) => idle.on('end', resolve));
+    await idle.connect();
+    await ended;
+    expect((await client.query(HELD_LOCKS)).rowCount).toBe(1);
+  });
+
+  test('says something now and then, so that no balancer takes it for dead', async () => {
+    const lock = await holdSessionLock(database.url, LOCK_CLASS);
+    onTestFinished(() => lock.close());
+    const said = async (): Promise<string> => {
+      const { rows } = await client.query(
+        `select state_change::text from pg_stat_activity where pid = (${HELD_LOCKS})`,
+      );
+      return rows[0].state_change;
+    };
+    const first = await said();
+    await lock.isHeld();
+    expect(await said()).toBe(first);
+    vi.advanceTimersByTime(20 * 60_000);
+    await lock.isHeld();
+    await until(async () => (await said()) !== first);
+    const second = await said();
+    await lock.isHeld();
+    expect(await said()).toBe(second);
+  });
 
   test('that is closed while it is taken again is not taken', async () => {
     const lock = await holdSessionLock(database.url, LOCK_CLASS);

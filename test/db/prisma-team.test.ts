@@ -79,6 +79,10 @@ test('a call of Prisma without its team does not compile', () => {
     () => bound.trainingCase.findMany({ where: { teamId: { not: 'team_a' } } }),
     // @ts-expect-error the team among others
     () => bound.trainingCase.count({ where: { OR: [{ teamId: 'team_a' }] } }),
+    // @ts-expect-error up to a number
+    () => bound.trainingCase.count({ where: { teamId: 'team_a' }, take: 1 }),
+    // @ts-expect-error up to a number, of a table of no team
+    () => bound.catalogEntry.count({ take: 1 }),
     // @ts-expect-error only what is written names it
     () => bound.trainingCase.updateMany({ where: { id: 'x' }, data: { teamId: 'team_a' } }),
     // @ts-expect-error one row of no team
@@ -93,6 +97,17 @@ test('a call of Prisma without its team does not compile', () => {
     () => bound.$queryRaw`select 1`,
   ];
   expect(calls.length).toBeGreaterThan(0);
+});
+
+describe('a count up to a number is refused, because it reads all that match:', () => {
+  const where = { teamId: 'team_a' };
+  test.each([
+    ['count', () => prisma().trainingCase.count({ where, take: 1 })],
+    ['count of a table of no team', () => prisma().catalogEntry.count({ take: 1 })],
+    ['aggregate', () => prisma().trainingCase.aggregate({ where, take: 1, _count: true })],
+  ])('%s', async (_operation, call) => {
+    await expect(call()).rejects.toThrow('with take is not for use');
+  });
 });
 
 test('a call that would begin a transaction of its own is refused', async () => {

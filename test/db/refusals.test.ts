@@ -8,7 +8,7 @@ import { createTestDatabase, isOnCitus } from '../support/database.ts';
 import { holdLock } from '../support/locks.ts';
 import { makeMember, makeSeed, makeTeam, memberId } from '../support/seed.ts';
 import { changeTriggers } from '../support/shards.ts';
-import { TEST_WIRE } from '../support/wire.ts';
+import { openTestDatabase, TEST_WIRE } from '../support/wire.ts';
 import { wholePrisma } from '../support/whole-prisma.ts';
 
 const PID = statement<{ pid: number }>('test.refusals.pid', 'select pg_backend_pid() as pid');
@@ -33,12 +33,7 @@ beforeAll(async () => {
        perform raise_state('53100');
      end $$`,
   );
-  db = openDatabase({
-    wire: TEST_WIRE,
-    url: api.databaseUrl,
-    poolMax: 1,
-    onError: () => undefined,
-  });
+  db = openTestDatabase({ url: api.databaseUrl, poolMax: 1 });
   return () => db.close();
 });
 
@@ -102,10 +97,12 @@ describe('a request', () => {
     async (setting) => {
       const database = await createTestDatabase();
       const teams = [makeTeam('a', { members: [makeMember('a', 'second')] })];
-      const limited = `${database.url}?options=-c%20${setting}%3D400`;
+      const seeded = await startTestApi({ database, seed: makeSeed(teams) });
+      // Also what is to succeed has this time.
+      const url = `${database.url}?options=-c%20${setting}%3D3000`;
       const ended = await startTestApi({
-        database: { ...database, url: limited },
-        seed: makeSeed(teams),
+        database: { url, drop: () => Promise.resolve() },
+        seed: makeSeed([]),
       });
       const release = await holdLock(
         { databaseUrl: database.url },
@@ -113,7 +110,7 @@ describe('a request', () => {
       );
       const path = `/users/${memberId('a', 'second')}`;
       const send = () =>
-        ended.call(ended.key('team_a'), 'PATCH', path, { body: { role: 'admin' } });
+        ended.call(seeded.key('team_a'), 'PATCH', path, { body: { role: 'admin' } });
       const refused = await send();
       expect([refused.status, refused.body?.code]).toEqual([503, 'unavailable']);
       await release();

@@ -1,10 +1,10 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createTeamNodes } from '../../src/db/citus/team-nodes.ts';
 import type { Queries } from '../../src/db/client.ts';
-import { openDatabase, type Database } from '../../src/db/connections/database.ts';
+import type { Database } from '../../src/db/connections/database.ts';
 import { createTestDatabase, isOnCitus } from '../support/database.ts';
 import { until } from '../support/until.ts';
-import { TEST_WIRE } from '../support/wire.ts';
+import { openTestDatabase } from '../support/wire.ts';
 
 let db: Database;
 /** The names of the statements that were asked. */
@@ -16,7 +16,7 @@ const ask: Queries['query'] = (what, values) => {
 
 beforeAll(async () => {
   const database = await createTestDatabase();
-  db = openDatabase({ wire: TEST_WIRE, url: database.url, poolMax: 4, onError: () => undefined });
+  db = openTestDatabase({ url: database.url, poolMax: 4 });
   return async () => {
     await db.close();
     await database.drop();

@@ -1,11 +1,11 @@
 // Nothing is written outside of a transaction: not when its BEGIN fails, and not after its end.
 import { beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { statement, type Tx } from '../../src/db/client.ts';
-import { openDatabase, type Database } from '../../src/db/connections/database.ts';
+import type { Database } from '../../src/db/connections/database.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { holdLock, untilWaiting } from '../support/locks.ts';
 import { startPostgresProxy } from '../support/postgres-proxy.ts';
-import { TEST_WIRE } from '../support/wire.ts';
+import { openTestDatabase } from '../support/wire.ts';
 import { wholePrisma } from '../support/whole-prisma.ts';
 
 const WRITE = statement('test.tx.write', 'insert into written (n, data) values ($1, $2::jsonb)');
@@ -40,7 +40,7 @@ beforeAll(async () => {
   return () => database.drop();
 });
 beforeEach(async () => {
-  db = openDatabase({ wire: TEST_WIRE, url, poolMax: 1, onError: () => undefined });
+  db = openTestDatabase({ url, poolMax: 1 });
   await db.pool.query(
     'create table if not exists written (n int primary key, data jsonb); truncate written',
   );
@@ -108,7 +108,6 @@ test('every other method refuses its use after the end, too', async () => {
   const tx = await late.promise;
   const ended = 'the transaction has ended';
   expect(() => tx.prisma).toThrow(ended);
-  expect(() => tx.wakeAfterCommit('jobs')).toThrow(ended);
   expect(() => tx.afterCommit(() => Promise.resolve())).toThrow(ended);
   expect(() => tx.send(WRITE, [1, {}])).toThrow(ended);
   await expect(tx.queryFirst(READ, [])).rejects.toThrow(ended);
@@ -233,12 +232,7 @@ describe.each(['new to its connection', 'known there'])('a BEGIN that is %s', (k
     ],
   ])('and is cancelled, as the caller hangs up, leaves nothing of %s', async (_what, work) => {
     const proxy = await startPostgresProxy(url);
-    const behind = openDatabase({
-      wire: TEST_WIRE,
-      url: proxy.url,
-      poolMax: 1,
-      onError: () => undefined,
-    });
+    const behind = openTestDatabase({ url: proxy.url, poolMax: 1 });
     onTestFinished(async () => {
       await behind.close();
       await proxy.stop();
@@ -302,12 +296,7 @@ test.each(['straight', 'behind a pooler'])(
     );
     const refused = way === 'straight' ? undefined : 'statement_timeout';
     const proxy = await startPostgresProxy(url, refused === undefined ? {} : { refused });
-    const asked = openDatabase({
-      wire: TEST_WIRE,
-      url: proxy.url,
-      poolMax: 1,
-      onError: () => undefined,
-    });
+    const asked = openTestDatabase({ url: proxy.url, poolMax: 1 });
     onTestFinished(async () => {
       await asked.close();
       await proxy.stop();

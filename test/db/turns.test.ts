@@ -2,10 +2,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { statement } from '../../src/db/client.ts';
-import { openDatabase } from '../../src/db/connections/database.ts';
 import { LARGE_BYTES, takeTurn } from '../../src/db/wire/turns.ts';
 import { createTestDatabase } from '../support/database.ts';
-import { IS_FAST, TEST_WIRE } from '../support/wire.ts';
+import { IS_FAST, openTestDatabase } from '../support/wire.ts';
 
 const TEXT = `select repeat('x', $1::int) as text`;
 const PREPARED = statement<{ text: string }>('test.turns.prepared', TEXT);
@@ -36,12 +35,7 @@ test.runIf(IS_FAST).each([PREPARED, SEARCH])(
   '$name: a large result waits, a small one does not',
   async (what) => {
     const database = await createTestDatabase();
-    const db = openDatabase({
-      wire: TEST_WIRE,
-      url: database.url,
-      poolMax: 2,
-      onError: () => undefined,
-    });
+    const db = openTestDatabase({ url: database.url, poolMax: 2 });
     try {
       const ask = async (length: number): Promise<string | undefined> =>
         (await db.query(what, [length]))[0]?.text;

@@ -3,10 +3,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { statement } from '../../src/db/client.ts';
-import { openDatabase, type Database } from '../../src/db/connections/database.ts';
+import type { Database } from '../../src/db/connections/database.ts';
 import { createProcessMetrics } from '../../src/runtime/process-metrics.ts';
 import { createTestDatabase } from '../support/database.ts';
-import { TEST_WIRE } from '../support/wire.ts';
+import { openTestDatabase } from '../support/wire.ts';
 
 const ONE = statement<{ one: number }>('test.waits.one', 'select 1 as one');
 const HELD_MS = 600;
@@ -16,11 +16,9 @@ const A_BIT_LESS_S = 0.5;
 async function start() {
   const database = await createTestDatabase();
   const { registry, observeWait } = createProcessMetrics(() => db.pool);
-  const db: Database = openDatabase({
-    wire: TEST_WIRE,
+  const db: Database = openTestDatabase({
     url: database.url,
     poolMax: 1,
-    onError: () => undefined,
     observeWait,
     // Slow ones are only those of the background.
     quickStatementMs: 60_000,

@@ -13,16 +13,18 @@ import {
 } from 'vitest';
 import { systemClock } from '../../src/core/clock.ts';
 import { contextOfJob } from '../../src/db/change-context.ts';
-import { openDatabase, type Database } from '../../src/db/connections/database.ts';
+import type { Tx } from '../../src/db/client.ts';
+import type { Database } from '../../src/db/connections/database.ts';
 import { startListener, type Listener } from '../../src/db/connections/listener.ts';
 import { ONLY_EVENTS, WAKE_UP_CHANNELS } from '../../src/db/connections/wake-ups.ts';
 import { movePendingJobs, startJobIntake } from '../../src/db/jobs/job-intake.ts';
 import { record, type ChangeRecord } from '../../src/db/outbox.ts';
+import { makeUrgent } from '../../src/features/webhook-deliveries/store.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { countWaiting, holdLock, untilWaiting } from '../support/locks.ts';
 import { startPostgresProxy, type PostgresProxy } from '../support/postgres-proxy.ts';
 import { until } from '../support/until.ts';
-import { TEST_WIRE } from '../support/wire.ts';
+import { openTestDatabase } from '../support/wire.ts';
 
 let database: TestDatabase;
 let client: Client;
@@ -46,7 +48,7 @@ beforeAll(async () => {
 });
 
 beforeEach(async () => {
-  db = openDatabase({ wire: TEST_WIRE, url: database.url, poolMax: 8, onError: () => undefined });
+  db = openTestDatabase({ url: database.url, poolMax: 8 });
   await client.query('delete from pending_job; delete from graphile_worker._private_jobs');
   await client.query('delete from event');
   heard = [];
@@ -76,7 +78,7 @@ const withJob = (key?: string, n = 0): ChangeRecord => ({
 
 const change = (
   what: ChangeRecord,
-  work = async (): Promise<void> => undefined,
+  work = async (_tx: Tx): Promise<void> => undefined,
   by = db,
 ): Promise<void> =>
   by.transaction(async (tx) => {
@@ -84,8 +86,10 @@ const change = (
     const at = systemClock.now();
     const context = contextOfJob({ teamId: 'team_a', actor, requestId: 'req_1', at });
     record(tx, context, what);
-    await work();
+    await work(tx);
   });
+
+const makeDue = async (tx: Tx): Promise<void> => makeUrgent(tx, 'team_a', 'whd_1');
 
 const countOf = async (table: string): Promise<number> =>
   (await client.query<{ n: number }>(`select count(*)::int as n from ${table}`)).rows[0]?.n ?? -1;
@@ -102,7 +106,7 @@ describe('a wake-up', () => {
     await until(async () => heard.length === 1);
     await change(withJob());
     await until(async () => heard.length === 2);
-    await change({ audit: EVENT.audit, makesDeliveryDue: true });
+    await change({ audit: EVENT.audit }, makeDue);
     await until(async () => heard.length === 3);
     expect(heard).toEqual(['wake_deliveries', 'wake_jobs', 'wake_deliveries']);
   });
@@ -115,7 +119,7 @@ describe('a wake-up', () => {
     await db.close();
     await hearAll();
     expect(heard).toEqual(['wake_jobs']);
-    db = openDatabase({ wire: TEST_WIRE, url: database.url, poolMax: 8, onError: () => undefined });
+    db = openTestDatabase({ url: database.url, poolMax: 8 });
   });
 
   test('says if there are only events, but not if a delivery is due, too', async () => {
@@ -125,7 +129,7 @@ describe('a wake-up', () => {
     client.on('notification', note);
     await change(EVENT);
     await until(async () => payloads.length === 1);
-    await change({ ...EVENT, makesDeliveryDue: true });
+    await change(EVENT, makeDue);
     await until(async () => payloads.length === 2);
     client.off('notification', note);
     expect(payloads).toEqual([ONLY_EVENTS, '']);
@@ -141,12 +145,7 @@ describe('a wake-up', () => {
       expect(await seen.at(-1)).toBe(round);
       // A process without wake-ups just before, so that this one is not gathered with the next.
       await db.close();
-      db = openDatabase({
-        wire: TEST_WIRE,
-        url: database.url,
-        poolMax: 8,
-        onError: () => undefined,
-      });
+      db = openTestDatabase({ url: database.url, poolMax: 8 });
     }
     client.off('notification', look);
   });
@@ -160,7 +159,7 @@ describe('a wake-up', () => {
     );
     const release = await holdLock({ databaseUrl: database.url }, 'select pg_advisory_lock(7)');
     const url = proxy.url;
-    const apart = openDatabase({ wire: TEST_WIRE, url, poolMax: 2, onError: () => undefined });
+    const apart = openTestDatabase({ url, poolMax: 2 });
     await change(EVENT, undefined, apart);
     await untilWaiting({ db }, 1, '%pg_advisory_xact_lock(7)%');
     await change(EVENT, undefined, apart);
@@ -180,7 +179,7 @@ describe('a wake-up', () => {
     expect(heard.length).toBeGreaterThan(1);
     // Besides the first one, and that of `hearAll`. A timer may be a millisecond early.
     expect(heard.length - 2).toBeLessThanOrEqual(tookMs / (GATHER_MS - 1));
-    db = openDatabase({ wire: TEST_WIRE, url: database.url, poolMax: 8, onError: () => undefined });
+    db = openTestDatabase({ url: database.url, poolMax: 8 });
   });
 });
 
@@ -202,11 +201,13 @@ describe('the listener', () => {
        where query like 'listen "wake_deliveries"%' and datname = current_database()`,
     );
     await until(async () => woken === 3);
-    expect(errors).toHaveLength(1);
+    // A busy machine may have needed several tries.
+    const { length } = errors;
+    expect(length).toBeGreaterThanOrEqual(1);
     await change(EVENT);
     await until(async () => woken === 4);
     await listener.close();
-    expect(errors).toHaveLength(1);
+    expect(errors).toHaveLength(length);
   });
 });
 

@@ -1,8 +1,11 @@
 // A database that no longer answers, and connections that only look silent.
 import { setTimeout as delay } from 'node:timers/promises';
+import { Pool } from 'pg';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { statement } from '../../src/db/client.ts';
 import { openDatabase, type Database } from '../../src/db/connections/database.ts';
+import { guardAll, startWatchdog } from '../../src/db/connections/watchdog.ts';
+import { poolToPrimary } from '../../src/db/wire/primary-client.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { startPostgresProxy } from '../support/postgres-proxy.ts';
 import { TEST_WIRE } from '../support/wire.ts';
@@ -46,11 +49,33 @@ async function outcomeOf(work: Promise<unknown>): Promise<Outcome> {
   return { end, ms: performance.now() - sentAt };
 }
 
-/** Keeps the event loop busy. */
+/** Stops the event loop. */
 function stall(ms: number): void {
-  const end = performance.now() + ms;
-  while (performance.now() < end);
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
+
+test('a statement of a library is cut off, however it was asked', async () => {
+  const proxy = await startPostgresProxy(database.url);
+  onTestFinished(() => proxy.stop());
+  const watchdog = startWatchdog(2_000);
+  onTestFinished(() => watchdog.stop());
+  const pool = new Pool(poolToPrimary(proxy.url));
+  onTestFinished(() => pool.end());
+  pool.on('error', () => undefined);
+  pool.on('connect', (client) => {
+    client.on('error', () => undefined);
+    guardAll(watchdog, client);
+  });
+  const one = await pool.connect();
+  expect((await pool.query('select 1 as one')).rows).toEqual([{ one: 1 }]);
+  proxy.fallSilent();
+  const [byClient, byPool] = await Promise.allSettled([
+    one.query('select 1'),
+    pool.query('select 1'),
+  ]);
+  one.release(true);
+  expect([byClient.status, byPool.status]).toEqual(['rejected', 'rejected']);
+});
 
 describe('a silent database', () => {
   const LIMIT_MS = 2_000;
@@ -65,6 +90,16 @@ describe('a silent database', () => {
     // Opens both connections. A new one would fail by the time limit of connecting.
     await db.transaction((tx) => Promise.all([tx.query(ECHO, ['']), db.query(ECHO, [''])]));
     proxy.fallSilent();
+    /** How much later than they should the timers of this process fire: the machine is busy. */
+    let lateMs = 0;
+    let firedAt = performance.now();
+    const measure = (): void => {
+      const now = performance.now();
+      lateMs = Math.max(lateMs, now - firedAt - PAUSE_MS);
+      firedAt = now;
+    };
+    const measuring = setInterval(measure, PAUSE_MS);
+    onTestFinished(() => clearInterval(measuring));
     const ends: Promise<Outcome>[] = [];
     const transaction = outcomeOf(
       db.transaction(async (tx) => {
@@ -75,15 +110,12 @@ describe('a silent database', () => {
         }
       }),
     );
-    /** How much later than they should the timers of this process fire: the machine is busy. */
-    let lateMs = 0;
     for (let n = 0; n < 40; n++) {
       ends.push(outcomeOf(db.query(ECHO, ['alone'])));
-      const pausedAt = performance.now();
       await delay(PAUSE_MS);
-      lateMs = Math.max(lateMs, performance.now() - pausedAt - PAUSE_MS);
     }
     const outcomes = await Promise.all(ends);
+    measure();
     expect(new Set(outcomes.map(({ end }) => end))).toEqual(new Set(['unavailable']));
     expect(Math.max(...outcomes.map(({ ms }) => ms))).toBeLessThan(LATEST_MS + 1_000 + 10 * lateMs);
     expect(outcomes[0]?.ms).toBeGreaterThan(LIMIT_MS - 50);

@@ -1,7 +1,7 @@
 // Each alert of scripts/deploy/prometheus fires when its cause happens to real processes, and each
 // figure of the dashboard is there.
 import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -10,6 +10,7 @@ import { describe, expect, test } from 'vitest';
 import { BASE_PATH } from '../../src/http/api/exchange.ts';
 import { codeOf } from '../support/app.ts';
 import { because, run, whyNot } from '../support/debian.ts';
+import { startMailServer } from '../support/mail-server.ts';
 import { findFreePort } from '../support/ports.ts';
 import { status } from '../support/receiver.ts';
 import { until } from '../support/until.ts';
@@ -19,6 +20,8 @@ import { ASSIGNMENT, createWorld, type Process, type World } from './world.ts';
 const here = fileURLToPath(new URL('.', import.meta.url));
 const CONFIGURATION = fileURLToPath(new URL('../../scripts/deploy/prometheus', import.meta.url));
 const DASHBOARD = new URL('../../scripts/deploy/grafana/dashboard.json', import.meta.url);
+/** A pending alert is none yet. */
+const BURNING = 'ALERTS{alertname="ErrorBudgetBurnsFast", slo="availability", alertstate="firing"}';
 
 /** Holds a lock on a table while `work` runs. */
 async function whileLocked(pool: Pool, lock: string, work: () => Promise<unknown>): Promise<void> {
@@ -51,6 +54,19 @@ async function killAndWait(
   await untilFiring(prometheus, alert);
 }
 
+/** Stops a balancer that Prometheus has seen, and resolves when the alert fires. */
+async function stopBalancer(
+  { startApi, startBalancer, prometheus }: World,
+  alert: string,
+): Promise<void> {
+  await startApi();
+  const haproxy = await startBalancer();
+  await until(async () => (await prometheus.count('up{job="balancer"} == 1')) === 1);
+  await until(async () => !(await prometheus.firing()).includes(alert));
+  await haproxy.stop();
+  await untilFiring(prometheus, alert);
+}
+
 /** How each alert's cause comes about. Resolves when the alert fires. */
 const causes: Readonly<Record<string, (world: World, alert: string) => Promise<void>>> = {
   // It has no cause.
@@ -62,13 +78,16 @@ const causes: Readonly<Record<string, (world: World, alert: string) => Promise<v
     killAndWait(world, alert, ['worker', await world.startWorker()]),
   WorkerProcessDown: async (world, alert) =>
     killAndWait(world, alert, ['worker', await world.startWorker()]),
-  ProcessRestarts: async ({ startApi, prometheus }, alert) =>
-    untilFiring(prometheus, alert, async () => {
+  ProcessRestarts: async ({ startApi, prometheus }, alert) => {
+    for (let start = 1; start <= 4; start += 1) {
+      const before = Math.floor(Date.now() / 1_000);
       const api = await startApi();
-      // Long enough for Prometheus to see it.
-      await delay(1_200);
+      const seen = `process_start_time_seconds{job="api"} >= ${before}`;
+      await until(async () => (await prometheus.count(seen)) === 1);
       await api.kill('SIGKILL');
-    }),
+    }
+    await untilFiring(prometheus, alert);
+  },
   ProcessMemory: async ({ startApi, prometheus }, alert) => {
     const hoard = 'globalThis.hoard = Buffer.alloc(900e6, 1)';
     await startApi({ NODE_OPTIONS: `--import=data:text/javascript,${encodeURI(hoard)}` });
@@ -113,14 +132,8 @@ const causes: Readonly<Record<string, (world: World, alert: string) => Promise<v
     await loseDatabase();
     await untilFiring(prometheus, alert);
   },
-  BalancerGone: async ({ startApi, startBalancer, prometheus }, alert) => {
-    await startApi();
-    const haproxy = await startBalancer();
-    await until(async () => (await prometheus.count('up{job="balancer"} == 1')) === 1);
-    await until(async () => !(await prometheus.firing()).includes(alert));
-    await haproxy.stop();
-    await untilFiring(prometheus, alert);
-  },
+  BalancerGone: stopBalancer,
+  BalancerProcessDown: stopBalancer,
   // The balancer asks /readyz and leaves the API out, so the API itself answers nothing.
   BalancerFaults: async ({ startApi, startBalancer, loseDatabase, prometheus }, alert) => {
     await startApi();
@@ -218,6 +231,20 @@ const causes: Readonly<Record<string, (world: World, alert: string) => Promise<v
     await create('/assignments', ASSIGNMENT);
     await untilFiring(prometheus, alert);
   },
+  // The worker cannot open a connection to a receiver. Those to Prometheus and Postgres are open.
+  DeliveryFaults: async ({ startApi, startWorker, prometheus, receiver, create }, alert) => {
+    await startApi();
+    const { pid } = await startWorker();
+    await until(async () => (await prometheus.count('webhook_attempt_faults_total == 0')) === 1);
+    const open = new Set(await readdir(`/proc/${pid}/fd`));
+    const free = Array.from({ length: open.size + 1 }, (_, number) => number).find(
+      (number) => !open.has(String(number)),
+    );
+    await run('prlimit', [`--pid=${pid}`, `--nofile=${free}:`]);
+    await create('/assignments', ASSIGNMENT);
+    await untilFiring(prometheus, alert);
+    expect(receiver.requestsTo('/hook')).toEqual([]);
+  },
   ManyWebhookEndpointsPaused: async ({ startWorker, pool, prometheus }, alert) => {
     await startWorker();
     // The alert is about a rise, so Prometheus must have seen the time before it.
@@ -261,11 +288,28 @@ const causes: Readonly<Record<string, (world: World, alert: string) => Promise<v
       await ask('POST', '/users', { email: `guest-${invited}@example.com` });
     });
   },
+  MailsRefused: async ({ startApi, startWorker, prometheus, ask }, alert) => {
+    const mail = await startMailServer(undefined, (command) =>
+      command === 'RCPT TO'
+        ? Object.assign(new Error('we do not relay'), { responseCode: 554 })
+        : undefined,
+    );
+    await startApi();
+    await startWorker({ SMTP_URL: mail.url });
+    let invited = 0;
+    await untilFiring(prometheus, alert, async () => {
+      invited += 1;
+      await ask('POST', '/users', { email: `guest-${invited}@example.com` });
+    });
+  },
 };
 
-const reason = whyNot(['prometheus', 'promtool', 'haproxy']);
+/** Minutes that are long enough for what happens in them. A process starts in up to 20 seconds. */
+const SECONDS_PER_MINUTE: Readonly<Record<string, number>> = { ProcessRestarts: 6 };
 
-describe.skipIf(reason !== null)(`the alerts${because(reason)}`, { timeout: 300_000 }, () => {
+const reason = whyNot(['prometheus', 'promtool', 'haproxy', 'prlimit']);
+
+describe.skipIf(reason !== null)(`the alerts${because(reason)}`, () => {
   test.for(['alerts', 'slo', 'slo-days', 'postgres'])(
     'of %s.promtool.yml fire at their thresholds and not before',
     async (name) => {
@@ -290,7 +334,8 @@ describe.skipIf(reason !== null)(`the alerts${because(reason)}`, { timeout: 300_
   test.concurrent.for(Object.entries(causes))(
     '%s fires when its cause happens',
     async ([alert, provoke], context) => {
-      const world = await createWorld(context);
+      const secondsPerMinute = SECONDS_PER_MINUTE[alert];
+      const world = await createWorld(context, secondsPerMinute ? { secondsPerMinute } : {});
       await provoke(world, alert);
       expect(await world.prometheus.firing()).toContain(alert);
     },
@@ -329,11 +374,12 @@ describe.skipIf(reason !== null)(`the alerts${because(reason)}`, { timeout: 300_
     await startApi();
     await startBalancer();
     for (let number = 0; number < 20; number += 1) await ask('GET', '/trainings');
-    const burning = 'ALERTS{alertname="ErrorBudgetBurnsFast", slo="availability"}';
-    expect(await prometheus.count(burning)).toBe(0);
+    expect(await prometheus.count(BURNING)).toBe(0);
     await pool.query('alter table training rename to training_of_somebody_else');
-    await untilFiring(prometheus, 'ErrorBudgetBurnsFast', () => ask('GET', '/trainings'));
-    expect(await prometheus.count(burning)).toBe(1);
+    await until(async () => {
+      await ask('GET', '/trainings');
+      return (await prometheus.count(BURNING)) === 1;
+    });
   });
 
   // The balancer answers, and the API hears of nothing.
@@ -343,11 +389,12 @@ describe.skipIf(reason !== null)(`the alerts${because(reason)}`, { timeout: 300_
     await startApi();
     await startBalancer();
     for (let number = 0; number < 20; number += 1) await ask('GET', '/me');
-    const burning = 'ALERTS{alertname="ErrorBudgetBurnsFast", slo="availability"}';
-    expect(await prometheus.count(burning)).toBe(0);
+    expect(await prometheus.count(BURNING)).toBe(0);
     await loseDatabase();
-    await untilFiring(prometheus, 'ErrorBudgetBurnsFast', () => ask('GET', '/me'));
-    expect(await prometheus.count(burning)).toBe(1);
+    await until(async () => {
+      await ask('GET', '/me');
+      return (await prometheus.count(BURNING)) === 1;
+    });
   });
 
   test.concurrent('calls of the app count, through the balancer', async (context) => {
@@ -372,11 +419,17 @@ describe.skipIf(reason !== null)(`the alerts${because(reason)}`, { timeout: 300_
       await ask('GET', '/assignments');
       await delay(1_000);
     }
-    expect(await prometheus.firing()).toEqual(['Watchdog']);
+    // A pause of the machine may have raised one for some seconds. What is wrong stays.
+    const look = async (): Promise<string[]> => {
+      await ask('POST', '/assignments', ASSIGNMENT);
+      await ask('GET', '/assignments');
+      return prometheus.firing();
+    };
+    await expect.poll(look, { interval: 1_000 }).toEqual(['Watchdog']);
   });
 });
 
-describe.skipIf(reason !== null)(`the dashboard${because(reason)}`, { timeout: 300_000 }, () => {
+describe.skipIf(reason !== null)(`the dashboard${because(reason)}`, () => {
   test('asks only for figures that processes serve', async (context) => {
     const rules = { rules: ['alerts.yml', 'slo.yml'] };
     const { startApi, startWorker, prometheus, ask } = await createWorld(context, rules);

@@ -1,7 +1,7 @@
 // The backups of the runbook, made and restored with Postgres's own programs, as it says. The API
 // then runs on what was restored.
 import { existsSync } from 'node:fs';
-import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -12,7 +12,9 @@ import { makeFolder } from '../support/folder.ts';
 import { findFreePort } from '../support/ports.ts';
 import { makeFullTeam, makeSeed } from '../support/seed.ts';
 import { until } from '../support/until.ts';
+import { runBlock } from './runbook.ts';
 
+const RUNBOOK = new URL('../../scripts/deploy/README.md', import.meta.url);
 const PROGRAMS = '/usr/lib/postgresql/15/bin';
 const reason = existsSync(`${PROGRAMS}/initdb`)
   ? whyNot(['setpriv'])
@@ -95,8 +97,13 @@ describe.skipIf(reason !== null)(`a backup${because(reason)}`, { timeout: 600_00
   }
 
   test('of pg_dump restores into a new database', async () => {
+    const [, command = ''] = /`(pg_dump [^`]+)`/.exec(await readFile(RUNBOOK, 'utf8')) ?? [];
+    const dump = (from: string): Promise<string> =>
+      runBlock(command.replace('URL', from), {}, folder);
+    await dump(url);
+    // A later one that breaks off leaves the last good one.
+    await expect(dump(url.replace(/app$/, 'nowhere'))).rejects.toThrow('"nowhere" does not exist');
     const file = join(folder, 'app.dump');
-    await asPostgres('pg_dump', '--format=custom', `--file=${file}`, url);
     const restored = url.replace(/app$/, 'restored');
     await query(url, 'create database restored');
     await asPostgres('pg_restore', '--exit-on-error', `--dbname=${restored}`, file);

@@ -163,7 +163,12 @@ describe.skipIf(whyNoPostgres !== null)(
       const [backup, certificate] = await readBlocks('Watching Postgres');
       await runBlock(backup, { TEXTFILES: texts });
       await runBlock(certificate, { TEXTFILES: texts, PGHOST: SERVER, PGPORT: String(port) });
-      expect(await readFile(join(texts, 'tls.prom'), 'utf8')).toMatch(/^certificate_not_after/);
+      const told = await readFile(join(texts, 'tls.prom'), 'utf8');
+      expect(told).toMatch(/^certificate_not_after/);
+      // Postgres does not answer: what is known stays, and nothing is made up.
+      const nobody = { TEXTFILES: texts, PGHOST: SERVER, PGPORT: String(await findFreePort()) };
+      await expect(runBlock(certificate, nobody)).rejects.toThrow('failed');
+      expect(await readFile(join(texts, 'tls.prom'), 'utf8')).toBe(told);
       const listen = `127.0.0.1:${await findFreePort()}`;
       const exporter = spawn(
         EXPORTER,

@@ -45,7 +45,6 @@ async function readMetrics(program: string, env: Record<string, string>): Promis
 
 test.skipIf(reason !== null)(
   `the alerts on Postgres ask for figures that exporters serve${because(reason)}`,
-  { timeout: 120_000 },
   async () => {
     const servers = await startServers();
     onTestFinished(() => servers.stop());

@@ -33,7 +33,14 @@ interface Manifest {
   readonly kind: string;
   readonly metadata: { readonly name: string };
   readonly data?: Readonly<Record<string, string>>;
-  readonly spec?: { readonly template?: { readonly spec: PodSpec } };
+  readonly spec?: {
+    readonly progressDeadlineSeconds?: number;
+    readonly template?: { readonly spec: PodSpec };
+  };
+}
+
+interface Policy {
+  readonly ingress: readonly object[];
 }
 
 interface PodSpec {
@@ -137,11 +144,27 @@ describe('the manifests', () => {
     }
   });
 
+  // Whoever reaches a process that trusts a number of proxies chooses his address.
+  test('let only what is in front reach the port of requests', () => {
+    expect(settings['TRUST_PROXY']).toMatch(/^\d+$/);
+    const { spec } = find('NetworkPolicy', 'requests') as Manifest & { spec: Policy };
+    expect(spec.ingress).toHaveLength(1);
+    expect(spec.ingress[0]).toMatchObject({ from: [expect.anything()], ports: [{ port: 'http' }] });
+  });
+
   test('kill no process that still drains', () => {
     const graceMs = (name: string): number =>
       podOf(find('Deployment', name)).terminationGracePeriodSeconds * 1000;
     expect(graceMs('api')).toBeGreaterThan(Number(settings['DRAIN_DELAY_MS']) + DRAIN_MS);
     expect(graceMs('worker')).toBeGreaterThan(DRAIN_MS);
+  });
+
+  test('let a rollout wait for as long as the runbook does', async () => {
+    const runbook = await readFile(join(folder, '../README.md'), 'utf8');
+    for (const name of ['api', 'worker']) {
+      expect(runbook).toContain(`rollout status deployment/${name} --timeout=1h`);
+      expect(find('Deployment', name).spec?.progressDeadlineSeconds).toBe(3600);
+    }
   });
 
   test.skipIf(!isInstalled('promtool'))('tell Prometheus how it finds the pods', async () => {

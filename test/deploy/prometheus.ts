@@ -1,5 +1,5 @@
 // A real Prometheus over processes of ours, with the rules of scripts/deploy/prometheus. A minute
-// of a rule takes two seconds here, so that a test need not wait for half an hour.
+// of a rule takes a few seconds here, so that a test need not wait for half an hour.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
@@ -12,7 +12,6 @@ import { findFreePort } from '../support/ports.ts';
 import { until } from '../support/until.ts';
 
 const RULES = fileURLToPath(new URL('../../scripts/deploy/prometheus/', import.meta.url));
-const SECONDS_PER_MINUTE = 2;
 
 /** A running Prometheus. It stops with the test. */
 export interface Prometheus {
@@ -34,17 +33,21 @@ export interface PrometheusOptions {
   readonly rules?: readonly string[];
   /** The port of an Alertmanager. */
   readonly alertmanager?: number;
+  /** How long a minute of a rule takes; by default 2 seconds. */
+  readonly secondsPerMinute?: number;
 }
 
 /** Starts Prometheus over these metrics ports, by job. */
 export async function startPrometheus(
   { onTestFinished }: Ending,
   jobs: Readonly<Record<string, readonly number[]>>,
-  { rules = ['alerts.yml'], alertmanager }: PrometheusOptions = {},
+  { rules = ['alerts.yml'], alertmanager, secondsPerMinute = 2 }: PrometheusOptions = {},
 ): Promise<Prometheus> {
   const folder = await makeFolder('prometheus');
-  for (const file of rules)
-    await writeFile(join(folder, file), faster(await readFile(join(RULES, file), 'utf8')));
+  for (const file of rules) {
+    const text = await readFile(join(RULES, file), 'utf8');
+    await writeFile(join(folder, file), faster(text, secondsPerMinute));
+  }
   const settings = {
     ...configuration(jobs),
     rule_files: rules,
@@ -139,11 +142,14 @@ function configuration(jobs: Readonly<Record<string, readonly number[]>>): objec
 
 const MINUTES: Readonly<Record<string, number>> = { m: 1, h: 60, d: 1440 };
 
-/** Shortens the durations of the rules: `for: 5m`, `[15m]`, `[1h]`, `[3d]`. */
-function faster(rules: string): string {
+/** Shortens the durations of the rules: `for: 5m`, `[15m]`, `[1h]`, `[3d]`, `offset 1m`. */
+function faster(rules: string, secondsPerMinute: number): string {
   const seconds = (count: string, unit: string): string =>
-    `${Number(count) * (MINUTES[unit] ?? 0) * SECONDS_PER_MINUTE}s`;
+    `${Number(count) * (MINUTES[unit] ?? 0) * secondsPerMinute}s`;
   return rules
     .replaceAll(/(for: )(\d+)([mh])$/gm, (_, start, count, unit) => start + seconds(count, unit))
-    .replaceAll(/\[(\d+)([mhd])\]/g, (_, count, unit) => `[${seconds(count, unit)}]`);
+    .replaceAll(
+      /(\[|offset )(\d+)([mhd])\b/g,
+      (_, start, count, unit) => start + seconds(count, unit),
+    );
 }

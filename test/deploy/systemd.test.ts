@@ -3,6 +3,8 @@ import { cp, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { parseConfig } from '../../src/runtime/config.ts';
+import { TEST_APP_SECRET } from '../support/api.ts';
 import { because, run, whyNot } from '../support/debian.ts';
 import { makeFolder } from '../support/folder.ts';
 
@@ -59,6 +61,15 @@ describe.skipIf(reason !== null)(`the systemd units${because(reason)}`, () => {
       const said = await run('systemd-analyze', ['security', ...limit, unit]);
       expect(said).toContain('Overall exposure level');
     }
+  });
+
+  test('let a worker refuse to start without a mail server', async () => {
+    const unit = await readFile(join(folder, 'team-customer-api-worker@.service'), 'utf8');
+    const [, settings = ''] = /^Environment=(.+)$/m.exec(unit) ?? [];
+    const env = Object.fromEntries(settings.split(' ').map((one) => one.split('=')));
+    const required = { DATABASE_URL: 'postgres://127.0.0.1/app', APP_SECRET: TEST_APP_SECRET };
+    const all = { ...required, ...env, METRICS_PORT: '14001' };
+    expect(() => parseConfig(all, { mail: true })).toThrow('SMTP_URL is required');
   });
 
   test('give a process longer to stop than it may take', async () => {

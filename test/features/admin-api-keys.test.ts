@@ -5,6 +5,7 @@ import { startTestApi, type TestApi } from '../support/api.ts';
 import { appAt, createKey, KEY_HOLDER, type App } from '../support/api-keys.ts';
 import { appAs, codeOf, tokenOf } from '../support/app.ts';
 import { auditOf } from '../support/audit.ts';
+import { clockAhead } from '../support/clocks.ts';
 
 import { problemOf } from '../support/problems.ts';
 import { makeMember, makeSeed, makeTeam, memberId } from '../support/seed.ts';
@@ -29,6 +30,21 @@ beforeAll(async () => {
 
 const as = (team: string, name: string): Promise<App> => appAt(api, clock.now(), team, name);
 const statusOf = async (key: string, path = '/users') => (await api.call(key, 'GET', path)).status;
+
+describe('a process whose clock is behind the database’s', () => {
+  test('refuses a key that has ended before it is made, and a rotation to one', async () => {
+    const behind = clockAhead(-60_000);
+    const team = makeTeam('a', { members: [makeMember('a', 'holder', KEY_HOLDER)] });
+    const late = await startTestApi({ clock: behind, seed: makeSeed([team]) });
+    const app = await appAt(late, behind.now(), 'a', 'holder');
+    const expires_at = new Date(Date.now() - 1_000).toISOString();
+    const refusal = { code: 'validation_error', field: 'expires_at' };
+    expect(await problemOf(createKey(app, { expires_at }))).toMatchObject(refusal);
+    const { id } = await createKey(app);
+    const rotation = { key_id: id, grace_s: 0, expires_at };
+    expect(await problemOf(app.admin.apiKeys.rotate.mutate(rotation))).toMatchObject(refusal);
+  });
+});
 
 describe('create', () => {
   test('returns a key that works within its scopes and is shown only once', async () => {

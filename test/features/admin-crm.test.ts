@@ -359,7 +359,7 @@ describe('a connection', () => {
          where task = 'remove_crm_connection'`,
       ),
     ).toHaveLength(1);
-    await removeRows(api.db, { teamId: 'team_a', connectionId: id });
+    await removeRows(api.db, { teamId: 'team_a', connectionId: id }, { runMs: 100_000 });
     expect(
       await rows(
         `select 1 from crm_deal
@@ -385,7 +385,7 @@ describe('a connection', () => {
       );
       const [job] = taken;
       if (!job) break;
-      await removeRows(api.db, job.payload, AbortSignal.abort());
+      await removeRows(api.db, job.payload, { signal: AbortSignal.abort() });
       ends.push(job.payload.after);
     }
     expect(ends).toEqual([undefined, 'x1500', 'x2000', 'x2200']);

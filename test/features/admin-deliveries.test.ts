@@ -325,7 +325,13 @@ describe('the backlog of an endpoint', () => {
     const now = new Date().toISOString();
     const many = { prefix: 'r', count: 1_001, status: 'retrying', createdAt: now };
     await writeDeliveries({ ...many, endpoint: 'whe_3' });
-    expect(await backlog('whe_3')).toMatchObject({ has_more: true });
+    const { first, again, has_more } = await backlog('whe_3');
+    const [shown] = (await app.admin.deliveries.health.query({})).data.filter(
+      ({ endpoint_id }) => endpoint_id === 'whe_3',
+    );
+    const sum = again.reduce((total, { count }) => total + count, 0);
+    expect([first, sum, has_more]).toEqual([0, 1_000, true]);
+    expect(shown).toMatchObject({ waiting: sum, has_more: ['failed', 'waiting'] });
     await writeDeliveries({ ...many, prefix: 's', team: 'b', endpoint: 'whe_b' });
     const nothing = await backlog('whe_b');
     expect([nothing.first, nothing.has_more]).toEqual([0, false]);

@@ -5,6 +5,7 @@ import { removeOld } from '../../src/features/retention/service.ts';
 import { resendBatch } from '../../src/features/webhook-deliveries/resend-service.ts';
 import { appAsMember, codeOf } from '../support/app.ts';
 import { auditOf } from '../support/audit.ts';
+import { clockAhead } from '../support/clocks.ts';
 import { RETRY_DELAYS_S, startDeliveries } from '../support/deliveries.ts';
 import { holdLock, lockWhole, untilNoneWaits, untilWaiting } from '../support/locks.ts';
 import { hang, held, status } from '../support/receiver.ts';
@@ -31,10 +32,10 @@ const batch = (resendId: string, clock: Clock = systemClock) =>
   resendBatch(api.db, clock, { teamId: 'team_a', endpointId: 'whe_1', resendId });
 
 test('if a worker is killed during a batch, another one queues each delivery once', async () => {
-  await writeDeliveries({ prefix: 'g', count: 700 });
+  await writeDeliveries({ prefix: 'g', count: 600 });
   await writeDeliveries({
     prefix: 'r',
-    count: 500,
+    count: 100,
     status: 'retrying',
     createdAt: '2026-10-01T01:00:00Z',
   });
@@ -45,35 +46,36 @@ test('if a worker is killed during a batch, another one queues each delivery onc
   const others = `id !~ '^[gr]'`;
   const before = await rows(`select * from webhook_delivery where ${others} order by id`);
   const { id, total, sent } = await start();
-  expect({ total, sent }).toEqual({ total: 1200, sent: 0 });
+  expect({ total, sent }).toEqual({ total: 700, sent: 0 });
 
-  // The second batch has done half of its work when it meets a locked row.
+  // The first batch passes the three tests. The second one has done half of its work when it meets
+  // a locked row.
   const release = await holdLock(
     api,
-    `select from webhook_delivery where team_id = 'team_a' and id = 'g00690' for update`,
+    `select from webhook_delivery where team_id = 'team_a' and id = 'g00590' for update`,
   );
   const victim = await startWorker();
   await untilWaiting(api, 1, '%with scanned as%');
-  expect(await get(id)).toMatchObject({ state: 'running', sent: 500 });
+  expect(await get(id)).toMatchObject({ state: 'running', sent: 497 });
   await victim.kill('SIGKILL');
   await release();
   await untilNoneWaits(api, '%with scanned as%');
-  expect(await get(id)).toMatchObject({ state: 'running', sent: 500 });
+  expect(await get(id)).toMatchObject({ state: 'running', sent: 497 });
 
   await startWorker();
   await until(async () => (await get(id)).state === 'done');
-  await until(async () => (await count(`id ~ '^[gr]' and status = 'ok'`)) === 1200);
+  await until(async () => (await count(`id ~ '^[gr]' and status = 'ok'`)) === 700);
   expect(await get(id)).toMatchObject({
-    sent: 1200,
+    sent: 700,
     has_more: false,
     finished_at: expect.any(String),
   });
-  expect(await count(`id ~ '^g' and attempt = 9 and scheduled_attempts = 8`)).toBe(700);
-  expect(await count(`id ~ '^r' and attempt = 2 and scheduled_attempts = 1`)).toBe(500);
+  expect(await count(`id ~ '^g' and attempt = 9 and scheduled_attempts = 8`)).toBe(600);
+  expect(await count(`id ~ '^r' and attempt = 2 and scheduled_attempts = 1`)).toBe(100);
   expect(await rows(`select * from webhook_delivery where ${others} order by id`)).toEqual(before);
   expect(
     new Set(receiver.requestsTo('/whe_1').map(({ headers }) => headers['svc-event-id'])).size,
-  ).toBe(1200);
+  ).toBe(700);
   expect(receiver.requestsTo('/whe_2')).toEqual([]);
 });
 
@@ -180,7 +182,7 @@ test('a cancelled resend attempts the queued deliveries and no others', async ()
   receiver.on('/whe_1', hang);
   await writeDeliveries({ prefix: 'g', count: 1200 });
   const { id } = await start();
-  await startWorker();
+  await startWorker({ WEBHOOK_TIMEOUT_MS: '600000' });
   await until(async () => (await get(id)).sent > 0);
   const cancelled = await app.admin.deliveries.cancelResend.mutate({ resend_id: id });
   expect(cancelled).toMatchObject({
@@ -215,6 +217,19 @@ test('a cancelled resend attempts the queued deliveries and no others', async ()
       details: { resend_id: id, sent: 500 },
     },
   ]);
+});
+
+test('the next batch does not wait until it is time by the clock of a worker ahead', async () => {
+  await writeDeliveries({ prefix: 'g', count: 600 });
+  const { id } = await start();
+  await batch(id, clockAhead(30_000));
+  expect(
+    await rows(
+      `select run_at <= now() as is_due
+       from graphile_worker.jobs
+       where task_identifier = 'resend_deliveries'`,
+    ),
+  ).toEqual([{ is_due: true }]);
 });
 
 test('a cancellation waits for the batch that is being queued, and counts it', async () => {

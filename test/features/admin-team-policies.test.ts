@@ -1,4 +1,5 @@
-import { beforeAll, describe, expect, test } from 'vitest';
+import pg from 'pg';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { appAsMember, codeOf } from '../support/app.ts';
 import { auditOfUsers } from '../support/audit.ts';
@@ -22,7 +23,7 @@ const makeSituation = (team: string) => ({
 
 let api: TestApi;
 beforeAll(async () => {
-  const teams = ['policy', 'release', 'list', 'quiet', 'matrix'].map((name) =>
+  const teams = ['policy', 'release', 'list', 'quiet', 'matrix', 'two', 'long'].map((name) =>
     makeTeam(name, {
       members: [
         makeMember(name, 'invited', { status: 'invited' }),
@@ -48,6 +49,29 @@ beforeAll(async () => {
 });
 
 const as = (team: string, name: string) => appAsMember(api, team, name);
+
+test('a list that another admin has changed since it was read is not set', async () => {
+  const { policy, memberPolicy, release } = (await as('two', 'admin')).admin.team;
+  const who = { member_id: memberId('two', 'member') };
+  const [one, two] = [['sit_cold'], ['per_calm']];
+  expect(await policy.set.mutate({ blocked: one, was: [] })).toEqual({ blocked: one });
+  expect(await codeOf(policy.set.mutate({ blocked: two, was: [] }))).toBe('precondition_failed');
+  expect(await policy.get.query({})).toEqual({ blocked: one });
+  expect(await memberPolicy.set.mutate({ ...who, blocked: one, was: [] })).toEqual({
+    blocked: one,
+  });
+  expect(await codeOf(memberPolicy.set.mutate({ ...who, blocked: two, was: [] }))).toBe(
+    'precondition_failed',
+  );
+  const both = [...one, ...two];
+  expect(await release.set.mutate({ released: both, was: 'all' })).toMatchObject({});
+  for (const was of ['all' as const, one, []])
+    expect(await codeOf(release.set.mutate({ released: two, was }))).toBe('precondition_failed');
+  // Their order does not count.
+  expect(await release.set.mutate({ released: 'all', was: both.toReversed() })).toEqual({
+    released: 'all',
+  });
+});
 
 describe('policies', () => {
   const assign = async (team: string, name: string, combination = COMBINATION) => {
@@ -317,4 +341,47 @@ describe('catalog', () => {
     expect(data.map(({ id }) => id)).toEqual(['per_calm', 'per_tough', 'rol_buyer']);
     expect(await codeOf(catalog.query({ cursor: 'nonsense' }))).toBe('validation_error');
   });
+});
+
+/** Returns how many values each statement of this process has, from now on. */
+function countValues(): number[] {
+  const connection = pg.Connection.prototype as unknown as {
+    bind: (this: unknown, message: { readonly values?: readonly unknown[] }) => void;
+  };
+  const { bind } = connection;
+  const counts: number[] = [];
+  connection.bind = function (message) {
+    counts.push(message.values?.length ?? 0);
+    bind.call(this, message);
+  };
+  onTestFinished(() => {
+    connection.bind = bind;
+  });
+  return counts;
+}
+
+// With a value for each id, a list of 5,000 stops the process for up to 0.2 s.
+test('a long list is one value of a statement, however long it is', async () => {
+  const { policy, memberPolicy, release } = (await as('long', 'admin')).admin.team;
+  const who = { member_id: memberId('long', 'member') };
+  const ids = Array.from({ length: 300 }, (_, n) => `sit_many_${String(n).padStart(3, '0')}`);
+  await api.db.pool.query(
+    `insert into catalog_entry (id, kind)
+     select id, 'situation'
+     from unnest($1::text[]) id`,
+    [ids],
+  );
+  onTestFinished(async () => {
+    await api.db.pool.query(`delete from catalog_entry where id = any ($1)`, [ids]);
+  });
+  const none: string[] = [];
+  const counts = countValues();
+  for (const blocked of [ids, none]) {
+    expect(await policy.set.mutate({ blocked })).toEqual({ blocked });
+    expect(await memberPolicy.set.mutate({ ...who, blocked })).toEqual({ blocked });
+  }
+  for (const released of [ids, none])
+    expect(await release.set.mutate({ released })).toEqual({ released });
+  expect(counts.length).toBeGreaterThan(20);
+  expect(Math.max(...counts)).toBeLessThanOrEqual(10);
 });

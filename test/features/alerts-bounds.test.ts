@@ -11,7 +11,7 @@ import { makeSeed, makeTeam } from '../support/seed.ts';
 import { openWhereTeamIs } from '../support/shards.ts';
 
 const TEAM = 'team_big';
-const MANY = 20_000;
+const MANY = 5_000;
 const NOW = new Date('2026-11-18T12:00:00.000Z');
 const clock = fixedClock(NOW);
 

@@ -2,6 +2,7 @@
 // the REST API, the app, the host application, a CRM that refuses, a worker process, real HTTP.
 // A new type in core/events.ts fails here until it is raised here.
 import { setTimeout as delay } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { EVENT_TYPES, SUBSCRIBABLE_EVENTS, type EventType } from '../../src/core/events.ts';
 import type { ProviderName } from '../../src/features/crm/providers/registry.ts';
@@ -271,12 +272,18 @@ test('an event keeps its bytes while its endpoint is disabled and the switch is 
   const list = async (): Promise<
     { event_type: string; status: string; attempt: number; next_try_at: string }[]
   > => (await call('GET', `/webhook-endpoints/${endpoint.id}/deliveries`)).body.data;
-  // Attempts that were in flight when the endpoint was disabled have ended.
-  const waiting = await until(async () => {
+  const lookForQuiet = async () => {
     const deliveries = await list();
     const attempts = deliveries.reduce((sum, { attempt }) => sum + attempt, 0);
     const isQuiet = attempts === receiver.requestsTo(path).length && !(await isBeingDelivered(own));
     return isQuiet ? deliveries : null;
+  };
+  // Attempts and claims that had begun when the endpoint was disabled have ended.
+  const waiting = await until(async () => {
+    const first = await lookForQuiet();
+    await delay(500);
+    const second = await lookForQuiet();
+    return isDeepStrictEqual(first, second) ? second : null;
   });
   expect(waiting.map((delivery) => delivery.status)).toEqual(['retrying', 'retrying']);
   receiver.on(path, status(200));

@@ -64,7 +64,7 @@ beforeAll(async () => {
     members,
   );
   await client.query('analyze team, person, member, api_key, announcement_mail');
-}, 120_000);
+});
 afterAll(async () => {
   await client.end();
   await database.drop();

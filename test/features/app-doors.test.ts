@@ -5,6 +5,7 @@ import { request } from 'undici';
 import { Registry } from 'prom-client';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { BASE_PATH, DOCUMENT_PATH } from '../../src/http/api/exchange.ts';
+import { ENDPOINTS } from '../../src/routers/endpoints.ts';
 import type { Config } from '../../src/runtime/config.ts';
 import { serveMetrics } from '../../src/runtime/metrics.ts';
 import { startTestApi, TEST_APP_SECRET, type TestApi } from '../support/api.ts';
@@ -352,4 +353,63 @@ describe('a session of the secret of before', () => {
     expect(await statuses(await openOn(api))).toEqual([400, 400, 401]);
     expect(await statuses(await openOn(during))).toEqual([401, 400, 400]);
   });
+});
+
+/** nginx takes a process for broken that sends headers of more than 4 KB, by its default. */
+const HEAD_MAX_BYTES = 4096;
+/** An address of the page: other text is not repeated where one is wanted. */
+const LONG = `/admin?${'"'.repeat(4000)}`;
+const QUERY = `${LONG}&${Array.from({ length: 800 }, (_, number) => `n${number}=1`).join('&')}`;
+/** Three at a time: all headers together may have 16 KB. */
+const HEADERS: readonly (readonly string[])[] = [
+  ['authorization', 'cookie', 'x-csrf-token'],
+  ['accept', 'accept-encoding', 'accept-language'],
+  ['idempotency-key', 'if-match', 'if-none-match'],
+  ['host', 'origin', 'referer'],
+  ['svc-mode', 'svc-team', 'x-request-id'],
+  ['traceparent', 'trpc-accept', 'user-agent'],
+  ['x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto'],
+];
+
+/** The bytes before the body of an answer. */
+async function headBytes(route: string, headers: Headers, body: string | null): Promise<number> {
+  const [method = '', path = ''] = route.split(' ');
+  const answer = await request(`${api.url}${path}`, { method: method as 'GET', headers, body });
+  await answer.body.dump();
+  const lines = Object.entries(answer.headers).map((pair) => `${pair.join(': ')}\r\n`);
+  return lines.join('').length;
+}
+
+test('nothing that a caller sends makes the headers of an answer long', async () => {
+  const operations = ENDPOINTS.map(({ method, path }) => `${method} ${BASE_PATH}${path}`);
+  const open = Object.values(OPEN).flatMap((paths) => Object.keys(paths));
+  const mounted = ['GET /trpc/v1.me.get', 'POST /trpc/v1.members.invite', 'GET /none'];
+  const app = [...Object.keys(DOORS), ...open.map((path) => `GET ${path}`), ...mounted];
+  const form = { 'content-type': 'application/x-www-form-urlencoded', origin: HOST };
+  const long: string[] = [];
+  const look = async (
+    route: string,
+    what: string,
+    headers: Headers,
+    body: string | null = null,
+  ) => {
+    if ((await headBytes(route, headers, body)) >= HEAD_MAX_BYTES) long.push(`${route}: ${what}`);
+  };
+  for (const route of [...app, ...operations]) {
+    const isApi = operations.includes(route);
+    const known = isApi ? { authorization: `Bearer ${api.key('team_a')}` } : await bearerOf('a');
+    await look(route, 'nothing', known);
+    await look(`${route}${LONG.slice(0, 4000)}`, 'path', known);
+    await look(`${route}?${QUERY}`, 'query', known);
+    for (const names of HEADERS) {
+      const sent = Object.fromEntries(names.map((name) => [name, LONG]));
+      await look(route, names.join(), { ...known, ...sent });
+    }
+    if (isApi || !route.startsWith('POST')) continue;
+    for (const name of ['token', 'team_id', 'opener', 'return']) {
+      const fields = new URLSearchParams({ token: await linkToken(), [name]: LONG });
+      await look(route, `field ${name}`, { ...known, ...form }, fields.toString());
+    }
+  }
+  expect(long).toEqual([]);
 });

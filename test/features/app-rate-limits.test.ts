@@ -106,6 +106,21 @@ describe('the calls of a person', () => {
     expect((await api.call(api.key('team_a'), 'GET', '/me')).status).toBe(200);
   });
 
+  test('in a batch take the whole limit of a team that may make fewer', async () => {
+    const clock = fixedClock(START);
+    const api = await startApi({
+      clock,
+      seed: makeSeed([makeTeam('a', { rate_limit_per_min: 3 })]),
+    });
+    const owner = await bearer('a', 'owner');
+    const status = async (path?: string) => (await ask(api, owner, path)).status;
+    expect(await status(batchOf(10))).toBe(200);
+    expect(await counters(api)).toEqual({ 'team_a person:usr_a_owner': 3, 'team_a app': 3 });
+    expect([await status(), await status(batchOf(10))]).toEqual([429, 429]);
+    clock.advance(40_000);
+    expect([await status(), await status(batchOf(10)), await status()]).toEqual([200, 429, 200]);
+  });
+
   test('count exactly when they come at the same time', async () => {
     const api = await startApi({ personLimitPerMinute: 10 });
     const owner = await bearer('a', 'owner');

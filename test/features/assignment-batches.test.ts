@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { fixedClock } from '../../src/core/clock.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { holdLock, untilWaiting } from '../support/locks.ts';
 import { CATALOG, makeMember, makeSeed, makeTeam } from '../support/seed.ts';
@@ -35,7 +36,9 @@ beforeAll(async () => {
       ],
       privacy: { member_detail_enabled: team !== 'quiet' },
     });
+  // Requests are counted by the minute, and none must begin between two of them.
   api = await startTestApi({
+    clock: fixedClock(new Date()),
     seed: makeSeed(TEAMS.map(teamOf), {
       catalog: CATALOG,
       catalog_rules: [{ situation: 'sit_renewal', personality: 'per_tough' }],
@@ -169,6 +172,7 @@ describe('POST /assignments/batch', () => {
     expect(results.at(-2)?.problem).toEqual({
       status: 422,
       code: 'validation_error',
+      detail: expect.stringMatching(/object/i),
       errors: [{ path: 'body', message: expect.any(String), code: 'invalid_type' }],
     });
   });

@@ -4,6 +4,7 @@ import type { TestApi } from '../support/api.ts';
 import { isOnCitus } from '../support/database.ts';
 import { idsOf, idsOfAllPages, readPage, startWithTeamA } from '../support/lists.ts';
 import { holdLock, untilWaiting } from '../support/locks.ts';
+import { until } from '../support/until.ts';
 import { describeEvaluation, platformOf } from '../support/platform.ts';
 import { makeMember, makeTraining, userId } from '../support/seed.ts';
 
@@ -156,6 +157,7 @@ describe('GET /assignments with updated_since', () => {
   /** The ids of what has changed while `change` ran. */
   const changedBy = async (change: () => Promise<unknown>): Promise<string[]> => {
     const since = await now();
+    await until(() => Date.now() > Date.parse(since));
     await change();
     return idsOf(await list(api, `updated_since=${since}`));
   };

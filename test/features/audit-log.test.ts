@@ -1,5 +1,6 @@
 // The audit log in the app, over the real tRPC API.
 import { beforeAll, describe, expect, test } from 'vitest';
+import { PAGE_MAX_BYTES } from '../../src/core/page.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { appAsMember, codeOf } from '../support/app.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
@@ -8,7 +9,9 @@ let api: TestApi;
 let app: Awaited<ReturnType<typeof appAsMember>>;
 
 beforeAll(async () => {
-  api = await startTestApi({ seed: makeSeed([makeTeam('a'), makeTeam('b')]) });
+  api = await startTestApi({
+    seed: makeSeed([makeTeam('a'), makeTeam('b'), makeTeam('large')]),
+  });
   app = await appAsMember(api, 'a', 'owner');
   // Three entries share each time, so that only the id decides their order.
   for (const team of ['a', 'b'])
@@ -23,6 +26,17 @@ beforeAll(async () => {
        from generate_series(0, 99) n`,
       [team],
     );
+  // As many ids as a change of what is released may have.
+  await api.db.pool.query(
+    `insert into audit_log
+       (team_id, id, created_at, actor_kind, actor_id, action, target_id, request_id, details)
+     select 'team_large', 'l' || n, timestamptz '2026-10-01T00:00:00Z' + n * interval '1 hour',
+       'user', 'actor_0', 'team.release_changed', 'large', 'req',
+       jsonb_build_object('added', (
+         select jsonb_agg(md5(n || ' ' || i)) from generate_series(1, 1000) i
+       ))
+     from generate_series(10, 29) n`,
+  );
 });
 
 const list = (input: Parameters<typeof app.admin.auditLog.list.query>[0] = {}) =>
@@ -74,6 +88,24 @@ describe('the list', () => {
       cursor = next_cursor;
     }
     expect(seen).toEqual(numbers((n) => n >= 9 && n < 30));
+  });
+
+  test.each([
+    ['without a filter', {}],
+    ['with one', { action: 'team.release_changed' }],
+    ['with two', { action: 'team.release_changed', target_id: 'large' }],
+  ])('pages end before they are too large: %s', async (_what, filters) => {
+    const large = await appAsMember(api, 'large', 'owner');
+    const seen: string[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await large.admin.auditLog.list.query({ limit: 200, cursor, ...filters });
+      expect(JSON.stringify(page).length).toBeLessThan(1.2 * PAGE_MAX_BYTES);
+      expect(page.data.length).toBeGreaterThan(3);
+      seen.push(...page.data.map(({ id }) => id));
+      cursor = page.next_cursor ?? undefined;
+    } while (cursor !== undefined);
+    expect(seen).toEqual(Array.from({ length: 20 }, (_, n) => `l${29 - n}`));
   });
 
   test('pages neither repeat nor skip an entry while others are written and removed', async () => {

@@ -17,6 +17,7 @@ import { openDatabase } from '../../src/db/connections/database.ts';
 import {
   authenticateRequest,
   authenticateBatch,
+  type AdmittedRow,
   type AuthenticationRow,
 } from '../../src/http/api/authentication/key-store.ts';
 import { readCredential } from '../../src/http/api/authentication/credential.ts';
@@ -28,6 +29,7 @@ import { startTestApi, type ApiResponse, type TestApi } from '../support/api.ts'
 import { holdLock, untilWaiting } from '../support/locks.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
 import { until } from '../support/until.ts';
+import { waitToConnect } from '../support/wire.ts';
 
 const NOW = new Date('2026-11-02T09:00:20.000Z');
 const names = Array.from({ length: 12 }, (_, n) => `t${n}`);
@@ -230,8 +232,21 @@ describe('the statement', () => {
     // It returns no key that is not valid, so it has no reason why.
     const { key_fault: fault, ...facts } = first;
     expect(fault).toBeNull();
-    expect(second).toEqual({ ...facts, bucket_remaining: left - 1 });
-    expect(third).toEqual({ ...first, bucket_remaining: left - 2 });
+    // Two keys of one team share its limit, of which more is used than of theirs.
+    const used = (row: AuthenticationRow | AdmittedRow | undefined) => row?.used_percent;
+    const step = 100 / (teamId === 'team_a' ? 50 : 100);
+    const percents = [0, 1, 2].map((more) => (used(first) ?? 0) + more * step);
+    expect([first, second, third].map(used)).toEqual(percents);
+    expect(second).toMatchObject({
+      ...facts,
+      bucket_remaining: left - 1,
+      used_percent: percents[1],
+    });
+    expect(third).toMatchObject({
+      ...first,
+      bucket_remaining: left - 2,
+      used_percent: percents[2],
+    });
   });
 
   test.each([
@@ -375,7 +390,9 @@ describe('the statement', () => {
     await alone(knownOf('few'));
     await api.db.pool.query('update team_counter set minute = minute + $1', [change]);
     await api.db.pool.query(`update team set rate_limit_per_min = 90 where id = 'team_a'`);
-    const other = openDatabase({ url: api.databaseUrl, poolMax: 16, onError: () => undefined });
+    const other = waitToConnect(
+      openDatabase({ url: api.databaseUrl, poolMax: 16, onError: () => undefined }),
+    );
     onTestFinished(async () => {
       await other.close();
       await api.db.pool.query(`update team set rate_limit_per_min = 50 where id = 'team_a'`);
@@ -419,9 +436,12 @@ describe('the statement', () => {
 describe('what waits', () => {
   const limits = { keyPerMinute: 1000, personPerMinute: 1000, ipPerMinute: 1000 };
 
-  /** The keys of an API, with each statement held until it is let go. */
+  /** The keys of an API, with each statement held until it is let go. Timers stand still. */
   async function startHeld() {
     const api = await startKnown();
+    // The moment is 50 ms, and a busy machine may need longer for each step.
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
     const nonce = randomBytes(16);
     const sent: { keys: string[]; calls: number[]; go: (error?: Error) => void }[] = [];
     const query: TestApi['db']['query'] = async (what, values) => {
@@ -467,9 +487,6 @@ describe('what waits', () => {
 
   test('goes after a moment if the statement before is silent', async () => {
     const { ask, sent } = await startHeld();
-    // The moment is 50 ms, and a busy machine may need longer for each step.
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-    onTestFinished(() => void vi.useRealTimers());
     const silent = ask('team_t0');
     await until(async () => sent.length === 1);
     const next = ask('team_t1');

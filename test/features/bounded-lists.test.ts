@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { PAGE_LIMIT_MAX, PAGE_MAX_BYTES, type Page, type PageQuery } from '../../src/core/page.ts';
 import { privacyOf } from '../../src/core/privacy.ts';
 import type { Db, Tx } from '../../src/db/client.ts';
-import { openDatabase, type Database } from '../../src/db/connections/database.ts';
+import type { Database } from '../../src/db/connections/database.ts';
 import { listEntries } from '../../src/features/audit-log/service.ts';
 import {
   searchAssignments,
@@ -32,7 +32,11 @@ import { listDeliveries } from '../../src/features/webhook-deliveries/admin-serv
 import * as deliveries from '../../src/features/webhook-deliveries/admin-store.ts';
 import { listHealth, readBacklog } from '../../src/features/webhook-deliveries/health-store.ts';
 import * as resends from '../../src/features/webhook-deliveries/resend-store.ts';
-import { COUNTED_MAX, RECENT } from '../../src/features/webhook-deliveries/rules.ts';
+import {
+  COUNTED_MAX,
+  PINGS_PASSED_MAX,
+  RECENT,
+} from '../../src/features/webhook-deliveries/rules.ts';
 import { findPauseMailRow } from '../../src/features/webhook-endpoints/pause-store.ts';
 import { loadTestSeed } from '../support/api.ts';
 import { PAGE_DEAL } from '../support/crm/deals.ts';
@@ -40,6 +44,7 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { blocksRead, explain, rowsRead, type Mode } from '../support/plans.ts';
 import { makeMember, makeSeed, makeTeam, userId } from '../support/seed.ts';
 import { openWhereTeamIs } from '../support/shards.ts';
+import { openPatiently } from '../support/wire.ts';
 
 const TEAM = 'team_big';
 const MEMBERS = 'team_crowd';
@@ -47,6 +52,23 @@ const SHOWN = { memberDetailEnabled: true, leaderboardEnabled: true };
 const PAGE = { limit: 51, after: null };
 /** What each list hides. More of it changes nothing; it may be set to try that. */
 const HIDDEN = Number(process.env['ROWS'] ?? 20_000);
+/** A resend of what was created in the far future. */
+const RESEND = {
+  id: 'whr_1',
+  endpoint_id: 'whe_1',
+  state: 'running' as const,
+  since: '2900-01-01T00:00:00.000Z',
+  until: null,
+  event_type: null,
+  status: null,
+  total: 0,
+  has_more: true,
+  sent: 0,
+  position_at: null,
+  position_id: null,
+  created_at: '2999-01-01T00:00:00.000Z',
+  finished_at: null,
+};
 /** The members that a search reads for a page at most. */
 const READ_MAX = 10_000;
 
@@ -83,7 +105,7 @@ beforeAll(async () => {
   await addAuditEntries(2 * HIDDEN);
   await addDeliveries(2 * HIDDEN);
   await client.query('reset enable_seqscan');
-  db = openDatabase({ url: database.url, poolMax: 4, onError: () => undefined });
+  db = openPatiently(database.url);
   await client.query('vacuum analyze');
 });
 
@@ -452,6 +474,34 @@ describe.each<Mode>(['generic', 'custom'])('with a %s plan', (mode) => {
     expect(rows).toBeLessThanOrEqual(1_010);
   });
 
+  test.each([null, 'ping'])(
+    'of failed tests, a resend of type %s passes a bounded number at a time',
+    async (eventType) => {
+      const wanted = { endpointId: 'whe_1', since: '2900-01-01', until: null, status: null };
+      const counted = { ...wanted, eventType, at: new Date('2999-01-01'), countMax: 1_000 };
+      const resend = { ...RESEND, event_type: eventType };
+      const size = { limit: 500, room: 500, now: new Date('2999-01-01') };
+      await client.query('begin');
+      await client.query('set local session_replication_role = replica');
+      await client.query(
+        `insert into webhook_delivery
+           (team_id, id, endpoint_id, event_id, event_type, status, attempt, created_at)
+         select $1, 'whd_ping_' || n, 'whe_1', 'evt_ping_' || n, 'ping', 'gave_up', 1,
+           '2900-01-02'::timestamptz + n * interval '1 second'
+         from generate_series(1, $2::int) n`,
+        [TEAM, HIDDEN],
+      );
+      const count = await read((db) => resends.countFailed(db, TEAM, counted));
+      const batch = await read((db) =>
+        resends.queueBatch(db as unknown as Tx, TEAM, { resend, ...size }),
+      );
+      await client.query('rollback');
+      expect(count).toBeLessThanOrEqual(1_010 + PINGS_PASSED_MAX);
+      // Each is found, and then locked.
+      expect(batch).toBeLessThanOrEqual(2 * 500 + 10);
+    },
+  );
+
   test('the last resends are read from the end', async () => {
     // Most of them found nothing, so they ended when they were stored.
     await client.query('begin');
@@ -713,7 +763,7 @@ describe('trainings of a team with many members', () => {
     ['asks for each of 4,000', 4_000, 1, 1, 2 * ASKED_MAX + 4_000],
     // 10,000 trainings with a look at the member of each, and where they end.
     ['reads 10,000 for a page of more', 2_000, 4_001, 3, 30_000 + ASKED_MAX + 4_000],
-  ])('%s', async (_, count, from, pages, most) => {
+  ])('of many trainings %s', async (_, count, from, pages, most) => {
     await addMembers(count, from);
     for (const [name, list, read] of LISTS) {
       for (const mode of ['generic', 'custom'] as const)

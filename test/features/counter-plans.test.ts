@@ -4,7 +4,6 @@ import { randomBytes } from 'node:crypto';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
 import type { Queries } from '../../src/db/client.ts';
-import { openDatabase } from '../../src/db/connections/database.ts';
 import {
   authenticateRequest,
   authenticateBatch,
@@ -14,6 +13,7 @@ import { authenticateCaller } from '../../src/http/app/caller-store.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
 import { wholePrisma } from '../support/whole-prisma.ts';
+import { openPatiently } from '../support/wire.ts';
 
 /** Postgres makes a plan for each of the first five executions, and keeps one after them. */
 const UNTIL_KEPT = 8;
@@ -54,7 +54,7 @@ test.each(Object.keys(COUNTS))('%s is counted by an index, with an old plan, too
     expect(counted).toMatchObject({ counted: true });
   };
   // Its one connection keeps the plans.
-  const db = openDatabase({ url: api.databaseUrl, poolMax: 4, onError: () => undefined });
+  const db = openPatiently(api.databaseUrl);
   onTestFinished(() => db.close());
   const { pool } = api.db;
   await pool.query('truncate team_counter, rate_counter');

@@ -17,6 +17,7 @@ import { answer, type FakeCrm, type FakeRequest, type Interceptor } from '../sup
 import { openSturdyPool } from '../support/pool.ts';
 import { makeSeed, makeTeam, userId } from '../support/seed.ts';
 import { until } from '../support/until.ts';
+import { waitToConnect } from '../support/wire.ts';
 
 const TEAM = 'team_a';
 const MARKER = 'Einwand:';
@@ -33,7 +34,7 @@ beforeAll(async () => {
   const seed = makeSeed([makeTeam('a', none)]);
   api = await startTestApi({ clock, allowPrivateTargets: true, seed });
   proxy = await startCommitProxy(api.databaseUrl);
-  db = openDatabase({ url: proxy.url, poolMax: 4, onError: () => undefined });
+  db = waitToConnect(openDatabase({ url: proxy.url, poolMax: 4, onError: () => undefined }));
   pgPool = openSturdyPool(api.databaseUrl, 4);
   return async () => {
     await pgPool.end();

@@ -126,6 +126,23 @@ describe.each(PROVIDER_NAMES)('%s: every call', (name) => {
   );
 });
 
+test.each(PROVIDER_NAMES)(
+  '%s: an admin who connects waits for three calls at most',
+  async (name) => {
+    const crm = await startWith(name);
+    crm.pageMax = 1;
+    for (let n = 0; n < 10; n += 1) crm.owners.set(1000 + n, `owner${n}@crm.example`);
+    const storedCredentials = serializeCredentials(crm.connectInput().credentials);
+    const client = await openProvider(
+      { timeoutMs: 60_000, allowBaseUrl: true },
+      { ...OF_A_LIVE_TEAM, provider: name, storedCredentials, baseUrl: crm.url, readsNotes: true },
+    );
+    await client.check();
+    client.close();
+    expect(crm.requests.length).toBe(3);
+  },
+);
+
 describe('a list without an end', () => {
   const open = async (name: (typeof PROVIDER_NAMES)[number], body: (asked: number) => object) => {
     const crm = await startWith(name);
@@ -163,7 +180,7 @@ describe('a list without an end', () => {
   });
 
   test.each([
-    { name: 'hubspot', list: 'deleted' },
+    { name: 'hubspot', list: 'archived' },
     { name: 'pipedrive', list: 'deals' },
   ] as const)('of $name, whose pages lead back to an earlier one, is refused', async (row) => {
     const { client } = await open(row.name, (count) => ({
@@ -183,3 +200,28 @@ describe('a list without an end', () => {
     client.close();
   });
 });
+
+// Nobody could read on from there, in any run.
+test.each(['{"since":"2026-11-20T11:00:00.000Z"}', '-1', ' ', 'x'])(
+  'HubSpot: a place that cannot be read (%j) is refused, so that the round begins anew',
+  async (cursor) => {
+    const crm = await startWith('hubspot');
+    const storedCredentials = serializeCredentials(crm.connectInput().credentials);
+    const client = await openProvider(
+      { timeoutMs: 60_000, allowBaseUrl: true },
+      {
+        ...OF_A_LIVE_TEAM,
+        provider: 'hubspot',
+        storedCredentials,
+        baseUrl: crm.url,
+        readsNotes: true,
+      },
+    );
+    await expect(client.readPage('deals_by_id', { since: null, cursor })).rejects.toMatchObject({
+      reason: 'invalid_response',
+      refusedPlace: true,
+    });
+    expect(crm.requests).toEqual([]);
+    client.close();
+  },
+);

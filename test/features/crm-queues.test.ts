@@ -4,7 +4,13 @@ import { beforeEach, expect, test } from 'vitest';
 import { encrypt } from '../../src/core/encryption.ts';
 import { credentialsContext } from '../../src/features/crm/connections/rules.ts';
 import { serializeCredentials } from '../../src/features/crm/providers/provider.ts';
-import { startTestApi, startWorkerProcess, TEST_APP_SECRET, type TestApi } from '../support/api.ts';
+import {
+  startTestApi,
+  startWorkerProcess,
+  TEST_APP_SECRET,
+  type RunningProcess,
+  type TestApi,
+} from '../support/api.ts';
 import { startCrm, type FakeCrm } from '../support/crm/fake.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
 import { until } from '../support/until.ts';
@@ -12,10 +18,16 @@ import { until } from '../support/until.ts';
 const OTHERS = Array.from({ length: 30 }, (_, n) => `other${n}`);
 
 let api: TestApi;
+let worker: RunningProcess;
 beforeEach(async () => {
   const none = { crm_connections: [], crm_deals: [], crm_objections: [] };
-  const teams = ['a', 'b', ...OTHERS].map((name) => makeTeam(name, none));
+  const teams = ['a', 'b', 'first', ...OTHERS].map((name) => makeTeam(name, none));
   api = await startTestApi({ seed: makeSeed(teams) });
+  worker = await startWorkerProcess(api.databaseUrl, {
+    APP_SECRET: TEST_APP_SECRET,
+    WEBHOOK_ALLOW_PRIVATE_TARGETS: '1',
+  });
+  await loadPackages();
 });
 
 /** How a connection was left by its last run. */
@@ -60,42 +72,66 @@ async function startHanging(name: FakeCrm['name']): Promise<FakeCrm> {
   return crm;
 }
 
-/** Resolves with how long the worker took until the connection was synchronized. */
+/**
+ * Of those that hold others up, a few run at a time, for 20 s (a call that hangs) to 60 s (an
+ * import). All of them take minutes.
+ */
+const LATE_MS = 45_000;
+
+const schedule = () => api.db.pool.query(`select graphile_worker.add_job('schedule_crm_syncs')`);
+async function areSynced(ids: readonly string[]): Promise<boolean> {
+  const { rowCount } = await api.db.pool.query(
+    'select from crm_connection where id = any ($1) and last_synced_at is not null',
+    [ids],
+  );
+  return rowCount === ids.length;
+}
+
+/**
+ * Synchronizes a connection of each provider. To load their packages stops the worker for so long
+ * on a busy machine that it may lose its run, and the next one waits for the end of a lease.
+ */
+async function loadPackages(): Promise<void> {
+  const ids: string[] = [];
+  for (const name of ['hubspot', 'pipedrive'] as const)
+    ids.push(await add('first', await startCrm(name)));
+  do {
+    await api.db.pool.query('update crm_connection set sync_lease_until = null');
+    await schedule();
+    const lateAt = performance.now() + 20_000;
+    await until(async () => (await areSynced(ids)) || performance.now() > lateAt);
+  } while (!(await areSynced(ids)));
+}
+
+/**
+ * Resolves with how long the worker takes until the connections are synchronized. Fails with its
+ * log when that is too late.
+ */
 async function waitFor(...ids: string[]): Promise<number> {
-  const worker = await startWorkerProcess(api.databaseUrl, {
-    APP_SECRET: TEST_APP_SECRET,
-    WEBHOOK_ALLOW_PRIVATE_TARGETS: '1',
-  });
   const start = performance.now();
-  await api.db.pool.query(`select graphile_worker.add_job('schedule_crm_syncs')`);
+  await schedule();
   await until(async () => {
-    const { rowCount } = await api.db.pool.query(
-      'select from crm_connection where id = any ($1) and last_synced_at is not null',
-      [ids],
-    );
-    return rowCount === ids.length;
+    if (performance.now() - start > LATE_MS) throw new Error(`too late\n${worker.output()}`);
+    return areSynced(ids);
   });
   const took = performance.now() - start;
   await worker.kill('SIGKILL');
   return took;
 }
 
-/** A call to a CRM that hangs takes 20 s. */
-const CALL_MS = 20_000;
-
 test('a provider that hangs holds up no connection with another provider', async () => {
   const [hanging, fine] = [await startHanging('hubspot'), await startCrm('pipedrive')];
   for (const team of OTHERS) await add(team, hanging);
-  expect(await waitFor(await add('b', fine))).toBeLessThan(CALL_MS);
-}, 120_000);
+  expect(await waitFor(await add('b', fine))).toBeLessThan(LATE_MS);
+});
 
 test('connections that hang hold up none that works, of the same provider', async () => {
   const [hanging, fine] = [await startHanging('pipedrive'), await startCrm('pipedrive')];
   for (const team of OTHERS) await add(team, hanging, { failures: 3 });
   const known = await add('a', fine);
   const fresh = await add('b', fine, { isNew: true });
-  expect(await waitFor(known, fresh)).toBeLessThan(CALL_MS);
-}, 120_000);
+  expect(await waitFor(known, fresh)).toBeLessThan(LATE_MS);
+});
 
 test('imports without an end hold up no regular run, of the same provider', async () => {
   const [endless, fine] = [await startCrm('pipedrive'), await startCrm('pipedrive')];
@@ -112,5 +148,5 @@ test('imports without an end hold up no regular run, of the same provider', asyn
   };
   for (let n = 0; n < 10; n += 1) await add('a', endless, { isNew: true });
   for (const team of OTHERS.slice(0, 5)) await add(team, endless, { isNew: true });
-  expect(await waitFor(await add('b', fine))).toBeLessThan(CALL_MS);
-}, 120_000);
+  expect(await waitFor(await add('b', fine))).toBeLessThan(LATE_MS);
+});

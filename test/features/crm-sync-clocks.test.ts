@@ -1,8 +1,13 @@
 // What a CRM shows late or takes away, and workers whose clocks differ.
 import { describe, expect, test } from 'vitest';
-import { fixedClock } from '../../src/core/clock.ts';
-import { useCrmSync } from '../support/crm-sync.ts';
+import { fixedClock, systemClock } from '../../src/core/clock.ts';
+import { scheduleNext } from '../../src/features/crm/sync/service.ts';
+import { startTestApi } from '../support/api.ts';
+import { appAsMember } from '../support/app.ts';
+import { clockAhead } from '../support/clocks.ts';
+import { syncAtOnce, useCrmSync } from '../support/crm-sync.ts';
 import { ago, expected, MINUTE, NOW, startWith } from '../support/crm/deals.ts';
+import { makeSeed, makeTeam } from '../support/seed.ts';
 
 const { api, clock, connect, list, stored, sync, syncLater } = useCrmSync();
 
@@ -95,6 +100,43 @@ describe('a note that is deleted in Pipedrive', () => {
       expect(await told()).toEqual(before.filter(({ text }) => text !== 'zu teuer (one)'));
     },
   );
+});
+
+test('what an API whose clock is ahead makes due is read at once', async () => {
+  const none = { crm_connections: [], crm_deals: [], crm_objections: [] };
+  const ahead = await startTestApi({
+    clock: clockAhead(15_000),
+    allowPrivateTargets: true,
+    seed: makeSeed([makeTeam('a', none)]),
+  });
+  const { admin } = await appAsMember(ahead, 'a', 'owner');
+  const input = (await startWith('pipedrive')).connectInput();
+  const { id, status } = await admin.crm.connect.mutate(input);
+  expect(status).toBe('active');
+  const key = { teamId: 'team_a', connectionId: id };
+  /** How many jobs it has once a worker has looked for what is due; and what the list tells. */
+  const look = async () => {
+    await scheduleNext(ahead.db, systemClock, 'team_a');
+    const { rowCount } = await ahead.db.pool.query(
+      `delete from graphile_worker._private_jobs where payload ->> 'connectionId' = $1`,
+      [id],
+    );
+    return [rowCount, (await admin.crm.list.query({})).data.map(({ due }) => due)];
+  };
+  const sync = () => syncAtOnce({ db: ahead.db, clock: systemClock }, key);
+  expect(await look()).toEqual([1, [true]]);
+  expect(await sync()).toBe('done');
+  expect(await look()).toEqual([0, [false]]);
+  await admin.crm.syncNow.mutate({ connection_id: id });
+  expect(await look()).toEqual([1, [true]]);
+  await admin.crm.pause.mutate({ connection_id: id });
+  expect(await look()).toEqual([0, [false]]);
+  await admin.crm.resume.mutate({ connection_id: id });
+  expect(await look()).toEqual([1, [true]]);
+  expect(await sync()).toBe('done');
+  const { provider, credentials } = input;
+  await admin.crm.replaceCredentials.mutate({ connection_id: id, provider, credentials } as never);
+  expect(await look()).toEqual([1, [true]]);
 });
 
 describe('two workers whose clocks differ', () => {

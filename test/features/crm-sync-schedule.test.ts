@@ -1,9 +1,12 @@
 // Which connections get a job to synchronize them, and which come first.
 import { expect, test } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
+import { scheduleJob } from '../../src/features/crm/sync/jobs.ts';
 import { scheduleDue, scheduleNext } from '../../src/features/crm/sync/service.ts';
-import { startTestApi, type TestApi } from '../support/api.ts';
-import { makeSeed, makeTeam } from '../support/seed.ts';
+import { crmTasks } from '../../src/features/crm/sync/tasks.ts';
+import { startTestApi, TEST_APP_SECRET, type TestApi } from '../support/api.ts';
+import { appAs, tokenOf } from '../support/app.ts';
+import { makeSeed, makeTeam, userId } from '../support/seed.ts';
 
 const NOW = new Date('2026-11-20T10:00:00.000Z');
 const clock = fixedClock(NOW);
@@ -17,6 +20,7 @@ const DUE = {
   next_sync_at: at(0),
   sync_lease_until: null as string | null,
   failure_streak: 0,
+  last_error: null as string | null,
   sync_state: null as object | null,
 };
 
@@ -25,13 +29,14 @@ async function insert(api: TestApi, connections: Record<string, Partial<typeof D
   await api.db.pool.query(
     `insert into crm_connection (
        team_id, id, provider, status, created_at, credentials_encrypted, next_sync_at,
-       sync_lease_until, failure_streak, sync_state
+       sync_lease_until, failure_streak, last_error, sync_state
      )
      select team_id, id, provider, status, now(), credentials::bytea, next_sync_at,
-       sync_lease_until, failure_streak, sync_state
+       sync_lease_until, failure_streak, last_error, sync_state
      from json_to_recordset($1) as row (
        team_id text, id text, provider text, status text, credentials text,
-       next_sync_at timestamptz, sync_lease_until timestamptz, failure_streak int, sync_state jsonb
+       next_sync_at timestamptz, sync_lease_until timestamptz,
+       failure_streak int, last_error text, sync_state jsonb
      )`,
     [JSON.stringify(rows)],
   );
@@ -99,15 +104,19 @@ const GOING_ON = {
   round: { startedAt: at(-60), full: true, list: 'deals', cursor: '2', seen: {} },
 };
 
+const failed = (times: number) => ({ failure_streak: times, last_error: 'timeout' });
+
 test.each<[lane: string, priority: number, Partial<typeof DUE>]>([
   ['hubspot_regular', 0, { sync_state: FRESH }],
   ['pipedrive_regular', 0, { sync_state: FRESH, provider: 'pipedrive' }],
   ['hubspot_long', 0, { sync_state: null }],
   ['hubspot_long', 1, { sync_state: { ...FRESH, fullAt: at(-24 * 3600) } }],
   ['hubspot_long', 1, { sync_state: GOING_ON }],
-  ['hubspot_failing', 1, { sync_state: FRESH, failure_streak: 1 }],
-  ['hubspot_failing', 2, { sync_state: null, failure_streak: 2 }],
-  ['hubspot_failing', 10, { sync_state: GOING_ON, failure_streak: 500 }],
+  ['hubspot_failing', 1, { sync_state: FRESH, ...failed(1) }],
+  ['hubspot_failing', 2, { sync_state: null, ...failed(2) }],
+  ['hubspot_failing', 10, { sync_state: GOING_ON, ...failed(500) }],
+  // After a failure it has read some pages.
+  ['hubspot_long', 1, { sync_state: GOING_ON, ...failed(2), last_error: null }],
 ])('a run is in the lane %s, with the priority %i: %j', async (lane, priority, connection) => {
   const api = await startTestApi({ clock, seed: makeSeed([makeTeam('a')]) });
   await insert(api, { one: connection });
@@ -117,6 +126,43 @@ test.each<[lane: string, priority: number, Partial<typeof DUE>]>([
      from graphile_worker.jobs`,
   );
   expect(rows).toEqual([{ lane, priority }]);
+});
+
+test('whoever asks for a connection that is overdue does not move it back', async () => {
+  const api = await startTestApi({ clock, seed: makeSeed([makeTeam('a')]) });
+  await insert(api, {
+    asked: { next_sync_at: at(-3600) },
+    other: { next_sync_at: at(-60) },
+    later: { next_sync_at: at(600) },
+  });
+  const app = appAs(
+    api,
+    await tokenOf({ kind: 'user', userId: userId('a', 'owner'), teamId: 'team_a' }, NOW),
+  );
+  const askFor = (id: string) => app.admin.crm.syncNow.mutate({ connection_id: id });
+  for (const id of ['asked', 'later']) await askFor(id);
+  const { rows } = await api.db.pool.query(
+    `select id from crm_connection where next_sync_at <= $1 order by next_sync_at`,
+    [at(0)],
+  );
+  expect(rows).toEqual([{ id: 'asked' }, { id: 'other' }, { id: 'later' }]);
+});
+
+test('an admin who asks schedules the connections of the own team alone', async () => {
+  const api = await startTestApi({ clock, seed: makeSeed([makeTeam('a'), makeTeam('b')]) });
+  await insert(api, { one: {} });
+  await insert(api, { one: { team_id: 'team_b' } });
+  const job = scheduleJob('team_a');
+  await crmTasks({
+    db: api.db,
+    clock,
+    secrets: { current: TEST_APP_SECRET, previous: null },
+    allowBaseUrl: true,
+  })[job.task]?.(job.payload, {} as never);
+  const { rows } = await api.db.pool.query(
+    `select payload ->> 'teamId' as team_id from graphile_worker._private_jobs`,
+  );
+  expect(rows).toEqual([{ team_id: 'team_a' }]);
 });
 
 test('a team has one job in each queue, and the next one follows its run', async () => {

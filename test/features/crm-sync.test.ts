@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { JobHelpers } from 'graphile-worker';
 import { describe, expect, test } from 'vitest';
@@ -11,6 +12,7 @@ import { useCrmSync } from '../support/crm-sync.ts';
 import { ago, expected, makeDeals, MINUTE, NOW, startWith } from '../support/crm/deals.ts';
 import { answer, type FakeRequest } from '../support/crm/fake.ts';
 import { holdLock } from '../support/locks.ts';
+import { waitToConnect } from '../support/wire.ts';
 import { changeTriggers } from '../support/shards.ts';
 
 const { api, clock, connect, connectionRow, events, list, rows, signIn, stored, sync, syncLater } =
@@ -20,7 +22,9 @@ describe('one at a time', () => {
   test('two workers at once synchronize once', async () => {
     const crm = await startWith('hubspot');
     const id = await connect(crm);
-    const other = openDatabase({ url: api().databaseUrl, poolMax: 4, onError: () => undefined });
+    const other = waitToConnect(
+      openDatabase({ url: api().databaseUrl, poolMax: 4, onError: () => undefined }),
+    );
     try {
       const outcomes = await Promise.all([
         sync(id),
@@ -29,11 +33,29 @@ describe('one at a time', () => {
         sync(id, { db: other }),
       ]);
       expect(outcomes.toSorted()).toEqual(['done', 'skipped', 'skipped', 'skipped']);
-      expect(crm.requests.filter(({ path }) => path.startsWith('/crm/v3/owners'))).toHaveLength(1);
+      // Those of now, and former ones.
+      expect(crm.requests.filter(({ path }) => path.startsWith('/crm/v3/owners'))).toHaveLength(2);
       expect(await stored(id)).toEqual(expected(crm));
     } finally {
       await other.close();
     }
+  });
+
+  test('a regular run reads no more than a page of a list that a release has renamed', async () => {
+    const crm = await startWith('hubspot');
+    const id = await connect(crm);
+    expect(await sync(id)).toBe('done');
+    await api().db.pool.query(
+      `update crm_connection
+       set sync_state =
+         jsonb_set(sync_state, '{since}', '{"renamed": "2026-11-01T00:00:00.000Z"}')`,
+    );
+    const pages = crm.pages().length;
+    expect(await syncLater(id)).toBe('yielded');
+    expect(crm.pages()).toHaveLength(pages + 1);
+    expect((await connectionRow(id)).sync_state).toMatchObject({ round: { full: false } });
+    expect(await sync(id)).toBe('done');
+    expect(await stored(id)).toEqual(expected(crm));
   });
 
   test('a run that was taken over because it seemed dead writes nothing more', async () => {
@@ -197,6 +219,41 @@ describe('one at a time', () => {
     expect(await sync(id)).toBe('skipped');
   });
 
+  test('a round that goes on after a failure waits among the long ones', async () => {
+    const crm = await startWith('pipedrive');
+    const id = await connect(crm);
+    const refuse = (_request: FakeRequest, response: ServerResponse) => {
+      answer(response, 503, {});
+      return true;
+    };
+    crm.intercept = refuse;
+    expect(await sync(id)).toBe('failed');
+    const failed = { failure_streak: 1, last_error: 'provider_error' };
+    clock.advance(2 * MINUTE);
+    // A worker that stops has read nothing.
+    crm.intercept = null;
+    expect(await sync(id, { signal: AbortSignal.abort() })).toBe('yielded');
+    expect(await connectionRow(id)).toMatchObject(failed);
+    crm.intercept = () => {
+      clock.advance(40_000);
+      return false;
+    };
+    expect(await sync(id)).toBe('yielded');
+    expect(await connectionRow(id)).toMatchObject({ ...failed, last_error: null });
+    expect(await stored(id)).not.toEqual(expected(crm));
+    // What fails in each run after some pages is tried less and less often.
+    crm.intercept = refuse;
+    expect(await sync(id)).toBe('failed');
+    expect(await connectionRow(id)).toMatchObject({ ...failed, failure_streak: 2 });
+    clock.advance(MINUTE);
+    crm.intercept = null;
+    expect(await sync(id)).toBe('skipped');
+    clock.advance(2 * MINUTE);
+    expect(await sync(id)).toBe('done');
+    expect(await connectionRow(id)).toMatchObject({ failure_streak: 0, last_error: null });
+    expect(await stored(id)).toEqual(expected(crm));
+  });
+
   test('what is asked for before a round goes on follows the round, too', async () => {
     const crm = await startWith('pipedrive');
     const id = await connect(crm);
@@ -250,12 +307,14 @@ test('a statement that takes too long is a failure of ours, and told like any ot
     api(),
     `select from crm_deal where team_id = 'team_a' and external_id = '1' for update`,
   );
-  const hurried = openDatabase({
-    url: api().databaseUrl,
-    poolMax: 4,
-    onError: () => undefined,
-    statementTimeoutMs: 1_000,
-  });
+  const hurried = waitToConnect(
+    openDatabase({
+      url: api().databaseUrl,
+      poolMax: 4,
+      onError: () => undefined,
+      statementTimeoutMs: 3_000,
+    }),
+  );
   await expect(sync(id, { db: hurried })).rejects.toMatchObject({ code: 'unavailable' });
   await hurried.close();
   await release();

@@ -272,6 +272,15 @@ describe('search', () => {
     expect(misses).toEqual([]);
   });
 
+  it('knows of the changelog what is new, and only the places of what was mended', () => {
+    const parts = entries.filter(({ path }) => path.startsWith('/docs/changelog#'));
+    const isKnown = (kind: string) =>
+      parts.filter(({ section }) => section.endsWith(kind)).map(({ text }) => text !== '');
+    expect(new Set([...isKnown(': added'), ...isKnown(': changed')])).toEqual(new Set([true]));
+    expect(new Set(isKnown(': fixed'))).toEqual(new Set([false]));
+    expect(search('changelog fixed', 1)[0]?.path).toMatch(/^\/docs\/changelog/);
+  });
+
   it('has other words only for parts that exist', () => {
     const paths = new Set(entries.map(({ path }) => path));
     expect(NAMED_PARTS.filter((path) => !paths.has(path))).toEqual([]);
@@ -289,6 +298,9 @@ describe('search', () => {
   it('finds nothing without words, and some where a word is missing', () => {
     expect(search(' . ', 5)).toEqual([]);
     expect(search('xyzzyqq', 5)).toEqual([]);
+    // Three words may be misspelt.
+    expect(search('xyzzyqq xyzzyqr authenticaxiox', 1)).toHaveLength(1);
+    expect(search('xyzzyqq xyzzyqr xyzzyqs authenticaxiox', 1)).toEqual([]);
     expect(search('webhook xyzzyqq', 1)[0]?.path).toBe('/docs/webhooks');
   });
 

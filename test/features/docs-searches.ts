@@ -365,6 +365,7 @@ export const SEARCHES: readonly (readonly [first: RegExp, queries: string])[] = 
   [/^\/docs\/(privacy|events)/, 'personal data in webhooks'],
   [/^\/docs\/pagination#read/, 'iterate pages'],
   [/^\/docs\/(events#member.removed|privacy#when)/, 'user left'],
+  [/^\/docs\/pagination#deletions/, 'invitation accepted, member came back'],
   [/^\/docs\/reference\/trainings-get/, 'training id'],
   [/^\/docs\/reference\/assignments/, 'assignment status'],
   [/^\/docs\/webhooks#(retries|send)/, 'retry failed webhook'],

@@ -126,20 +126,26 @@ describe('developer pages', () => {
 
   it('open in less than 100 KB each, with everything that they load', async () => {
     const sizes = new Map<string, number>();
-    const sizeOf = async (path: string): Promise<number> => {
-      const size = sizes.get(path) ?? (await sizeAs('br', path));
-      sizes.set(path, size);
+    const sizeOf = async (path: string, encoding: 'br' | 'gzip'): Promise<number> => {
+      const name = `${encoding} ${path}`;
+      const size = sizes.get(name) ?? (await sizeAs(encoding, path));
+      sizes.set(name, size);
       return size;
     };
     // What the stylesheet and the scripts of every page load.
     const scripts = ['key', 'words', 'theme', 'contents', 'try'].map((name) => `${name}.js`);
     const later = ['geist-mono.woff2', ...scripts];
-    const sizesLater = await Promise.all(later.map((name) => sizeOf(`/docs/assets/${name}`)));
-    const base = sizesLater.reduce((sum, size) => sum + size, 0);
+    const base = later.map((name) => `/docs/assets/${name}`);
+    const sumAs = async (encoding: 'br' | 'gzip', all: readonly string[]): Promise<number> => {
+      const each = await Promise.all(all.map((path) => sizeOf(path, encoding)));
+      return each.reduce((sum, size) => sum + size, 0);
+    };
     const tooLarge: string[] = [];
     for (const { path, html: page } of pages) {
-      let sum = base + (await sizeOf(path));
-      for (const file of filesOf(page)) sum += await sizeOf(file);
+      const all = [path, ...base, ...filesOf(page)];
+      // Brotli takes very long, and makes smaller what is small enough by gzip.
+      let sum = await sumAs('gzip', all);
+      if (sum > PAGE_MAX_BYTES) sum = await sumAs('br', all);
       // A page of the reference is small even before it is compressed.
       const isReference = /^\/docs\/(?:reference|objects)\//.test(path);
       const size = isReference ? page.length : 0;
@@ -250,8 +256,10 @@ describe('behind a path in PUBLIC_URL', () => {
     const publicUrl = 'https://team.example/tools';
     const document = JSON.stringify(openApiDocument(publicUrl));
     const costs = new Map<string, number>();
-    const slowDown = (request: { path: string }, cost: number): undefined =>
-      void costs.set(request.path, cost);
+    const admitReader = async (request: { path: string }, _: unknown, cost: number) => {
+      costs.set(request.path, cost);
+      return true;
+    };
     const server = express()
       .use(
         docsRouter({
@@ -259,7 +267,7 @@ describe('behind a path in PUBLIC_URL', () => {
           document,
           allowsLocalReceivers: false,
           deprecation: { since: '2027-01-01', sunset: '2028-01-01' },
-          slowDown,
+          admitReader,
         }),
       )
       .listen(0, '127.0.0.1');
@@ -291,7 +299,7 @@ describe('behind a path in PUBLIC_URL', () => {
     expect(costs.get('/llms-full.txt')).toBe(Math.floor(bytes / 65_536));
     costs.delete('/llms-full.txt');
     // So does a search, which takes more time.
-    expect(costs.get('/docs/search')).toBe(4);
+    expect(costs.get('/docs/search')).toBe(9);
     costs.delete('/docs/search');
     expect(Math.max(...costs.values())).toBeLessThan(4);
     expect(costs.get('/docs')).toBeUndefined();
@@ -430,7 +438,7 @@ describe('for programs', () => {
       for (const name of parameters) expect(own).toMatch(new RegExp(`\n- \`${name}\`(?:: | \\()`));
     }
     // What a page tells of a field is told once, and no request of a guide is shown twice.
-    expect(full.split('"url": "https://example.com/hooks/team"')).toHaveLength(2);
+    expect(full.split('https://your-receiver.example/hooks')).toHaveLength(2);
     expect(full).toContain('- `user_id` (optional): as above.');
   });
 
@@ -471,7 +479,7 @@ describe('for programs', () => {
         'internal',
         'unavailable',
         ...(scope === null ? [] : ['insufficient_scope']),
-        ...(method === 'GET' ? [] : ['bad_request']),
+        ...(method === 'POST' || method === 'PATCH' ? ['bad_request'] : []),
         ...(method === 'POST' ? ['idempotency_mismatch', 'conflict'] : []),
         ...(method === 'PATCH' || method === 'DELETE' ? ['precondition_failed'] : []),
         ...(path.includes('{') || path.startsWith('/sandbox') ? ['not_found'] : []),

@@ -77,5 +77,5 @@ test('an event of an hour ago that is committed late is fanned out and placed', 
   await store('evt_late', 60 * MINUTE_MS);
   await until(async () => (await placed()).includes('evt_late'));
   expect((await placed()).at(-1)).toBe('evt_late');
-  expect(worker.logged).toEqual([]);
+  expect(worker.errors()).toEqual([]);
 });

@@ -2,10 +2,11 @@
 // commits. Transactions are real ones, on connections of their own.
 import type pg from 'pg';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { createClient, followEvents } from '../../src/client/index.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import type { Db } from '../../src/db/client.ts';
 import { listEvents } from '../../src/features/events/service.ts';
-import { listInOrder } from '../../src/features/events/store.ts';
+import { findLast, listInOrder } from '../../src/features/events/store.ts';
 import { placeBatch } from '../../src/delivery/places.ts';
 import { PLACES_LOCK_CLASS } from '../../src/delivery/places-store.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
@@ -28,6 +29,9 @@ const TEAMS = [
   'many',
   'foreign',
   'worker',
+  'now',
+  'shown',
+  'follower',
 ];
 const HOUR_MS = 3_600_000;
 
@@ -199,15 +203,73 @@ describe('GET /events?order=asc', () => {
     expect(seen).toHaveLength((EVENTS - EVENTS / 10) * writers.length);
   });
 
-  test('200: an event without a place has none behind it yet', async () => {
-    await store('team_order', 'evt_unplaced');
-    expect(await list('team_order', '&after=evt_unplaced')).toMatchObject({
-      data: [],
-      next_after: 'evt_unplaced',
-    });
-    await store('team_order', 'evt_unplaced_2');
+  test('200: after=now skips none that is committed later, whatever its time', async () => {
+    const first = await list('team_now', '&after=now');
+    expect(first).toEqual({ data: [], next_cursor: null, next_after: expect.any(String) });
+    await store('team_now', 'evt_old', { at: agoIso(2 * HOUR_MS) });
+    expect(await list('team_now', '&after=now')).toEqual(first);
     await placeAll();
-    expect((await readOn('team_order', 'evt_unplaced')).ids).toEqual(['evt_unplaced_2']);
+    // Also where nothing had a place.
+    expect(await readOn('team_now', first.next_after)).toEqual({
+      ids: ['evt_old'],
+      after: endAt('evt_old'),
+    });
+    await store('team_now', 'evt_shown');
+    const { data, next_after } = await list('team_now', '&after=now&type=ping&limit=1');
+    expect({ data, next_after }).toEqual({ data: [], next_after: endAt('evt_old') });
+    // Its call read its clock before, and waited for a lock.
+    await store('team_now', 'evt_late', { at: agoIso(HOUR_MS) });
+    await placeAll();
+    const late = ['evt_late', 'evt_shown'];
+    expect((await readOn('team_now', next_after)).ids).toEqual(late);
+    expect(await readOn('team_now', 'now')).toEqual({ ids: [], after: endAt('evt_shown') });
+    // A cursor goes on where its page has ended.
+    const { next_cursor } = await list('team_now', '&limit=1');
+    expect(idsOf(await list('team_now', `&after=now&cursor=${next_cursor}`))).toEqual(late);
+  });
+
+  test('200: behind an event without a place comes what is committed later', async () => {
+    await store('team_shown', 'evt_shown_1');
+    // Nothing of the team has a place yet.
+    const first = await list('team_shown', '&after=evt_shown_1');
+    expect(first).toMatchObject({ data: [], next_after: endAt('evt_shown_1') });
+    await store('team_shown', 'evt_late_1', { at: agoIso(HOUR_MS) });
+    await placeAll();
+    const second = await readOn('team_shown', first.next_after);
+    expect(second.ids).toEqual(['evt_late_1', 'evt_shown_1']);
+    expect((await readOn('team_shown', 'evt_shown_1')).ids).toEqual([]);
+
+    await store('team_shown', 'evt_shown_2');
+    const third = await list('team_shown', '&after=evt_shown_2&type=training.completed');
+    expect(third).toMatchObject({ data: [], next_after: endAt('evt_shown_2') });
+    await store('team_shown', 'evt_late_2', { at: agoIso(HOUR_MS) });
+    await placeAll();
+    const fourth = await readOn('team_shown', third.next_after);
+    expect(fourth.ids).toEqual(['evt_late_2', 'evt_shown_2']);
+  });
+
+  test('followEvents begins with what is committed from now on, whatever its time', async () => {
+    await store('team_follower', 'evt_old', { at: agoIso(2 * HOUR_MS) });
+    await placeAll();
+    await store('team_follower', 'evt_shown');
+    const client = createClient({ apiKey: api.key('team_follower'), baseUrl: api.base });
+    const begun = Promise.withResolvers<void>();
+    const ended = new AbortController();
+    const follow = async (): Promise<string[]> => {
+      const ids: string[] = [];
+      const options = { intervalMs: 20, onPlace: () => begun.resolve(), signal: ended.signal };
+      for await (const { id } of followEvents(client, options))
+        if (ids.push(id) > 0 && id === 'evt_end') break;
+      return ids;
+    };
+    const followed = follow();
+    onTestFinished(() => ended.abort());
+    await begun.promise;
+    await store('team_follower', 'evt_late', { at: agoIso(HOUR_MS) });
+    await placeAll();
+    await store('team_follower', 'evt_end');
+    await placeAll();
+    expect(await followed).toEqual(['evt_late', 'evt_shown', 'evt_end']);
   });
 
   test('200: one type, and what was looked at is not looked at again', async () => {
@@ -356,7 +418,7 @@ test('a worker gives places to events of calls, and to tests of endpoints', asyn
   const { next_after } = await list('team_worker');
   await store('team_worker', 'evt_ping', { type: 'ping' });
   await until(async () => (await readOn('team_worker', next_after)).ids[0] === 'evt_ping');
-  expect(worker.logged).toEqual([]);
+  expect(worker.errors()).toEqual([]);
 });
 
 describe('reads a bounded part', () => {
@@ -372,6 +434,7 @@ describe('reads a bounded part', () => {
        from generate_series(1, $1::int) n`,
       [MANY],
     );
+    await store('team_many', 'evt_unplaced');
     await api.db.pool.query('vacuum analyze event');
     return () => client.end();
   });
@@ -381,6 +444,7 @@ describe('reads a bounded part', () => {
     test.each([
       ['from the start', at, undefined, 201],
       ['behind an event', { ...at, id: 'evt_15000' }, undefined, 202],
+      ['behind an event without a place', { ...at, id: 'evt_unplaced' }, undefined, 2],
       ['at the end', { ...at, id: `evt_${MANY}` }, undefined, 2],
       ['behind a place', { ...at, place: '15000' }, undefined, 201],
       ['of a frequent type', { ...at, id: 'evt_7' }, 'member.joined', 210],
@@ -391,6 +455,11 @@ describe('reads a bounded part', () => {
       const read = (recorder: Db) => listInOrder(recorder, 'team_many', start, { type });
       expect(rowsRead(await explain(client, read, mode))).toBeLessThanOrEqual(most);
     });
+  });
+
+  test.each<Mode>(['generic', 'custom'])('as its end, with a %s plan', async (mode) => {
+    const read = (recorder: Db) => findLast(recorder, 'team_many');
+    expect(rowsRead(await explain(client, read, mode))).toBe(1);
   });
 
   test('and leads on until all are found', async () => {

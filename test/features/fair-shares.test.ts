@@ -22,6 +22,8 @@ beforeAll(async () => {
 /** A team's share of the transactions, and what may wait for it. */
 const SHARE = 4;
 const LINE = 100;
+/** All of them wait for less than the time that a caller may wait. */
+const CALLS = SHARE + LINE + 16;
 
 /** Each change of a role locks the team's row. Requests that are counted meanwhile do not wait. */
 const LOCK_TEAM = `select from team where id = 'team_a' for no key update`;
@@ -43,7 +45,7 @@ describe('a team with more writes at once than its share', () => {
   test('is asked to come back later, and others write as if alone', async () => {
     const release = await holdLock(api, LOCK_TEAM);
     let refusals = 0;
-    const many = Array.from({ length: 200 }, async (_, n) => {
+    const many = Array.from({ length: CALLS }, async (_, n) => {
       const answer = await setRole('a', 'member', KEYS[n % KEYS.length]);
       if (answer.status === 503) refusals += 1;
       return answer;
@@ -57,25 +59,10 @@ describe('a team with more writes at once than its share', () => {
     for (const role of ['admin', 'member']) expect((await setRole('b', role)).status).toBe(200);
     expect((await api.call(api.key('team_a'), 'GET', '/users')).status).toBe(200);
 
-    await until(() => refusals >= 200 - SHARE - LINE);
+    await until(() => refusals >= CALLS - SHARE - LINE);
     await release();
     const statuses = (await Promise.all(many)).map(({ status }) => status);
     expect(new Set(statuses)).toEqual(new Set([200, 503]));
-  });
-
-  test('is refused at the throttled rate, however often it asks', async () => {
-    const release = await holdLock(api, LOCK_TEAM);
-    const startedAt = performance.now();
-    const refusedAfterMs: number[] = [];
-    const many = Array.from({ length: SHARE + LINE + 200 }, async () => {
-      const { status } = await setRole('a', 'member');
-      if (status === 503) refusedAfterMs.push(performance.now() - startedAt);
-    });
-    await until(() => refusedAfterMs.length >= 200);
-    await release();
-    await Promise.all(many);
-    // A hundred at once, and one every ten milliseconds from then on.
-    expect(refusedAfterMs[199]).toBeGreaterThan(950);
   });
 });
 

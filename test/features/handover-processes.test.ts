@@ -1,5 +1,4 @@
 // Links that hand keys over, on several processes that share nothing but the database.
-import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { beforeAll, expect, test } from 'vitest';
 import { openerOf, seal, unseal } from '../../src/admin-ui/lib/sealing.ts';
@@ -7,9 +6,10 @@ import { createKey } from '../support/api-keys.ts';
 import { loadTestSeed, startApiProcess } from '../support/api.ts';
 import { appAsMember } from '../support/app.ts';
 import { createTestDatabase } from '../support/database.ts';
-import { untilWaiting } from '../support/locks.ts';
+import { beginToWait } from '../support/locks.ts';
 import { openSturdyPool } from '../support/pool.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
+import { until } from '../support/until.ts';
 
 type Process = Awaited<ReturnType<typeof startApiProcess>>;
 
@@ -51,16 +51,26 @@ const open = (at: Pick<Process, 'url'>, opener: string): Promise<Response> =>
     body: new URLSearchParams({ team_id: 'team_a', opener }),
   });
 
-/** Resolves when another session of this database runs a statement like this. */
-async function untilActive(pattern: string): Promise<void> {
+/** Resolves with how it ends for whoever asks a process that may be killed meanwhile. */
+const endOf = (answer: Promise<Response>): Promise<'answered' | 'lost'> =>
+  answer.then(
+    () => 'answered',
+    () => 'lost',
+  );
+
+/** Returns whether another session of this database runs a statement like this. */
+async function isActive(pattern: string): Promise<boolean> {
   const active = `select
     from pg_stat_activity
     where datname = current_database() and pid <> pg_backend_pid()
       and state = 'active' and query ilike $1`;
-  while ((await client.query(active, [pattern])).rowCount === 0) await delay(5);
+  return (await client.query(active, [pattern])).rowCount !== 0;
 }
 
 test('twenty who ask two processes at the same time: exactly one gets the key', async () => {
+  // A process that has opened nothing yet may take too long for ten at once.
+  const unknown = await openerOf('unknown');
+  for (const each of both()) expect((await open(each, unknown)).status).toBe(404);
   for (let round = 0; round < 3; round += 1) {
     const { key, secret, opener } = await handOver();
     const asked = Array.from({ length: 10 }, () => both().map((each) => open(each, opener)));
@@ -79,41 +89,43 @@ test('a process that is killed before it has opened a link uses nothing up', asy
   const killed = await startApiProcess(url);
   await client.query('begin');
   await client.query(`select from handover where team_id = 'team_a' and id = $1 for update`, [id]);
-  const lost = open(killed, opener).then(
-    () => 'answered',
-    () => 'lost',
-  );
   const pool = openSturdyPool(url, 1);
-  await untilWaiting({ db: { pool } }, 1, '%handover%');
-  await pool.end();
+  const ask = () => endOf(open(killed, opener));
+  const { outcome } = await beginToWait({ db: { pool } }, ask, '%handover%');
   await killed.kill('SIGKILL');
-  expect(await lost).toBe('lost');
+  expect(await outcome).toBe('lost');
+  await pool.end();
   await client.query('rollback');
   // Whoever comes next waits for what Postgres still does for the dead.
   expect((await open(both()[1], opener)).status).toBe(200);
 });
 
+/** Opens a link at a process that is killed while it commits. It may answer before: then again. */
+async function openAndKill(): Promise<{ opener: string; id: string }> {
+  for (;;) {
+    const { opener, id } = await handOver();
+    const killed = await startApiProcess(url);
+    let isOver = false;
+    const end = endOf(open(killed, opener)).finally(() => (isOver = true));
+    await until(async () => (await isActive('COMMIT%')) || isOver);
+    await killed.kill('SIGKILL');
+    if ((await end) === 'lost') return { opener, id };
+  }
+}
+
 test('a process that is killed before its answer has used the link up', async () => {
-  const { opener, id } = await handOver();
-  const killed = await startApiProcess(url);
   // Citus runs triggers where it is told that it may; plain Postgres ignores the setting.
   await client.query('set citus.enable_unsafe_triggers = on');
   await client.query(
     `create function slow() returns trigger language plpgsql as
-       $$ begin perform pg_sleep(1); return null; end $$`,
+       $$ begin perform pg_sleep(3); return null; end $$`,
   );
   await client.query(
     `create constraint trigger slow after update on handover
      deferrable initially deferred
      for each row execute function slow()`,
   );
-  const lost = open(killed, opener).then(
-    () => 'answered',
-    () => 'lost',
-  );
-  await untilActive('COMMIT%');
-  await killed.kill('SIGKILL');
-  expect(await lost).toBe('lost');
+  const { opener, id } = await openAndKill();
   // It waits for the transaction, which Postgres finishes.
   expect((await open(both()[1], opener)).status).toBe(404);
   const { rows } = await client.query(

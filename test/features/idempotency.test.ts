@@ -3,6 +3,7 @@ import { fixedClock } from '../../src/core/clock.ts';
 import { privacyOf } from '../../src/core/privacy.ts';
 import { ProblemError, PROBLEMS } from '../../src/core/problem.ts';
 import { BASE_PATH } from '../../src/http/api/exchange.ts';
+import { eraseTeams } from '../../src/features/team-lifecycle/erasure-service.ts';
 import { fingerprintOf, runOnce } from '../../src/http/api/idempotency.ts';
 import { startTestApi, TEST_APP_SECRET, type TestApi } from '../support/api.ts';
 import { endWaiting, holdLock, lockWhole, untilWaiting } from '../support/locks.ts';
@@ -32,6 +33,26 @@ describe('Idempotency-Key', () => {
     expect(again).toMatchObject({ status: 201, text: first.text });
     expect(again.headers['location']).toBe(first.headers['location']);
     expect([replayed(first), replayed(again)]).toEqual([false, true]);
+  });
+
+  test('Location has the path of the public URL, and what is kept has not', async () => {
+    const tools = await startTestApi({
+      clock,
+      seed: makeSeed([makeTeam('a')]),
+      app: { publicUrl: 'https://team.example/tools' },
+    });
+    const invite = (headers: Record<string, string>, email: string) =>
+      tools.call(tools.key('team_a'), 'POST', '/users', { body: { email }, headers });
+    const keyed = { 'idempotency-key': 'tools' };
+    const first = await invite(keyed, 'keyed@a.test');
+    const again = await invite(keyed, 'keyed@a.test');
+    const plain = await invite({}, 'plain@a.test');
+    expect([replayed(first), replayed(again), replayed(plain)]).toEqual([false, true, false]);
+    for (const { headers, body } of [first, again, plain])
+      expect(headers['location']).toBe(`/tools/api/public/v1/users/${body.id}`);
+    // So another PUBLIC_URL is right for it, too.
+    const { rows } = await tools.db.pool.query(`select location from idempotency_record`);
+    expect(rows).toEqual([{ location: `/api/public/v1/users/${first.body.id}` }]);
   });
 
   test('an empty key is none: each call acts, and a long one is refused', async () => {
@@ -521,8 +542,47 @@ const PASSING = [
 describe('a refusal of the operation', () => {
   let api: TestApi;
   beforeAll(async () => {
-    api = await startTestApi({ seed: makeSeed([makeTeam('refused')]) });
+    api = await startTestApi({
+      seed: makeSeed([makeTeam('refused'), makeTeam('erased'), makeTeam('acting')]),
+    });
   });
+
+  const callOf = (key: string, teamId = 'team_refused') => ({
+    db: api.db,
+    clock: fixedClock(START),
+    secrets: { current: TEST_APP_SECRET, previous: null },
+    teamId,
+    key,
+    fingerprint: fingerprintOf('POST', '/users', {}),
+    operation: '/users',
+    keyId: 'key_1',
+    privacy: privacyOf({ memberDetailEnabled: true, leaderboardEnabled: true }),
+  });
+  const answerOf = (status: number) => ({ status, body: '{}', location: null, withheld: null });
+
+  test.each(['refuses', 'acts'])(
+    'of a team that is erased while it %s: the key is not valid any more',
+    async (outcome) => {
+      const call = callOf(outcome, `team_${outcome === 'acts' ? 'acting' : 'erased'}`);
+      const erase = async () => {
+        await api.db.pool.query(
+          `update team set status = 'ended', erasing_since = now() where id = $1`,
+          [call.teamId],
+        );
+        await eraseTeams(api.db, { runMs: 100_000 });
+      };
+      const answer = runOnce(call, {
+        prepare: null,
+        perform: async () => {
+          await erase();
+          if (outcome === 'acts') return answerOf(201);
+          throw new ProblemError('not_found');
+        },
+        refuse: ({ status }) => answerOf(status),
+      });
+      await expect(answer).rejects.toMatchObject({ code: 'unauthorized' });
+    },
+  );
 
   const refusals = Object.keys(PROBLEMS).map((code) => [code, {}] as const);
   test.each([...refusals, ['conflict, to be tried again', { retry_after: 2 }] as const])(
@@ -531,18 +591,7 @@ describe('a refusal of the operation', () => {
       const [code = ''] = name.split(',');
       const problem = new ProblemError(code as 'not_found', fields as object);
       const calls: string[] = [];
-      const call = {
-        db: api.db,
-        clock: fixedClock(START),
-        secrets: { current: TEST_APP_SECRET, previous: null },
-        teamId: 'team_refused',
-        key: name,
-        fingerprint: fingerprintOf('POST', '/users', {}),
-        operation: '/users',
-        keyId: 'key_1',
-        privacy: privacyOf({ memberDetailEnabled: true, leaderboardEnabled: true }),
-      };
-      const answerOf = (status: number) => ({ status, body: '{}', location: null, withheld: null });
+      const call = callOf(name);
       const run = (perform: () => Promise<ReturnType<typeof answerOf>>) =>
         runOnce(call, {
           prepare: null,

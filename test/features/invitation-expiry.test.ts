@@ -6,6 +6,7 @@ import { END_INVITATIONS, MEMBER_CRON, memberTasks } from '../../src/features/me
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { appAs, tokenOf } from '../support/app.ts';
 import { auditOf } from '../support/audit.ts';
+import { clockAhead } from '../support/clocks.ts';
 import { endWaiting, holdLock, untilWaiting } from '../support/locks.ts';
 import { eventsOf } from '../support/platform.ts';
 import { makeMember, makeSeed, makeTeam, userId } from '../support/seed.ts';
@@ -141,6 +142,13 @@ test('those of a team that somebody has locked, or that cannot end, keep no othe
   await unlock();
   await changeTriggers(api, 'drop trigger refuse on member');
   expect(await endExpiredInvitations(api.db, clock)).toBe(2);
+});
+
+test('an invitation of now is left open by a worker whose clock is ahead', async () => {
+  clock.set(new Date());
+  await invite('c', 'ahead');
+  expect(await endExpiredInvitations(api.db, clockAhead(181 * DAY_MS))).toBe(0);
+  expect(await emailsOf('c')).toContain('ahead@c.test');
 });
 
 test('a run that is ended tells what has failed before', async () => {

@@ -14,8 +14,9 @@ import { makeFullTeam, makeSeed, makeTeam } from '../support/seed.ts';
 /** How many requests were recognized by the key that they have. */
 let recognized = 0;
 const createAuthenticator: CreateAuthenticator = (options) => {
-  const { authenticate } = createFastAuthenticator(options);
+  const { authenticate, readAgain } = createFastAuthenticator(options);
   return {
+    readAgain,
     authenticate: (request) => {
       const pending = authenticate(request);
       if (pending.guess) recognized += 1;

@@ -150,6 +150,25 @@ describe('DELETE /users/{member_id}', () => {
     });
   });
 
+  test('403: a key of a demoted admin removes no admin, and says why', async () => {
+    const key = api.key('team_b', 'by_admin');
+    const make = (id: string, role: string) =>
+      api.call(api.key('team_b'), 'PATCH', `/users/${id}`, { body: { role } });
+    expect((await make('mem_b_member', 'admin')).status).toBe(200);
+    expect((await make('mem_b_admin', 'member')).status).toBe(200);
+    expect(await remove('mem_b_member', key)).toMatchObject({
+      status: 403,
+      body: {
+        code: 'insufficient_scope',
+        required_scope: 'users:write',
+        detail: expect.stringContaining('to remove an admin, use a key created by the owner'),
+      },
+    });
+    expect((await api.call(key, 'GET', '/users/mem_b_member')).status).toBe(200);
+    // Anybody else it does remove.
+    expect((await remove('mem_b_admin', key)).status).toBe(200);
+  });
+
   test('404: another team’s member stays', async () => {
     expect((await remove('mem_b_member')).status).toBe(404);
     expect((await api.call(api.key('team_b'), 'GET', '/users/mem_b_member')).status).toBe(200);

@@ -27,6 +27,19 @@ beforeAll(async () => {
       makeTeam('large', { members: guests('large') }),
       makeTeam('other', { members: guests('other') }),
       makeTeam('seats'),
+      makeTeam('ids', {
+        members: [
+          makeMember('ids', 'guest_1', { user_id: 'usr_1' }),
+          makeMember('ids', 'guest_2', { user_id: 'usr_2', status: 'ended' }),
+          ...Array.from({ length: 30 }, (_, n) =>
+            makeMember('ids', `guest_${n + 10}`, {
+              user_id: `usr_${n + 10}`,
+              created_at: '2026-02-01T08:00:00Z',
+            }),
+          ),
+        ],
+        privacy: { member_detail_enabled: false },
+      }),
       makeTeam('hidden', {
         members: [...guests('hidden'), makeMember('hidden', 'former', { status: 'ended' })],
         privacy: { member_detail_enabled: false },
@@ -119,6 +132,19 @@ describe('members are found', () => {
     const app = await appAsMember(api, 'hidden', 'admin');
     const { data } = await app.admin.members.search.query({ text: id });
     expect(data[0]).not.toHaveProperty('email');
+  });
+
+  test('by their whole id while addresses are withheld, behind ids that hold it', async () => {
+    const first = memberId('ids', 'guest_1');
+    expect((await search({ text: 'usr_1', limit: 20 }, 'ids')).ids).toEqual([first]);
+    expect((await search({ text: first, limit: 20 }, 'ids')).ids).toEqual([first]);
+    expect((await search({ text: 'usr_1', role: 'admin', limit: 200 }, 'ids')).ids).toEqual([]);
+    // Nobody has the id, or has it any more.
+    for (const text of ['usr_2', 'usr_3'])
+      expect((await search({ text, limit: 200 }, 'ids')).ids).toHaveLength(10);
+    // Where addresses are shown, they are what a member is called by.
+    await api.db.pool.query(`update team set member_detail_enabled = true where id = 'team_ids'`);
+    expect((await search({ text: 'usr_1', limit: 200 }, 'ids')).ids).toHaveLength(11);
   });
 
   test('with their rights; ended members are not', async () => {

@@ -5,6 +5,9 @@ import { makeMember, makeSeed, makeTeam } from '../support/seed.ts';
 
 const NOW = new Date('2026-11-02T09:00:30.000Z');
 
+/** What a seed may bring, and an invitation may not have. */
+const SEEDED = ['müller@firma.example', 'kim@firma-ä.de', 'kim..x@example'];
+
 interface Member {
   id: string;
   user_id: string | null;
@@ -44,6 +47,9 @@ describe('GET /users', () => {
     api = await startTestApi({
       seed: makeSeed([
         makeTeam('a', { members: [...days, ended, invited] }),
+        makeTeam('odd', {
+          members: SEEDED.map((email, index) => makeMember('odd', `odd${index}`, { email })),
+        }),
         makeTeam('b', { privacy: { member_detail_enabled: false } }),
       ]),
     });
@@ -91,6 +97,16 @@ describe('GET /users', () => {
     ['email=ask_d@a.test', []],
   ])('shows for %s exactly the matching members', async (query, names) => {
     expect(await idsOf(query)).toEqual(names.map((name) => `mem_a_${name}`));
+  });
+
+  test.each(SEEDED)('finds the member with the address %s, who was seeded', async (email) => {
+    const asked = ` ${email.toUpperCase()} `;
+    const path = `/users?email=${encodeURIComponent(asked)}`;
+    const { status, body } = await api.call(api.key('team_odd'), 'GET', path);
+    expect(status).toBe(200);
+    expect((body as { data: Member[] }).data).toMatchObject([{ email }]);
+    const invited = await api.call(api.key('team_odd'), 'POST', '/users', { body: { email } });
+    expect(invited).toMatchObject({ status: 422, body: { errors: [{ path: 'body.email' }] } });
   });
 
   test('pages with a filter hold the same as the whole list', async () => {

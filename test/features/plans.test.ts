@@ -25,9 +25,9 @@ beforeAll(async () => {
   database = await createTestDatabase();
   const generate = {
     members: 600,
-    trainings: 20_000,
+    trainings: 8_000,
     assignments: 200,
-    crm_deals: 20_000,
+    crm_deals: 8_000,
     from: '2026-01-01',
     to: '2026-10-31',
   };

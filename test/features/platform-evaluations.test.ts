@@ -12,8 +12,9 @@ import {
 } from '../support/platform.ts';
 import { readRollups, recount } from '../support/rollups.ts';
 import { makeMember, makeTeam, makeTraining, memberId, userId } from '../support/seed.ts';
+import { until } from '../support/until.ts';
 
-const assignments = ['open', 'twice', 'late'].map((name) => ({
+const assignments = ['open', 'twice', 'again', 'late'].map((name) => ({
   id: `asg_${name}`,
   member_id: memberId('a', 'member'),
   title: name,
@@ -63,6 +64,27 @@ describe('saving an evaluation', () => {
     const path = `/evaluations?updated_since=${new Date(rows[0]?.at ?? 0).toISOString()}`;
     const { body } = await api.call(api.key('team_waits'), 'GET', path);
     expect(body.data).toMatchObject([{ id: 'trn_waited' }]);
+  });
+
+  test('before its training ends lists it again, with the end, for whoever polls', async () => {
+    await platform.trainings.start.mutate(describeTraining('waits', 'trn_early'));
+    await save('waits', 'trn_early', 60);
+    const storedAt = async () =>
+      (
+        await api.db.pool.query<{ at: string }>(
+          `select stored_at as at from evaluation where training_id = 'trn_early'`,
+        )
+      ).rows[0]?.at ?? '';
+    const since = Date.parse(await storedAt()) + 1;
+    await until(() => Date.now() > since + 1);
+    await end('waits', 'trn_early');
+    const path = `/evaluations?updated_since=${new Date(since).toISOString()}`;
+    const { body } = await api.call(api.key('team_waits'), 'GET', path);
+    const ended = { id: 'trn_early', finished_at: '2026-11-17T09:12:00.000Z' };
+    expect(body.data).toMatchObject([ended]);
+    const listedAt = await storedAt();
+    await end('waits', 'trn_early');
+    expect(await storedAt()).toBe(listedAt);
   });
 
   test('of less than nothing counts its member in the lowest step of the chart', async () => {
@@ -240,6 +262,31 @@ describe('the assignment of a scored training', () => {
     await end('a', 'trn_t3', { assignment_id: 'asg_twice' });
     await save('a', 'trn_t3', 30);
     expect(await readAssignment('asg_twice')).toMatchObject({ completed_training_id: 'trn_t2' });
+  });
+
+  test('that was reopened stays open whatever else is reported of that training', async () => {
+    const step = { assignment_id: 'asg_again' };
+    const { start, abort } = platform.trainings;
+    await start.mutate(describeTraining('a', 'trn_again', step));
+    await save('a', 'trn_again', 20, '2026-11-17T10:00:00Z');
+    expect(await readAssignment('asg_again')).toMatchObject({ status: 'done' });
+    await api.call(api.key('team_a'), 'PATCH', '/assignments/asg_again', {
+      body: { status: 'open' },
+    });
+    const reports: Readonly<Record<string, () => Promise<unknown>>> = {
+      'more of its description': () =>
+        start.mutate(describeTraining('a', 'trn_again', { ...step, role_id: 'rol_a' })),
+      'an abort': () =>
+        abort.mutate(describeTraining('a', 'trn_again', { ...step, industry_id: 'ind_a' })),
+      'its end': () => end('a', 'trn_again', step),
+      'a correction': () => save('a', 'trn_again', 25, '2026-11-17T11:00:00Z'),
+    };
+    const completedBy: string[] = [];
+    for (const [report, send] of Object.entries(reports)) {
+      await send();
+      if ((await readAssignment('asg_again'))['status'] !== 'open') completedBy.push(report);
+    }
+    expect(completedBy).toEqual([]);
   });
 
   test('is done as soon as it is linked to a scored training', async () => {

@@ -26,6 +26,10 @@ usePlatform([
   makeTeam('gone', history),
   makeTeam('lone'),
   makeTeam('kept'),
+  makeTeam('stays', {
+    trainings: [makeTraining('stays', 'trn_stays')],
+    assignments: [{ id: 'asg_stays', member_id: memberId('stays', 'member'), title: 'Stays' }],
+  }),
   makeTeam('copy', {
     members: ['joins', 'withdrawn'].map((name) => asked('copy', name)),
     assignments: ['joins', 'withdrawn', 'member'].flatMap((name) =>
@@ -230,6 +234,28 @@ describe('deleting a person', () => {
       'member.removed',
       'person.deleted',
     ]);
+  });
+
+  test('keeps the address in the assignments of who left, until then', async () => {
+    const key = api.key('team_stays');
+    const path = '/assignments/asg_stays';
+    const shown = async () => {
+      const one = await api.call(key, 'GET', path);
+      const { body } = await api.call(key, 'GET', '/assignments');
+      const [listed] = (body as { data: { member_email: string | null }[] }).data;
+      const { member_email, status } = one.body as { member_email: string; status: string };
+      expect(listed).toEqual(one.body);
+      return [status, member_email];
+    };
+    const isListed = async () => {
+      const { body } = await api.call(key, 'GET', '/trainings');
+      return (body as { data: unknown[] }).data.length > 0;
+    };
+    expect([await shown(), await isListed()]).toEqual([['open', 'member@stays.test'], true]);
+    await api.call(key, 'DELETE', `/users/${memberId('stays', 'member')}`);
+    expect([await shown(), await isListed()]).toEqual([['revoked', 'member@stays.test'], false]);
+    await remove('stays', 'member');
+    expect([await shown(), await isListed()]).toEqual([['revoked', null], false]);
   });
 
   test('again changes nothing; another person may use the address', async () => {

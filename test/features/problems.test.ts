@@ -1,5 +1,6 @@
 // What an error says about its place, in both APIs.
 import { beforeAll, describe, expect, test } from 'vitest';
+import { openApiDocument } from '../../src/http/openapi/document.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { appAs, appAsMember, appAsPlatform } from '../support/app.ts';
 import { problemOf } from '../support/problems.ts';
@@ -155,14 +156,12 @@ describe('detail says what to do', () => {
   });
 
   test('JSON that cannot be parsed, with line and column', async () => {
-    const { errors } = await refusal('POST', '/cases', { rawBody: '{\n  "user_id": usr\n}' });
-    expect(errors).toEqual([
-      {
-        path: 'body',
-        code: 'invalid_json',
-        message: 'The body is not valid JSON: the fault is at line 2, column 14.',
-      },
-    ]);
+    const refused = await refusal('POST', '/cases', { rawBody: '{\n  "user_id": usr\n}' });
+    const detail = 'The body is not valid JSON: the fault is at line 2, column 14.';
+    expect(refused).toMatchObject({
+      detail,
+      errors: [{ path: 'body', code: 'invalid_json', message: detail }],
+    });
   });
 
   test('unknown types of events, with the list of them', async () => {
@@ -252,6 +251,15 @@ describe('validation_error has one form', () => {
     const { errors, field, detail } = refused.body;
     expect(errors).toEqual([{ ...expected, message: detail }]);
     expect(field).toBe(expected.path.split('.')[1]);
+  });
+
+  test('as the document shows it, for an operation that takes nothing', async () => {
+    const { components } = openApiDocument(api.url);
+    const shown = components?.examples?.['validation_error_encoding'];
+    const { body } = await api.call(api.key('team_a'), 'GET', '/me?%E4=1', {
+      headers: { 'accept-language': 'en' },
+    });
+    expect(shown).toMatchObject({ value: { ...body, request_id: expect.any(String) } });
   });
 
   test('for several fields, and for the body as a whole', async () => {

@@ -208,7 +208,7 @@ describe('a refused call is told with its limit', () => {
     );
   });
 
-  test('in the request log, which only operators ask for it', { timeout: 60_000 }, async () => {
+  test('in the request log, which only operators ask for it', async () => {
     const world = await startTestApi({ seed: makeSeed([makeTeam('a')]) });
     const api = await startApiProcess(world.databaseUrl, { API_KEY_RATE_LIMIT_PER_MIN: '3' });
     const call = createCall(api.url);

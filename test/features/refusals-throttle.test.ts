@@ -1,15 +1,30 @@
 // Whatever is refused without work waits for the throttle of its address (`src/http/throttle.ts`).
-import { beforeAll, expect, test } from 'vitest';
+import { once } from 'node:events';
+import { get } from 'node:http';
+import { beforeAll, expect, onTestFinished, test } from 'vitest';
+import type { Limit } from '../../src/core/limits.ts';
+import type { Wait } from '../../src/http/throttle.ts';
+import { BASE_PATH } from '../../src/http/api/exchange.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
-import { makeSeed, makeTeam } from '../support/seed.ts';
+import { tokenOf } from '../support/app.ts';
+import { makeSeed, makeTeam, memberId, userId } from '../support/seed.ts';
+import { until } from '../support/until.ts';
 
 /** Whose answers the throttle was asked for. */
 const asked: string[] = [];
-let release = (): void => undefined;
-const throttle = (network: string): Promise<void> => {
+/** How many refusals each of these answers counts as. */
+const costs: number[] = [];
+/** Whether too many answers of each address wait. */
+let isFull = false;
+const held: (() => void)[] = [];
+/** The limits that have refused something. */
+const limits: Limit[] = [];
+const throttle = (network: string, cost = 1): Wait => {
   asked.push(network);
-  return new Promise((done) => (release = done));
+  costs.push(cost);
+  return isFull ? 'full' : new Promise((done) => held.push(done));
 };
+const release = (): void => held.splice(0).forEach((done) => done());
 
 let api: TestApi;
 beforeAll(async () => {
@@ -17,6 +32,7 @@ beforeAll(async () => {
     seed: makeSeed([makeTeam('a')]),
     trustProxy: { kind: 'hops', hops: 1 },
     app: { throttle },
+    observeRefusal: (limit) => void limits.push(limit),
   });
 });
 
@@ -62,4 +78,104 @@ test.each([
   expect({ asked, isAnswered }).toEqual({ asked: [ip], isAnswered: false });
   release();
   expect(await answer).toBe(status);
+});
+
+test.each([
+  ['a page', '/docs', 429],
+  ['a search', '/docs/search?q=webhook', 429],
+  ['a file of the admin page', '/admin/assets/none.js', 429],
+  ['the link of a mail', '/unsubscribe/x', 429],
+  ['a refusal, which needs no more work,', '/api/public/v1/me', 401],
+  ['whether the process lives', '/healthz', 200],
+] as const)('while too many wait, %s is answered at once', async (_what, path, status) => {
+  onTestFinished(() => void (isFull = false));
+  isFull = true;
+  // The service ends the connections.
+  const options = { agent: false, headers: { 'x-forwarded-for': '203.0.113.200' } };
+  const [response] = await once(get(api.url + path, options), 'response');
+  response.resume();
+  expect(response.statusCode).toBe(status);
+  expect(response.headers['retry-after']).toBe(status === 429 ? '2' : undefined);
+});
+
+/** A team's share of the transactions, and what may wait for it. */
+const MANY = 4 + 100;
+
+/**
+ * Makes this call while the team's queue is full, and resolves with the status of its answer. On a
+ * busy machine some in the queue may have given up before: then it begins anew.
+ */
+async function callWhenBusy(
+  ip: string,
+  path: string,
+  init: RequestInit,
+  isHeldBack = true,
+): Promise<number> {
+  asked.length = 0;
+  costs.length = 0;
+  limits.length = 0;
+  const team = api.db.forCaller({ share: 'team_a' });
+  const done = Promise.withResolvers<void>();
+  let hasRoom = false;
+  const giveUp = (): void => void (hasRoom = true);
+  const others = Array.from({ length: MANY }, () =>
+    team.transaction(() => done.promise).catch(giveUp),
+  );
+  const headers = new Headers(init.headers);
+  headers.set('content-type', 'application/json');
+  headers.set('x-forwarded-for', ip);
+  let status: number | null = null;
+  const answer = fetch(api.url + path, { ...init, headers }).then((response) => {
+    status = response.status;
+  });
+  await until(() => hasRoom || limits.includes('team_queue_length'));
+  const isRefused = limits.includes('team_queue_length');
+  if (isRefused && isHeldBack) await until(() => asked.includes(ip));
+  else if (isRefused) await answer;
+  done.resolve();
+  await Promise.all(others);
+  const given = await until(() => {
+    release();
+    return status;
+  });
+  return isRefused ? given : callWhenBusy(ip, path, init, isHeldBack);
+}
+
+test('a change of a team that has too many in progress', async () => {
+  const ip = '203.0.113.255';
+  const status = await callWhenBusy(ip, `${BASE_PATH}/users/${memberId('a', 'member')}`, {
+    method: 'PATCH',
+    headers: { authorization: `Bearer ${api.key('team_a')}` },
+    body: JSON.stringify({ role: 'member' }),
+  });
+  expect({ status, asked, costs }).toEqual({ status: 503, asked: [ip], costs: [1] });
+});
+
+// One address of the host application calls for all teams.
+test('no call of the host application for a team that has too many in progress', async () => {
+  const token = await tokenOf({ kind: 'platform', service: 'training' });
+  const status = await callWhenBusy(
+    '203.0.113.253',
+    '/trpc/platform.members.deletePerson',
+    {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}` },
+      body: JSON.stringify({ team_id: 'team_a', user_id: userId('a', 'member') }),
+    },
+    false,
+  );
+  expect({ status, asked }).toEqual({ status: 503, asked: [] });
+});
+
+test('changes in the app of a team that has too many in progress, for each of them', async () => {
+  const ip = '203.0.113.254';
+  const token = await tokenOf({ kind: 'user', teamId: 'team_a', userId: userId('a', 'owner') });
+  const input = { member_id: memberId('a', 'member'), role: 'member' };
+  const path = '/trpc/v1.members.update,v1.members.update?batch=1';
+  const status = await callWhenBusy(ip, path, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}` },
+    body: JSON.stringify({ 0: input, 1: input }),
+  });
+  expect({ status, asked, costs }).toEqual({ status: 503, asked: [ip], costs: [2] });
 });

@@ -34,7 +34,7 @@ beforeAll(async () => {
       [slotOf(at), at.toISOString(), CALLS],
     );
   }
-}, 120_000);
+});
 afterAll(async () => {
   await client.end();
   await database.drop();

@@ -4,7 +4,7 @@ import type { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Page } from '../../src/core/page.ts';
 import type { Db } from '../../src/db/client.ts';
-import { openDatabase, type Database } from '../../src/db/connections/database.ts';
+import type { Database } from '../../src/db/connections/database.ts';
 import { oldestShown, READ_MAX, SLOTS } from '../../src/features/requests/rules.ts';
 import { listRequests, type RequestQuery } from '../../src/features/requests/service.ts';
 import type { RequestRow } from '../../src/features/requests/store.ts';
@@ -13,6 +13,7 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { blocksRead, explain, rowsRead, type Mode } from '../support/plans.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
 import { openWhereTeamIs } from '../support/shards.ts';
+import { openPatiently } from '../support/wire.ts';
 
 const TEAM = 'team_big';
 const CALLS = Number(process.env['ROWS'] ?? 1_000_000);
@@ -42,8 +43,8 @@ beforeAll(async () => {
   client = await openWhereTeamIs(database.url, TEAM);
   await addCalls(1, CALLS);
   await client.query('vacuum analyze request_log');
-  db = openDatabase({ url: database.url, poolMax: 4, onError: () => undefined });
-}, 120_000);
+  db = openPatiently(database.url);
+});
 
 afterAll(async () => {
   await client.end();

@@ -19,7 +19,7 @@ import { changeTriggers, inRolledBack, type TeamTransaction } from '../support/s
 const NOW = new Date('2026-11-02T09:00:00.000Z');
 const clock = fixedClock(NOW);
 /** Many times what one statement may read. */
-const MANY = 30_000;
+const MANY = 10_000;
 const BATCH = 100;
 
 let api: TestApi;

@@ -6,6 +6,7 @@ import { removeOld } from '../../src/features/retention/service.ts';
 import { REMOVE_OLD, RETENTION_CRON, retentionTasks } from '../../src/features/retention/tasks.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { appAs, tokenOf } from '../support/app.ts';
+import { clockAhead } from '../support/clocks.ts';
 import { openSandbox } from '../support/sandbox.ts';
 import { makeFullTeam, makeSeed, userId } from '../support/seed.ts';
 
@@ -111,7 +112,7 @@ async function addDelivery({
 
 describe('each kind is kept for exactly its time', () => {
   test.each<[string, number, (at: Date) => Promise<Row>]>([
-    ['an idempotency record: 24 hours', DAY_MS, (at) => addIdempotencyRecord(at)],
+    ['an idempotency record: 25 hours', 25 * HOUR_MS, (at) => addIdempotencyRecord(at)],
     [
       'a delivery that succeeded: 30 days after its last attempt',
       30 * DAY_MS,
@@ -382,7 +383,13 @@ describe('the removal', () => {
     expect(await old.exists()).toBe(false);
   });
 
-  test('of a record makes its Idempotency-Key free again', async () => {
+  test('removes nothing that is of now by the clock of a worker that is ahead', async () => {
+    const rows = [await addAuditEntry(new Date()), await addIdempotencyRecord(new Date())];
+    await removeOld(api.db, clockAhead(401 * DAY_MS));
+    expect(await Promise.all(rows.map((row) => row.exists()))).toEqual([true, true]);
+  });
+
+  test('leaves an Idempotency-Key alone that is valid by a clock an hour behind', async () => {
     const call = (key: string) =>
       api.call(api.key('team_a'), 'POST', '/users', {
         body: { email: `${key}@example.test` },
@@ -390,7 +397,10 @@ describe('the removal', () => {
       });
     expect((await call('first')).status).toBe(201);
     expect((await call('second')).status).toBe(422);
-    clock.advance(DAY_MS + 1);
+    clock.advance(DAY_MS);
+    await removeOld(api.db, fixedClock(new Date(clock.now().getTime() + HOUR_MS)));
+    expect((await call('second')).status).toBe(422);
+    clock.advance(HOUR_MS + 1);
     await remove();
     expect((await call('second')).status).toBe(201);
   });

@@ -1,6 +1,7 @@
 // CRM connections of a sandbox: they lead to a simulated account, and to no address at all.
 import { subscribe } from 'node:diagnostics_channel';
 import type { Socket } from 'node:net';
+import { isAbsolute } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
 import { openProvider, PROVIDER_NAMES } from '../../src/features/crm/providers/registry.ts';
@@ -22,7 +23,8 @@ subscribe('net.client.socket', (message) => {
   socket.once('lookup', (_error, _address, _family, host: string) => void hosts.push(host));
   socket.once('connectionAttempt', (host: string) => void hosts.push(host));
 });
-const otherHosts = () => hosts.filter((host) => !['127.0.0.1', '::1', 'localhost'].includes(host));
+const otherHosts = () =>
+  hosts.filter((host) => !['127.0.0.1', '::1', 'localhost'].includes(host) && !isAbsolute(host));
 
 let api: TestApi;
 let key: string;

@@ -27,7 +27,7 @@ import { makeSeed, makeTeam } from '../support/seed.ts';
 
 /** More of them change nothing; they may be set to try that. */
 const ROWS = Number(process.env['ROWS'] ?? 20_000);
-const SANDBOXES = Number(process.env['SANDBOXES'] ?? 5_000);
+const SANDBOXES = Number(process.env['SANDBOXES'] ?? 1_500);
 const LIVE = 'team_big';
 const SANDBOX = 'team_big:sandbox';
 const NOW = new Date();

@@ -3,6 +3,7 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
 import { PLAYS, type Play } from '../../src/features/sandbox/play-rules.ts';
+import { simulateInput } from '../../src/features/sandbox/play-schema.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { appInSandbox, openSandbox } from '../support/sandbox.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
@@ -282,6 +283,14 @@ describe.each(CASES)('%s with %s', (name, field, { beside, given, otherwise, see
   it('does what is documented where the field is left out', async () => {
     expect(await see(await made({ play: name, ...beside }))).toEqual(otherwise);
   });
+});
+
+it('evaluation_corrected is five less where five more are too many, as documented', async () => {
+  await made({ play: 'evaluation_corrected', score: 98 });
+  expect(await totalOf(await made({ play: 'evaluation_corrected' }))).toBe(93);
+  expect(simulateInput.shape.score.meta()?.description).toMatch(
+    /71 by default, of a correction five more than before, or five less where .* over 100\./,
+  );
 });
 
 const NOTHING = {

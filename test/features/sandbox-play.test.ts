@@ -2,13 +2,20 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
+import { newRequestId } from '../../src/core/ids.ts';
+import { SANDBOX_ACTOR } from '../../src/core/sandbox.ts';
 import { readOptions } from '../../src/client/command-options.ts';
 import { play as playByCommand } from '../../src/client/play.ts';
 import { endSuspensionOnTime } from '../../src/features/sandbox/suspension-service.ts';
-import { scoreTraining, type ScorePayload } from '../../src/features/sandbox/play-service.ts';
+import {
+  scoreTraining,
+  simulate,
+  type ScorePayload,
+} from '../../src/features/sandbox/play-service.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { appAsMember, appAsPlatform, codeOf } from '../support/app.ts';
-import { holdLock, untilWaiting } from '../support/locks.ts';
+import { clockAhead } from '../support/clocks.ts';
+import { changeWhileWaiting, holdLock, untilWaiting } from '../support/locks.ts';
 import { appInSandbox, openSandbox } from '../support/sandbox.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
 
@@ -22,7 +29,11 @@ let key: string;
 const clock = fixedClock(NOW);
 
 beforeAll(async () => {
-  api = await startTestApi({ clock, seed: makeSeed([makeTeam('a'), makeTeam('b')]) });
+  api = await startTestApi({
+    clock,
+    statementTimeoutMs: 60_000,
+    seed: makeSeed([makeTeam('a'), makeTeam('b')]),
+  });
   key = await openSandbox(api, 'a');
 });
 
@@ -163,8 +174,32 @@ describe('a training', () => {
     expect(Date.parse(String(weeks[0]?.['week']))).toBeLessThanOrEqual(Date.parse(at));
   });
 
+  it('is scored in time although the clock of the process is ahead', async () => {
+    const ahead = clockAhead(30_000);
+    const host = { teamId: SANDBOX, actor: SANDBOX_ACTOR, requestId: newRequestId() };
+    const wanted = { play: 'training_completed', delay_s: 60 } as const;
+    await simulate(api.db, { ...host, at: ahead.now() }, ahead, wanted);
+    expect(
+      await rows(
+        `select run_at between now() and now() + interval '60 s' as is_in_time
+         from pending_job
+         where team_id = $1`,
+      ),
+    ).toEqual([{ is_in_time: true }]);
+  });
+
+  it('is now if the clock of the caller is 200 ms ahead', async () => {
+    const at = new Date(clock.now().getTime() + 200).toISOString();
+    const made = await play({ play: 'training_completed', at });
+    expect(made.status).toBe(200);
+    const id = String((made.body as Json)['training_id']);
+    expect(await get(`/trainings/${id}`)).toMatchObject({
+      finished_at: clock.now().toISOString(),
+    });
+  });
+
   it.each([
-    ['in the future', -1],
+    ['in the future', -60_001],
     ['too long ago', 90 * DAY + 1],
   ])('cannot be %s', async (_what, ageMs) => {
     const at = new Date(clock.now().getTime() - ageMs).toISOString();
@@ -195,6 +230,22 @@ describe('a training', () => {
     await play({ play: 'training_completed' });
     await api.call(key, 'POST', '/sandbox/reset', { body: {} });
     await runJobs();
+    expect(await types()).toEqual(['training.completed']);
+  });
+
+  it('is scored by nobody who did not wait for what else is played or reset', async () => {
+    const made = (await play({ play: 'training_completed' })).body as Json;
+    await changeWhileWaiting(
+      api,
+      {
+        lock: `select from team where id = '${SANDBOX}' for no key update`,
+        // The same as a play does that saves its own score.
+        change: `update training
+          set status = 'scored'
+          where team_id = '${SANDBOX}' and id = '${String(made['training_id'])}'`,
+      },
+      runJobs,
+    );
     expect(await types()).toEqual(['training.completed']);
   });
 

@@ -1,5 +1,4 @@
 // What is played with the webhook endpoints of a sandbox: real receivers, and real workers.
-import { setTimeout as delay } from 'node:timers/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { startTestApi, startWorkerProcess, type TestApi } from '../support/api.ts';
 import { startReceiver, status, type Receiver } from '../support/receiver.ts';
@@ -72,7 +71,7 @@ describe('with a worker', () => {
     await call('PATCH', '/sandbox', { speed: 10 });
     await play({ play: 'webhooks_failing' });
     await play({ play: 'member_left' });
-    expect(await delivery('attempt = 2')).toMatchObject({
+    expect(await delivery('attempt >= 2')).toMatchObject({
       status: 'retrying',
       response_code: 503,
       error: 'simulated',
@@ -110,7 +109,7 @@ describe('a worker that is killed', () => {
     const key = await openSandbox(own, 'a');
     const worker = await startWorkerProcess(own.databaseUrl, ENV);
     const played = await own.call(key, 'POST', '/sandbox/simulate', {
-      body: { play: 'training_completed', delay_s: 2 },
+      body: { play: 'training_completed', delay_s: 600 },
     });
     const id = String((played.body as Json)['training_id']);
     const isHandedOver = async () =>
@@ -121,9 +120,9 @@ describe('a worker that is killed', () => {
       ).rowCount === 1;
     await until(isHandedOver);
     await worker.kill('SIGKILL');
-    await delay(2_000);
     const evaluation = () => own.call(key, 'GET', `/trainings/${id}/evaluation`);
     expect((await evaluation()).status).toBe(404);
+    await own.db.pool.query('update graphile_worker._private_jobs set run_at = now()');
     await startWorkerProcess(own.databaseUrl, ENV);
     await until(async () => (await evaluation()).status === 200);
     expect((await evaluation()).body).toMatchObject({ score: { total: 71 } });

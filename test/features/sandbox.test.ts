@@ -1,4 +1,5 @@
 // A sandbox: a team of its own beside a live one, with keys that open nothing else.
+import { setTimeout as delay } from 'node:timers/promises';
 import pino from 'pino';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/core/clock.ts';
@@ -10,7 +11,7 @@ import { createFastAuthenticator } from '../../src/http/api/authentication/fast-
 import { createPlainAuthenticator } from '../../src/http/api/authentication/plain-authenticator.ts';
 import { ENDPOINTS } from '../../src/routers/endpoints.ts';
 import { createMailer } from '../../src/runtime/mail.ts';
-import { startTestApi, type TestApi } from '../support/api.ts';
+import { startTestApi, type ApiResponse, type TestApi } from '../support/api.ts';
 import { appAs, appAsMember, appAsPlatform, codeOf, tokenOf } from '../support/app.ts';
 import { runJobsOnce } from '../support/jobs.ts';
 import { startMailServer } from '../support/mail-server.ts';
@@ -25,6 +26,7 @@ let live: string;
 
 beforeAll(async () => {
   api = await startTestApi({
+    statementTimeoutMs: 60_000,
     allowPrivateTargets: true,
     seed: makeSeed([
       makeTeam('a', { trainings: [makeTraining('a', 'trn_live')] }),
@@ -245,13 +247,16 @@ describe('a reset', () => {
       const done = await api.call(key, 'POST', '/sandbox/reset');
       expect(done).toMatchObject({ status: 200, body: { scenario: 'large' } });
     };
-    const spent: number[] = [];
+    const copies: number[] = [];
+    const resets: number[] = [];
     // A busy machine makes each dearer, by its caches. The cheapest of some is what it costs.
-    for (let round = 0; round < 3; round += 1) spent.push(await processorTimeOf(api, reset));
-    console.info(
-      `processor time of resets of 10,000 trainings: ${spent.map(Math.round).join()} ms`,
-    );
-    expect(Math.min(...spent)).toBeLessThan(2_000);
+    for (let round = 0; round < 2; round += 1) {
+      copies.push(await processorTimeOf(api, () => copyTrainings(api)));
+      resets.push(await processorTimeOf(api, reset));
+    }
+    console.info('milliseconds of processor time', { copies, resets });
+    // 5 to 7 were seen. One round trip for each training would be some 20.
+    expect(Math.min(...resets) / Math.min(...copies)).toBeLessThan(12);
     expect((await get(key, '/trainings?limit=200')).body).toMatchObject({
       next_cursor: expect.any(String),
     });
@@ -268,9 +273,17 @@ describe('a reset', () => {
   });
 
   it.each([2, 4])('by %i callers at once leaves one scenario', async (callers) => {
-    const resets = Array.from({ length: callers }, () => api.call(test, 'POST', '/sandbox/reset'));
+    const post = async (path: string, options = {}): Promise<ApiResponse> => {
+      const response = await api.call(test, 'POST', path, options);
+      const seconds = response.headers['retry-after'];
+      if (seconds === undefined || ![409, 503].includes(response.status)) return response;
+      // On a busy machine the ones before take longer than it waits for them.
+      await delay(1_000 * Number(seconds));
+      return post(path, options);
+    };
+    const resets = Array.from({ length: callers }, () => post('/sandbox/reset'));
     const writes = Array.from({ length: 8 }, (_, n) =>
-      api.call(test, 'POST', '/users', { body: { email: `r${callers}-${n}@sandbox.example` } }),
+      post('/users', { body: { email: `r${callers}-${n}@sandbox.example` } }),
     );
     const statuses = (await Promise.all([...resets, ...writes])).map(({ status }) => status);
     expect(statuses.slice(0, callers)).toEqual(resets.map(() => 200));
@@ -418,3 +431,14 @@ describe('the sandbox of a team', () => {
     expect(await get(key, '/me')).toMatchObject({ status: 403, body: { code: 'api_disabled' } });
   });
 });
+
+/** Copies the trainings and evaluations of team_c's sandbox into tables with the same indexes. */
+async function copyTrainings({ db }: TestApi): Promise<void> {
+  for (const table of ['training', 'evaluation']) {
+    await db.pool.query(`create table copy_of (like ${table} including all)`);
+    await db.pool.query(
+      `insert into copy_of select * from ${table} where team_id = 'team_c:sandbox'`,
+    );
+    await db.pool.query('drop table copy_of');
+  }
+}

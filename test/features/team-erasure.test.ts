@@ -1,6 +1,7 @@
 // oxlint-disable vitest/valid-expect -- the second argument names the failing case of a loop
 // Whole teams are erased: nothing of them is left in any table, and nothing of others is touched.
-import { beforeEach, expect, test } from 'vitest';
+import { Client } from 'pg';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/core/clock.ts';
 import { movePendingJobs } from '../../src/db/jobs/job-intake.ts';
 import { TENANT_TABLE_NAMES } from '../../src/db/tenant-tables.ts';
@@ -265,7 +266,8 @@ test('a run that comes late touches nothing of a new team with the same id', asy
     values ('${TEAM}', 'aud_next', now(), 'platform', 'x', 'team.created', 'x');
     select graphile_worker.add_job('send_invitation', '{"teamId": "${TEAM}"}')`;
   const lock = lockWhole('audit_log');
-  expect(await changeWhileWaiting(api, { lock, change }, () => eraseTeams(api.db))).toBe(false);
+  const erase = () => eraseTeams(api.db, TO_THE_END);
+  expect(await changeWhileWaiting(api, { lock, change }, erase)).toBe(false);
   const { rows } = await api.db.pool.query(
     `select id from person where team_id = $1
      union all
@@ -293,13 +295,16 @@ test('waits for a change that began before, and for a job of the team that runs'
     while ((await persons()).length > 0) await eraseTeams(api.db, { runMs: 0 });
     expect(await eraseTeams(api.db, { runMs: 0 })).toBe(true);
   };
-  const client = await api.db.pool.connect();
+  // Those of the pool may be idle in a transaction for 15 s only.
+  const client = new Client({ connectionString: api.databaseUrl });
+  onTestFinished(() => client.end());
+  await client.connect();
   await client.query('begin');
   await client.query(`insert into person (team_id, id) values ($1, 'usr_late')`, [TEAM]);
   await platform.teams.erase.mutate({ team_id: TEAM });
   await erase();
   await client.query('commit');
-  client.release();
+  await client.end();
   expect(await persons()).toEqual([{ id: 'usr_late' }]);
   await erase();
   await api.db.pool.query(

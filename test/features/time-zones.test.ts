@@ -1,4 +1,4 @@
-// Days and weeks are those of UTC, whatever the time zone of the process and its database sessions.
+// Instants and days are those of UTC, whatever the time zones of the process and the database.
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
@@ -77,9 +77,12 @@ describe.each(['America/New_York', 'Asia/Tokyo', 'Asia/Kolkata'])('in %s', (zone
     return body as Record<string, unknown>;
   };
 
-  test('the process and the sessions have this zone; its days are not those of UTC', async () => {
-    const { rows } = await api.db.pool.query('show timezone');
-    expect(rows).toEqual([{ TimeZone: zone }]);
+  test('the process and the database have this zone; its days are not those of UTC', async () => {
+    const client = new Client({ connectionString: api.databaseUrl });
+    await client.connect();
+    expect((await client.query('show timezone')).rows).toEqual([{ TimeZone: zone }]);
+    await client.end();
+    expect((await api.db.pool.query('show timezone')).rows).toEqual([{ TimeZone: 'UTC' }]);
     const isOtherDay = ({ at }: { at: string }) =>
       new Date(at).getDay() !== new Date(at).getUTCDay();
     expect(INSTANTS.filter(isOtherDay)).toHaveLength(INSTANTS.length / 2);
@@ -167,6 +170,36 @@ describe.each(['America/New_York', 'Asia/Tokyo', 'Asia/Kolkata'])('in %s', (zone
     expect(made).toMatchObject({ status: 201, body: { due_date: '2026-12-01' } });
     const { id } = made.body as { id: string };
     expect(await readWith('told', `/assignments/${id}`)).toMatchObject({ due_date: '2026-12-01' });
+  });
+
+  // Some statements are Prisma's and some are ours, which do not write an instant in the same form.
+  test('an instant is the same in all that writes and reads it', async () => {
+    const key = keys['team_told'] ?? '';
+    const made = await api.call(key, 'POST', '/cases', {
+      body: { user_id: userId('told', 'member'), fields: { name: 'A' } },
+    });
+    expect(made).toMatchObject({ status: 201, body: { created_at: MONDAY } });
+    const { id } = made.body as { id: string };
+    const listed = (await readWith('told', '/cases')) as { data: { created_at: string }[] };
+    expect(listed.data.map(({ created_at }) => created_at)).toEqual([MONDAY]);
+    expect(await readWith('told', `/cases/${id}`)).toMatchObject({ created_at: MONDAY });
+    const identity = {
+      kind: 'user',
+      userId: userId('told', 'owner'),
+      teamId: 'team_told',
+    } as const;
+    const owner = appAs(api, await tokenOf(identity, clock.now()));
+    const expires_at = new Date(Date.now() + 3_600_000).toISOString();
+    const created = await owner.admin.apiKeys.create.mutate({
+      name: 'short',
+      scopes: ['users:read'],
+      expires_at,
+    });
+    expect(created).toMatchObject({ expires_at, state: 'active' });
+    const { data } = await owner.admin.apiKeys.list.query({});
+    const listedKeys = data.filter(({ name }) => name === 'short');
+    expect(listedKeys).toMatchObject([{ expires_at, state: 'active' }]);
+    expect((await api.call(created.key ?? '', 'GET', '/users')).status).toBe(200);
   });
 
   test('the days of a deprecation begin at midnight UTC', () => {

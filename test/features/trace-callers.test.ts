@@ -2,10 +2,12 @@
 // each state is made as it comes to be.
 import { beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/core/clock.ts';
-import { newId } from '../../src/core/ids.ts';
+import { newId, newRequestId } from '../../src/core/ids.ts';
 import { providerError } from '../../src/features/crm/providers/errors.ts';
 import type { SyncFailure } from '../../src/features/crm/sync/give-up.ts';
 import { scheduleDue } from '../../src/features/crm/sync/service.ts';
+import { slotOf } from '../../src/features/requests/rules.ts';
+import { addRequests } from '../../src/features/requests/store.ts';
 import type { TraceResult } from '../../src/trace/view.ts';
 import {
   startApiProcess,
@@ -20,8 +22,6 @@ import { answer, startCrm } from '../support/crm/fake.ts';
 import { makeFullTeam, makeSeed, makeTeam } from '../support/seed.ts';
 import { codesOf, runTrace, traceOf } from '../support/trace.ts';
 import { until } from '../support/until.ts';
-
-const LIMIT = { timeout: 120_000 };
 
 let api: TestApi;
 beforeAll(async () => {
@@ -52,7 +52,7 @@ const shown = (key: string, secretOf: string): void => {
 };
 
 describe('a key', () => {
-  test('tells its team, its last use and its refused calls, with the limit', LIMIT, async () => {
+  test('tells its team, its last use and its refused calls, with the limit', async () => {
     const process = await startApiProcess(api.databaseUrl, { API_KEY_RATE_LIMIT_PER_MIN: '4' });
     const call = createCall(process.url);
     const key = api.key('team_a', 'used');
@@ -97,7 +97,45 @@ describe('a key', () => {
     }
   });
 
-  test('that was revoked tells by whom and when', LIMIT, async () => {
+  test('tells how the calls of seven days in UTC ended, today included', async () => {
+    const { id } = await keyRow('team_b', 'full');
+    await api.db.pool.query(
+      `insert into api_key_usage
+         (team_id, key_id, day, count_2xx, count_4xx, count_429, count_5xx, peak_percent)
+       values ('team_b', $1, '2026-10-09', 100, 0, 0, 0, 0),
+         ('team_b', $1, '2026-10-10', 10, 0, 0, 0, 0),
+         ('team_b', $1, '2026-10-16', 1, 0, 0, 0, 0)`,
+      [id],
+    );
+    for (const [at, ok] of [
+      ['2026-10-16T00:00:00Z', 11],
+      ['2026-10-15T23:59:59Z', 111],
+    ] as const) {
+      const { keys } = await traceOf(api.db, id, { teamId: 'team_b', now: new Date(at) });
+      expect(keys).toMatchObject([{ calls: { ok } }]);
+    }
+  });
+
+  test('of the same id as another team’s tells its own refused calls', async () => {
+    const { id } = await keyRow('team_a', 'users:read');
+    await api.db.pool.query(
+      `update api_key set id = $1 where team_id = 'team_c' and name = 'users:read'`,
+      [id],
+    );
+    const requestId = newRequestId();
+    const call = { id: requestId, key_id: id, method: 'GET', route: '/me', status: 422 };
+    const none = { network: null, error_code: null, errors: null, limited_by: null };
+    const at = { slot: slotOf(new Date()), created_at: new Date().toISOString(), duration_ms: 1 };
+    await addRequests(api.db, [{ team_id: 'team_a', ...call, ...none, ...at }]);
+    const { keys } = await traceOf(api.db, id);
+    const refusedOf = keys.map(({ team_id: team, why }) => [
+      team,
+      /(none|the last) that was refused/.exec(why.at(-1)?.text ?? '')?.[1],
+    ]);
+    expect(Object.fromEntries(refusedOf)).toEqual({ team_a: 'the last', team_c: 'none' });
+  });
+
+  test('that was revoked tells by whom and when', async () => {
     const { id } = await keyRow('team_a', 'gone');
     const app = await appAsMember(api, 'a', 'owner');
     await app.admin.apiKeys.revoke.mutate({ key_id: id });
@@ -109,7 +147,7 @@ describe('a key', () => {
     ]);
   });
 
-  test('that was replaced goes on until its end', LIMIT, async () => {
+  test('that was replaced goes on until its end', async () => {
     const app = await appAsMember(api, 'c', 'owner');
     const { id } = await keyRow('team_c', 'full');
     const made = await app.admin.apiKeys.rotate.mutate({ key_id: id, grace_s: 3_600 });
@@ -120,7 +158,7 @@ describe('a key', () => {
     expect((await traceOf(api.db, made.id)).keys[0]?.state).toBe('active');
   });
 
-  test('of another team is found only if no team is named, or its own', LIMIT, async () => {
+  test('of another team is found only if no team is named, or its own', async () => {
     const { id, prefix } = await keyRow('team_b', 'full');
     for (const given of [id, prefix]) {
       expect((await traceOf(api.db, given, { teamId: 'team_a' })).found).toBe(false);
@@ -145,7 +183,7 @@ describe('a CRM connection', () => {
   };
   const codes = ({ connections }: TraceResult): string[] => codesOf(connections);
 
-  test('is followed from its first run over failures to its pause and its end', LIMIT, async () => {
+  test('is followed from its first run over failures to its pause and its end', async () => {
     const { crm, app, id, key } = await connected();
     const first = await traceOf(api.db, id);
     expect(codes(first)).toEqual(['no_worker', 'crm_due']);
@@ -190,13 +228,13 @@ describe('a CRM connection', () => {
     expect(output).not.toContain('secret-token');
   });
 
-  test('without credentials says so', LIMIT, async () => {
+  test('without credentials says so', async () => {
     expect(codes(await traceOf(api.db, 'crm_b'))).toEqual(['crm_no_credentials']);
     expect((await traceOf(api.db, 'crm_b', { teamId: 'team_a' })).found).toBe(false);
     expect((await runTrace(api.databaseUrl, newId('crmConnection'))).code).toBe(2);
   });
 
-  test('that fails is a line in the log of the worker, which trace follows', LIMIT, async () => {
+  test('that fails is a line in the log of the worker, which trace follows', async () => {
     const { crm, id } = await connected();
     crm.token = 'another';
     const worker = await startWorkerProcess(api.databaseUrl, {

@@ -11,6 +11,7 @@ import type { Sampling } from '../../src/runtime/tracing-settings.ts';
 import {
   createCall,
   loadTestSeed,
+  SOURCES,
   startApiProcess,
   startWorkerProcess,
   type Call,
@@ -24,6 +25,7 @@ import { hang, startReceiver, status, type Received, type Receiver } from '../su
 import { makeSeed, makeTeam, userId } from '../support/seed.ts';
 import {
   startTraceReceiver,
+  untilSent,
   type ExportedSpan,
   type TraceReceiver,
 } from '../support/trace-receiver.ts';
@@ -143,6 +145,13 @@ describe('traces of callers', () => {
       ...(await receiver.arrived('/joined', 3 + MALFORMED.length)),
       ...(await receiver.arrived('/ended')),
     ];
+    // At a stop they have 2 s, which a busy machine does not always give them.
+    await untilSent(
+      traces,
+      'GET /webhook-endpoints',
+      'deliver training.completed',
+      'deliver member.joined',
+    );
     await Promise.all([api.kill('SIGTERM'), worker.kill('SIGTERM')]);
     log = api.output();
     spans = traces.spans();
@@ -300,6 +309,7 @@ describe('traces of strangers', () => {
     await call(key, 'GET', '/users', by('5', '00'));
     // The read of a key that the process knows begins before its authentication has ended.
     await call(key, 'GET', '/users', by('6'));
+    await untilSent(traces, 'GET /users');
     await api.kill('SIGTERM');
     log = api.output();
     spans = traces.spans();
@@ -337,7 +347,7 @@ describe.concurrent('a process', () => {
     const coverage = await makeFolder('coverage');
     // At its end, Node writes down which files it has loaded.
     const env = { ...ALLOWED, NODE_V8_COVERAGE: coverage };
-    const api = await startApiProcess(database.url, env);
+    const api = await startApiProcess(database.url, env, SOURCES);
     await invite(createCall(api.url), 'untraced@a.test', traceparentOf('9'));
     await api.kill('SIGTERM');
     const [report = ''] = await readdir(coverage);
@@ -365,6 +375,7 @@ describe.concurrent('a process', () => {
       OTEL_EXPORTER_OTLP_HEADERS_FILE: file,
     });
     expect((await createCall(api.url)(key, 'GET', '/me')).status).toBe(200);
+    await untilSent(traces, 'GET /me');
     expect(await api.kill('SIGTERM')).toEqual({ code: 0, signal: null });
     const [sent] = traces.headers();
     expect(sent).toMatchObject({ authorization: 'Bearer of-the-collector', 'x-tenant': 'a' });
@@ -394,7 +405,7 @@ describe('the decision', () => {
   ): Promise<number> {
     const traces = await startTraceReceiver();
     const settings = { endpoint: traces.url, headers: null, serviceName: 'test', sampling };
-    const tracing = createTracing(settings, pino({ level: 'silent' }));
+    const tracing = createTracing(settings, pino({ level: 'silent' }), 60_000);
     for (let count = 0; count < calls; count += 1) {
       const trace = tracing.request(header, performance.now());
       if (caller === 'known') trace?.known();

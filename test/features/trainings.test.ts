@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { idsOf, idsOfAllPages, readPage, startWithTeamA, type Page } from '../support/lists.ts';
+import { eventsOf, platformOf } from '../support/platform.ts';
 import { makeMember, makeSeed, makeTeam, makeTraining, userId } from '../support/seed.ts';
 
 const OWNER = userId('a', 'owner');
@@ -259,6 +260,50 @@ describe('a person who left and came back', () => {
     }
     expect((await api.call(api.key('team_a'), 'GET', '/trainings/trn_1')).status).toBe(200);
   });
+
+  test('has them listed again on acceptance, without an event or a later time', async () => {
+    const api = await startWithTeamA({
+      assignments: [ASSIGNMENT, { ...ASSIGNMENT, id: 'asg_done', status: 'done' }],
+      trainings: [makeTraining('a', 'trn_1', { user_id: MEMBER })],
+    });
+    const platform = await platformOf(api);
+    const { email } = makeMember('a', 'member');
+    const since = new Date(Date.now() - 60_000).toISOString();
+    const read = async () => {
+      const idsAt = async (path: string) => idsOf(await readPage(api, path)).toSorted();
+      return {
+        active: await idsAt('/users?status=active'),
+        trainings: await idsAt(`/trainings?user_id=${MEMBER}&include=evaluation`),
+        evaluations: await idsAt('/evaluations'),
+        polled: await idsAt(`/evaluations?updated_since=${since}`),
+        open: await idsAt('/assignments?status=open'),
+        events: (await eventsOf(api, 'team_a')).map(({ type }) => type),
+      };
+    };
+    const others = ['mem_a_admin', 'mem_a_owner'];
+    const before = { trainings: ['trn_1'], evaluations: ['trn_1'], polled: [] };
+    expect(await read()).toEqual({
+      ...before,
+      active: ['mem_a_admin', 'mem_a_member', 'mem_a_owner'],
+      open: ['asg_a'],
+      events: [],
+    });
+
+    await api.call(api.key('team_a'), 'DELETE', '/users/mem_a_member');
+    const hidden = { active: others, trainings: [], evaluations: [], polled: [], open: [] };
+    expect(await read()).toEqual({ ...hidden, events: ['member.removed'] });
+
+    const invited = await api.call(api.key('team_a'), 'POST', '/users', { body: { email } });
+    const { id } = invited.body as { id: string };
+    const events = ['member.removed', 'member.joined'];
+    expect(await read()).toEqual({ ...hidden, events });
+
+    await platform.members.accept.mutate({ team_id: 'team_a', user_id: MEMBER, member_id: id });
+    const active = [id, ...others].toSorted();
+    expect(await read()).toEqual({ ...before, active, open: [], events });
+    const { body } = await api.call(api.key('team_a'), 'GET', `/users/${id}`);
+    expect(body).toMatchObject({ user_id: MEMBER });
+  });
 });
 
 describe('GET /trainings/{training_id}', () => {
@@ -325,4 +370,12 @@ describe('GET /trainings/{training_id}', () => {
     expect(answers[0]).toMatchObject({ status: 404, code: 'not_found' });
     for (const answer of answers) expect(answer).toEqual(answers[0]);
   });
+});
+
+test('a list can be read to its end when the ids are as long as may be', async () => {
+  // Each character takes four bytes in UTF-8.
+  const ids = ['😀', '🎯', '🚀'].map((character) => character.repeat(200));
+  const api = await startWithTeamA({ trainings: ids.map((id) => makeTraining('a', id)) });
+  const listed = await idsOfAllPages(api, '/trainings?limit=1');
+  expect(listed.toSorted()).toEqual(ids.toSorted());
 });

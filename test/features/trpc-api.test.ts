@@ -278,7 +278,12 @@ describe('the session of somebody who comes by a link', () => {
       '/base/admin/deliveries?status=failed',
     );
     expect(await toOf('https://api.example.com/base/admin/keys')).toBe('/base/admin/keys');
+    const longest = `/base/admin?q=${'a'.repeat(986)}`;
+    expect(await toOf(longest)).toBe(longest);
     for (const back of [
+      `${longest}a`,
+      // Each is three characters in an address.
+      `/base/admin?q=${'"'.repeat(400)}`,
       'https://evil.example/base/admin/keys',
       '//evil.example/base/admin/keys',
       String.raw`\\evil.example/base/admin/keys`,

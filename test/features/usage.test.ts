@@ -7,7 +7,7 @@ import { unavailable } from '../../src/db/errors.ts';
 import { removeOld } from '../../src/features/retention/service.ts';
 import { startUsageCounter } from '../../src/features/usage/counter.ts';
 import { createCall, startApiProcess, startTestApi, type TestApi } from '../support/api.ts';
-import { appAs, appAsMember, codeOf, tokenOf } from '../support/app.ts';
+import { appAs, codeOf, tokenOf } from '../support/app.ts';
 import { makeSeed, makeTeam, userId } from '../support/seed.ts';
 import { until } from '../support/until.ts';
 
@@ -393,17 +393,39 @@ describe('the peak of a day', () => {
     expect((await peak()).at(-1)).toEqual({ peak_percent: 80 });
   });
 
+  test('counts the team of which more is used, although a key has less left', async () => {
+    const used: number[] = [];
+    const limited = await startTestApi({
+      clock,
+      keyLimitPerMinute: 4,
+      seed: makeSeed([makeTeam('wide', { rate_limit_per_min: 10 })]),
+      app: { countUse: (_team, _key, _status, share) => used.push(share) },
+    });
+    const shown: string[] = [];
+    for (const name of ['full', 'users:read', 'by_admin'])
+      for (let call = 0; call < 3; call += 1) {
+        const { headers } = await limited.call(limited.key('team_wide', name), 'GET', '/me');
+        shown.push(`${headers['ratelimit-remaining']} of ${headers['ratelimit-limit']}`);
+      }
+    expect(shown.slice(-3)).toEqual(['3 of 4', '2 of 4', '1 of 4']);
+    expect(used.map((share) => Math.round(100 * share))).toEqual([
+      25, 50, 75, 40, 50, 75, 70, 80, 90,
+    ]);
+  });
+
   test('counts the nearer one of the limits of the key and of the team', async () => {
     const used: number[] = [];
     const limited = await startTestApi({
+      clock,
       keyLimitPerMinute: 4,
       seed: makeSeed([makeTeam('peak', { rate_limit_per_min: 5 })]),
       app: { countUse: (_team, _key, _status, share) => used.push(share) },
     });
     for (const key of ['full', 'full', 'users:read', 'full', 'users:read', 'full'])
       await limited.call(limited.key('team_peak', key), 'GET', '/me');
-    expect(used.map((share) => Math.round(100 * share))).toEqual([25, 50, 60, 75, 100, 100]);
-    const app = await appAsMember(limited, 'peak', 'admin');
+    expect(used.map((share) => Math.round(100 * share))).toEqual([25, 50, 60, 80, 100, 100]);
+    const admin = { kind: 'user', userId: userId('peak', 'admin'), teamId: 'team_peak' } as const;
+    const app = appAs(limited, await tokenOf(admin, clock.now()));
     expect(await app.admin.usage.limits.query({})).toEqual({
       plan: 'team',
       team_per_minute: 5,

@@ -297,7 +297,8 @@ describe('the delivery loop', () => {
     await until(() => /could not use the database/.test(deliveries?.logged.join() ?? ''));
     await writeEvents(NEW, NEW, false);
     await client.query('commit');
-    await receiver.arrived('/a', 101);
+    // Some of the others may come twice.
+    await until(() => numbersAt('/a').includes(NEW));
     expect(numbersAt('/a').indexOf(NEW)).toBeGreaterThanOrEqual(92);
   });
 

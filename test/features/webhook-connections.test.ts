@@ -1,12 +1,13 @@
 // Connections to receivers: broken, kept, redirected and encrypted ones.
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { Client } from 'undici';
-import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { newAnswer, post } from '../../src/delivery/request.ts';
 import { createSender } from '../../src/delivery/sender.ts';
 import * as certificates from '../support/certificates.ts';
 import { findFreePort } from '../support/ports.ts';
 import { inTurn, raw, startReceiver, status } from '../support/receiver.ts';
+import { until } from '../support/until.ts';
 import {
   createEndpoint,
   failed,
@@ -77,7 +78,7 @@ describe('a kept connection', () => {
     const own = await startReceiver();
     const addresses = ['127.0.0.1', '127.0.0.2'];
     const lookup = async () => [{ address: addresses.shift() ?? '', family: 4 }];
-    const sender = createSender({ allowPrivateTargets: true, lookup, timeoutMs: 5_000 });
+    const sender = createSender({ allowPrivateTargets: true, lookup, timeoutMs: 60_000 });
     onTestFinished(() => sender.close());
     const url = `http://receiver.test:${own.port}/`;
     expect(await sender.send(url, {}, '')).toMatchObject({ ok: true });
@@ -113,7 +114,7 @@ describe('a kept connection', () => {
 
   test('that the receiver closes, beside another kept one: on a new one', async () => {
     const own = await startReceiver();
-    const sender = createSender({ allowPrivateTargets: true, timeoutMs: 5_000 });
+    const sender = createSender({ allowPrivateTargets: true, timeoutMs: 60_000 });
     onTestFinished(() => sender.close());
     const waiting: (() => void)[] = [];
     own.on('/', (response, { connection }, socket) => {
@@ -123,7 +124,7 @@ describe('a kept connection', () => {
     });
     const url = `http://127.0.0.1:${own.port}/`;
     const both = [sender.send(url, {}, ''), sender.send(url, {}, '')];
-    await vi.waitUntil(() => waiting.length === 2);
+    await until(() => waiting.length === 2);
     for (const answer of waiting) answer();
     for (const result of await Promise.all(both)) expect(result).toMatchObject({ ok: true });
     expect(await sender.send(url, {}, 'once more')).toMatchObject({ ok: true });
@@ -227,7 +228,7 @@ describe('an answer is broken off', () => {
         pour();
       }),
     );
-    const sender = createSender({ allowPrivateTargets: true, timeoutMs: 3_000 });
+    const sender = createSender({ allowPrivateTargets: true, timeoutMs: 60_000 });
     onTestFinished(() => sender.close());
     const { error } = await sender.send(`http://127.0.0.1:${server.port}/`, {}, '');
     return { error, sent };

@@ -265,6 +265,29 @@ describe('POST /webhook-endpoints', () => {
     expect((await createWith('refused again')).status).toBe(201);
   });
 
+  test('no refusal is kept for a name server that gave no answer', async () => {
+    dns.silent = true;
+    const refused = await createWith('silent');
+    dns.silent = false;
+    expect(refused).toMatchObject({
+      status: 422,
+      body: { field: 'url', errors: [{ path: 'body.url', code: 'url_not_resolved' }] },
+    });
+    expect((await createWith('silent')).status).toBe(201);
+  });
+
+  test('what is wrong besides is kept, whatever the name server says', async () => {
+    dns.silent = true;
+    const first = await createWith('silent and wrong', { events: ['ping'] });
+    dns.silent = false;
+    const again = await createWith('silent and wrong', { events: ['ping'] });
+    expect(first.body.errors).toHaveLength(2);
+    expect(again).toMatchObject({
+      text: first.text,
+      headers: { 'idempotency-replayed': 'true' },
+    });
+  });
+
   test('two calls with one Idempotency-Key during the lookup make one endpoint', async () => {
     const before = await count();
     const gate = Promise.withResolvers<void>();

@@ -97,7 +97,7 @@ describe('PATCH /webhook-endpoints/{endpoint_id}', () => {
     ]);
   });
 
-  test('200: disables; reactivating a paused endpoint forgets since when it failed', async () => {
+  test('200: disables; other fields leave a paused endpoint as it is', async () => {
     const id = await newEndpoint();
     expect((await patch(id, { status: 'disabled' })).body.status).toBe('disabled');
     await api.db.pool.query(
@@ -111,9 +111,22 @@ describe('PATCH /webhook-endpoints/{endpoint_id}', () => {
       'disabled_failures',
     );
     expect(await failingSince(id)).not.toBeNull();
-    expect((await patch(id, { status: 'active' })).body.status).toBe('active');
-    expect(await failingSince(id)).toBeNull();
   });
+
+  test.each(['active', 'disabled', 'disabled_failures'])(
+    '200: the status active forgets since when it failed, whatever it was: %s',
+    async (before) => {
+      const id = await newEndpoint();
+      await api.db.pool.query(
+        `update webhook_endpoint
+         set status = $2, failing_since = now(), hourly_failures = array[now()]
+         where id = $1`,
+        [id, before],
+      );
+      expect((await patch(id, { status: 'active' })).body.status).toBe('active');
+      expect(await failingSince(id)).toBeNull();
+    },
+  );
 
   test.each([
     ['', null],
@@ -243,6 +256,32 @@ describe('POST /webhook-endpoints/{endpoint_id}/rotate-secret', () => {
       'webhook_endpoint.secret_rotated',
     ]);
   });
+
+  const damage = (id: string, column: string) =>
+    api.db.pool.query(`update webhook_endpoint set ${column} = $2 where id = $1`, [
+      id,
+      Buffer.from('no key opens this'),
+    ]);
+
+  test.each(['secret_encrypted', 'earlier_secrets_encrypted'])(
+    '409 with Retry-After: no key opens %s, unless all earlier ones end at once',
+    async (column) => {
+      const id = await newEndpoint();
+      await rotate(id, { grace_s: 60 });
+      await damage(id, column);
+      const refused = await rotate(id, { grace_s: 60 });
+      expect(refused).toMatchObject({
+        status: 409,
+        body: { code: 'conflict', retry_after: 1, detail: expect.stringContaining('grace_s 0') },
+      });
+      expect(await auditOfTarget(api, id)).toHaveLength(2);
+      expect(await rotate(id, { grace_s: 0 })).toMatchObject({
+        status: 200,
+        body: { secret: expect.stringMatching(/^whsec_/) },
+      });
+      expect(await rotate(id, { grace_s: 60 })).toMatchObject({ status: 200 });
+    },
+  );
 
   test('404: of another team, as of none', async () => {
     const foreign = await rotate('whe_b', { grace_s: 0 });

@@ -1,6 +1,7 @@
 // The mail about the pause of an endpoint, sent by real jobs to a real mail server.
 import { describe, expect, test } from 'vitest';
 import { movePendingJobs } from '../../src/db/jobs/job-intake.ts';
+import { releaseJobs } from '../../src/db/jobs/job-locks.ts';
 import { mailAdmins } from '../../src/features/webhook-endpoints/pause.ts';
 import { PAUSE_ENDPOINTS, WEBHOOK_CRON } from '../../src/features/webhook-endpoints/tasks.ts';
 import { holdLock } from '../support/locks.ts';
@@ -26,9 +27,13 @@ import {
   teamName,
   THREE_DAYS_MS,
   useWebhookPause,
+  whileHanging,
 } from '../support/webhook-pause.ts';
 
 useWebhookPause();
+
+const setTeamStatus = (to: string) =>
+  query('update team set status = $1 where id = $2', [to, `team_${teamName}`]);
 
 const recipients = (received: MailServer['received']) =>
   received.map(({ to }) => to.replace(/@.*/, '')).toSorted();
@@ -43,8 +48,7 @@ describe('the mail about a pause', () => {
 
   test("says in each reader's language what failed last and how to reactivate", async () => {
     const endpoint = await failing(inTurn(status(500), hang, status(418)));
-    clock.advance(60_000);
-    await attempted(endpoint, 2);
+    await whileHanging(() => failAgainAfter(endpoint, 60_000));
     clock.advance(300_000);
     await attempted(endpoint, 3);
     clock.set(
@@ -63,6 +67,11 @@ describe('the mail about a pause', () => {
     expect(text('english')).toContain('Hello');
     expect(text('english')).toContain('Last failure: HTTP 418');
     for (const { text: any } of received) {
+      // A long header is folded.
+      const [subject] = /^Subject: .*(?:\r?\n .*)*/m.exec(any) ?? [];
+      expect(subject?.replaceAll(/\s+/g, ' ')).toMatch(
+        new RegExp(`(?:since|seit) ${since} \\(UTC`),
+      );
       expect(any).toContain(since);
       expect(any).toContain(`PATCH /webhook-endpoints/${endpoint.id}`);
       expect(any).toContain('{"status": "active"}');
@@ -130,7 +139,7 @@ describe('the mail about a pause', () => {
   });
 
   test('names the reason if there was no response', async () => {
-    await paused(hang);
+    await whileHanging(() => paused(hang));
     expect((await runJobs()).find(({ to }) => to.startsWith('english@'))?.text).toContain(
       'Last failure: timeout',
     );
@@ -152,6 +161,16 @@ describe('the mail about a pause', () => {
     const endpoint = await paused();
     await call('DELETE', `/webhook-endpoints/${endpoint.id}`);
     expect((await runJobs()).filter(({ text }) => text.includes(endpoint.id))).toEqual([]);
+  });
+
+  test('is not sent if the team was suspended or has ended meanwhile', async () => {
+    for (const closed of ['suspended', 'ended']) {
+      await paused();
+      await setTeamStatus(closed);
+      expect(await runJobs()).toEqual([]);
+      await setTeamStatus('active');
+      clock.advance(THREE_DAYS_MS);
+    }
   });
 
   test('is sent once even if two jobs pause the endpoint at the same time', async () => {
@@ -214,6 +233,26 @@ describe('the mail about a pause', () => {
     const told = recipients(await runJobs());
     expect(told).toHaveLength(113);
     expect(new Set(told).size).toBe(113);
+  });
+
+  test('goes once to each admin if a worker is killed behind the commit of a page', async () => {
+    const endpoint = await paused();
+    await movePendingJobs(api.db);
+    const killed = 'a worker that was killed';
+    await query(
+      `update graphile_worker._private_jobs
+       set locked_by = $2, locked_at = now(), attempts = attempts + 1
+       where payload ->> 'teamId' = $1`,
+      [`team_${teamName}`, killed],
+    );
+    await mailAdmins(api.db, {
+      teamId: `team_${teamName}`,
+      endpointId: endpoint.id,
+      after: null,
+    });
+    await movePendingJobs(api.db);
+    await releaseJobs(api.db, [killed]);
+    expect(recipients(await runJobs())).toEqual(['admin', 'english', 'owner']);
   });
 
   test('waits for whatever other teams have to be mailed', async () => {

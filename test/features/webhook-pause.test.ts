@@ -20,6 +20,7 @@ import {
   teamName,
   THREE_DAYS_MS,
   useWebhookPause,
+  whileHanging,
   type Endpoint,
 } from '../support/webhook-pause.ts';
 
@@ -47,13 +48,25 @@ describe('an endpoint without a successful delivery', () => {
     });
   });
 
-  test('is paused also after timeouts, and after further failures meanwhile', async () => {
-    const endpoint = await failing(hang);
-    const since = (await findEndpoint(endpoint)).failing_since;
-    clock.advance(DAY_MS);
+  test('is paused after its first failure if it has no time', async () => {
+    const endpoint = await createEndpoint(status(500));
+    await pause(0);
+    expect(await isPaused(endpoint)).toBe(false);
     await deliver(endpoint);
-    expect((await findEndpoint(endpoint)).failing_since).toBe(since);
-    await failAgainAfter(endpoint, 2 * DAY_MS);
+    await pause(0);
+    expect(await isPaused(endpoint)).toBe(true);
+  });
+
+  test('is paused also after timeouts, and after further failures meanwhile', async () => {
+    const endpoint = await whileHanging(async () => {
+      const failed = await failing(hang);
+      const since = (await findEndpoint(failed)).failing_since;
+      clock.advance(DAY_MS);
+      await deliver(failed);
+      expect((await findEndpoint(failed)).failing_since).toBe(since);
+      await failAgainAfter(failed, 2 * DAY_MS);
+      return failed;
+    });
     await pause();
     expect(await isPaused(endpoint)).toBe(true);
   });

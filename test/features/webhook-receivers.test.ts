@@ -24,6 +24,9 @@ import {
   type Row,
 } from '../support/webhook-pings.ts';
 
+const SWITCHING =
+  'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n';
+
 /** The timeout for receivers that take their time. */
 const TIMEOUT_MS = 600;
 /** How much longer an attempt may take on a busy machine. It only has to end. */
@@ -231,10 +234,7 @@ describe('a receiver that breaks the rules of HTTP fails the attempt when it', (
 
   test.each([
     ['100', 'HTTP/1.1 100 Continue\r\n\r\n'],
-    [
-      '101',
-      'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n',
-    ],
+    ['101', SWITCHING],
   ])('answers %s, which the request did not ask for', async (_code, text) => {
     expect((await pingTo(raw(text))).row).toMatchObject({ ...FAILED, response_code: null });
   });
@@ -274,6 +274,21 @@ describe('an informational response is not the answer', () => {
       // The Retry-After of the early hints does not count.
       next_try_at: '2026-11-02T09:01:00.000Z',
     });
+  });
+
+  test.each([
+    ['but "continue"', CONTINUE],
+    ['but another protocol', SWITCHING],
+  ])('%s, which nobody asked for, fails it, and is not sent again', async (_what, text) => {
+    const own = await startReceiver();
+    const unasked = finish(`${text}HTTP/1.1 200 OK\r\n`);
+    own.on('/', inTurn(status(200), unasked, unasked));
+    const endpoint = await createEndpoint(own.url);
+    await ping(endpoint);
+    expect(await ping(endpoint)).toMatchObject(failed('invalid_response'));
+    expect(own.requests.map(({ connection }) => connection)).toEqual([1, 1]);
+    expect(await ping(endpoint)).toMatchObject(failed('invalid_response'));
+    expect(own.requests.map(({ connection }) => connection)).toEqual([1, 1, 2]);
   });
 
   test('on a kept connection that then closes: one more request, on a new connection', async () => {

@@ -33,6 +33,8 @@ beforeEach(async () => {
 
 const WORKER = 7;
 const GONE = { teamId: 'team_a', endpointId: 'whe_1' };
+const TO_THE_END = { runMs: 100_000 };
+const STOPPING = { signal: AbortSignal.abort() };
 
 const remove = (id = 'whe_1') => api.call(api.key('team_a'), 'DELETE', `/webhook-endpoints/${id}`);
 const countOf = async (table: string, where = 'true'): Promise<number> =>
@@ -119,7 +121,7 @@ describe('a deleted endpoint', () => {
     await loop.db.transaction(fanOut);
     expect(await countOf('webhook_delivery', `endpoint_id = 'whe_1'`)).toBe(1);
     expect(await countOf('webhook_delivery', `endpoint_id = 'whe_2'`)).toBe(2);
-    await removeDeletedEndpoint(api.db, GONE);
+    await removeDeletedEndpoint(api.db, GONE, TO_THE_END);
     expect(await countOf('webhook_delivery', `endpoint_id = 'whe_1'`)).toBe(0);
   });
 });
@@ -132,7 +134,7 @@ describe('the removal', () => {
     await rows(`update webhook_delivery set claimed_by = 5 where id = 'p00001'`);
     await startResend();
     await remove();
-    await removeDeletedEndpoint(api.db, GONE);
+    await removeDeletedEndpoint(api.db, GONE, TO_THE_END);
     expect(await countOf('webhook_delivery')).toBe(5);
     expect(await countOf('webhook_resend')).toBe(0);
     expect(await countOf('event')).toBe(1115);
@@ -140,7 +142,7 @@ describe('the removal', () => {
 
   test('leaves an endpoint alone that exists', async () => {
     await writeDeliveries({ prefix: 'g', count: 10 });
-    await removeDeletedEndpoint(api.db, GONE);
+    await removeDeletedEndpoint(api.db, GONE, TO_THE_END);
     expect(await countOf('webhook_delivery')).toBe(10);
     expect(await jobs()).toEqual([]);
   });
@@ -149,18 +151,17 @@ describe('the removal', () => {
     await writeDeliveries({ prefix: 'g', count: 1100 });
     await remove();
     await rows('delete from pending_job');
-    const stopping = AbortSignal.abort();
-    await removeDeletedEndpoint(api.db, GONE, stopping);
+    await removeDeletedEndpoint(api.db, GONE, STOPPING);
     expect(await countOf('webhook_delivery')).toBe(600);
     expect(await jobs()).toHaveLength(1);
     const release = await holdLock(
       api,
       `select from webhook_delivery where team_id = 'team_a' and id = 'g00001' for update`,
     );
-    await removeDeletedEndpoint(api.db, GONE);
+    await removeDeletedEndpoint(api.db, GONE, TO_THE_END);
     expect(await rows('select id from webhook_delivery')).toEqual([{ id: 'g00001' }]);
     await release();
-    await removeDeletedEndpoint(api.db, GONE);
+    await removeDeletedEndpoint(api.db, GONE, TO_THE_END);
     expect(await countOf('webhook_delivery')).toBe(0);
   });
 
@@ -170,7 +171,7 @@ describe('the removal', () => {
     /** Runs the job that waits, for one batch. */
     const runNext = async (): Promise<string[]> => {
       const [{ payload }] = await rows('delete from pending_job returning payload');
-      await removeDeletedEndpoint(api.db, payload, AbortSignal.abort());
+      await removeDeletedEndpoint(api.db, payload, STOPPING);
       return (await rows('select id from webhook_delivery order by id')).map(({ id }) => id);
     };
     const release = await holdLock(

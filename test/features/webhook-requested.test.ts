@@ -9,12 +9,8 @@ import {
   useStoredDeliveries,
   writeDeliveries,
 } from '../support/stored-deliveries.ts';
-import { until } from '../support/until.ts';
 
 useStoredDeliveries();
-
-/** A second, with room for a slow and busy machine. The attempts of the burden take ten. */
-const SOON_MS = 5_000;
 
 test.each([600, 3_000])(
   'they are made at once beside %d of another team whose receiver hangs',
@@ -29,17 +25,15 @@ test.each([600, 3_000])(
       count: 1,
     });
     await rows(`update webhook_endpoint set status = 'disabled' where id = 'whe_b'`);
-    await startWorker();
+    // The attempts of the burden keep their places until the end.
+    await startWorker({ WEBHOOK_TIMEOUT_MS: '600000' });
     await receiver.arrived('/whe_1', 1);
 
-    const request = async (path: string, attempts: number): Promise<number> => {
-      const startedAt = performance.now();
+    const request = async (path: string, attempts: number): Promise<void> => {
       expect((await api.call(api.key('team_b'), 'POST', path)).status).toBe(202);
-      await until(() => receiver.requestsTo('/whe_b').length === attempts);
-      return performance.now() - startedAt;
+      await receiver.arrived('/whe_b', attempts);
     };
-    expect(await request(`/webhook-deliveries/${retried}/retry`, 1)).toBeLessThan(SOON_MS);
-    expect(await request('/webhook-endpoints/whe_b/test', 2)).toBeLessThan(SOON_MS);
+    await request(`/webhook-deliveries/${retried}/retry`, 1);
+    await request('/webhook-endpoints/whe_b/test', 2);
   },
-  20_000,
 );

@@ -16,6 +16,7 @@ import { RETRY_DELAYS_S } from '../support/deliveries.ts';
 import { openLoopDatabase, type LoopDatabase } from '../support/loop-database.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
 import { until } from '../support/until.ts';
+import { waitToConnect } from '../support/wire.ts';
 
 const NOW = new Date('2026-11-02T09:00:00.000Z');
 /** More than one search looks at. */
@@ -34,7 +35,8 @@ const clock: Clock = { override: () => null, now: () => now };
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  db = openDatabase({ url: database.url, poolMax: 4, onError: () => undefined });
+  const options = { url: database.url, poolMax: 4, onError: () => undefined };
+  db = waitToConnect(openDatabase({ ...options, statementTimeoutMs: 60_000 }));
   sender = createSender({ allowPrivateTargets: true, timeoutMs: 1_000 });
   await loadTestSeed(
     database,

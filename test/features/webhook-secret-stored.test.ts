@@ -144,6 +144,18 @@ describe('a confirmation', () => {
     expect(await confirmations(id)).toHaveLength(1);
   });
 
+  test('of a secret that no key opens comes again later', async () => {
+    const { id, secret } = await create();
+    await api.db.pool.query(`update webhook_endpoint set secret_encrypted = $2 where id = $1`, [
+      id,
+      Buffer.from('no key opens this'),
+    ]);
+    await expect(confirm(id, secret)).rejects.toMatchObject({
+      data: { problem: { code: 'conflict', retry_after: 1 } },
+    });
+    expect(await confirmations(id)).toEqual([]);
+  });
+
   test('that waits for a rotation finds its secret replaced', async () => {
     const { id, secret } = await create();
     const release = await holdLock(

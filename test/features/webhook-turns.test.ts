@@ -79,17 +79,22 @@ async function writeDeliveries(status: string, urgent: boolean): Promise<void> {
   );
 }
 
-/** Writes one delivery of each kind for the other team, due for longer than one is left alone. */
-async function writeOthers(): Promise<void> {
+/**
+ * Writes one delivery of each kind for the other team, due for longer than one is left alone. By
+ * the worker's clock, which stands: it may have worked for a while.
+ */
+async function writeOthers(now: Date): Promise<void> {
   await writeEvents('team_y', 1, new Date().toISOString());
   await client.query(
     `insert into webhook_delivery
        (team_id, id, endpoint_id, event_id, event_type, status, attempt, scheduled_attempts,
         urgent, created_at, next_try_at)
      select 'team_y', 'whd_' || name, 'whe_' || name, 'evt_1', 'member.joined', status, attempt,
-       attempt, urgent, now(), case when urgent then null else now() - interval '10 seconds' end
-     from (values ('first', 'pending', 0, false), ('retry', 'retrying', 1, false),
+       attempt, urgent, now, case when urgent then null else now - interval '10 seconds' end
+     from (values ($1::timestamptz)) clock (now),
+       (values ('first', 'pending', 0, false), ('retry', 'retrying', 1, false),
        ('requested', 'gave_up', 8, true)) n (name, status, attempt, urgent)`,
+    [now],
   );
 }
 
@@ -100,12 +105,10 @@ test.each([
 ])('while many %s of one team wait, those of another one are made', async (_what, write) => {
   await write();
   await client.query('analyze');
-  deliveries = await startDeliveries(
-    { databaseUrl: database.url },
-    { clock: fixedClock(new Date()) },
-  );
+  const now = new Date();
+  deliveries = await startDeliveries({ databaseUrl: database.url }, { clock: fixedClock(now) });
   await receiver.arrived('/busy', 300);
-  await writeOthers();
+  await writeOthers(now);
   for (const name of OTHERS) await receiver.arrived(`/${name}`);
   const all = BUSY_ENDPOINTS * BUSY_DELIVERIES;
   expect(receiver.requestsTo('/busy').length).toBeLessThan(0.7 * all);

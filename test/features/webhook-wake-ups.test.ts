@@ -1,9 +1,12 @@
 // Each way in which the delivery loop learns of work, without the others: most run without ticks,
 // and on a clock that stands still, so that nothing is due for long enough for the safety net.
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
+import { isDistributed } from '../../src/db/citus/shards.ts';
+import { IS_WORKER_LOCK } from '../../src/delivery/claim-store.ts';
 import { startDeliveries, type DeliveriesOptions } from '../support/deliveries.ts';
 import { endWaiting, holdLock, lockWhole, untilWaiting } from '../support/locks.ts';
+import { startPostgresProxy } from '../support/postgres-proxy.ts';
 import { held, inTurn, status } from '../support/receiver.ts';
 import {
   api,
@@ -17,6 +20,7 @@ import { until } from '../support/until.ts';
 useStoredDeliveries();
 
 const NEVER_MS = 2_000_000_000;
+const SESSIONS_OF_LOCKS = `select pid from pg_locks where ${IS_WORKER_LOCK}`;
 const clock = fixedClock(new Date());
 const startWithoutTicks = (options: Partial<DeliveriesOptions> = {}) =>
   startDeliveries(api, { clock, tickMs: NEVER_MS, ...options });
@@ -96,6 +100,29 @@ test('a worker that goes leads to what it knew of, and not before', async () => 
   await other.stop();
   await until(() => arrived('/whe_1').length === 5);
   expect(arrived('/whe_1')).toEqual(idsOf('a', 5));
+});
+
+// After a failover, the session of the lock may still be at the former primary.
+test('a worker whose lock the database does not know takes another, and goes on', async ({
+  skip,
+}) => {
+  skip(await isDistributed(api.db), 'A cluster asks each node for its own locks.');
+  await rows(`create table test_unknown as ${SESSIONS_OF_LOCKS}`);
+  await rows('delete from test_unknown');
+  const proxy = await startPostgresProxy(api.databaseUrl);
+  onTestFinished(() => proxy.stop());
+  proxy.prepareInstead(
+    'webhooks.listWorkers',
+    `select objid::int as number
+     from pg_locks
+     where ${IS_WORKER_LOCK} and pid not in (select pid from test_unknown)`,
+  );
+  const { logged } = await startDeliveries(api, { clock, route: () => proxy.url });
+  await pass(1);
+  await rows(`insert into test_unknown ${SESSIONS_OF_LOCKS}`);
+  await until(() => logged.some((line) => line.includes('is at another node')));
+  await pass(1);
+  expect(await rows(SESSIONS_OF_LOCKS)).not.toEqual(await rows('select pid from test_unknown'));
 });
 
 test('a claim that the database breaks off leads to all that waits', async () => {

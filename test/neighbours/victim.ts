@@ -23,17 +23,22 @@ export interface Customer {
 export interface Seen {
   /** Status, or what went wrong → how often. */
   readonly statuses: Readonly<Record<string, number>>;
-  /** Milliseconds of each `GET /me`, in order of size. */
+  /**
+   * Milliseconds of each `GET /me`, in order of size. The time is left out for which this thread
+   * itself stood still: the service cannot do that to another process.
+   */
   readonly requestsMs: readonly number[];
-  /** Milliseconds from a change's response to its webhook, in order of size. */
+  /** Milliseconds from a change's response to its webhook, in order of size, without that time. */
   readonly webhooksMs: readonly number[];
+  /** For how many milliseconds this thread stood still. */
+  readonly pausedMs: number;
   /** Changes whose webhook has not come. */
   readonly missing: number;
 }
 
 interface Exchange {
   readonly outcome: string;
-  readonly ms: number;
+  readonly span: Span;
   readonly body: string;
 }
 
@@ -45,10 +50,34 @@ const ASK_EVERY_MS = 40;
 const CHANGE_EVERY_MS = 200;
 const PATIENCE_MS = 30_000;
 
+/** A timer of this thread that comes so late shows that the machine stood still. */
+const PAUSE_MS = 300;
+const LOOK_EVERY_MS = 20;
+
+interface Span {
+  readonly from: number;
+  readonly to: number;
+}
+
+const pauses: Span[] = [];
+let lookedAt = performance.now();
+setInterval(() => {
+  const now = performance.now();
+  if (now - lookedAt > PAUSE_MS) pauses.push({ from: lookedAt, to: now });
+  lookedAt = now;
+}, LOOK_EVERY_MS).unref();
+const sharedMs = (one: Span, other: Span): number =>
+  Math.max(0, Math.min(one.to, other.to) - Math.max(one.from, other.from));
+/** How long each lasted while this thread ran, in milliseconds in order of size. */
+const unpaused = (spans: readonly Span[]): number[] =>
+  spans
+    .map((span) => pauses.reduce((ms, pause) => ms - sharedMs(span, pause), span.to - span.from))
+    .toSorted((a, b) => a - b);
+
 const kept = new Agent({ keepAlive: true });
 const statuses: Record<string, number> = {};
-const requestsMs: number[] = [];
-const webhooksMs: number[] = [];
+const requests: Span[] = [];
+const webhooks: Span[] = [];
 /** Assignment id → when its creation was acknowledged. */
 const acknowledged = new Map<string, number>();
 const arrived = new Map<string, number>();
@@ -78,9 +107,9 @@ async function ask({ base, key }: Customer): Promise<void> {
     // Every other request on a new connection: a service that accepts none is stopped too.
     const agent = count % 2 === 0 ? kept : false;
     track(
-      exchange({ url: `${base}/me`, method: 'GET', key, agent }).then(({ outcome, ms }) => {
+      exchange({ url: `${base}/me`, method: 'GET', key, agent }).then(({ outcome, span }) => {
         statuses[outcome] = (statuses[outcome] ?? 0) + 1;
-        requestsMs.push(ms);
+        requests.push(span);
       }),
     );
     await delay(ASK_EVERY_MS);
@@ -117,10 +146,10 @@ function exchange(call: {
   readonly agent: Agent | false;
   readonly body?: string;
 }): Promise<Exchange> {
-  const startedAt = performance.now();
+  const from = performance.now();
   return new Promise((resolve) => {
     const done = (outcome: string, body = ''): void =>
-      resolve({ outcome, body, ms: performance.now() - startedAt });
+      resolve({ outcome, body, span: { from, to: performance.now() } });
     const sent = request(
       call.url,
       {
@@ -160,15 +189,18 @@ async function finish(): Promise<void> {
   while (missing().length > 0 && performance.now() < waitsUntil) await delay(50);
   for (const [id, acknowledgedAt] of acknowledged) {
     const arrivedAt = arrived.get(id);
-    if (arrivedAt !== undefined) webhooksMs.push(Math.max(0, arrivedAt - acknowledgedAt));
+    if (arrivedAt !== undefined)
+      webhooks.push({ from: acknowledgedAt, to: Math.max(acknowledgedAt, arrivedAt) });
   }
-  const bySize = (numbers: readonly number[]): number[] => numbers.toSorted((a, b) => a - b);
+  // A pause that has just ended is seen by the next look.
+  await delay(2 * LOOK_EVERY_MS);
   say({
     kind: 'saw',
     seen: {
       statuses,
-      requestsMs: bySize(requestsMs),
-      webhooksMs: bySize(webhooksMs),
+      requestsMs: unpaused(requests),
+      webhooksMs: unpaused(webhooks),
+      pausedMs: pauses.reduce((ms, { from, to }) => ms + to - from, 0),
       missing: missing().length,
     },
   });

@@ -28,8 +28,11 @@ export interface Attack {
   readonly env?: Readonly<Record<string, string>>;
   /** Makes what the attack needs, before the processes start. */
   readonly prepare?: (world: Pick<World, 'pool'>) => Promise<void>;
-  /** Attacks. Ends by itself, or soon after `world.end` aborts. */
-  readonly run: (world: World) => Promise<void>;
+  /**
+   * Attacks. Ends by itself, or soon after `world.end` aborts. Resolves with the share that what it
+   * has measured itself takes of its limit, if it has measured something.
+   */
+  readonly run: (world: World) => Promise<number | void>;
 }
 
 export interface World {
@@ -47,6 +50,8 @@ export interface World {
 
 /** What the victim and the operator noticed. */
 export interface Noticed extends Seen {
+  /** What the attack has measured itself, as a share of its limit. */
+  readonly share: number;
   /** The most memory that the API process ever had, in megabytes. */
   readonly memoryMb: number;
 }
@@ -84,7 +89,7 @@ export async function attackOnce(attack: Attack): Promise<Noticed> {
       });
       await delay(QUIET_MS);
       const call = createCall(api.url, { connections: 64 });
-      await attack.run({
+      const share = await attack.run({
         url: api.url,
         pool,
         databaseUrl: database.url,
@@ -94,7 +99,7 @@ export async function attackOnce(attack: Attack): Promise<Noticed> {
       });
       tell(victim, { kind: 'stop' });
       const { seen } = await answerOf(victim, 'saw');
-      return { ...seen, memoryMb: peakMemoryMb(api.pid) };
+      return { ...seen, share: share ?? 0, memoryMb: peakMemoryMb(api.pid) };
     } finally {
       await Promise.all([api.kill('SIGKILL'), worker.kill('SIGKILL')]);
     }
@@ -108,6 +113,9 @@ export async function attackOnce(attack: Attack): Promise<Noticed> {
 /** Attacks come from an address of their own. */
 export const ATTACKER = '127.0.0.2';
 
+/** A new connection takes at least this long from another host. */
+export const ROUND_TRIP_MS = 20;
+
 /** A request that an attack sends again and again. */
 export interface Shot {
   readonly path: string;
@@ -118,26 +126,34 @@ export interface Shot {
 
 /**
  * Sends requests over as many connections at once, in turn, and reads the responses, until the
- * attack ends. Returns how often each status came.
+ * attack ends. Returns how often each status came. `reconnects`: goes on when the service ends a
+ * connection, which it does to a flood.
  */
 export async function fire(
   { url, end }: World,
   connections: number,
   shots: readonly Shot[],
+  { reconnects = false }: { readonly reconnects?: boolean } = {},
 ): Promise<Readonly<Record<string, number>>> {
   const pool = new HttpPool(url, {
     connections,
     pipelining: 1,
-    connect: { localAddress: ATTACKER },
+    // Not of `connect`, where it would have no effect.
+    localAddress: ATTACKER,
   });
   const statuses: Record<string, number> = {};
   const send = async (from: number): Promise<void> => {
     for (let turn = from; !end.aborted; turn += 1) {
       const shot = shots[turn % shots.length];
       if (!shot) throw new Error('nothing to send');
-      const answer = await pool.request({ method: 'GET', ...shot });
-      statuses[answer.statusCode] = (statuses[answer.statusCode] ?? 0) + 1;
-      for await (const chunk of answer.body) void chunk;
+      try {
+        const answer = await pool.request({ method: 'GET', ...shot });
+        statuses[answer.statusCode] = (statuses[answer.statusCode] ?? 0) + 1;
+        for await (const chunk of answer.body) void chunk;
+      } catch (error) {
+        if (!reconnects) throw error;
+        await delay(ROUND_TRIP_MS);
+      }
     }
   };
   await Promise.all(Array.from({ length: connections }, (_, index) => send(index)));
@@ -156,13 +172,15 @@ export async function fill(pool: Pool, statements: readonly string[]): Promise<v
 }
 
 /** One line for a table of figures. */
-export function summary({ statuses, requestsMs, webhooksMs, missing, memoryMb }: Noticed): string {
+export function summary(noticed: Noticed): string {
+  const { statuses, requestsMs, webhooksMs, missing, memoryMb, pausedMs } = noticed;
   const ms = (numbers: readonly number[], share: number): string =>
     `${Math.round(percentile(numbers, share))} ms`;
   const counts = Object.entries(statuses).map(([status, count]) => `${count}× ${status}`);
   return [
     `${counts.join(', ')}; p95 ${ms(requestsMs, 0.95)}, slowest ${ms(requestsMs, 1)}`,
     `webhooks: slowest ${ms(webhooksMs, 1)}, ${missing} missing; ${Math.round(memoryMb)} MB`,
+    ...(pausedMs > 0 ? [`the machine stood still for ${Math.round(pausedMs)} ms`] : []),
   ].join('; ');
 }
 

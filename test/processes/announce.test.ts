@@ -234,7 +234,7 @@ describe('failures', () => {
     await mail.stop();
   });
 
-  describe('recipients that are refused', { timeout: 120_000 }, () => {
+  describe('recipients that are refused', () => {
     /** Refuses these recipients until it is told to accept all. `asked` has every mail offered. */
     async function startRefusing(refused: readonly string[], responseCode: number) {
       const asked: string[] = [];
@@ -294,6 +294,22 @@ describe('failures', () => {
     const mail = await startMailServer(async (to) =>
       to.endsWith('@a.test')
         ? Object.assign(new Error('not here'), { responseCode: 550 })
+        : undefined,
+    );
+    expect(await run(ARGUMENTS, { SMTP_URL: mail.url })).toMatchObject({
+      code: 1,
+      output: expect.stringContaining('1 mails sent, 20 failed.'),
+    });
+    expect(mail.received.map(({ to }) => to)).toEqual(['owner@b.test']);
+    await mail.stop();
+  });
+
+  // A domain that does not resolve now (450). The same five ended each run.
+  test('recipients who cannot be mailed now keep no mail from other teams', async () => {
+    await loadTestSeed(database, makeSeed([team, teamWith('b', [{}])]));
+    const mail = await startMailServer(undefined, (command, address) =>
+      command === 'RCPT TO' && address.endsWith('@a.test')
+        ? Object.assign(new Error('Domain not found'), { responseCode: 450 })
         : undefined,
     );
     expect(await run(ARGUMENTS, { SMTP_URL: mail.url })).toMatchObject({
@@ -473,4 +489,12 @@ describe('failures', () => {
       output: expect.stringContaining(says),
     });
   });
+});
+
+test('an id that a terminal would obey is shown without doing so', async () => {
+  const odd = { ...teamWith('odd', [{}]), id: 'team_odd\u001b[2J\u009b2J' };
+  await loadTestSeed(database, makeSeed([odd]));
+  const { code, output } = await run([...ARGUMENTS, '--dry-run']);
+  expect(code).toBe(0);
+  expect(output).toContain('team_odd?[2J?2J: 1\n');
 });

@@ -2,7 +2,7 @@
 // database that stops and starts again.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdir } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { connect, createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -19,6 +19,7 @@ import {
 import {
   createCall,
   loadTestSeed,
+  runEntry as runIn,
   startApiProcess,
   startWorkerProcess,
   TEST_APP_SECRET,
@@ -39,6 +40,7 @@ const SEED = makeSeed([
 ]);
 const INVITATION = JSON.stringify({ teamId: 'team_a', memberId: 'mem_a_invited' });
 const PATH = '/api/public/v1';
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 let database: TestDatabase;
 let key: string;
@@ -59,7 +61,7 @@ interface Entry {
 /** Starts an entry without waiting until it is ready, unlike the functions of support/api.ts. */
 function runEntry(entry: 'api' | 'worker', env: Record<string, string>): Entry {
   const child = spawn(process.execPath, [`src/${entry}.ts`], {
-    cwd: fileURLToPath(new URL('../..', import.meta.url)),
+    cwd: ROOT,
     env: {
       NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
       APP_SECRET: TEST_APP_SECRET,
@@ -175,10 +177,14 @@ describe('SIGTERM to an API process', () => {
     const api = await startApiProcess(database.url);
     const kept = new Client(api.url);
     const readyz = { path: '/readyz', method: 'GET' } as const;
-    expect((await kept.request(readyz)).statusCode).toBe(200);
+    const first = await kept.request(readyz);
+    expect(first.statusCode).toBe(200);
+    await first.body.dump();
     const hold = await holdTeam();
     const inFlight = invite(api.url, 'in-flight@a.test');
     await hold.untilSomebodyWaits();
+    // The client keeps an idle connection for 3 s.
+    await (await kept.request(readyz)).body.dump();
 
     const exited = api.kill('SIGTERM');
     await until(async () => (await statusOf(`${api.url}/healthz`)) === 'refused');
@@ -193,18 +199,23 @@ describe('SIGTERM to an API process', () => {
     expect(await query(`select status from member where email = 'in-flight@a.test'`)).toEqual([
       { status: 'invited' },
     ]);
+    // What is written now and then is written once more, after the last answer.
+    const counted = 'select count_2xx from api_key_usage union all select status from request_log';
+    expect(await query(counted)).toEqual([{ count_2xx: 1 }, { count_2xx: 201 }]);
     await kept.destroy();
   });
 
   test('is told by /readyz for DRAIN_DELAY_MS, while requests are still served', async () => {
-    const api = await startApiProcess(database.url, { DRAIN_DELAY_MS: '3000' });
+    const api = await startApiProcess(database.url, { DRAIN_DELAY_MS: '6000' });
+    const call = createCall(api.url);
+    expect((await call(key, 'GET', '/me')).status).toBe(200);
     const exited = api.kill('SIGTERM');
     await until(async () => (await statusOf(`${api.url}/readyz`)) === 503);
     expect(await (await fetch(`${api.url}/readyz`)).json()).toEqual({
       status: 'not_ready',
       reason: 'draining',
     });
-    expect((await createCall(api.url)(key, 'GET', '/me')).status).toBe(200);
+    expect((await call(key, 'GET', '/me')).status).toBe(200);
     expect(await exited).toEqual({ code: 0, signal: null });
     expect(await statusOf(`${api.url}/readyz`)).toBe('refused');
   });
@@ -356,10 +367,11 @@ describe('the metrics', () => {
            'send_pause_mail', '${payload}', max_attempts => 1
          )`,
       );
+    const failure = '\njob_failures_total{task="send_pause_mail"} 1\n';
     const read = async () => (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
     await until(async () => {
       const told = await read();
-      return told.includes('job_failures_total{') && told.includes('job_pool_connections{');
+      return told.includes(failure) && told.includes('job_pool_connections{');
     });
     await until(async () => {
       const failed = await query(
@@ -374,7 +386,9 @@ describe('the metrics', () => {
         new RegExp(`^job_pool_connections\\{pool="${pool}",state="total"\\} [1-9]`, 'm'),
       );
     expect(text).toContain('\njob_pool_connections{pool="jobs",state="waiting"} 0\n');
-    expect(text).toContain('job_failures_total{task="send_pause_mail"} 1');
+    expect(text).toContain(failure);
+    for (const task of ['send_invitation_mail', 'remove_old'])
+      expect(text).toContain(`\njob_failures_total{task="${task}"} 0\n`);
     expect(text).toContain('\nwebhook_retry_backlog{age="older"} 0\n');
     expect(text).toMatch(/^database_pool_wait_seconds_count\{kind="transaction"\} [1-9]/m);
     await worker.kill('SIGTERM');
@@ -564,6 +578,27 @@ const enqueue = (url: string) =>
   query(`select graphile_worker.add_job('send_invitation', $1::json)`, [INVITATION], url);
 const jobs = (url: string) =>
   query('select attempts, locked_at is not null as locked from graphile_worker.jobs', [], url);
+
+test('a process writes a heap snapshot as the runbook says', async () => {
+  const runbook = await readFile(join(ROOT, 'scripts/deploy/README.md'), 'utf8');
+  const [, options = ''] = /`NODE_OPTIONS="([^"]+)"`/.exec(runbook) ?? [];
+  const folder = await makeFolder('heap');
+  const port = String(await findFreePort());
+  const settings = {
+    DATABASE_URL: database.url,
+    PORT: port,
+    NODE_OPTIONS: options.replace('DIR', folder),
+  };
+  // Nobody can write to this working directory, as in a deployment. Not even root.
+  const api = runIn(join(ROOT, 'src/api.ts'), settings, [], '/proc');
+  await until(async () => (await statusOf(`http://127.0.0.1:${port}/readyz`)) === 200);
+  process.kill(api.pid, 'SIGUSR2');
+  await until(async () => (await readdir(folder)).length === 1);
+  await until(async () => (await statusOf(`http://127.0.0.1:${port}/readyz`)) === 200);
+  expect((await api.kill('SIGTERM')).code).toBe(0);
+  const [file = ''] = await readdir(folder);
+  expect(file).toMatch(/\.heapsnapshot$/);
+});
 
 describe('a worker process', () => {
   test('refuses production without a mail server, unless a folder for mails is set', async () => {

@@ -40,6 +40,9 @@ const FULL = [
   'busy',
 ];
 
+/** A terminal would clear its screen, in two ways, and show a line of another team. */
+const ODD_NAME = 'Odd\u001b[2J\u009b2J\u007f\nteam_look: Look';
+
 /** A team without keys, as it is right after its creation. */
 const keyless = (name: string) => ({ ...makeTeam(name), api_keys: [] });
 
@@ -59,6 +62,7 @@ beforeAll(async () => {
       keyless('printed'),
       { ...keyless('shut'), status: 'suspended' },
       { ...keyless('plain'), plan: 'starter' },
+      { ...keyless('odd'), name: ODD_NAME },
     ]),
   });
 });
@@ -203,9 +207,15 @@ describe('the status of a team', () => {
   test.runIf(process.platform === 'linux')(
     'a terminal is asked, and only the team’s id is a yes',
     async () => {
-      expect(await answerInTerminal(team('look'), 'team_loo')).toContain('Nothing was changed');
+      expect(await answerInTerminal(team('look'), 'team_loo')).toEqual({
+        code: 1,
+        shown: expect.stringContaining('Nothing was changed'),
+      });
       expect(await statusOfMe(api.key(team('look')))).toBe(200);
-      expect(await answerInTerminal(team('look'), team('look'))).toContain('Done, as request');
+      expect(await answerInTerminal(team('look'), team('look'))).toEqual({
+        code: 0,
+        shown: expect.stringContaining('Done, as request'),
+      });
       expect(await statusOfMe(api.key(team('look')))).toBe(403);
       expect(await run('team', 'reopen', team('look'))).toMatchObject({ code: 0 });
     },
@@ -228,8 +238,14 @@ describe('the status of a team', () => {
   });
 });
 
-/** Runs `team end` in a terminal, and answers its question. Returns what the terminal shows. */
-async function answerInTerminal(teamId: string, answer: string): Promise<string> {
+/**
+ * Runs `team end` in a terminal, and answers its question. Resolves with its exit code, and with
+ * what the terminal shows.
+ */
+async function answerInTerminal(
+  teamId: string,
+  answer: string,
+): Promise<{ readonly code: number | null; readonly shown: string }> {
   const command = `${process.execPath} scripts/operator.ts team end ${teamId}`;
   const child = spawn('script', ['-qec', command, '/dev/null'], {
     cwd: new URL('../..', import.meta.url),
@@ -242,7 +258,7 @@ async function answerInTerminal(teamId: string, answer: string): Promise<string>
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   let shown = '';
-  const closed = new Promise((done) => child.once('close', done));
+  const closed = new Promise<number | null>((done) => child.once('close', done));
   child.stdout.on('data', (chunk: Buffer) => {
     shown += chunk.toString();
   });
@@ -250,8 +266,8 @@ async function answerInTerminal(teamId: string, answer: string): Promise<string>
   child.stdin.write(`${answer}\r`);
   await until(() => /Nothing was changed|Done, as/.test(shown));
   child.stdin.end();
-  await closed;
-  return shown;
+  const code = await closed;
+  return { code, shown };
 }
 
 describe('team transfer', () => {
@@ -566,6 +582,23 @@ describe('each command', () => {
     expect(one.stdout).toContain('--member-id TEXT  (required)');
     expect(one.stdout).not.toContain('run team erase');
   });
+});
+
+test('what a terminal would obey is shown, and does nothing', async () => {
+  const words = ['team', 'suspend', team('odd'), '--dry-run'];
+  const shown = await run(...words);
+  expect(shown.output).toContain('team_odd: Odd?[2J?2J??team_look: Look; active;');
+  expect(shown.output).not.toMatch(/[^\P{Cc}\n]/u);
+  // A dry run tells programs the name, in the same way.
+  const { stdout } = await run(...words, '--json');
+  expect(stdout).not.toMatch(/[^\P{Cc}\n]/u);
+  expect(JSON.parse(stdout)).toMatchObject({ before: { name: ODD_NAME } });
+  const id = 'team_none\u001b[2J';
+  for (const more of [[], ['--yes', id], ['--yes', 'team_other']]) {
+    const unknown = await run('team', 'suspend', id, ...more);
+    expect(unknown.code).not.toBe(0);
+    expect(unknown.output).not.toMatch(/[^\P{Cc}\n]/u);
+  }
 });
 
 test('wrong arguments end the command with 64', async () => {

@@ -3,7 +3,7 @@
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
-import { copyFile, readFile, rm, symlink } from 'node:fs/promises';
+import { copyFile, mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -12,10 +12,11 @@ import { promisify } from 'node:util';
 import { Client } from 'pg';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { findServer, isRunning } from '../../src/embedded-postgres/process.ts';
-import { loadTestSeed } from '../support/api.ts';
+import { demoSeedFile } from '../../src/seed/demo.ts';
+import { loadTestSeed, TEST_APP_SECRET } from '../support/api.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { makeFolder } from '../support/folder.ts';
-import { findFreePort } from '../support/ports.ts';
+import { findFreePort, findRefusedPort } from '../support/ports.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
 import { until } from '../support/until.ts';
 
@@ -216,7 +217,7 @@ describe('npm start', { timeout: 5 * START_TIMEOUT_MS }, () => {
     const { pasted, release } = await holdRequest(curls[2] ?? '');
     service.child.kill('SIGSTOP');
     killGroup(service.child, 'SIGINT');
-    await delay(1_000);
+    await delay(300);
     service.child.kill('SIGCONT');
     await delay(500);
     await release();
@@ -259,7 +260,10 @@ describe('npm start', { timeout: 5 * START_TIMEOUT_MS }, () => {
     await until(() => existsSync(join(folder, '.data', 'demo.json')));
     killed.child.kill('SIGKILL');
     await killed.exitCode;
-    process.kill(await postmaster(), 'SIGKILL');
+    const postgres = await postmaster();
+    // 0 would be the test's own processes.
+    expect(postgres).toBeGreaterThan(0);
+    process.kill(postgres, 'SIGKILL');
 
     const service = start('node', env);
     const { curls } = await service.greeting();
@@ -289,7 +293,7 @@ describe('npm start', { timeout: 5 * START_TIMEOUT_MS }, () => {
     const { curls } = await first.greeting();
     const second = start('node', { PORT: await findPort() });
     expect(await second.exitCode).toBe(1);
-    expect(second.output()).toMatch(/Another "npm start" is running on .*\.data/);
+    expect(second.output()).toMatch(/Another "npm start" or .* is running on .*\.data/);
     expect(await paste(curls)).toEqual(['200', '200', '201']);
   });
 
@@ -346,6 +350,43 @@ describe('npm start', { timeout: 5 * START_TIMEOUT_MS }, () => {
     expect(await query('SELECT id FROM team', database.url)).toEqual([{ id: 'team_a' }]);
     service.child.kill('SIGTERM');
     expect(await service.exitCode).toBe(0);
+    await database.drop();
+  });
+
+  test('loads no demo team again where another database has lost its keys', async () => {
+    const database = await createTestDatabase();
+    await loadTestSeed(database, demoSeedFile());
+    const added = `INSERT INTO member (team_id, id, email, role, status, created_at)
+      VALUES ('team_demo', 'mem_added', 'added@example.com', 'member', 'invited', now())`;
+    await query(added, database.url);
+    await mkdir(join(folder, '.data'));
+    await writeFile(join(folder, '.data', 'demo.json'), '{"state":"loading"}');
+    const env = { DATABASE_URL: database.url, APP_SECRET: TEST_APP_SECRET };
+    const service = start('node', { PORT: await findPort(), ...env });
+    await until(() => service.output().includes('Docs') || service.child.exitCode !== null);
+    const member = `SELECT id FROM member WHERE id = 'mem_added'`;
+    expect(await query(member, database.url)).toEqual([{ id: 'mem_added' }]);
+    expect(readGreeting(service.output()).key).toMatch(/^\(none: /);
+    service.child.kill('SIGTERM');
+    expect(await service.exitCode).toBe(0);
+    await database.drop();
+  });
+
+  test('keeps the keys of each database, also at a port that fetch refuses', async () => {
+    const database = await createTestDatabase();
+    const env = { PORT: String(await findRefusedPort()) };
+    const keys: string[] = [];
+    for (const own of [{}, { DATABASE_URL: database.url }, {}]) {
+      const service = start('node', { ...env, ...own });
+      const { key, curls } = await service.greeting();
+      expect(await paste(curls)).toEqual(['200', '200', '201']);
+      keys.push(key);
+      service.child.kill('SIGTERM');
+      expect(await service.exitCode).toBe(0);
+    }
+    const [first, other, again] = keys;
+    expect(again).toBe(first);
+    expect(other).not.toBe(first);
     await database.drop();
   });
 });

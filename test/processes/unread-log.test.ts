@@ -55,13 +55,17 @@ async function makeFullPipe(): Promise<FullPipe> {
   };
   for (const length of [4096, 1])
     untilRefused(() => void writeSync(readEnd, FILLING.repeat(length)));
+  let isFilling = true;
   const read = (): string => {
     const chunks: Buffer[] = [];
     untilRefused(() => {
       const chunk = Buffer.alloc(65_536);
       chunks.push(chunk.subarray(0, readSync(readEnd, chunk)));
     });
-    return Buffer.concat(chunks).toString().trimStart();
+    const text = Buffer.concat(chunks).toString();
+    const written = isFilling ? text.replace(new RegExp(`^${FILLING}+`), '') : text;
+    isFilling &&= written === '';
+    return written;
   };
   return { writeEnd, read };
 }

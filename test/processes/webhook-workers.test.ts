@@ -10,7 +10,6 @@ import { hang, held, inTurn, startReceiver, status, type Receiver } from '../sup
 import { until } from '../support/until.ts';
 
 /** Only a test that hangs takes longer. */
-const LIMIT = { timeout: 120_000 };
 
 let database: TestDatabase;
 let client: Client;
@@ -133,7 +132,7 @@ function cameOnce(paths: readonly string[], events: number): boolean {
   });
 }
 
-describe('two workers', LIMIT, () => {
+describe('two workers', () => {
   test('share the deliveries and make none twice', async () => {
     const paths = await seedEndpoints(20);
     const gate = held(async (response) => response.writeHead(200).end(await delay(50, '')));
@@ -166,7 +165,7 @@ describe('two workers', LIMIT, () => {
   });
 });
 
-describe('a burst of events', LIMIT, () => {
+describe('a burst of events', () => {
   const rowsWhenAnalyzed = async (): Promise<number> => {
     const { rows } = await client.query(
       `select reltuples::int as count from pg_class where oid = 'webhook_delivery'::regclass`,
@@ -191,7 +190,7 @@ describe('a burst of events', LIMIT, () => {
   });
 });
 
-describe('a worker that ends', LIMIT, () => {
+describe('a worker that ends', () => {
   test.each([
     ['that it found', () => writeDeliveries(1)],
     ['that it inserted', () => writeEvents(1)],
@@ -243,7 +242,7 @@ describe('a worker that ends', LIMIT, () => {
   });
 });
 
-describe('without a wake-up', LIMIT, () => {
+describe('without a wake-up', () => {
   test('a worker finds first attempts and retries that are due', async () => {
     await seedEndpoints(3);
     await startWorker();

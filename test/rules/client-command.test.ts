@@ -102,6 +102,29 @@ describe('--api-url', () => {
   });
 });
 
+describe.each(['--api-url', '--forward-to'])('a wrong %s', (option) => {
+  const read = (url: string) => {
+    const others = option === '--api-url' ? ['--forward-to', 'http://localhost:9'] : [];
+    return () => readOptions(['trigger', 'ping', ...others, option, url], {});
+  };
+
+  it('is shown', () => {
+    const message = `${option} must be an http or https URL, not: localhost:3000`;
+    expect(read('localhost:3000')).toThrow(new UsageError(message));
+  });
+
+  it.each([
+    'https://kim:sec/ret@api.example.com',
+    'kim:secret@api.example.com/v1',
+    'ftp://kim:secret@api.example.com',
+    'https://kim:secret@api.example.com/hook',
+  ])('is not shown if it may have a password: %s', (url) => {
+    expect(read(url)).toThrow(UsageError);
+    expect(read(url)).toThrow(option);
+    expect(read(url)).not.toThrow(/kim|sec|ret/);
+  });
+});
+
 describe('--api-key', () => {
   it('that no key can be is refused, and is not shown', () => {
     const args = ['listen', '--forward-to', 'http://localhost:9'];

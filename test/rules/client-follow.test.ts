@@ -9,8 +9,11 @@ interface Stored {
   readonly at: number;
 }
 
-/** Events in the order in which they become visible; `add` makes some visible. */
-function startApi(stored: Stored[] = []) {
+/**
+ * Events in the order in which they become visible; `add` makes some visible. The newest-first list
+ * also has `early` ones, which have no place in that order yet.
+ */
+function startApi(stored: Stored[] = [], { early = [] as Stored[], knowsNow = true } = {}) {
   const asked: URL[] = [];
   const failures: (Response | Error)[] = [];
   const before: (() => void)[] = [];
@@ -29,8 +32,12 @@ function startApi(stored: Stored[] = []) {
       // As the real one, with smaller pages.
       const size = Math.min(Number(searchParams.get('limit')), 3);
       const isInOrder = searchParams.get('order') === 'asc';
-      const list = isInOrder ? stored : stored.toSorted((a, b) => b.at - a.at);
+      const list = isInOrder ? stored : [...early, ...stored].toSorted((a, b) => b.at - a.at);
       const after = searchParams.get(isInOrder ? 'after' : 'cursor');
+      if (after === 'now' && knowsNow) {
+        const next_after = stored.at(-1)?.id ?? null;
+        return new Response(JSON.stringify({ data: [], next_cursor: null, next_after }));
+      }
       const start = list.findIndex(({ id }) => id === after) + 1;
       if (after !== null && start === 0) return problem(422, { field: 'after' });
       const page = list.slice(start, start + size);
@@ -193,22 +200,48 @@ describe('followEvents', () => {
     }
   });
 
-  it('begins with what happens from now on', async () => {
-    const api = startApi([event(-5)]);
-    api.before[2] = () => api.add(event(3));
-    const ended = new AbortController();
-    const ids: string[] = [];
-    for await (const { id } of followEvents(api.client, { intervalMs: 1, signal: ended.signal })) {
-      ids.push(id);
-      ended.abort();
-    }
-    expect(ids).toEqual(['evt_003']);
+  describe('without a place and `since`', () => {
+    /** Takes so many events from now on. */
+    const takeNew = async (api: ReturnType<typeof startApi>, count: number) => {
+      const ended = new AbortController();
+      const ids: string[] = [];
+      const options = { intervalMs: 1, signal: ended.signal };
+      for await (const { id } of followEvents(api.client, options))
+        if (ids.push(id) === count) ended.abort();
+      return ids;
+    };
+
+    it('begins with what happens from now on', async () => {
+      const api = startApi([event(-5)]);
+      api.before[2] = () => api.add(event(3));
+      expect(await takeNew(api, 1)).toEqual(['evt_003']);
+      const [first] = api.asked;
+      expect(first?.search).toBe('?order=asc&after=now&limit=1');
+    });
+
+    it('begins with the oldest event if none had a place', async () => {
+      const api = startApi([]);
+      api.before[2] = () => api.add(event(3));
+      expect(await takeNew(api, 1)).toEqual(['evt_003']);
+    });
+
+    it('misses none that is placed before an event that could be seen already', async () => {
+      const api = startApi([event(-5)], { early: [event(2)] });
+      api.before[1] = () => api.add(event(1), event(2));
+      expect(await takeNew(api, 2)).toEqual(['evt_001', 'evt_002']);
+    });
+
+    it('begins behind the newest event of an API that does not know the end', async () => {
+      const api = startApi([event(-5), event(-4)], { knowsNow: false });
+      api.before[3] = () => api.add(event(3));
+      expect(await takeNew(api, 1)).toEqual(['evt_003']);
+    });
   });
 
-  it('waits an outage out, tells it, and loses its place in none', async () => {
+  it.each([503, 408])('waits a %i out, tells it, and loses no place', async (status) => {
     const api = startApi();
     api.add(...events(8));
-    api.failures.push(problem(503, {}, { 'retry-after': '0' }));
+    api.failures.push(problem(status, {}, { 'retry-after': '0' }));
     const waits: number[] = [];
     const onOutage = ({ waitMs }: { waitMs: number }) => waits.push(waitMs);
     expect(await take(api, 8, { onOutage })).toEqual(idsOf(events(8)));
@@ -243,6 +276,22 @@ describe('followEvents', () => {
     await expect(take(api, 2, { onPlace })).rejects.toThrow('disk full');
     for (const place of ['no place', '2026-11-02T09:00:08.000Z'])
       await expect(take(api, 1, { place })).rejects.toThrow(TypeError);
+  });
+
+  it.each([NaN, -1])('asks nothing with an intervalMs of %s', async (intervalMs) => {
+    const api = startApi();
+    const signal = AbortSignal.timeout(50);
+    await expect(take(api, 1, { place: 'oldest', intervalMs, signal })).rejects.toThrow(
+      new RangeError('intervalMs must be a number of milliseconds.'),
+    );
+    expect(api.asked).toEqual([]);
+  });
+
+  it.each([Infinity, 2 ** 31])('asks once with an intervalMs of %s', async (intervalMs) => {
+    const api = startApi();
+    const signal = AbortSignal.timeout(50);
+    expect(await take(api, 1, { place: 'oldest', intervalMs, signal })).toEqual([]);
+    expect(api.asked).toHaveLength(1);
   });
 
   it('ends without an error while it waits', async () => {

@@ -1,5 +1,6 @@
 // What the client package decides by itself: when a call is repeated, how long it waits, and how
 // pages follow each other. The network is replaced, and time is that of the test.
+import { getEventListeners } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import {
   ApiError,
@@ -159,6 +160,21 @@ describe('a call', () => {
     expect(await settle(gateway.client.me.get())).toBeInstanceOf(ConnectionError);
   });
 
+  it.each([
+    ['no response', HUNG_UP],
+    ['a page', page()],
+  ])('keeps the filters of a list out of the texts of errors: %s', async (_name, answer) => {
+    const told: string[] = [];
+    const { client } = clientOf([answer], { onRetry: ({ error }) => told.push(error.message) });
+    const error = await settle(client.members.list({ email: INVITATION.email }));
+    told.push((error as Error).message);
+    expect(told).toHaveLength(5);
+    for (const text of told) {
+      expect(text).toContain(' GET https://team.example/api/public/v1/users ');
+      expect(text).not.toContain('kim');
+    }
+  });
+
   const OURS = { status: 503, code: 'unavailable', title: 'T', request_id: 'r1' };
   it.each([
     ['Envoy', { code: 503, message: 'upstream connect error' }],
@@ -241,6 +257,19 @@ describe('what makes no request', () => {
   });
 });
 
+describe('a timeoutMs', () => {
+  it.each([NaN, -1])('of %s makes no request', async (timeoutMs) => {
+    const { client, sent } = clientOf([json(200, {})], { timeoutMs });
+    expect(await settle(client.me.get())).toBeInstanceOf(RangeError);
+    expect(sent).toEqual([]);
+  });
+
+  it('may be longer than a timer of the system', async () => {
+    const { client } = clientOf([json(200, { ok: true })], { timeoutMs: Infinity });
+    expect(await settle(client.me.get())).toEqual({ ok: true });
+  });
+});
+
 describe('a wrong base URL', () => {
   it.each([
     '',
@@ -260,11 +289,25 @@ describe('a wrong base URL', () => {
   });
 
   it.each([
+    'https://kim:sec/ret@api.example.com',
+    'kim:secret@api.example.com/v1',
+    'ftp://kim:secret@api.example.com',
+    'https://api.example.com/v1?to=kim:secret@x',
+  ])('shows nothing of what may have a password: %s', (baseUrl) => {
+    const message = /^baseUrl must be an http or https URL such as [^@]+$/;
+    expect(() => clientOf([], { baseUrl })).toThrow(message);
+    expect(() => clientOf([], { baseUrl })).not.toThrow(/kim|sec|ret/);
+  });
+
+  it.each([
     ['a page with 404', 404, 1],
     ['a redirect', 301, 1],
     ['a page with 200, once again', 200, 2],
-  ])('that gets %s says so, with the URL', async (_name, status, attempts) => {
-    const { client, sent } = clientOf([new Response('<html>', { status })]);
+    ['null with 200, once again', 200, 2, 'null'],
+    ['a list with 200, once again', 200, 2, '[]'],
+    ['a text with 200, once again', 200, 2, '"login"'],
+  ])('that gets %s says so, with the URL', async (_name, status, attempts, text = '<html>') => {
+    const { client, sent } = clientOf([new Response(text, { status })]);
     const error = await settle(client.me.get());
     expect(error).toBeInstanceOf(ConnectionError);
     expect(error).toMatchObject({
@@ -362,9 +405,11 @@ describe('a budget', () => {
     expect(sent).toHaveLength(21);
   });
 
-  it('is not spent by a 429, which says when to come again', async () => {
-    const limited = problem(429, 'rate_limited', { 'retry-after': '1' });
-    const { client, sent } = clientOf([limited], { retryBudget: 0 });
+  it.each([
+    ['429', problem(429, 'rate_limited', { 'retry-after': '1' })],
+    ['408', problem(408, 'bad_request')],
+  ])('is not spent by a %s, which is no outage', async (_, answer) => {
+    const { client, sent } = clientOf([answer], { retryBudget: 0 });
     await settle(client.me.get());
     expect(sent).toHaveLength(5);
   });
@@ -375,6 +420,15 @@ describe('a budget', () => {
     expect(await settle(client.me.get())).toMatchObject({ code: 'rate_limited' });
     expect(sent).toHaveLength(3);
     expect(waits().reduce((sum, ms) => sum + ms, 0)).toBeLessThan(50_000);
+  });
+
+  it('of time is used, and not exceeded, by the waits after a 503, which grow', async () => {
+    const busy = problem(503, 'unavailable', { 'retry-after': '2' });
+    const { client, sent, waits } = clientOf([busy], { totalTimeoutMs: 10_000 });
+    expect(await settle(client.me.get())).toMatchObject({ code: 'unavailable' });
+    // After two and four seconds it is two again: eight would be too long.
+    expect(sent).toHaveLength(4);
+    expect(waits().reduce((sum, ms) => sum + ms, 0)).toBeLessThan(10_000);
   });
 });
 
@@ -421,7 +475,12 @@ describe('a repetition', () => {
 
   it.each([
     ['a date that has passed', 'Fri, 20 Nov 2026 09:00:00 GMT', 0],
+    ['a date of the old form', 'Friday, 20-Nov-26 10:00:00 GMT', 0],
     ['no date and no number', 'soon', 250],
+    ['a fraction', '1.5', 250],
+    ['two numbers', '10, 10', 250],
+    ['a number below zero', '-1', 250],
+    ['a date of another form', '2026-11-20T11:00:00Z', 250],
     ['a date that is too far', 'Fri, 20 Nov 2026 10:01:01 GMT', null],
   ])('with %s in Retry-After', async (_name, at, leastMs) => {
     vi.setSystemTime(new Date('2026-11-20T10:00:00Z'));
@@ -433,6 +492,33 @@ describe('a repetition', () => {
       expect(ms).toBeGreaterThanOrEqual(leastMs ?? 0);
       expect(ms).toBeLessThan(1_000);
     }
+  });
+
+  it.each([
+    ['a 503', problem(503, 'unavailable', { 'retry-after': '2' }), [2, 4, 8, 16]],
+    ['a 503 that says a little more', problem(503, 'x', { 'retry-after': '5' }), [5, 10, 16, 16]],
+    ['a 503 that says much', problem(503, 'x', { 'retry-after': '30' }), [30, 30, 30, 30]],
+    ['a 503 of a gateway', json(503, {}, { 'retry-after': '2' }), [2, 4, 8, 16]],
+    ['a 502 of a gateway', page({ 'retry-after': '2' }), [2, 2, 2, 2]],
+    ['a 429', problem(429, 'rate_limited', { 'retry-after': '2' }), [2, 2, 2, 2]],
+    ['a 409', problem(409, 'conflict', { 'retry-after': '2' }), [2, 2, 2, 2]],
+  ])('waits from what Retry-After says: %s', async (_name, answer, seconds) => {
+    const { client, waits } = clientOf([answer]);
+    await settle(client.me.get());
+    expect(waits()).toHaveLength(4);
+    for (const [index, ms] of waits().entries()) {
+      const least = (seconds[index] ?? NaN) * 1000;
+      expect(ms).toBeGreaterThanOrEqual(least);
+      expect(ms).toBeLessThanOrEqual(least + 1_000);
+    }
+  });
+
+  it('after a first 503 waits as it says, whatever failed before', async () => {
+    const busy = problem(503, 'unavailable', { 'retry-after': '2' });
+    const limited = problem(429, 'rate_limited', { 'retry-after': '1' });
+    const { client, waits } = clientOf([limited, HUNG_UP, busy]);
+    await settle(client.me.get());
+    expect(waits().map((ms) => Math.floor(ms / 1000))).toEqual([1, 0, 2, 4]);
   });
 
   it('waits longer each time without it, and ends', async () => {
@@ -449,10 +535,13 @@ describe('a repetition', () => {
     ['429 for a minute', problem(429, 'rate_limited', { 'retry-after': '60' }), 5],
     ['429 for longer', problem(429, 'rate_limited', { 'retry-after': '61' }), 1],
     ['503 for longer', problem(503, 'unavailable', { 'retry-after': '61' }), 1],
+    ['503 for ages', problem(503, 'unavailable', { 'retry-after': '1'.repeat(400) }), 1],
     ['a page of a gateway, for longer', page({ 'retry-after': '61' }), 1],
     ['409 without Retry-After', problem(409, 'conflict'), 1],
     ['409 of a running call', problem(409, 'conflict', { 'retry-after': '1' }), 5],
     ['422', problem(422, 'validation_error'), 1],
+    ['408', problem(408, 'bad_request'), 5],
+    ['417', problem(417, 'bad_request'), 1],
     ['401', problem(401, 'unauthorized'), 1],
     ['500, once', problem(500, 'internal'), 2],
     ['503', problem(503, 'unavailable'), 5],
@@ -488,6 +577,49 @@ describe('a repetition', () => {
     expect(await call).toEqual(new Error('enough'));
     expect(sent).toHaveLength(1);
     expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it('leaves nothing on the signal of the caller', async () => {
+    const { client } = clientOf([problem(503, 'unavailable'), json(200, {})]);
+    const { signal } = new AbortController();
+    for (let n = 0; n < 20; n += 1) await settle(client.me.get({}, { signal }));
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
+    // Where Node keeps the signals of `AbortSignal.any`.
+    const kept = Object.getOwnPropertySymbols(signal)
+      .filter(({ description }) => description === 'kDependantSignals')
+      .map((symbol) => Object.getOwnPropertyDescriptor(signal, symbol)?.value as Set<unknown>);
+    expect(kept.reduce((sum, set) => sum + (set?.size ?? 0), 0)).toBe(0);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it('follows an attempt that gets no answer in time, or half of one', async () => {
+    const half = (signal: AbortSignal) =>
+      new ReadableStream({
+        start: (body) => {
+          body.enqueue(new TextEncoder().encode('{"data":'));
+          signal.addEventListener('abort', () => body.error(signal.reason));
+        },
+      });
+    let attempts = 0;
+    const { client } = clientOf([], {
+      maxRetries: 1,
+      timeoutMs: 5_000,
+      fetch: ({ signal }) => {
+        attempts += 1;
+        if (attempts === 2) return Promise.resolve(new Response(half(signal)));
+        return new Promise((_resolve, reject) => {
+          signal.addEventListener('abort', () => reject(signal.reason as Error));
+        });
+      },
+    });
+    const began = Date.now();
+    expect(await settle(client.me.get())).toMatchObject({
+      name: 'ConnectionError',
+      message: 'No response of GET https://team.example/api/public/v1/me (no answer).',
+    });
+    expect(attempts).toBe(2);
+    expect(Date.now() - began).toBeGreaterThanOrEqual(10_000);
+    expect(Date.now() - began).toBeLessThan(11_000);
   });
 
   it('ends with the signal of the caller, also in the last attempt', async () => {

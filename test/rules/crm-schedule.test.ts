@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import {
   continuationAt,
   END,
+  forgetsRound,
   nextRegular,
   nextRetry,
   parseState,
@@ -68,6 +69,26 @@ describe('the round', () => {
 
   test('of a provider without lists begins with the sweep', () => {
     expect(roundOf(EMPTY, [], NOW)).toEqual(round({ full: true, list: SWEEP }));
+  });
+});
+
+describe('a round that fails', () => {
+  const DAY = 24 * HOUR;
+
+  test.each([
+    ['forbidden', DAY, true],
+    ['forbidden', DAY - 1, false],
+    ['forbidden', null, false],
+    ['unauthorized', 9 * DAY, false],
+    ['provider_error', 9 * DAY, false],
+  ] as const)('as %s, %s ms after its start, is forgotten: %s', (reason, ms, expected) => {
+    const current = ms === null ? null : round({ startedAt: at(-ms).toISOString() });
+    expect(forgetsRound(current, { reason, refusedPlace: false }, NOW)).toBe(expected);
+  });
+
+  test.each([round(), null])('because the CRM refuses its place is forgotten (%j)', (current) => {
+    const error = { reason: 'invalid_response', refusedPlace: true } as const;
+    expect(forgetsRound(current, error, NOW)).toBe(true);
   });
 });
 

@@ -85,6 +85,8 @@ describe('a text that quotes an event', () => {
     ['DOM\\bob', String.raw`DOM\bob or "DOM\\bob"`, '… or "…"'],
     ['1', '{"score":71,"user_id":"1"}', '{"score":…,"user_id":"…"}'],
     ['7', '{"score":71}', '{"score":…}'],
+    ['01932f4c-6b1e', "no user '01932F4C-6B1E'", "no user '…'"],
+    ['AUTH0|İ\u{10400}7', 'no user auth0%7Cİ\u{10428}7', 'no user …'],
     ['usr_7', '%zz % \\ & %80 &#99999999; 100%', '%zz % \\ & %80 &#99999999; 100%'],
   ])('loses %s in any spelling: %s', (user_id, text, expected) => {
     const quote = { text, isCut: false };
@@ -93,6 +95,7 @@ describe('a text that quotes an event', () => {
 
   test.each([
     ['unknown jürg', 'unknown …'],
+    ['unknown JÜRG', 'unknown …'],
     [String.raw`unknown j\u00fcr`, 'unknown …'],
     [String.raw`unknown j\u00f`, 'unknown …'],
     [String.raw`unknown j\ `.trim(), 'unknown …'],

@@ -1,5 +1,6 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
+import { timeOfRequest } from '../../src/features/requests/rules.ts';
 import { madeAtMs, makeWebhookSecret, newId, newRequestId } from '../../src/core/ids.ts';
 
 describe('an id', () => {
@@ -16,6 +17,21 @@ describe('an id', () => {
     expect(madeAtMs('job_01jdp8s1g0e0ebbq2k5yv6fhkc')).toBe(Date.parse('2024-11-27T07:36:08.960Z'));
     for (const other of ['job_1', 'JOB', '', `job_${'i'.repeat(26)}`])
       expect(madeAtMs(other)).toBeNull();
+  });
+
+  it('of a request tells the present time, although the clock was ahead before', () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    try {
+      vi.setSystemTime('2026-11-02T11:00:00Z');
+      newRequestId();
+      vi.setSystemTime('2026-11-02T09:00:00Z');
+      const ids = Array.from({ length: 1000 }, newRequestId);
+      const times = new Set(ids.map((id) => timeOfRequest(id)?.toISOString()));
+      expect([...times]).toEqual(['2026-11-02T09:00:00.000Z']);
+      expect(new Set(ids).size).toBe(1000);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   it('of a request is a UUID of version 7', () => {

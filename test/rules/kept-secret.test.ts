@@ -1,6 +1,6 @@
 // The secret of the command, of which several may start at once.
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, readFile, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { keepSecret } from '../../src/client/kept-secret.ts';
 import { makeFolder } from '../support/folder.ts';
@@ -12,6 +12,18 @@ test('all that start at once for the first time sign with the one that is kept',
   const kept = (await readFile(file, 'utf8')).trim();
   expect(kept).toMatch(/^whsec_/);
   expect(secrets).toEqual(secrets.map(() => ({ secret: kept, note: null })));
+});
+
+test('only its user can read it from the first moment, whoever can read its folder', async () => {
+  const folder = await makeFolder('kept-secret');
+  const modeOf = async (path: string) => (await stat(path)).mode & 0o777;
+  const own = join(folder, 'own', 'secret');
+  await keepSecret(own);
+  expect(await modeOf(dirname(own))).toBe(0o700);
+  const open = join(folder, 'open', 'secret');
+  await mkdir(dirname(open), { mode: 0o755 });
+  await keepSecret(open);
+  expect([await modeOf(own), await modeOf(open)]).toEqual([0o600, 0o600]);
 });
 
 test('a file that cannot be read is reported, since each start has another secret', async () => {

@@ -39,6 +39,12 @@ describe('a line', () => {
     expect([[...line], line.size()]).toEqual([['c'], 1]);
   });
 
+  it('gives its members from the end, too', () => {
+    const { line } = lineOf('a', 'b', 'c');
+    expect([line.pop(), line.shift(), line.pop(), line.pop()]).toEqual(['c', 'a', 'b', undefined]);
+    expect(line.size()).toBe(0);
+  });
+
   it('can be gone through while each member leaves', () => {
     const line = createLine<() => boolean>();
     const seen: boolean[] = [];

@@ -1,9 +1,12 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { JobHelpers } from 'graphile-worker';
 import pino from 'pino';
 import { expect, test } from 'vitest';
+import { MailNotTaken } from '../../src/core/mail.ts';
 import { createInput, updateInput } from '../../src/features/team-lifecycle/schema.ts';
-import { createMailer } from '../../src/runtime/mail.ts';
+import { createMailer, openMailSessions } from '../../src/runtime/mail.ts';
+import { endRefused } from '../../src/runtime/refused-mails.ts';
 import { makeFolder } from '../support/folder.ts';
 import { startDrippingMailServer, startMailServer } from '../support/mail-server.ts';
 import { until } from '../support/until.ts';
@@ -52,15 +55,18 @@ test.each([
 });
 
 test.each([
-  ['RCPT TO', 450, false],
-  ['RCPT TO', 499, false],
-  ['RCPT TO', 500, true],
-  ['RCPT TO', 550, true],
-  ['DATA', 451, false],
-  ['DATA', 554, true],
-  ['MAIL FROM', 550, false],
-])('after %s, %d means that the recipient is refused: %s', async (command, code, isRefusal) => {
-  const fault = Object.assign(new Error('not now'), { responseCode: code });
+  ['RCPT TO', 450, 'deferred'],
+  ['RCPT TO', 499, 'deferred'],
+  ['RCPT TO', 421, 'failed'],
+  ['RCPT TO', 451, 'failed', '4.3.0 temporary lookup failure'],
+  ['RCPT TO', 500, 'refused'],
+  ['RCPT TO', 550, 'refused'],
+  ['DATA', 451, 'failed'],
+  ['DATA', 554, 'refused'],
+  ['MAIL FROM', 450, 'failed'],
+  ['MAIL FROM', 550, 'failed'],
+])('after %s, %d means that the mail is %s', async (command, code, failed, text = 'not now') => {
+  const fault = Object.assign(new Error(text), { responseCode: code });
   const refuse = (at: string) => (at === command ? fault : undefined);
   const server = await startMailServer(async () => refuse('DATA'), refuse);
   const mailer = createMailer(
@@ -70,7 +76,18 @@ test.each([
   const failure = await mailer({ to: 'a@a.test', subject: '', text: '' }).catch(
     (error: unknown) => error,
   );
-  expect(failure).toMatchObject({ isRefusal, message: expect.stringContaining(` ${code}`) });
+  expect(failure).toMatchObject({ failure: failed, message: expect.stringContaining(` ${code}`) });
+});
+
+test('a job that an operator lets begin anew has all its refusals before it', async () => {
+  const refused = new MailNotTaken('not taken', 'refused');
+  const { send } = endRefused({ send: () => Promise.reject(refused) }, pino({ level: 'silent' }));
+  const attempt = async (attempts: number): Promise<unknown> => {
+    const job = { attempts, last_error: 'not taken (refusal 11)', task_identifier: 'send' };
+    return send?.({ teamId: 'team_a' }, { job } as JobHelpers);
+  };
+  expect(await attempt(12)).toBeUndefined();
+  await expect(attempt(1)).rejects.toThrow('not taken (refusal 1)');
 });
 
 test.each(['EHLO', 'RCPT', '.'] as const)(
@@ -84,23 +101,29 @@ test.each(['EHLO', 'RCPT', '.'] as const)(
     );
     expect(failure).toMatchObject({
       name: 'MailNotTaken',
-      isRefusal: false,
+      failure: 'failed',
       message: 'the mail server did not take it: EABORT',
     });
     await until(() => server.open.size === 0);
   },
 );
 
-test('whoever gives a mail to another run ends its session with the server', async () => {
-  const server = await startDrippingMailServer('RCPT');
-  const config = { smtpUrl: server.url, mailFrom: undefined, mailDir: '' };
-  const run = new AbortController();
-  const mailer = createMailer(config, pino({ level: 'silent' }), { signal: () => run.signal });
-  const sent = mailer({ to: 'a@a.test', subject: '', text: '' }).catch((error: unknown) => error);
-  await until(() => server.open.size === 1);
-  run.abort();
-  expect(await sent).toMatchObject({ name: 'MailNotTaken', isRefusal: false });
-  await until(() => server.open.size === 0);
+test('a run that ends leaves no session with the server, and the next one sends', async () => {
+  const sessions = openMailSessions();
+  const sendTo = (smtpUrl: string): Promise<unknown> => {
+    const config = { smtpUrl, mailFrom: undefined, mailDir: '' };
+    const mailer = createMailer(config, pino({ level: 'silent' }), { signal: sessions.signal });
+    return mailer({ to: 'a@a.test', subject: '', text: '' }).catch((error: unknown) => error);
+  };
+  const slow = await startDrippingMailServer('RCPT');
+  const sent = sendTo(slow.url);
+  await until(() => slow.open.size === 1);
+  sessions.handOver();
+  expect(await sent).toMatchObject({ name: 'MailNotTaken', failure: 'failed' });
+  await until(() => slow.open.size === 0);
+  const server = await startMailServer();
+  expect(await sendTo(server.url)).toBeUndefined();
+  expect(server.received).toHaveLength(1);
 });
 
 test('the name of a team has no control characters', () => {

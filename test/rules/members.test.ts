@@ -80,13 +80,13 @@ describe('a member to change', () => {
   });
 
   const targets = ROLES.flatMap((role) =>
-    STATUSES.flatMap((status) => [0, 1].map((others) => ({ role, status, others }))),
+    STATUSES.flatMap((status) => [false, true].map((hasOther) => ({ role, status, hasOther }))),
   );
 
-  test.each(targets)('($role, $status) needs another admin; there are $others', (target) => {
-    const { others, ...facts } = target;
-    const isLast = facts.role === 'admin' && facts.status === 'active' && others === 0;
-    expect(codeOf(() => requireAnotherAdmin(facts, others))).toBe(isLast ? 'last_admin' : null);
+  test.each(targets)('($role, $status) needs another admin; there is one: $hasOther', (target) => {
+    const { hasOther, ...facts } = target;
+    const isLast = facts.role === 'admin' && facts.status === 'active' && !hasOther;
+    expect(codeOf(() => requireAnotherAdmin(facts, hasOther))).toBe(isLast ? 'last_admin' : null);
   });
 });
 

@@ -43,6 +43,11 @@ test('of an API process', async () => {
   const limit = 'body_speed';
   observeRequest('GET /me', { status: 200, limit: null }, 0.25, 'live');
   observeRequest('GET /me', { status: 503, limit }, 0.25, 'live');
+  for (const status of [503, 503]) observeRequest('GET /me', { status, limit: null }, 1, 'live');
+  // Of a limit that makes the database unavailable to a team that has done nothing.
+  observeRequest('GET /me', { status: 503, limit: 'team_queue_time' }, 1, 'live');
+  for (const status of [400, 429, 499, 404])
+    observeRequest('GET /me', { status, limit: null }, 1, 'live');
   const fault = { status: 500, limit: null };
   for (let times = 0; times < 43; times += 1) observeRequest('GET /me', fault, 1, 'test');
   for (const status of [200, 499, 422, 503, 500])
@@ -59,6 +64,16 @@ test('of an API process', async () => {
     'database_queue_length kind=transaction': 5,
     'api_sandbox_requests_total status=500': 43,
     'app_sandbox_calls_total class=fault': 47,
+    'api_answers_total api=rest class=ok': 1,
+    'api_answers_total api=rest class=refused': 4,
+    'api_answers_total api=rest class=limited': 1,
+    'api_answers_total api=rest class=unavailable': 3,
+    'api_answers_total api=rest class=fault': 0,
+    'api_answers_total api=app class=ok': 1,
+    'api_answers_total api=app class=refused': 2,
+    'api_answers_total api=app class=limited': 1,
+    'api_answers_total api=app class=unavailable': 1,
+    'api_answers_total api=app class=fault': 1,
     ...Object.fromEntries(
       LIMIT_NAMES.map((limit, place) => [`api_refusals_total limit=${limit}`, 101 + place]),
     ),
@@ -129,6 +144,7 @@ test('of a worker', async () => {
       }),
   );
   const { registry, observeDelivery, observeWait, countJobFailure, showPools, watch } = metrics;
+  for (const mode of ['live', 'live', 'test'] as const) metrics.countFault(mode);
   watch({
     stats: () => ({ inFlight: 29, parked: 31, queued: 37 }),
     atLimit: () => [
@@ -136,11 +152,14 @@ test('of a worker', async () => {
       { team_id: 'team_a:sandbox', endpoint_id: 'whe_2' },
     ],
   } as unknown as Dispatcher);
+  // An increase is seen only in a series that was there before.
+  metrics.knowTasks(['one', 'quiet']);
   observeWait('slow_statement', 0.25);
   observeDelivery('gave_up', 0.75, 'live');
   for (let times = 0; times < 47; times += 1) observeDelivery('retrying', 1, 'test');
   for (let times = 0; times < 41; times += 1) countJobFailure('one');
   countJobFailure('another');
+  metrics.countMail('refused');
   const of = (total: number, idle: number, waiting: number) => ({ total, idle, waiting });
   showPools({ jobs: of(101, 103, 107), runner: of(109, 113, 127), mail_runner: of(131, 137, 139) });
   const { webhook_oldest_due_seconds: age, ...others } = await readOurs(registry);
@@ -156,6 +175,7 @@ test('of a worker', async () => {
     'webhook_retry_backlog age=under_1d': 71,
     'webhook_retry_backlog age=older': 73,
     webhook_endpoints_at_limit: 1,
+    webhook_attempt_faults_total: 2,
     'job_queue_depth task=mail': 17,
     'job_queue_depth task=crm': 1,
     'job_oldest_due_seconds task=mail': 43,
@@ -173,7 +193,12 @@ test('of a worker', async () => {
     'job_pool_connections pool=mail_runner state=total': 131,
     'job_pool_connections pool=mail_runner state=idle': 137,
     'job_pool_connections pool=mail_runner state=waiting': 139,
+    'mails_total result=taken': 0,
+    'mails_total result=refused': 1,
+    'mails_total result=deferred': 0,
+    'mails_total result=failed': 0,
     'job_failures_total task=one': 41,
+    'job_failures_total task=quiet': 0,
     'job_failures_total task=another': 1,
   });
   // A thread that has ended holds none.

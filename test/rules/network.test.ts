@@ -1,6 +1,6 @@
 // Addresses of callers: one form for each, and whose they are.
 import { describe, expect, test } from 'vitest';
-import { networkForLog, networkOf, normalizeIp } from '../../src/core/network.ts';
+import { isNetwork, networkForLog, networkOf, normalizeIp } from '../../src/core/network.ts';
 
 test.each([
   ['203.0.113.7', '203.0.113.7'],
@@ -41,4 +41,20 @@ test.each([
   [null, undefined],
 ])('a log says of %s: %s', (address, expected) => {
   expect(networkForLog(address)).toBe(expected);
+});
+
+// As Postgres reads them.
+test.each([
+  ['10.0.0.0/8', true],
+  ['10.0.0.0/0', true],
+  ['2001:db8::/64', true],
+  ['2001:db8::/128', true],
+  ['2001:db8::/064', false],
+  ['10.0.0.0/08', false],
+  ['10.0.0.0/33', false],
+  ['2001:db8::/129', false],
+  ['10.0.0.0/', false],
+  ['fe80::1%eth0', false],
+])('the network %s: %s', (text, expected) => {
+  expect(isNetwork(text)).toBe(expected);
 });

@@ -2,7 +2,8 @@ import { TRPCError } from '@trpc/server';
 import { describe, expect, it, test } from 'vitest';
 import { z } from 'zod';
 import { invalidField, notFound, ProblemError } from '../../src/core/problem.ts';
-import { problemBody, toProblem } from '../../src/http/api/problem-response.ts';
+import { unavailable } from '../../src/db/errors.ts';
+import { isOurFault, problemBody, toProblem } from '../../src/http/api/problem-response.ts';
 
 type Route = NonNullable<Parameters<typeof toProblem>[1]>;
 
@@ -76,6 +77,17 @@ describe('an error', () => {
     expect(toProblem(problem, POST)).toBe(problem);
     expect(toProblem(trpc('INTERNAL_SERVER_ERROR', problem), POST)).toBe(problem);
   });
+});
+
+// A team's own burst is no news for the operator, and a database that is away is.
+test.each<[string, unknown, boolean]>([
+  ['a database that is away', unavailable(NO_CONNECTION), true],
+  ['a broken connection', NO_CONNECTION, true],
+  ['what nobody expects', new TypeError('x is undefined'), true],
+  ['a team with too much in progress', new ProblemError('unavailable'), false],
+  ['a refusal', notFound(), false],
+])('%s is our fault or not', (_what, error, expected) => {
+  expect(isOurFault(error, toProblem(error, POST))).toBe(expected);
 });
 
 describe('a refused value', () => {

@@ -42,7 +42,11 @@ describe('a time', () => {
     expect(requireRecent(ago(ms), NOW).toISOString()).toBe(ago(ms));
   });
 
-  it.each([-1, DAYS_BACK * DAY_MS + 1])('may not be %i ms ago', (ms) => {
+  it.each([-1, -60_000])('is now at %i ms ago: the clock of the caller is ahead', (ms) => {
+    expect(requireRecent(ago(ms), NOW)).toEqual(NOW);
+  });
+
+  it.each([-60_001, DAYS_BACK * DAY_MS + 1])('may not be %i ms ago', (ms) => {
     expect(() => requireRecent(ago(ms), NOW)).toThrow(REFUSED);
   });
 
@@ -56,6 +60,7 @@ describe('a correction', () => {
     ['now', undefined, ago(1), ago(0)],
     ['at the time that is given', ago(1), ago(2), ago(1)],
     ['next to what is of now', undefined, ago(0), ago(-1)],
+    ['next to what is of now, by a clock that is ahead', ago(-200), ago(0), ago(-1)],
     ['next to what will be', undefined, ago(-5_000), ago(-5_001)],
   ])('is made %s', (_when, at, before, made) => {
     expect(requireLater(at, before, NOW).toISOString()).toBe(made);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { keepSecret } from '../../src/client/kept-secret.ts';
-import { openDataFolder } from '../../src/runtime/data-folder.ts';
+import { EMBEDDED, openDataFolder } from '../../src/runtime/data-folder.ts';
 import { createMailer } from '../../src/runtime/mail.ts';
 import { makeFolder } from '../support/folder.ts';
 
@@ -21,7 +21,7 @@ const WRITERS: Readonly<Record<string, (folder: string) => Promise<readonly stri
     return Object.values(data?.readSecrets() ?? {});
   },
   'the key of the demo team': async (folder) => {
-    openDataFolder(folder)?.writeDemo({ state: 'loaded', apiKey: API_KEY });
+    openDataFolder(folder)?.writeDemo(EMBEDDED, { state: 'loaded', apiKey: API_KEY });
     return [API_KEY];
   },
   'a mail': async (folder) => {
@@ -60,8 +60,12 @@ test('a file that others may read is for its user alone after the next start', a
   const folder = await makeFolder('secret-files');
   const data = openDataFolder(folder);
   const file = join(folder, 'secret');
-  const starts = [() => keepSecret(file), () => data?.readSecrets(), () => data?.readDemo()];
-  data?.writeDemo({ state: 'loaded', apiKey: API_KEY });
+  const starts = [
+    () => keepSecret(file),
+    () => data?.readSecrets(),
+    () => data?.readDemo(EMBEDDED),
+  ];
+  data?.writeDemo(EMBEDDED, { state: 'loaded', apiKey: API_KEY });
   for (const start of starts) await start();
   const files = [file, join(folder, 'secrets.json'), join(folder, 'demo.json')];
   for (const each of files) await chmod(each, 0o644);

@@ -3,7 +3,6 @@ import { z } from 'zod';
 import { pageQuery } from '../../src/core/page.ts';
 import {
   hostCount,
-  hostEmail,
   hostId,
   hostScore,
   hostState,
@@ -15,8 +14,10 @@ import {
   freeContainer,
   freeObject,
   id,
+  knownAddress,
   listOf,
   nameInput,
+  newAddress,
 } from '../../src/core/shapes.ts';
 
 const accepts = (shape: z.ZodType, value: unknown): boolean => shape.safeParse(value).success;
@@ -35,7 +36,7 @@ const LIMITS: readonly [what: string, shape: z.ZodType, last: unknown, next: unk
   ['the shortest list', listOf(z.int(), { min: 1, max: 2 }), [1], []],
   ['the longest list', listOf(z.int(), { max: 2 }), [1, 2], [1, 2, 3]],
   ['the shortest cursor', pageQuery.cursor, 'a', ''],
-  ['the longest cursor', pageQuery.cursor, letters(1000), letters(1001)],
+  ['the longest cursor', pageQuery.cursor, letters(1200), letters(1201)],
   ['the smallest page', pageQuery.limit, 1, 0],
   ['the largest page', pageQuery.limit, 200, 201],
   ['the first year', dateTimeInput, '0001-01-01T00:00:00Z', '0001-01-01T00:00:00+01:00'],
@@ -85,19 +86,29 @@ describe('a list', () => {
   });
 });
 
-describe('the email of a member', () => {
-  it('loses the white space around it, which does not count', () => {
-    expect(hostEmail.parse(' jo@acme.test\n')).toBe('jo@acme.test');
+describe('the address of a person', () => {
+  it.each([newAddress, knownAddress])('loses the white space around it', (shape) => {
+    expect(shape.parse(' jo@acme.test\n')).toBe('jo@acme.test');
   });
 
-  it('has at most 254 characters', () => {
+  it.each([newAddress, knownAddress])('has at most 254 characters', (shape) => {
     expect([email(254).length, email(255).length]).toEqual([254, 255]);
-    expect([accepts(hostEmail, email(254)), accepts(hostEmail, email(255))]).toEqual([true, false]);
+    expect([accepts(shape, email(254)), accepts(shape, email(255))]).toEqual([true, false]);
   });
 
-  it.each(['', 'jo', 'jo@', '@acme.test', 'jo jo@acme.test'])('must not be %j', (text) => {
-    expect(accepts(hostEmail, text)).toBe(false);
-  });
+  it.each(['', 'jo', 'jo@', '@acme.test', 'jo jo@acme.test', 'jo@acme@test'])(
+    'must not be %j',
+    (text) => {
+      expect([accepts(newAddress, text), accepts(knownAddress, text)]).toEqual([false, false]);
+    },
+  );
+
+  it.each(['müller@acme.test', 'jo@ä.test', 'jo..x@acme'])(
+    'is looked up as %s, which nobody can be invited with',
+    (text) => {
+      expect([accepts(newAddress, text), accepts(knownAddress, text)]).toEqual([false, true]);
+    },
+  );
 });
 
 describe('a status of the host application', () => {

@@ -18,11 +18,11 @@ describe('a receiver on this machine', () => {
     'http://127.0.0.1:4000/',
     'http://[::1]:4000/',
     'http://hooks.localhost/',
-  ])('is refused with the setting that allows it: %s', (url) => {
+  ])('is refused with what brings events to it: %s', (url) => {
     const refused = parseTarget(url, STRICT);
     expect(refused).toEqual({
       ok: false,
-      detail: expect.stringContaining('the setting WEBHOOK_ALLOW_PRIVATE_TARGETS=1 allows it'),
+      detail: expect.stringContaining('The command `listen` of the client library brings events'),
       reason: url.startsWith('https') ? 'url_not_public' : 'url_not_https',
       error: 'target_not_public',
     });
@@ -30,11 +30,11 @@ describe('a receiver on this machine', () => {
   });
 
   test.each(['http://example.com/', 'https://10.0.0.1/', 'https://localhost.example.com/#a', 'x'])(
-    'is not what is refused at %s, so the setting is not named',
+    'is not what is refused at %s, so the command is not named',
     (url) => {
       const refused = parseTarget(url, STRICT);
       expect(refused.ok).toBe(false);
-      expect(JSON.stringify(refused)).not.toContain('WEBHOOK_ALLOW_PRIVATE_TARGETS');
+      expect(JSON.stringify(refused)).not.toContain('listen');
     },
   );
 });
@@ -291,6 +291,15 @@ describe('a name', () => {
     expect(await resolve(lookup)).toMatchObject({ ok: false, error: 'target_not_public' });
   });
 
+  test('is refused when it has more addresses than any receiver needs', async () => {
+    const some = (count: number) =>
+      at(...Array.from({ length: count }, (_, n) => `8.8.${n >> 8}.${n & 255}`));
+    expect(await resolve(some(64))).toMatchObject({ ok: true });
+    const refused = { ok: false, reason: 'url_many_addresses', error: 'target_not_public' };
+    expect(await resolve(some(65))).toMatchObject(refused);
+    expect(await resolve(some(6_300))).toMatchObject(refused);
+  });
+
   const failWith = (code: string) => Object.assign(new Error('refused'), { code });
   test.each([
     ...['ESERVFAIL', 'EREFUSED', 'ETIMEOUT', 'ECONNREFUSED', 'ECANCELLED', 'EAI_AGAIN'].map(
@@ -313,6 +322,7 @@ describe('a name', () => {
   test('is refused alike if it is unknown and if its address is private', async () => {
     const atPrivate = await resolve(at('10.0.0.1'));
     expect(await resolve(at())).toEqual(atPrivate);
+    expect(await resolve(at(...Array.from({ length: 65 }, () => '10.0.0.1')))).toEqual(atPrivate);
     for (const code of ['ENOTFOUND', 'ENODATA'])
       expect(await resolve(() => Promise.reject(failWith(code)))).toEqual(atPrivate);
   });

@@ -7,8 +7,8 @@ import { APP_SECRET, openClient, tinyTeam, type Team } from './full-file.ts';
 
 const GENERATE = {
   members: 120,
-  trainings: 12_000,
-  assignments: 1_500,
+  trainings: 4_000,
+  assignments: 800,
   cases: 300,
   crm_deals: 200,
   from: '2026-01-01',
@@ -97,8 +97,8 @@ describe('generate', () => {
     ];
     expect(await read(`SELECT ${tables.map(count).join(', ')}`)).toEqual({
       member: 121,
-      training: 12_000,
-      assignment: 1_500,
+      training: 4_000,
+      assignment: 800,
       training_case: 300,
       crm_deal: 200,
       crm_connection: 1,
@@ -156,7 +156,7 @@ describe('generate', () => {
 
   it('links assignments to later trainings of the same person', async () => {
     const facts = await read(`
-      SELECT count(*)::int > 500 AS some,
+      SELECT count(*)::int > 150 AS some,
         bool_and(m.user_id = t.user_id) AS same_person,
         bool_and(t.created_at >= a.created_at) AS after,
         bool_and(

@@ -138,6 +138,11 @@ describe('a file of the wrong shape is refused', () => {
       ['$.teams[0].api_keys[1].scopes[1]'],
     ],
     [
+      'a live key with a scope of test keys',
+      (t) => (t.api_keys[1].scopes = ['users:read', 'sandbox:write']),
+      ['$.teams[0].api_keys[1].scopes[1]'],
+    ],
+    [
       'a release list with a fault',
       (t) => (t.released = ['sit_cold', '']),
       ['$.teams[0].released[1]'],
@@ -151,6 +156,16 @@ describe('a file of the wrong shape is refused', () => {
       'a network that is none',
       (t) => (t.api_keys[1].allowed_ips = ['10.0.0.0/33']),
       ['$.teams[0].api_keys[1].allowed_ips[0]'],
+    ],
+    [
+      'an address with a zone',
+      (t) => (t.api_keys[1].allowed_ips = ['fe80::1%br-lan']),
+      ['$.teams[0].api_keys[1].allowed_ips[0]'],
+    ],
+    [
+      'a network that no caller can be in',
+      (t) => (t.api_keys[1].allowed_ips = ['10.0.0.0/8', '::ffff:10.0.0.0/104']),
+      ['$.teams[0].api_keys[1].allowed_ips[1]'],
     ],
     [
       'money that is no decimal text',

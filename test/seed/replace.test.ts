@@ -1,12 +1,12 @@
 import type pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { openDatabase } from '../../src/db/connections/database.ts';
 import { KEYS, TENANT_TABLE_NAMES } from '../../src/db/tenant-tables.ts';
 import { SeedFault } from '../../src/seed/fault.ts';
 import { loadSeed } from '../../src/seed/load.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { untilWaiting } from '../support/locks.ts';
 import { until } from '../support/until.ts';
+import { openTestDatabase } from '../support/wire.ts';
 import { APP_SECRET, countRows, fullFile, openClient, tinyTeam } from './full-file.ts';
 
 let database: TestDatabase;
@@ -128,6 +128,34 @@ describe('--replace', () => {
     expect(await read('team_a')).toEqual(await read('team_b'));
   });
 
+  it('gives the sandbox that the file does not have what the new team has', async () => {
+    await load({ teams: [tinyTeam('team_a')] }, false);
+    await client.query(`
+      INSERT INTO team (id, name, plan, status, seats, rate_limit_per_min, language, created_at)
+      SELECT 'team_a:sandbox', name, plan, status, 200, 300, language, created_at FROM team`);
+    const limits = { status: 'suspended', plan: 'starter', rate_limit_per_min: 100 } as const;
+    await load({ teams: [tinyTeam('team_a', { ...limits, name: 'New', language: 'en' })] }, true);
+    const read = async () =>
+      (await client.query(`SELECT * FROM team WHERE id = 'team_a:sandbox'`)).rows[0] as unknown;
+    const expected = { ...limits, name: 'New', language: 'en', seats: 200 };
+    expect(await read()).toMatchObject(expected);
+    await load({ teams: [tinyTeam('team_a', { rate_limit_per_min: 5000 })] }, true);
+    expect(await read()).toMatchObject({ status: 'active', rate_limit_per_min: 300 });
+    // A suspension that is played goes on.
+    await client.query(`
+      INSERT INTO sandbox
+        (team_id, scenario, created_at, reset_at, used_at, check_at, suspended_until)
+      VALUES ('team_a:sandbox', 'empty', now(), now(), now(), now(), now() + interval '1 hour')`);
+    await load({ teams: [tinyTeam('team_a')] }, true);
+    expect(await read()).toMatchObject({ status: 'suspended' });
+    // What is being erased stays closed.
+    await client.query(
+      `UPDATE team SET status = 'ended', erasing_since = now() WHERE id = 'team_a:sandbox'`,
+    );
+    await load({ teams: [tinyTeam('team_a', { name: 'Newer' })] }, true);
+    expect(await read()).toMatchObject({ status: 'ended', name: 'team_a' });
+  });
+
   it('refuses a team that is being erased, because the job would go on', async () => {
     await load(fullFile(), false);
     await client.query(`UPDATE team SET status = 'ended', erasing_since = now()`);
@@ -210,7 +238,7 @@ describe('two loads at once', () => {
     const loading = load(fullFile(), false);
     loading.catch(() => undefined);
     // When the load waits for our row, it has passed its check.
-    const db = openDatabase({ url: database.url, poolMax: 4, onError: () => undefined });
+    const db = openTestDatabase({ url: database.url, poolMax: 4 });
     await untilWaiting({ db }, 1);
     await db.close();
     await client.query('COMMIT');

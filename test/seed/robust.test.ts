@@ -81,7 +81,7 @@ function placesOf(value: unknown, found: Place[] = []): Place[] {
 describe('any file', () => {
   it('is loaded, or refused with paths, but never causes a database error', async () => {
     let loaded = 0;
-    for (let round = 0; round < 600; round += 1) {
+    for (let round = 0; round < 200; round += 1) {
       const random = createRandom(round, 99, 0);
       // Parts of it are shared by all rounds and files.
       const file = structuredClone(fullFile());
@@ -101,6 +101,6 @@ describe('any file', () => {
       else if (!(wrong instanceof SeedFault))
         throw new Error(`round ${round}: ${JSON.stringify(file)}`, { cause: wrong });
     }
-    expect(loaded).toBeGreaterThan(50);
+    expect(loaded).toBeGreaterThan(15);
   });
 });

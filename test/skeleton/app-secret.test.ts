@@ -6,7 +6,7 @@ import pino from 'pino';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { ENCRYPTED_COLUMNS } from '../../src/core/encrypted-columns.ts';
 import { encrypt } from '../../src/core/encryption.ts';
-import { openDatabase, type Database } from '../../src/db/connections/database.ts';
+import type { Database } from '../../src/db/connections/database.ts';
 import { findAppSecretFault, rotateCanary } from '../../src/db/operator/app-secret.ts';
 import { expectedMigrations } from '../../src/db/operator/migrations.ts';
 import { startReadiness } from '../../src/runtime/readiness.ts';
@@ -25,6 +25,7 @@ import { findFreePort } from '../support/ports.ts';
 import { startPostgresProxy } from '../support/postgres-proxy.ts';
 import { makeFullTeam, makeSeed, makeTeam } from '../support/seed.ts';
 import { until } from '../support/until.ts';
+import { openTestDatabase } from '../support/wire.ts';
 
 const WRONG = 'hunter2 hunter2 hunter2 hunter2 hunter2';
 const NEW = 'the secret that comes after it, just as long';
@@ -34,7 +35,7 @@ let database: TestDatabase;
 let db: Database;
 beforeEach(async () => {
   database = await createTestDatabase();
-  db = openDatabase({ url: database.url, poolMax: 8, onError: () => undefined });
+  db = openTestDatabase({ url: database.url, poolMax: 8 });
   return async () => {
     await db.close();
     await database.drop();

@@ -3,7 +3,14 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { requireOperations } from '../../src/core/deprecation.ts';
 import { parseDatabaseUrl } from '../../src/db/database-url.ts';
-import { findMisspelt, parseConfig, withSecretFiles } from '../../src/runtime/config.ts';
+import { cookieOptions } from '../../src/http/app/session-cookie.ts';
+import {
+  findMisspelt,
+  lacksPublicUrl,
+  parseConfig,
+  type Config,
+  withSecretFiles,
+} from '../../src/runtime/config.ts';
 import { makeFolder } from '../support/folder.ts';
 
 const valid = { DATABASE_URL: 'postgres://u:p@db/x', APP_SECRET: 's'.repeat(32) };
@@ -32,6 +39,9 @@ describe('DATABASE_URL', () => {
     [url('a,b', READ_WRITE), url('a:5432', READ_WRITE), ['a 5432', 'b 5432']],
     ['postgresql://a,b', 'postgresql://a:5432', ['a 5432', 'b 5432']],
     [url('[::1]:1,10.0.0.1,[fe80::2]'), url('[::1]:1'), ['::1 1', '10.0.0.1 5432', 'fe80::2 5432']],
+    ['postgres://u:100%@a/app', 'postgres://u:100%@a/app', []],
+    ['postgres://u:1%zz%ab%40@a/%C3%A4', 'postgres://u:1%zz%ab%40@a/%C3%A4', []],
+    [url('a:1', '/app?port='), url('a:1', '/app?port='), []],
     ['postgres://u:p%40,%3A@a,b/x', 'postgres://u:p%40,%3A@a:5432/x', ['a 5432', 'b 5432']],
   ])('accepts %s', (text, first, hosts) => {
     expect(faultsOf({ DATABASE_URL: text })).toEqual([]);
@@ -60,6 +70,18 @@ describe('DATABASE_URL', () => {
     [url('a,b', '/app?load_balance_hosts=random'), /load_balance_hosts than disable/],
     ['host=a,b password=hunter2', /postgres:\/\/ URL/],
     [url('a:hunter2'), /postgres:\/\/ URL/],
+    ['postgres://u:hunter2%ab@a/app', /percent-encoded: % is %25/],
+    ['postgres://u:hunter2%ff@a,b/app', /percent-encoded/],
+    ['postgres://u%e4:hunter2@a/app', /percent-encoded/],
+    ['postgres://u:%zz%99hunter2@a/app', /percent-encoded/],
+    [url('%ab'), /percent-encoded/],
+    [url('a', '/%c3'), /percent-encoded/],
+    [url('a', '/app%'), /percent-encoded/],
+    [url('a', '/app%2'), /percent-encoded/],
+    [url('a', '/app?port=hunter2'), /must have a port from 1 to 65535/],
+    [url('a', '/app?port=70000'), /must have a port/],
+    [url('a', '/app?port=0'), /must have a port/],
+    [url('a:0'), /must have a port/],
   ])('refuses %s, naming the setting and not the password', (text, reason) => {
     const faults = faultsOf({ DATABASE_URL: text });
     expect(faults).toEqual([expect.stringMatching(/^DATABASE_URL (?:must|is)/)]);
@@ -119,6 +141,7 @@ describe('the environment', () => {
       WEBHOOK_RETRY_DELAYS_S: '1,hunter2',
       WEBHOOK_ALLOW_PRIVATE_TARGETS: 'hunter2',
       SMTP_URL: 'hunter2',
+      MAIL_FROM: 'hunter2',
       LOG_LEVEL: 'hunter2',
       NODE_ENV: 'hunter2',
       APP_AUTH_JWKS_URL: 'file:///hunter2',
@@ -173,7 +196,7 @@ describe('the environment', () => {
       ...env,
     };
     const sampling = { ratio, followsCallers };
-    const others = { endpoint, headers: null, serviceName: 'own' };
+    const others = { endpoint: `${endpoint}/`, headers: null, serviceName: 'own' };
     expect(parseConfig(set).tracing).toEqual({ ...others, sampling });
   });
 
@@ -227,9 +250,17 @@ describe('the environment', () => {
     expect(parseConfig({ ...valid, TRUST_PROXY: value }).trustProxy).toEqual(expected);
   });
 
-  it.each(['10.0.0.0/33', '10.0.0.0/8/8', '10.0.0/8', 'true', '-1', '10.0.0.0/8,'])(
-    'refuses TRUST_PROXY=%s, for a wrong one lets anybody choose an address',
-    (value) => expect(faultsOf({ TRUST_PROXY: value })).toHaveLength(1),
+  it.each([
+    '10.0.0.0/33',
+    '10.0.0.0/8/8',
+    '10.0.0/8',
+    'true',
+    '-1',
+    '10.0.0.0/8,',
+    '0.0.0.0/0',
+    '::/0',
+  ])('refuses TRUST_PROXY=%s, for a wrong one lets anybody choose an address', (value) =>
+    expect(faultsOf({ TRUST_PROXY: value })).toHaveLength(1),
   );
 
   it.each([
@@ -278,6 +309,8 @@ describe('the environment', () => {
     };
     expect(faults({})).toEqual(['METRICS_PORT must not be PORT']);
     expect(faults({ PORT: '' })).toHaveLength(1);
+    expect(faults({ LOG_LEVEL: 'loud' })).toHaveLength(2);
+    expect(faults({ METRICS_PORT: 'x' })).toHaveLength(1);
     expect(faults({ METRICS_PORT: '3001' })).toEqual([]);
     expect(faults({ PORT: '0', METRICS_PORT: '0' })).toEqual([]);
     expect(faults({ HOST: '10.0.0.1', METRICS_HOST: '127.0.0.1' })).toEqual([]);
@@ -292,26 +325,61 @@ describe('the environment', () => {
     expect(faultsOf({ DEVELOPMENT_LOGIN: '1' })).toEqual([]);
   });
 
-  it.each(['PUBLIC_URL', 'APP_AUTH_JWKS_URL', 'ADMIN_REFRESH_URL', 'INVITATION_URL'])(
-    'refuses http for %s in production',
-    (name) => {
-      const faults = (url: string) => faultsOf({ NODE_ENV: 'production', [name]: url }).length;
-      for (const url of [
-        'http://api.example.com',
-        'http://127.0.0.1.example.com',
-        'http://10.0.0.1',
-      ])
-        expect(faults(url)).toBe(1);
-      for (const url of [
-        'https://api.example.com',
-        'http://localhost:3000',
-        'http://127.0.0.1',
-        'http://[::1]:80',
-      ])
-        expect(faults(url)).toBe(0);
-      expect(faultsOf({ [name]: 'http://api.example.com' })).toEqual([]);
-    },
-  );
+  it.each([
+    'PUBLIC_URL',
+    'APP_AUTH_JWKS_URL',
+    'ADMIN_HOST_ORIGINS',
+    'ADMIN_REFRESH_URL',
+    'INVITATION_URL',
+  ])('refuses http for %s in production', (name) => {
+    const faults = (url: string) => faultsOf({ NODE_ENV: 'production', [name]: url }).length;
+    for (const url of ['http://api.example.com', 'http://127.0.0.1.example.com', 'http://10.0.0.1'])
+      expect(faults(url)).toBe(1);
+    for (const url of [
+      'https://api.example.com',
+      'http://localhost:3000',
+      'http://127.0.0.1',
+      'http://[::1]:81',
+    ])
+      expect(faults(url)).toBe(0);
+    expect(faultsOf({ [name]: 'http://api.example.com' })).toEqual([]);
+  });
+
+  it.each([
+    'no-reply@example.com',
+    'Acme <no-reply@example.com>',
+    'Team Customer API <no-reply@localhost>',
+    'Käse & Söhne (EU) <a@käse.example>',
+    '"Acme, Inc." <a@b.c>',
+    'a@b.c (Acme)',
+  ])('takes %s as the sender of mails', (value) => {
+    expect(parseConfig({ ...valid, MAIL_FROM: value }).mailFrom).toBe(value);
+  });
+
+  it.each([
+    'Acme',
+    '"Acme <a@b.c>"',
+    '"Acme <a@b.c>',
+    'Acme <>',
+    'Acme <a@>',
+    'Acme: <a@b.c>',
+    'a@b.c, d@e.f',
+    'a@b@c',
+  ])('refuses %s as the sender of mails, for which servers refuse each of them', (value) => {
+    expect(faultsOf({ MAIL_FROM: value })).toEqual([
+      'MAIL_FROM must be one address, or a name and an address: Acme <no-reply@example.com>',
+    ]);
+  });
+
+  it('misses PUBLIC_URL in production alone', () => {
+    const lacks = (env: Record<string, string>) =>
+      lacksPublicUrl(parseConfig({ ...valid, NODE_ENV: 'production', ...env }));
+    expect(lacks({})).toBe(true);
+    expect(lacks({ HOST: '0.0.0.0' })).toBe(true);
+    expect(lacks({ PUBLIC_URL: 'https://api.example.com' })).toBe(false);
+    expect(lacks({ PUBLIC_URL: 'http://127.0.0.1:8080' })).toBe(false);
+    expect(lacks({ NODE_ENV: 'development' })).toBe(false);
+  });
 
   it('takes one address to sign in at for each host application', () => {
     const urlsOf = (given: string) =>
@@ -341,11 +409,47 @@ describe('the environment', () => {
     expect(hostOf({ HOST: '0.0.0.0', METRICS_HOST: '10.0.0.11' })).toBe('10.0.0.11');
   });
 
+  it.each([
+    'https://user:hunter2@api.example.com',
+    'https://hunter2@api.example.com',
+    'https://api.example.com/path?hunter2',
+    'https://api.example.com/#hunter2',
+    'https://api.example.com?',
+    'https://api.example.com#',
+  ])('refuses %s as the public URL: paths are put behind it, and callers see it', (url) => {
+    expect(faultsOf({ PUBLIC_URL: url })).toEqual([
+      'PUBLIC_URL must be an http or https URL without user, query or fragment',
+    ]);
+  });
+
   it('builds the public URL from host and port, and cuts the slash of a given one', () => {
     expect(parseConfig({ ...valid, HOST: '::1', PORT: '81' }).publicUrl).toBe('http://[::1]:81');
     expect(parseConfig({ ...valid, PUBLIC_URL: 'https://api.example.com/' }).publicUrl).toBe(
       'https://api.example.com',
     );
+  });
+
+  it.each([
+    ['HTTPS://API.example.com', 'https://api.example.com'],
+    ['https://api.example.com ', 'https://api.example.com'],
+    ['https://api.example.com:443/tools//', 'https://api.example.com/tools'],
+    ['https://köln.example/für', 'https://xn--kln-sna.example/f%C3%BCr'],
+  ])('spells the public URL %j as callers will see it', (given, spelt) => {
+    const { publicUrl } = parseConfig({ ...valid, PUBLIC_URL: given });
+    expect(publicUrl).toBe(spelt);
+    // The cookie of a session is limited to https by the same text.
+    expect(cookieOptions(publicUrl).secure).toBe(true);
+  });
+
+  it.each([
+    ['INVITATION_URL', (config: Config) => config.invitationUrl],
+    ['ADMIN_REFRESH_URL', (config: Config) => config.adminRefreshUrls[0]],
+    ['APP_AUTH_JWKS_URL', (config: Config) => config.appAuthJwksUrl],
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', (config: Config) => config.tracing?.endpoint],
+  ])('gives %s in one spelling, because paths and texts are made of it', (name, of) => {
+    const spelt = (given: string) => of(parseConfig({ ...valid, [name]: given }));
+    for (const given of ['HTTPS://Köln.example/a', 'https://köln.example/a '])
+      expect(spelt(given)).toBe('https://xn--kln-sna.example/a');
   });
 });
 
@@ -370,6 +474,13 @@ describe('the file of deprecations', () => {
       version: null,
       operations: {},
     });
+  });
+
+  it('gives links as a header can hold them', async () => {
+    const version = { ...dates, link: 'HTTPS://a.test/old–new ' };
+    const file = await write(JSON.stringify({ version }));
+    const { deprecations } = parseConfig({ ...valid, DEPRECATIONS_FILE: file });
+    expect(deprecations.version?.link).toBe('https://a.test/old%E2%80%93new');
   });
 
   it.each([
@@ -469,8 +580,8 @@ describe('secrets in files', () => {
     const mail = { ...valid, NODE_ENV: 'production', SMTP_URL_FILE: path };
     expect(() => parseConfig(mail, { mail: true })).toThrow(/SMTP_URL_FILE names a file/);
     expect(() => parseConfig(mail, { mail: true })).not.toThrow(/SMTP_URL is required|hunter2/);
-    const migrating = { DATABASE_URL_FILE: path };
-    expect(() => withSecretFiles(migrating)).toThrow(`DATABASE_URL_FILE names a file that ${says}`);
+    const migrating = () => withSecretFiles({ DATABASE_URL_FILE: path }, ['DATABASE_URL']);
+    expect(migrating).toThrow(`DATABASE_URL_FILE names a file that ${says}`);
   });
 
   it('are held to the rules of the setting, and not shown', async () => {

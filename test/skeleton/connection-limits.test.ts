@@ -109,6 +109,20 @@ describe('when there is no room for a new connection', () => {
     answers.forEach((answer) => answer());
     await busy.receives('ok');
   });
+
+  test('one that has an answer and waits for another one is not between two requests', async () => {
+    const held: ServerResponse[] = [];
+    const { open } = await serve({ openMax: 1 }, (_request, response) => void held.push(response));
+    const busy = await open();
+    busy.socket.write(GET + GET);
+    await vi.waitUntil(() => held.length === 2, WAIT);
+    held[0]?.end('first');
+    await busy.receives('first');
+    const late = await open();
+    expect(await readToEnd(late)).toBe('');
+    held[1]?.end('second');
+    await busy.receives('second');
+  });
 });
 
 // Other addresses of this machine are on Linux only.

@@ -9,6 +9,7 @@ import { createServer as createTcpServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { fewestToShare } from '../../src/db/connections/division.ts';
 import { holdSessionLock } from '../../src/db/connections/session-lock.ts';
 import { requireAppSecretAt } from '../../src/db/operator/app-secret.ts';
 import { migrate } from '../../src/db/operator/migrate.ts';
@@ -18,7 +19,11 @@ import { CHECKS } from '../../src/doctor/checks.ts';
 import { compareClocks } from '../../src/doctor/checks/clock.ts';
 import { jobPools } from '../../src/doctor/checks/jobs.ts';
 import { preparedTransactions } from '../../src/doctor/checks/prepared.ts';
-import { findingOfStandby, type Standby } from '../../src/doctor/checks/replication.ts';
+import {
+  findingOfStandby,
+  findingOfSynchronous,
+  type Standby,
+} from '../../src/doctor/checks/replication.ts';
 import { replicationSlots } from '../../src/doctor/checks/slots.ts';
 import { findingOfTls } from '../../src/doctor/checks/tls.ts';
 import { openTransactions } from '../../src/doctor/checks/transactions.ts';
@@ -71,7 +76,7 @@ beforeAll(async () => {
   url = urlOf('app');
   await migrate(url);
   admin = await connect(superUrl());
-}, 60_000);
+});
 
 afterAll(async () => {
   await admin.end();
@@ -230,12 +235,28 @@ describe('the command', () => {
       findingsOf('configuration', {
         NODE_ENV: 'production',
         SMTP_URL: 'smtp://mail.test',
+        MAIL_FROM: 'no-reply@api.test',
         PUBLIC_URL: 'https://api.test',
         ...env,
       });
     expect(await find({})).toEqual([warning(/^INVITATION_URL /)]);
     for (const env of [{ INVITATION_URL: 'https://app.test' }, { NODE_ENV: 'test' }])
       expect(await find(env)).toEqual([fine()]);
+  });
+
+  test('misses the sender of mails that a server takes', async () => {
+    const SMTP_URL = 'smtp://mail.test';
+    expect(await findingsOf('configuration', { SMTP_URL })).toEqual([warning(/^MAIL_FROM /)]);
+    const MAIL_FROM = 'no-reply@api.test';
+    for (const env of [{}, { SMTP_URL, MAIL_FROM }])
+      expect(await findingsOf('configuration', env)).toEqual([fine()]);
+  });
+
+  test('warns of a pool of which one team can hold all connections of a kind', async () => {
+    const find = (poolMax: number) =>
+      findingsOf('configuration', { DATABASE_POOL_MAX: String(poolMax) });
+    expect(await find(fewestToShare() - 1)).toEqual([warning(/^DATABASE_POOL_MAX is 9, /)]);
+    expect(await find(fewestToShare())).toEqual([fine()]);
   });
 
   test('still looks at the rest while the database is away', async () => {
@@ -371,6 +392,11 @@ describe('certificates', () => {
     const nowhere = `https://127.0.0.1:${await findFreePort()}`;
     expect(await find(nowhere)).toEqual([warning(/cannot be reached/)]);
     expect(await find('http://127.0.0.1')).toEqual([fine()]);
+    expect(await findingsOf('public_certificate', {})).toEqual([fine()]);
+    const production = { NODE_ENV: 'production', MAIL_DIR: '/nowhere', HOST: '0.0.0.0' };
+    expect(await findingsOf('public_certificate', production)).toEqual([
+      warning(/^PUBLIC_URL is not set: .*http:\/\/0\.0\.0\.0:3000/),
+    ]);
   });
 
   test('and TLS is missed only where others could listen', () => {
@@ -436,12 +462,12 @@ describe('the role fails', () => {
     ]);
     await onServer(`ALTER ROLE app CONNECTION LIMIT 20 VALID UNTIL 'infinity'`);
     expect(await findingsOf('role')).toEqual([
-      warning(/app may have 20 connections, and one worker opens up to 55/),
+      warning(/app may have 20 connections, and one worker opens up to 42/),
     ]);
     expect(await findingsOf('role', { DATABASE_POOL_MAX: '40' })).toEqual([
       failing(/app may have 20 connections, and one process opens 40/),
     ]);
-    await onServer('ALTER ROLE app CONNECTION LIMIT 55');
+    await onServer('ALTER ROLE app CONNECTION LIMIT 42');
     expect(await findingsOf('role')).toEqual([fine()]);
     expect(await findingsOf('role', { DATABASE_URL: superUrl() })).toEqual([
       warning(/postgres is a superuser/),
@@ -470,6 +496,30 @@ describe('the role fails', () => {
     expect(await findingsOf(atOnce, { DATABASE_URL })).toEqual([warning(/is open for/), unseen]);
   });
 
+  test('that may do all with the tables of jobs, but sees no row of them', async () => {
+    const name = 'hand';
+    await onServer(`CREATE ROLE ${name} LOGIN PASSWORD '${PASSWORD}'`);
+    onTestFinished(async () => {
+      await admin.query(`drop owned by ${name}`);
+      await onServer(`DROP ROLE ${name}`);
+    });
+    for (const schema of ['public', 'request_days', 'graphile_worker'])
+      await admin.query(
+        `grant usage on schema ${schema} to ${name};
+         grant all on all tables in schema ${schema} to ${name}`,
+      );
+    const find = () => findingsOf('role', { DATABASE_URL: urlOf(name) });
+    const mayNotMigrate = warning(/hand may not migrate/);
+    expect(await find()).toEqual([
+      mayNotMigrate,
+      failing(/row level security hides the jobs/, /BYPASSRLS/),
+    ]);
+    await onServer(`ALTER ROLE ${name} BYPASSRLS`);
+    expect(await find()).toEqual([mayNotMigrate]);
+    await onServer(`ALTER ROLE ${name} NOBYPASSRLS; GRANT app TO ${name}`);
+    expect(await find()).toEqual([fine()]);
+  });
+
   test('whose transactions are isolated in another way', async () => {
     onTestFinished(() => onServer('ALTER ROLE app RESET default_transaction_isolation'));
     await onServer(`ALTER ROLE app SET default_transaction_isolation = 'READ COMMITTED'`);
@@ -478,15 +528,17 @@ describe('the role fails', () => {
     expect(await findingsOf('role')).toEqual([failing(/isolation = serializable/, /Reset it/)]);
   });
 
-  test('whose transactions or waits for locks an operator has limited', async () => {
+  test('whose transactions, sessions or waits for locks an operator has limited', async () => {
     onTestFinished(() => onServer('ALTER ROLE app RESET ALL'));
     await onServer(`ALTER ROLE app SET lock_timeout = '0'`);
     expect(await findingsOf('role')).toEqual([fine()]);
     await onServer(`ALTER ROLE app SET lock_timeout = '2s'`);
     await onServer(`ALTER ROLE app SET transaction_timeout = '10s'`);
+    await onServer(`ALTER ROLE app SET idle_session_timeout = '1h'`);
     expect(await findingsOf('role')).toEqual([
       warning(/lock_timeout = 2s/),
       warning(/transaction_timeout = 10s/),
+      warning(/idle_session_timeout = 1h/),
     ]);
   });
 
@@ -561,6 +613,19 @@ test('connections fail when nearly all are taken', async () => {
     await untilFound('connections', failed, { DATABASE_URL });
   await Promise.all(held.splice(0, 4).map((one) => one.end()));
   await untilFound('connections', warning(/3[0-5] of 37 connections/));
+});
+
+test.each([
+  ['tr-TR', failing(/in the locale tr-TR, capital and small letters/, /another locale/)],
+  ['az', failing(/in the locale az, /, /another locale/)],
+  ['en-US', fine(/in any case \(en-US\)/)],
+])('locale: %s is judged by the letters of addresses', async (name, finding) => {
+  await onServer(
+    `CREATE DATABASE located OWNER app TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE '${name}'`,
+  );
+  onTestFinished(() => onServer('DROP DATABASE located WITH (FORCE)'));
+  const DATABASE_URL = url.replace(/app$/, 'located');
+  expect(await findingsOf('locale', { DATABASE_URL })).toEqual([finding]);
 });
 
 describe('migrations fail', () => {
@@ -661,6 +726,26 @@ test('replication fails when writes wait for a standby that is not there', async
   await untilFound('replication', failing(/writes wait/, /Start a standby/));
 });
 
+test.for([
+  ['', [], null],
+  ['pg2', [], 'a synchronous standby, and there is none'],
+  ['*', ['async'], 'a synchronous standby, and there is none'],
+  ['pg2, pg3', ['sync', 'potential'], null],
+  ['"2 (b)"', ['sync'], null],
+  ['1 (pg2)', ['sync'], null],
+  ['2 (pg2, pg3)', ['sync', 'async'], '2 synchronous standbys, and there is 1'],
+  ['FIRST 2 (pg2, pg3)', ['sync', 'sync'], null],
+  ['first 3 (pg2, pg3, pg4)', ['sync', 'sync', 'async'], '3 synchronous standbys, and there are 2'],
+  ['ANY 2(*)', ['quorum'], '2 synchronous standbys, and there is 1'],
+  ['ANY 2 (pg2, pg3, pg4)', ['quorum', 'quorum', 'quorum'], null],
+  // The role may not see them.
+  ['FIRST 2 (pg2, pg3)', [null, null], null],
+] as const)('synchronous_standby_names "%s" with %j', ([names, states, expected]) => {
+  const standbys = states.map((state) => ({ state, sync_state: state }));
+  const wanted = expected === null ? null : failing(new RegExp(`^writes wait for ${expected}$`));
+  expect(findingOfSynchronous(names, standbys)).toEqual(wanted);
+});
+
 test('a standby is late by bytes or by time, if it can be seen', () => {
   const seen = { name: 'pg2', state: 'streaming', sync_state: 'async', behind_s: 0 };
   const find = (more: Partial<Standby>) => findingOfStandby({ ...seen, behind_bytes: 0, ...more });
@@ -709,7 +794,7 @@ test('the wraparound warns of multixacts by their own limit', async () => {
   expect(await findingsOf('wraparound')).toEqual([
     warning(/oldest multixact of \w+ is 1[5-9]\d{3} ago; autovacuum begins at 10000/),
   ]);
-}, 60_000);
+});
 
 test('the wraparound fails when vacuum does not get on', async () => {
   const old = await connect(superUrl());
@@ -721,7 +806,7 @@ test('the wraparound fails when vacuum does not get on', async () => {
   expect(await findingsOf('wraparound')).toEqual([
     failing(/is 3\d{5} ago; autovacuum begins at 100000/, /VACUUM \(FREEZE\)/),
   ]);
-}, 60_000);
+});
 
 test('vacuum fails when it is off, and warns of dead rows', async () => {
   expect(await findingsOf('vacuum')).toEqual([fine()]);
@@ -743,11 +828,13 @@ test('jobs fail when one waits for long, and warn of those that nobody runs', as
   await admin.query(
     `select graphile_worker.add_job('late', run_at := now() - interval '2 hours');
      select graphile_worker.add_job('locked');
-     select graphile_worker.add_job('given_up', max_attempts := 1);
+     select graphile_worker.add_job('given_up', max_attempts := 2);
+     select graphile_worker.add_job('tried_once', max_attempts := 1);
      update graphile_worker._private_jobs j set locked_by = 'gone', locked_at = now()
        from graphile_worker._private_tasks t where t.id = task_id and identifier = 'locked';
-     update graphile_worker._private_jobs j set attempts = 1
-       from graphile_worker._private_tasks t where t.id = task_id and identifier = 'given_up'`,
+     update graphile_worker._private_jobs j set attempts = max_attempts
+       from graphile_worker._private_tasks t
+       where t.id = task_id and identifier in ('given_up', 'tried_once')`,
   );
   expect(await findingsOf('jobs')).toEqual([
     failing(/^1 jobs late wait, the oldest for 2 h/, /Start workers/),
@@ -837,6 +924,9 @@ describe('the backup fails', () => {
     const old = Date.now() / 1000 - 3 * 86_400;
     await utimes(join(backups, 'app.dump'), old, old);
     expect(await find()).toEqual([failing(/is 3 days old/, /make one now/)]);
+    // What pg_dump writes has this name until it is whole.
+    await writeFile(join(backups, 'app.dump.new'), 'a');
+    expect(await find()).toEqual([failing(/is 3 days old/)]);
     // Whatever it is called, beside others.
     for (const name of ['a.dump', 'z.dump']) {
       await writeFile(join(backups, name), 'a');

@@ -19,10 +19,12 @@ const moduleOf = (code: string): URL =>
 
 let failures: string[] = [];
 let pools: unknown[] = [];
+let tasks: (readonly string[])[] = [];
 let threads = new Int32Array(new SharedArrayBuffer(8));
 afterEach(() => {
   failures = [];
   pools = [];
+  tasks = [];
   threads = new Int32Array(new SharedArrayBuffer(8));
 });
 
@@ -31,6 +33,7 @@ async function start(code: string): Promise<Part> {
     entry: moduleOf(code),
     data: threads.buffer,
     logger: createLogger('silent'),
+    onTasks: (told) => tasks.push(told),
     onFailure: (task) => failures.push(task),
     onPools: (told) => pools.push(told),
   });
@@ -43,11 +46,12 @@ const STOPS = `parentPort.once('message', () => parentPort.close());`;
 test('runs until it is stopped, and tells of jobs that fail', async () => {
   const part = await start(`
     ${STOPS}
-    say({ kind: 'running' });
+    say({ kind: 'running', tasks: ['send_invitation'] });
     say({ kind: 'pools', pools: { jobs: { total: 3, idle: 1, waiting: 0 } } });
     say({ kind: 'failed', task: 'send_invitation' });
   `);
   await until(async () => failures.length === 1);
+  expect(tasks).toEqual([['send_invitation']]);
   expect(failures).toEqual(['send_invitation']);
   await part.stop();
   expect(pools).toEqual([{ jobs: { total: 3, idle: 1, waiting: 0 } }, null]);
@@ -57,7 +61,7 @@ test('runs until it is stopped, and tells of jobs that fail', async () => {
 test('is replaced when it ends by itself', async () => {
   const part = await start(`
     ${STOPS}
-    say({ kind: 'running' });
+    say({ kind: 'running', tasks: ['send_invitation'] });
     if (threads === 1)
       setInterval(() => {
         if (Atomics.load(shared, 1) === 1) throw new Error('a fault of a job');
@@ -81,7 +85,7 @@ test('stops, too, if it is stopped while another thread starts', async () => {
       }, 1);
     };
     if (threads === 1) {
-      say({ kind: 'running' });
+      say({ kind: 'running', tasks: ['send_invitation'] });
       when(1, () => { throw new Error('a fault of a job'); });
     } else when(2, () => say({ kind: 'running' }));
   `);

@@ -12,7 +12,9 @@ const HOST = '127.0.0.1';
 async function serve(port = 0) {
   const server = createServer();
   const told: number[] = [];
-  const listening = await listen(server, { port, host: HOST }, (prepared) => told.push(prepared));
+  const turnAway = (): never => expect.fail('a connection was turned away');
+  const options = { port, host: HOST, turnAway };
+  const listening = await listen(server, options, (prepared) => told.push(prepared));
   onTestFinished(async () => {
     server.closeAllConnections();
     await listening.close();

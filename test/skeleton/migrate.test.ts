@@ -2,7 +2,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { openDatabase, type Database } from '../../src/db/connections/database.ts';
+import type { Database } from '../../src/db/connections/database.ts';
 import { migrate, splitStatements } from '../../src/db/operator/migrate.ts';
 import {
   expectedMigrations,
@@ -19,6 +19,7 @@ import {
 import { makeFolder } from '../support/folder.ts';
 import { until } from '../support/until.ts';
 import { applyWithPrisma } from '../support/prisma-engine.ts';
+import { openTestDatabase } from '../support/wire.ts';
 
 const first = 'CREATE TABLE a (id int);';
 let folder: string;
@@ -187,6 +188,17 @@ describe('migrate', () => {
     expect((await database.client.query('SELECT id FROM a')).rows).toEqual([{ id: 2 }]);
   });
 
+  it('says what a migration advises that does not begin', async () => {
+    await addMigration(
+      '20260102000000_refuse',
+      `DO $$ BEGIN RAISE 'A row is wrong' USING HINT = 'Remove the row first.'; END $$;`,
+    );
+    await expect(migrate(database.url, { folder })).rejects.toThrow(
+      'The migration 20260102000000_refuse failed and was rolled back: ' +
+        'A row is wrong (Remove the row first.)',
+    );
+  });
+
   it('refuses an applied file that was edited since, and applies nothing', async () => {
     await migrate(database.url, { folder });
     await addMigration('20260101000000_create_a', `${first} -- edited`);
@@ -240,7 +252,7 @@ describe('a migration that builds an index concurrently', () => {
     await other.connect();
     const waits = `SELECT FROM pg_stat_activity
       WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%a_id_key%'`;
-    while ((await other.query(waits)).rowCount === 0);
+    await until(async () => (await other.query(waits)).rowCount !== 0);
     await other.query('INSERT INTO a VALUES (2)');
     await other.end();
     await database.client.query('COMMIT');
@@ -403,8 +415,7 @@ describe('migrations that were folded into another one', () => {
 });
 
 describe('isMigrated', () => {
-  const open = (url: string): Database =>
-    openDatabase({ url, poolMax: 1, onError: () => undefined });
+  const open = (url: string): Database => openTestDatabase({ url, poolMax: 1 });
   let db: Database;
   beforeEach(() => {
     db = open(database.url);

@@ -343,6 +343,8 @@ describe('what a process of the version before writes', () => {
       // Over a response that has expired.
       ['left', `${path}/users/mem_2`, invited],
       ['left', `${path}/assignments/asg_1`, '{"id":"asg_1","member_email":null}'],
+      ['removed', `${path}/users/mem_2`, invited],
+      ['removed', null, '{"code":"conflict"}'],
       ['refused', null, '{"code":"conflict"}'],
     ];
     await writeAt(moment, async () => {
@@ -353,14 +355,15 @@ describe('what a process of the version before writes', () => {
       await ask(`
         insert into assignment (team_id, id, member_id, status, created_at)
         values ('t', 'asg_1', 'mem_1', 'open', now())`);
-      for (const [key, location, body] of kept)
+      for (const [place, [key, location, body]] of kept.entries())
         await ask(
           `insert into idempotency_record
              (team_id, key, fingerprint, status, body, encrypted, location, created_at)
-           values ('t', $1, sha256('x'), 201, convert_to($2, 'UTF8'), false, $3, now())
+           values ('t', $1, sha256('x'), 201, convert_to($2, 'UTF8'), false, $3, $4)
            on conflict (team_id, key) do update
-           set body = excluded.body, location = excluded.location`,
-          [key, body, location],
+           set body = excluded.body, location = excluded.location,
+             created_at = excluded.created_at`,
+          [key, body, location, `2026-11-${String(10 + place)}T09:15:00Z`],
         );
     });
     const { rows } = await ask(
@@ -375,6 +378,100 @@ describe('what a process of the version before writes', () => {
       { ...of, key: 'invited', body: invited, open: { id: 'mem_1' } },
       { key: 'left', body: '{"id":"asg_1","member_email":null}', open: null, whose: null },
       { key: 'refused', body: '{"code":"conflict"}', open: null, whose: null },
+      { key: 'removed', body: '{"code":"conflict"}', open: null, whose: null },
+    ]);
+  });
+
+  test('that ends a person or an endpoint goes from what this version keeps', async () => {
+    await migrate(database.url);
+    await addEndpoints(['whe_1', 'whe_2']);
+    await ask(`
+      insert into person (team_id, id)
+      select 't', unnest(array['left', 'deleted', 'stays']);
+      insert into member (team_id, id, user_id, email, role, status, created_at, ended_at)
+      select 't', id, id, id || '@t.test', 'member', status, now(),
+        case when status = 'ended' then now() end
+      from (values ('left', 'active'), ('deleted', 'ended'), ('stays', 'active'))
+        as m (id, status)`);
+    const keep = (key: string, of: readonly string[], encrypted = false) =>
+      ask(
+        `insert into idempotency_record
+           (team_id, key, fingerprint, status, body, open_body, encrypted, subject_id,
+            other_subject_ids, created_at)
+         values ('t', $1, sha512('x'), 201, 'whole', 'open', $3, ($2::text[])[1],
+           nullif(($2::text[])[2:], '{}'), now())`,
+        [key, of, encrypted],
+      );
+    for (const id of ['left', 'deleted', 'stays']) await keep(id, [id]);
+    await keep('several', ['stays', 'left']);
+    await keep('whe_1', ['whe_1'], true);
+    await keep('whe_2', ['whe_2'], true);
+    await ask(`update member set status = 'ended', ended_at = now() where id = 'left'`);
+    await ask(`update member set email = null where id = 'deleted'`);
+    await ask(`update member set email = 'new@t.test', role = 'admin' where id = 'stays'`);
+    await ask(`delete from webhook_endpoint where id = 'whe_1'`);
+    const { rows } = await ask(
+      `select key, convert_from(body, 'UTF8') as body, encrypted, subject_id as whose
+       from idempotency_record
+       order by key`,
+    );
+    const forgotten = { body: 'open', encrypted: false, whose: null };
+    const kept = { body: 'whole', encrypted: false };
+    expect(rows).toEqual([
+      { key: 'deleted', ...forgotten },
+      { key: 'left', ...forgotten },
+      { key: 'several', ...forgotten },
+      { key: 'stays', ...kept, whose: 'stays' },
+      { key: 'whe_1', ...forgotten },
+      { key: 'whe_2', ...kept, encrypted: true, whose: 'whe_2' },
+    ]);
+  });
+
+  test('changes an endpoint, an evaluation and a case as this version does', async () => {
+    await migrate(database.url);
+    await addEndpoints(['paused', 'failing']);
+    await ask(
+      `update webhook_endpoint
+       set failing_since = '2026-11-01', hourly_failures = '{2026-11-01, 2026-11-02}',
+         status = case id when 'paused' then 'disabled_failures' else 'active' end`,
+    );
+    await ask(`insert into person (team_id, id) values ('t', 'usr')`);
+    await ask(
+      `insert into training (team_id, id, user_id, status, created_at)
+       values ('t', 'trn', 'usr', 'scored', now())`,
+    );
+    await ask(
+      `insert into evaluation (team_id, training_id, user_id, saved_at, stored_at)
+       values ('t', 'trn', 'usr', '2026-11-01', '2026-11-01')`,
+    );
+    await ask(
+      `insert into training_case (team_id, id, user_id, fields, json_bytes, created_at)
+       select 't', id, 'usr', '{"a": 1}', 8, now()
+       from unnest(array['as it was', 'changed', 'renamed']) as id`,
+    );
+    await ask(`update webhook_endpoint set status = 'active', failing_since = null`);
+    await ask(`update evaluation set saved_at = '2026-11-02', total = 80`);
+    await ask(`update training_case set fields = '{"b": [1, 2, 3]}' where id = 'changed'`);
+    await ask(`update training_case set title = 'New' where id = 'renamed'`);
+    const { rows } = await ask(
+      `select id, hourly_failures as failures, activated_at > now() - interval '1 hour' as is_new
+       from webhook_endpoint
+       order by id`,
+    );
+    // What was active all the time has nothing that waits for it.
+    expect(rows).toEqual([
+      { id: 'failing', failures: [], is_new: null },
+      { id: 'paused', failures: [], is_new: true },
+    ]);
+    const stored = await ask(
+      `select stored_at > now() - interval '1 hour' as is_new from evaluation`,
+    );
+    expect(stored.rows).toEqual([{ is_new: true }]);
+    const cases = await ask('select id, json_bytes from training_case order by id');
+    expect(cases.rows).toEqual([
+      { id: 'as it was', json_bytes: 8 },
+      { id: 'changed', json_bytes: null },
+      { id: 'renamed', json_bytes: 8 },
     ]);
   });
 

@@ -126,7 +126,7 @@ describe('mutants of all statements', () => {
   beforeAll(() => loadModule());
   const declarations = readDeclarations();
 
-  test('are what equivalent.json names', { timeout: 120_000 }, async () => {
+  test('are what equivalent.json names', async () => {
     const statements = await readStatements(declarations);
     const all = [...readCode().mutants, ...sqlMutants(declarations, statements)];
     expect(stale(all, {}, readEquivalent())).toEqual([]);

@@ -116,6 +116,8 @@ describe('a process of production writes JSON only', () => {
       msg: expect.stringContaining('EADDRINUSE'),
     });
     expect(lines).toContainEqual(inUse);
+    const warning = expect.stringMatching(/^PUBLIC_URL is not set: .*http:\/\/127\.0\.0\.1:/);
+    expect(lines).toContainEqual(expect.objectContaining({ level: 40, msg: warning }));
     const metrics = { PORT: String(await findFreePort()), METRICS_PORT: String(port) };
     expect((await run('src/api.ts', metrics)).lines).toContainEqual(inUse);
   });
@@ -130,6 +132,16 @@ describe('a process of production writes JSON only', () => {
     expect(code).toBe(1);
     expect(lines.at(-1)).toMatchObject({ level: 60, msg: expect.stringContaining('ECONNREFUSED') });
     expect(JSON.stringify(lines)).not.toContain('hunter2');
+  });
+
+  test('if it starts without a public URL, which it warns of', async () => {
+    const gone = `postgres://app@127.0.0.1:${await findFreePort()}/app`;
+    const warned = async (entry: string, env: Record<string, string> = {}) =>
+      (await run(entry, { DATABASE_URL: gone, ...env })).lines
+        .filter(({ msg }) => msg.startsWith('PUBLIC_URL '))
+        .map(({ level }) => level);
+    expect(await warned('src/worker.ts')).toEqual([40]);
+    expect(await warned('src/worker.ts', { PUBLIC_URL: 'https://api.test' })).toEqual([]);
   });
 
   test('if nobody catches an error, or a promise rejects', async () => {

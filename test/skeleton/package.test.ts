@@ -2,15 +2,16 @@
 // node_modules of another project, from plain JavaScript. The samples of /docs/webhooks run there
 // against deliveries that our own sender makes.
 import { execFile, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { cp, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { connect, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { build } from 'vite';
-import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { EVENT_TYPES } from '../../src/core/events.ts';
 import type { AttemptResult } from '../../src/delivery/attempt-result.ts';
 import { createSender } from '../../src/delivery/sender.ts';
@@ -71,7 +72,7 @@ beforeAll(async () => {
     receiveWebhook: Receive;
   };
   receiveWebhook = sample.receiveWebhook;
-}, 120_000);
+});
 
 /** The package of customers, which the samples import. */
 async function unpackClient(): Promise<void> {
@@ -105,13 +106,21 @@ async function listen(
 }
 
 /** Starts the sample receiver of the documentation. */
-async function startSample(): Promise<{ url: string; kept: WebhookEvent[] }> {
+async function startSample(store = async (): Promise<void> => undefined): Promise<{
+  url: string;
+  kept: WebhookEvent[];
+  handled: Promise<void>[];
+}> {
   const kept: WebhookEvent[] = [];
-  const keep = async (event: WebhookEvent): Promise<void> => void kept.push(event);
+  const handled: Promise<void>[] = [];
+  const keep = async (event: WebhookEvent): Promise<void> => {
+    await store();
+    kept.push(event);
+  };
   const url = await listen(
-    (request, response) => void receiveWebhook(request, response, SECRET, keep),
+    (request, response) => void handled.push(receiveWebhook(request, response, SECRET, keep)),
   );
-  return { url, kept };
+  return { url, kept, handled };
 }
 
 /** Makes one attempt as the worker makes it. */
@@ -174,6 +183,7 @@ describe('the package', () => {
         'request',
         'retries',
         'retry-after',
+        'time-limit',
         'trigger',
         'webhook-delivery',
         'webhook-events',
@@ -378,6 +388,30 @@ describe('the sample receiver of /docs/webhooks', () => {
     expect([forged, tampered, old].map((result) => result.responseCode)).toEqual([400, 400, 400]);
     expect(old.responseExcerpt).toContain('too old');
     expect(kept).toEqual([]);
+  });
+
+  it('answers 500 while it cannot store, so that the delivery comes again', async () => {
+    const logged = vi.spyOn(console, 'error').mockImplementation(() => undefined);
+    onTestFinished(() => logged.mockRestore());
+    const error = new Error('the store is full');
+    const { url, handled } = await startSample(() => Promise.reject(error));
+    const result = await deliver(url);
+    expect(result).toMatchObject({ ok: false, responseCode: 500 });
+    expect(result.responseExcerpt).not.toContain('full');
+    expect(logged.mock.calls).toEqual([[error]]);
+    expect(await Promise.allSettled(handled)).toEqual([{ status: 'fulfilled', value: undefined }]);
+  });
+
+  it('survives a sender that hangs up within the body', async () => {
+    const { url, handled } = await startSample();
+    const socket = connect(Number(new URL(url).port), '127.0.0.1');
+    await once(socket, 'connect');
+    const head = 'POST /hooks HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{';
+    await new Promise((done) => socket.write(head, done));
+    socket.destroy();
+    await expect.poll(() => handled.length).toBe(1);
+    expect(await Promise.allSettled(handled)).toEqual([{ status: 'fulfilled', value: undefined }]);
+    expect(await deliver(url)).toMatchObject({ ok: true });
   });
 });
 

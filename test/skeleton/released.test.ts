@@ -92,6 +92,27 @@ test.each(['20261125000020', 'the functions'])(
   },
 );
 
+// No release has called these, but processes that run may have prepared them.
+test.each<[string, unknown[], object]>([
+  [
+    `select key_id, team_id, counted, bucket_limit, bucket_remaining, key_fault
+     from authenticate_key($1, $2, $3, $4, $5, $6, $7, $8)`,
+    ['prefixone', NONCE, PROOF, '198.51.100.1', 10, 10, NOW, 't'],
+    { key_fault: null },
+  ],
+  [
+    `select key_id, team_id, counted, bucket_limit, bucket_remaining
+     from authenticate_batch($1, $2, $3, $4, $5, $6, $7, $8)`,
+    [['t'], ['prefixone'], [PROOF], ['198.51.100.1'], [1], NONCE, NOW, 10],
+    {},
+  ],
+])('processes between releases call on: %s', async (text, values, more) => {
+  await database.client.query('update team_counter set count = 4');
+  const { rows } = await database.client.query(text, values);
+  const counted = { counted: true, bucket_limit: 10, bucket_remaining: 5 };
+  expect(rows).toEqual([{ key_id: 'key_1', team_id: 't', ...counted, ...more }]);
+});
+
 test('what released versions call takes and returns the same', async () => {
   const { rows } = await database.client.query(
     `select proname::text as name, pg_get_function_arguments(oid) as signature

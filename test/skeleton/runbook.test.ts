@@ -1,20 +1,33 @@
 // The runbook speaks of every alert and every metric of ours.
-import { readFile } from 'node:fs/promises';
+import { spawnSync } from 'node:child_process';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { AnyProcedure } from '@trpc/server';
 import { Client, Pool } from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { LIMITS } from '../../src/core/limits.ts';
+import { fewestToShare } from '../../src/db/connections/division.ts';
 import { CHECKS } from '../../src/doctor/checks.ts';
+import { ENDPOINTS } from '../../src/routers/endpoints.ts';
+import { appRouter } from '../../src/routers/routers.ts';
+import { WAITING_MAX } from '../../src/runtime/arrivals.ts';
+import { CONNECTION_LIMITS } from '../../src/runtime/connections.ts';
 import { createMetrics } from '../../src/runtime/metrics.ts';
 import { NOT_READY } from '../../src/runtime/readiness.ts';
 import {
-  JOB_SLOTS,
   JOBS_POOL_MAX,
-  MAIL_SLOTS,
+  RUNNER_POOL_MAX,
   WORKER_CONNECTIONS_MAX,
 } from '../../src/runtime/worker-connections.ts';
 import { createWorkerMetrics } from '../../src/runtime/worker-metrics.ts';
+import { readBlocks } from '../deploy/runbook.ts';
 import { createTestDatabase } from '../support/database.ts';
+import { makeFolder } from '../support/folder.ts';
 import { jobIdOf } from '../support/jobs.ts';
+
+const MUTATIONS = Object.entries(
+  appRouter._def.procedures as unknown as Record<string, AnyProcedure>,
+).flatMap(([name, { _def }]) => (_def.type === 'mutation' ? [name] : []));
 
 const folder = new URL('../../scripts/deploy/', import.meta.url);
 const read = (name: string): Promise<string> => readFile(new URL(name, folder), 'utf8');
@@ -23,6 +36,15 @@ const read = (name: string): Promise<string> => readFile(new URL(name, folder), 
 async function readQueries(alert: string): Promise<string[]> {
   const page = (await read('README.md')).split(`\n### ${alert}\n`)[1]?.split('\n### ')[0] ?? '';
   return [...page.matchAll(/`(select [^`]+)`/g)].map(([, text = '']) => text);
+}
+
+/** A panel of the dashboard: what it says, and the first figure that it asks for. */
+async function readPanel(title: string): Promise<{ description: string; expr: string }> {
+  const { panels } = JSON.parse(await read('grafana/dashboard.json')) as {
+    panels: { title: string; description?: string; targets?: { expr: string }[] }[];
+  };
+  const panel = panels.find((one) => one.title === title);
+  return { description: panel?.description ?? '', expr: panel?.targets?.[0]?.expr ?? '' };
 }
 
 describe('the runbook', () => {
@@ -34,6 +56,23 @@ describe('the runbook', () => {
     const pages = [...section.matchAll(/^### (\w+)$/gm)];
     expect(alerts.length).toBeGreaterThan(10);
     expect(pages.map(([, name]) => name)).toEqual(alerts.map(([, name]) => name));
+  });
+
+  test('looks at each error budget in the same way, whatever the window', async () => {
+    const rules = (await read('prometheus/slo.yml')).split('- record: ').slice(1);
+    const texts = rules.flatMap((rule) => {
+      const [name = '', window] = /^slo:errors:ratio(\w+)/.exec(rule) ?? [];
+      if (window === undefined) return [];
+      const [text = ''] = rule.slice(name.length).split('\n\n');
+      return [text.trim().replaceAll(`[${window}]`, '[window]')];
+    });
+    const budgets = new Set(texts);
+    expect([...budgets].map((text) => /slo: (\w+)/.exec(text)?.[1])).toEqual([
+      'availability',
+      'latency',
+      'webhooks',
+    ]);
+    expect(texts).toHaveLength(7 * budgets.size);
   });
 
   test('explains each metric of ours', async () => {
@@ -56,7 +95,18 @@ describe('the runbook', () => {
     expect(runbook).toContain(`a worker as many and ${WORKER_CONNECTIONS_MAX} more`);
     expect(readme).toMatch(new RegExp(`up to ${WORKER_CONNECTIONS_MAX} connections\\s+besides`));
     expect(runbook).toContain(`\`jobs\` (at most ${JOBS_POOL_MAX})`);
-    expect(runbook).toContain(`\`runner\` (${JOB_SLOTS}) and \`mail_runner\` (${MAIL_SLOTS})`);
+    expect(runbook).toContain(`\`runner\` and \`mail_runner\` (${RUNNER_POOL_MAX} each)`);
+  });
+
+  test('the README counts the connections that a process holds for callers', async () => {
+    const most = CONNECTION_LIMITS.openMax + WAITING_MAX;
+    expect(await read('../../README.md')).toContain(`holds up to ${most} connections`);
+  });
+
+  test('says with how many connections no team waits, and so does the README', async () => {
+    const [runbook, readme] = await Promise.all([read('README.md'), read('../../README.md')]);
+    expect(runbook).toContain(`With fewer than ${fewestToShare()}, a team can hold all`);
+    expect(readme).toContain(`from ${fewestToShare()} on no team waits for another`);
   });
 
   test('explains each limit that a refusal names', async () => {
@@ -85,6 +135,20 @@ describe('the runbook', () => {
       Array.from({ length: h * w }, (_, cell) => `${x + (cell % w)} ${y + Math.floor(cell / w)}`),
     );
     expect(new Set(cells).size).toBe(cells.length);
+  });
+
+  test('has a dashboard whose budget is that of the tests of the rules', async () => {
+    const { expr } = await readPanel('Error budget left, 30 days');
+    expect(expr).toContain('avg_over_time(slo:errors:ratio5m[30d])');
+    expect(await read('../../test/deploy/slo.promtool.yml')).toContain(expr);
+  });
+
+  test('names the same normal event loop as the dashboard', async () => {
+    const { description } = await readPanel('Event loop');
+    const [, mostMs, apartMs] = /under (\d+) ms, of which (\d+) are/.exec(description) ?? [];
+    const row = (await read('README.md')).match(/^\| `nodejs_eventloop_lag_p99_seconds`.*$/m)?.[0];
+    expect(row).toContain(`with the ${apartMs} ms between two looks`);
+    expect(row).toContain(`under ${Number(mostMs) / 1000} `);
   });
 
   test('has each check of the doctor, in its order, with its section', async () => {
@@ -146,6 +210,64 @@ describe('the runbook', () => {
     }
   });
 
+  test('ends an upgrade with containers at the first step that fails', async () => {
+    const [upgrade = ''] = await readBlocks('One machine with containers');
+    const folder = await makeFolder('docker');
+    // Stands for docker: fails at the step that it is told, and notes each.
+    await writeFile(
+      join(folder, 'docker'),
+      '#!/bin/sh\necho "$@" >>"$STEPS"\ntest "$(wc -l <"$STEPS")" -ne "$FAILS_AT"\n',
+      { mode: 0o755 },
+    );
+    const stepsWith = async (failsAt: number): Promise<{ code: number | null; steps: number }> => {
+      const file = join(folder, `steps-${failsAt}`);
+      const env = { PATH: `${folder}:${process.env['PATH']}`, STEPS: file };
+      const shell = spawnSync('sh', ['-c', upgrade], {
+        env: { ...env, FAILS_AT: String(failsAt) },
+      });
+      return { code: shell.status, steps: (await readFile(file, 'utf8')).split('\n').length - 1 };
+    };
+    const { code, steps } = await stepsWith(0);
+    expect([code, steps]).toEqual([0, 10]);
+    for (let step = 1; step <= steps; step += 1)
+      expect(await stepsWith(step)).toEqual({ code: 1, steps: step });
+  });
+
+  // Who adds a procedure decides whether a restore takes back what it has closed.
+  test('finds in the log which changes a restore opens again', async () => {
+    const section = (await read('README.md')).split('\n## Backup and restore\n')[1] ?? '';
+    const [, parts = ''] = /test\(([^)]*"[^]*?")\)\)'/.exec(section) ?? [];
+    const pattern = new RegExp([...parts.matchAll(/"([^"]*)"/g)].map(([, part]) => part).join(''));
+    const routes = ENDPOINTS.map(({ method, path }) => `${method} ${path}`);
+    const names = [...MUTATIONS, ...routes.filter((route) => !route.startsWith('GET '))];
+    const found = names.filter((name) => pattern.test(name));
+    expect(found).toContain('admin.apiKeys.revoke');
+    const begins =
+      /create|accept|save|start|test|simulate|confirm|grant|resend|retry|resume|reset/i;
+    const others = names.filter((name) => !pattern.test(name) && !begins.test(name));
+    expect(others.toSorted()).toEqual([
+      'POST /assignments',
+      'POST /assignments/batch',
+      'POST /cases',
+      'POST /users',
+      'POST /webhook-endpoints',
+      'admin.crm.connect',
+      'admin.crm.syncNow',
+      'platform.trainings.abort',
+      'platform.trainings.end',
+    ]);
+  });
+
+  // What is applied has its namespace from kustomization.yaml.
+  test('says in which namespace each command of kubectl works', async () => {
+    const texts = await Promise.all(['README.md', 'kubernetes/settings.yaml'].map(read));
+    const commands = [...texts.join('\n').matchAll(/(?:`|^ *)kubectl\s+(\S+\s+\S+)/gm)];
+    const asked = commands.map(([, words = '']) => words.replaceAll(/\s+/g, ' '));
+    expect(asked.length).toBeGreaterThan(8);
+    const named = /^(?:--namespace team-customer-api|apply (?:-f|--kustomize))$/;
+    expect(asked.filter((words) => !named.test(words))).toEqual([]);
+  });
+
   test('links only to pages that it has', async () => {
     const text = await read('README.md');
     const headings = [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
@@ -157,4 +279,12 @@ describe('the runbook', () => {
     const links = [...text.matchAll(/\]\(#([^)]+)\)/g)].map(([, link]) => link);
     expect(headings).toEqual(expect.arrayContaining(links));
   });
+});
+
+test.each([
+  ['env.example', /^SERVICE_IMAGE=team-customer-api:(.*)$/m],
+  ['kubernetes/kustomization.yaml', /^ +newTag: '(.*)'$/m],
+])('%s names the image by this release', async (name, tag) => {
+  const { version } = JSON.parse(await read('../../package.json')) as { readonly version: string };
+  expect(tag.exec(await read(name))?.[1]).toBe(version);
 });

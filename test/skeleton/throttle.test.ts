@@ -52,14 +52,16 @@ describe('the throttle of refusals', () => {
     expect([next('a'), next('b')]).toEqual([1010, 0]);
   });
 
-  test('makes nobody wait longer than two seconds', async () => {
+  test('makes nobody wait longer than two seconds, whatever the answers before cost', async () => {
     const { clock, throttle, many, endAll } = start();
     many('a', 100);
-    void throttle('a', 50);
-    expect(Math.max(...many('a', 199))).toBe(2000);
+    expect(throttle('a', 50)).toBeInstanceOf(Promise);
+    expect(many('a', 150).at(-1)).toBe(2000);
+    expect(many('a', 1)).toEqual([NaN]);
     clock.ms += 2000;
     await endAll();
-    expect(many('a', 2)).toEqual([10, 20]);
+    expect(throttle('a', 200)).toBeInstanceOf(Promise);
+    expect(throttle('a', 1)).toBe('full');
   });
 
   test('has as many of an address wait as come in two seconds, and tells the others', async () => {

@@ -1,5 +1,7 @@
 // Every program of the documentation, run as a reader would run it: on the demo team, and against
 // deliveries that our own sender makes.
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { oas31 } from 'zod-openapi';
 import { deliveryHeaders, signingKeyOf } from '../../src/delivery/envelope.ts';
@@ -115,15 +117,17 @@ for (const { id, label, write } of LANGUAGES) {
       stops.push(() => sender.close());
       const send = async (headers: Record<string, string>, body = BODY) =>
         (await sender.send(`http://localhost:${port}/webhooks`, headers, body)).responseCode;
-      return { child, output, send };
+      return { child, output, send, hangUp: () => hangUp(port) };
     }
 
     test.skipIf(!receiver)('receives deliveries, and refuses forged and old ones', async () => {
-      const { child, output, send } = await startReceiver({ WEBHOOK_SECRET: SECRET });
+      const { child, output, send, hangUp } = await startReceiver({ WEBHOOK_SECRET: SECRET });
       await until(async () => {
         if (child.exitCode !== null) throw new Error(`it has ended: ${output()}`);
         return (await send({})) !== null;
       });
+      // Whoever hangs up within a body must not end the program.
+      await hangUp();
       expect(await send(sign(new Date(), SECRET))).toBe(204);
       await until(() => output().includes('evaluation.completed'));
       expect(output()).toContain('trn_01jc4f6b');
@@ -146,4 +150,14 @@ for (const { id, label, write } of LANGUAGES) {
       }
     });
   });
+}
+
+/** Sends a byte of a body of 100, and closes the connection. */
+async function hangUp(port: number): Promise<void> {
+  const socket = connect(port, 'localhost');
+  await once(socket, 'connect');
+  const head = 'POST /webhooks HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n';
+  await new Promise((done) => socket.write(`${head}{`, done));
+  socket.destroy();
+  await once(socket, 'close');
 }

@@ -2,6 +2,8 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { listEndingKeys } from '../../src/features/api-keys/store.ts';
 import * as store from '../../src/features/alerts/store.ts';
+import * as removals from '../../src/features/sandbox/removal-store.ts';
+import { findPauseMailRow } from '../../src/features/webhook-endpoints/pause-store.ts';
 import { listFailingEndpoints } from '../../src/features/webhook-endpoints/store.ts';
 import { endAlerts } from '../../src/http/app/unsubscribe-store.ts';
 import { openTwinStores, type TwinStores } from '../support/twin-stores.ts';
@@ -139,6 +141,31 @@ describe('a subscription', () => {
     await run(`update member set language = 'en' where team_id = 'team_a' and id = 'mem_owner'`);
     expect(await store.findRecipient(twins.db, OWNER)).toEqual({ ...recipient, language: 'en' });
     expect(await store.findRecipient(twins.db, { ...OWNER, memberId: 'mem_9' })).toBeNull();
+  });
+});
+
+describe('a mail to an admin', () => {
+  const ADMIN = { teamId: 'team_a', memberId: 'mem_1' };
+  const MAILS = {
+    'new alerts': () => store.findRecipient(twins.db, ADMIN),
+    'the end of a sandbox': () => removals.findRecipient(twins.db, ADMIN),
+    'a paused endpoint': () => findPauseMailRow(twins.db, { ...ADMIN, endpointId: 'whe_2' }),
+  };
+
+  test.each(Object.entries(MAILS))('about %s is for no former admin', async (_what, find) => {
+    await store.setKinds(twins.db, ADMIN, { kinds: ['keys'], at: AT });
+    await run(`update webhook_endpoint set status = 'disabled_failures' where id = 'whe_2'`);
+    const reached: string[] = [];
+    for (const now of [
+      `role = 'admin'`,
+      `role = 'member'`,
+      `role = 'admin', status = 'invited'`,
+      `role = 'admin', status = 'ended'`,
+    ]) {
+      await run(`update member set ${now} where team_id = 'team_a' and id = 'mem_1'`);
+      if (await find()) reached.push(now);
+    }
+    expect(reached).toEqual([`role = 'admin'`]);
   });
 });
 

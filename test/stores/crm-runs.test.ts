@@ -7,6 +7,7 @@ import * as removal from '../../src/features/crm/sync/removal-store.ts';
 import * as runs from '../../src/features/crm/sync/run-store.ts';
 import { openTwinStores, type TwinStores } from '../support/twin-stores.ts';
 
+const EARLIER = new Date('2026-11-20T09:59:00.000Z');
 const AT = new Date('2026-11-20T10:00:00.000Z');
 const LATER = new Date('2026-11-20T10:02:00.000Z');
 const RUN = { teamId: 'team_a', connectionId: 'crm_3', token: 'mine' };
@@ -122,20 +123,28 @@ test('findSettings reads its connection, unless it is disconnected', async () =>
 });
 
 describe('release', () => {
+  const release = (next: Date | null, madeProgress = false) =>
+    columnsChangedBy(() => runs.release(twins.db, RUN, { next, madeProgress }));
+
   test('gives the connection of this run back, also when it was paused meanwhile', async () => {
     await set(`status = 'paused'`);
-    const changed = await columnsChangedBy(() => runs.release(twins.db, RUN, LATER));
+    const changed = await release(LATER);
     expect(changed).toEqual(['next_sync_at', 'sync_lease_until', 'sync_token']);
   });
 
   test('leaves when it is due next if the run says nothing', async () => {
-    const changed = await columnsChangedBy(() => runs.release(twins.db, RUN, null));
-    expect(changed).toEqual(['sync_lease_until', 'sync_token']);
+    expect(await release(null)).toEqual(['sync_lease_until', 'sync_token']);
+  });
+
+  test('after some pages it is no longer a connection that failed', async () => {
+    await set(`last_error = 'timeout'`);
+    const changed = await release(null, true);
+    expect(changed).toEqual(['last_error', 'sync_lease_until', 'sync_token']);
   });
 
   test('leaves a connection that another run has', async () => {
     await set(`sync_token = 'of another run'`);
-    expect(await columnsChangedBy(() => runs.release(twins.db, RUN, LATER))).toEqual([]);
+    expect(await release(LATER, true)).toEqual([]);
   });
 });
 
@@ -182,7 +191,7 @@ test.each<{
   },
   {
     name: 'makeDue',
-    write: (tx: Tx) => connections.makeDue(tx, 'team_a', { connectionId: 'crm_3', at: LATER }),
+    write: (tx: Tx) => connections.makeDue(tx, 'team_a', { connectionId: 'crm_3', at: EARLIER }),
     columns: ['next_sync_at', 'sync_requested_at'],
   },
   {

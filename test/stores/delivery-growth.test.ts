@@ -1,16 +1,16 @@
 // Which tables are analyzed because they have grown.
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { openDatabase, type Database } from '../../src/db/connections/database.ts';
+import type { Database } from '../../src/db/connections/database.ts';
 import { analyzeGrown } from '../../src/delivery/growth-store.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { TEST_WIRE } from '../support/wire.ts';
+import { openTestDatabase } from '../support/wire.ts';
 
 let database: TestDatabase;
 let db: Database;
 // What has been analyzed once stays so.
 beforeEach(async () => {
   database = await createTestDatabase();
-  db = openDatabase({ wire: TEST_WIRE, url: database.url, poolMax: 2, onError: () => undefined });
+  db = openTestDatabase({ url: database.url, poolMax: 2, statementTimeoutMs: 120_000 });
 });
 afterEach(async () => {
   await db.close();

@@ -52,6 +52,27 @@ describe('the fan-out', () => {
       ]);
     });
 
+    test('takes those that are paused, too, if that was not before the event', async () => {
+      await waitForFanOut('team_a evt_3', 'team_a evt_1');
+      await twins.pool.query(
+        `update webhook_endpoint
+         set status = case id when 'whe_1' then 'active' else 'disabled' end,
+           paused_at = case id
+             when 'whe_1' then '2026-11-18T10:00:00Z'::timestamptz
+             when 'whe_2' then '2026-11-18T11:00:01Z'
+           end
+         where team_id = 'team_a'`,
+      );
+      const rows = await take(which);
+      expect(
+        rows.map((row) => [row.event_id, row.endpoint_id, row.is_active, row.is_busy]),
+      ).toEqual([
+        ['evt_3', 'whe_1', true, false],
+        ['evt_3', 'whe_2', false, false],
+        ['evt_1', 'whe_1', true, false],
+      ]);
+    });
+
     test('takes none that are older than it is asked for', async () => {
       await waitForFanOut('team_b evt_2', 'team_a evt_3', 'team_a evt_1');
       const found = await take(which, 9, new Date('2026-11-18T11:00:02Z'));

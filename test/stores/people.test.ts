@@ -42,6 +42,14 @@ async function columnsChangedIn(work: (tx: Tx) => unknown): Promise<string[]> {
     lines.map((line) => `${table} ${line.replace(/^(.*): (\w+) .*$/, '$1: $2')}`),
   );
 }
+/** Gives mem_2 assignments, all of one moment. */
+const addAssignments = (status: string, count: number) =>
+  run(
+    `insert into assignment (team_id, id, member_id, title, status, created_at)
+     select 'team_a', 'many_' || $1 || n, 'mem_2', 'Practise', $1, '2026-11-19Z'
+     from generate_series(1, $2::int) n`,
+    [status, count],
+  );
 const page = (limit = 9, after: { at: string; id: string } | null = null) => ({ limit, after });
 
 describe('members', () => {
@@ -72,20 +80,18 @@ describe('members', () => {
     expect(await members.findMember(twins.db, 'team_a', 'mem_4')).toBeNull();
   });
 
-  test('are found for a change, with the number of other admins', async () => {
-    const find = (team: string, id: string) =>
-      twins.inTransaction((tx) => members.findTarget(tx, team, id));
+  test('are found for a change, and whether another admin is active', async () => {
+    const hasAnother = (team: string, id: string) =>
+      twins.inTransaction(async (tx) => {
+        const found = await members.findTarget(tx, team, id);
+        return found && [found.email, found.has_another_admin];
+      });
     // Admins of A: 1, 9, and 10, who is invited. Those of B: 2, and 9, who is invited.
-    expect(await find('team_a', 'mem_2')).toMatchObject({
-      email: 'team_a.mem_2@of.test',
-      other_active_admins: 2,
-    });
-    expect(await find('team_a', 'mem_1')).toMatchObject({ other_active_admins: 1 });
-    expect(await find('team_b', 'mem_1')).toMatchObject({
-      email: 'team_b.mem_1@of.test',
-      other_active_admins: 1,
-    });
-    expect(await find('team_a', 'mem_4')).toBeNull();
+    expect(await hasAnother('team_a', 'mem_2')).toEqual(['team_a.mem_2@of.test', true]);
+    expect(await hasAnother('team_a', 'mem_1')).toEqual(['team_a.mem_1@of.test', true]);
+    expect(await hasAnother('team_b', 'mem_1')).toEqual(['team_b.mem_1@of.test', true]);
+    expect(await hasAnother('team_b', 'mem_2')).toEqual(['team_b.mem_2@of.test', false]);
+    expect(await hasAnother('team_a', 'mem_4')).toBeNull();
   });
 
   test.each<{ name: string; write: (tx: Tx) => unknown; lines: string[] }>([
@@ -426,16 +432,60 @@ describe('assignments', () => {
     ]);
   });
 
-  test('are touched from an id on, whatever their status', async () => {
+  test('are revoked, a thousand at a time, with those of one moment', async () => {
+    await addAssignments('open', 2_500);
+    await twins.inTransaction((tx) => assignments.revokeOpenAssignments(tx, 'team_a', 'mem_2'));
+    const { rows } = await run(
+      `select member_id, status, count(*)::int as count
+       from assignment
+       where team_id = 'team_a' and id ~ '^many'
+       group by 1, 2`,
+    );
+    expect(rows).toEqual([{ member_id: 'mem_2', status: 'revoked', count: 2_500 }]);
+  });
+
+  test('are touched from a position on, whatever their status', async () => {
     await run(`update assignment set member_id = 'mem_2' where id in ('asg_2', 'asg_3', 'asg_4')`);
-    await run(`update assignment set status = 'done' where id = 'asg_3'`);
+    await run(
+      `update assignment
+       set status = 'done', created_at = '2026-11-02' where id in ('asg_3', 'asg_4')`,
+    );
+    const progress: assignments.Progress = new Map([
+      ['open', null],
+      ['done', { at: '2026-11-02T00:00:00.000Z', id: 'asg_4' }],
+    ]);
     const touch = async (tx: Tx): Promise<void> => {
-      expect(await assignments.touchAssignments(tx, 'team_a', 'mem_2', 'asg_2')).toBeNull();
+      const end = await assignments.touchAssignments(tx, 'team_a', 'mem_2', progress);
+      expect(end.size).toBe(0);
     };
     expect(await columnsChangedIn(touch)).toEqual([
+      'assignment team_a asg_2: updated_at',
       'assignment team_a asg_3: updated_at',
-      'assignment team_a asg_4: updated_at',
     ]);
+  });
+
+  test('are touched all, a thousand of each status at a time', async () => {
+    for (const status of ['open', 'done', 'revoked']) await addAssignments(status, 1_001);
+    let progress = assignments.NOTHING_TOUCHED;
+    const left: number[] = [];
+    while (progress.size > 0) {
+      const before = progress;
+      progress = await twins.inTransaction((tx) =>
+        assignments.touchAssignments(tx, 'team_a', 'mem_2', before),
+      );
+      left.push(progress.size);
+    }
+    expect(left).toEqual([3, 0]);
+    const { rows } = await run(
+      `select status, count(*)::int as count, bool_and(updated_at > '2026-11-20') as touched
+       from assignment
+       where team_id = 'team_a' and id ~ '^many'
+       group by 1
+       order by 1`,
+    );
+    expect(rows).toEqual(
+      ['done', 'open', 'revoked'].map((status) => ({ status, count: 1_001, touched: true })),
+    );
   });
 
   describe('searchAssignments', () => {

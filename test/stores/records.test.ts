@@ -42,7 +42,7 @@ async function column(text: string): Promise<string[]> {
 }
 
 describe.each(RETENTIONS)('deleteOld of $name', (kind) => {
-  const { table, at, type } = kind;
+  const { table, at, type = 'timestamptz' } = kind;
   // Postgres makes the column of a delivery.
   const set = at === 'kept_from' ? 'last_attempt_at' : at;
   const BEFORE = new Date('2026-10-10T00:00:00.000Z');

@@ -1,11 +1,13 @@
 // Which webhook endpoints and deliveries lists, resends, removals and pauses touch, among
 // those of two teams with the same ids.
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { fixedClock, type Clock } from '../../src/core/clock.ts';
 import type { Tx } from '../../src/db/client.ts';
 import { holdRow } from '../../src/db/row-lock.ts';
 import * as admin from '../../src/features/webhook-deliveries/admin-store.ts';
 import * as removals from '../../src/features/webhook-deliveries/removal-store.ts';
 import * as resends from '../../src/features/webhook-deliveries/resend-store.ts';
+import { PINGS_PASSED_MAX } from '../../src/features/webhook-deliveries/rules.ts';
 import * as deliveries from '../../src/features/webhook-deliveries/store.ts';
 import { MAIL_PAUSE } from '../../src/features/webhook-endpoints/jobs.ts';
 import * as pauses from '../../src/features/webhook-endpoints/pause-store.ts';
@@ -150,6 +152,16 @@ describe('queueBatch', () => {
     expect(batch).toEqual({ count: 1, last: { at: '2026-11-20T09:02:00.000Z', id: 'whd_2' } });
   });
 
+  test('passes failed tests, a batch at a time', async () => {
+    await set('whd_1', `event_type = 'ping'`);
+    let batch: Awaited<ReturnType<typeof queue>> | null = null;
+    expect(await touchedBy(async () => (batch = await queue({}, 2)))).toEqual(['team_a whd_2']);
+    expect(batch).toEqual({ count: 1, last: { at: '2026-11-20T09:02:00.000Z', id: 'whd_2' } });
+    await set('whd_2', `event_type = 'ping', status = 'gave_up', next_try_at = null`);
+    expect(await touchedBy(async () => (batch = await queue({}, 2)))).toEqual([]);
+    expect(batch).toEqual({ count: 0, last: { at: '2026-11-20T09:02:00.000Z', id: 'whd_2' } });
+  });
+
   test('goes on after the last position', async () => {
     const position = { position_at: '2026-11-20T09:02:00.000Z', position_id: 'whd_2' };
     expect(await touchedBy(() => queue(position as never))).toEqual(['team_a whd_3']);
@@ -228,6 +240,26 @@ describe('what a resend starts with', () => {
     expect(await count({ status: 'retrying', countMax: 3 })).toEqual({ failed: 1, hasMore: false });
     expect(await count({ countMax: 2 })).toEqual({ failed: 2, hasMore: true });
     expect(await count({ status: 'gave_up', countMax: 1 })).toEqual({ failed: 1, hasMore: true });
+  });
+
+  test('is what is found behind so many failed tests', async () => {
+    const count = async (countMax: number) =>
+      (await resends.countFailed(twins.db, 'team_a', { ...WANTED, countMax })).get('whe_1');
+    await addMany(PINGS_PASSED_MAX, `'2026-11-20T09:00:30Z'`);
+    await twins.pool.query(
+      `update webhook_delivery
+       set event_type = 'ping', status = 'gave_up'
+       where team_id = 'team_a' and id like 'whd_n%'`,
+    );
+    expect(await count(10)).toEqual({ failed: 3, hasMore: false });
+    expect(await count(3)).toEqual({ failed: 3, hasMore: false });
+    expect(await count(2)).toEqual({ failed: 2, hasMore: true });
+    await set('whd_1', `event_type = 'ping'`);
+    await set('whd_2', `event_type = 'ping'`);
+    // One that follows is not looked at.
+    expect(await count(1)).toEqual({ failed: 0, hasMore: true });
+    expect(await count(2)).toEqual({ failed: 1, hasMore: true });
+    expect(await count(3)).toEqual({ failed: 1, hasMore: false });
   });
 
   test('is not what came at the end of the time or later', async () => {
@@ -572,11 +604,11 @@ describe('the removal of what a deleted endpoint left', () => {
 });
 
 describe('pauseEndpoints', () => {
-  const pause = (pageSize = 100) =>
+  const pause = (pageSize = 100, clock: Clock = fixedClock(AT)) =>
     pauseEndpoints(twins.db, {
       failingUntil: new Date(SINCE),
       failedAfter: new Date(SINCE),
-      at: AT,
+      clock,
       requestId: '01900000-0000-7000-8000-000000000001',
       pageSize,
     });
@@ -587,7 +619,10 @@ describe('pauseEndpoints', () => {
        where team_id || ' ' || id = any ($2)`,
       [at, keys, SINCE],
     );
-  const paused = (key: string) => `${key}: status active → disabled_failures`;
+  const paused = (key: string) => [
+    `${key}: paused_at null → 2026-11-20T10:00:00+00:00`,
+    `${key}: status active → disabled_failures`,
+  ];
 
   test('pauses active endpoints that have failed for long enough', async () => {
     await failSince(SINCE, 'team_a whe_1', 'team_a whe_3', 'team_b whe_2');
@@ -598,7 +633,7 @@ describe('pauseEndpoints', () => {
     });
     expect(count).toBe(2);
     expect(changed).toEqual({
-      webhook_endpoint: [paused('team_a whe_1'), paused('team_b whe_2')],
+      webhook_endpoint: [...paused('team_a whe_1'), ...paused('team_b whe_2')],
       audit_log: [
         expect.stringMatching(/^\+ team_a aud_/),
         expect.stringMatching(/^\+ team_b aud_/),
@@ -610,6 +645,23 @@ describe('pauseEndpoints', () => {
     });
   });
 
+  test('gives each the time of its own pause', async () => {
+    await failSince(SINCE, 'team_a whe_1', 'team_b whe_2');
+    const clock = fixedClock(AT);
+    const now = (): Date => {
+      clock.advance(1_000);
+      return clock.now();
+    };
+    await pause(100, { ...clock, now });
+    const { rows } = await twins.pool.query<{ paused_at: string }>(
+      'select paused_at from webhook_endpoint where paused_at is not null order by paused_at',
+    );
+    expect(rows.map((row) => row.paused_at)).toEqual([
+      '2026-11-20T10:00:01.000Z',
+      '2026-11-20T10:00:02.000Z',
+    ]);
+  });
+
   test('goes through all pages, past those that are locked or cannot be paused', async () => {
     await failSince(SINCE, 'team_a whe_1', 'team_b whe_1', 'team_b whe_2');
     const oldest = `team_id = 'team_b' and id = 'whe_3'`;
@@ -618,7 +670,7 @@ describe('pauseEndpoints', () => {
       expect(await pause(1)).toBe(3);
     });
     const { webhook_endpoint } = await twins.changes(() => pause(1));
-    expect(webhook_endpoint).toEqual([paused('team_b whe_3')]);
+    expect(webhook_endpoint).toEqual(paused('team_b whe_3'));
 
     await failSince(SINCE, 'team_a whe_4', 'team_b whe_4');
     await twins.pool.query(`update webhook_endpoint set status = 'active' where id = 'whe_4'`);
@@ -630,7 +682,7 @@ describe('pauseEndpoints', () => {
     await expect(pause(1)).rejects.toThrow('Some endpoints were not paused yet.');
     await allow();
     const left = await twins.changes(() => pause(1));
-    expect(left['webhook_endpoint']).toEqual([paused('team_a whe_4')]);
+    expect(left['webhook_endpoint']).toEqual(paused('team_a whe_4'));
   });
 
   test('adds a job that mails each active admin of the team, and the owner', async () => {
@@ -662,7 +714,7 @@ describe('pauseEndpoints', () => {
     await failSince(SINCE, 'team_a whe_1', 'team_a whe_2');
     const held = `webhook_endpoint where team_id = 'team_a' and id = 'whe_1'`;
     const { webhook_endpoint } = await twins.changes(() => twins.whileLocked(held, pause));
-    expect(webhook_endpoint).toEqual([paused('team_a whe_2')]);
+    expect(webhook_endpoint).toEqual(paused('team_a whe_2'));
   });
 });
 

@@ -85,3 +85,21 @@ export async function refuse(page: Page, procedure: string): Promise<void> {
       }),
   );
 }
+
+/** The next call of a procedure is made, and its answer is lost. */
+export async function loseAnswer(page: Page, procedure: string): Promise<void> {
+  await page.route(
+    (url) => url.pathname.endsWith(procedure),
+    async (route) => {
+      await route.fetch();
+      await route.abort('connectionreset');
+    },
+    { times: 1 },
+  );
+}
+
+/** Browsers without a screen do not tell that a tab has come to the front. */
+export async function comeBack(page: Page): Promise<void> {
+  await page.evaluate(`document.dispatchEvent(new Event('visibilitychange'))`);
+  await page.evaluate(`window.dispatchEvent(new Event('visibilitychange'))`);
+}

@@ -4,10 +4,12 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import pino from 'pino';
 import { Pool } from 'undici';
+import { inject } from 'vitest';
 import { systemClock, type Clock } from '../../src/core/clock.ts';
 import { NOTHING_ENDS } from '../../src/core/deprecation.ts';
 import type { ObserveRefusal } from '../../src/core/limits.ts';
@@ -20,12 +22,18 @@ import { createGuardedServer, type ConnectionLimits } from '../../src/runtime/co
 import { loadSeed, type SeedResult } from '../../src/seed/load.ts';
 import type { SeedFileInput } from '../../src/seed/schema.ts';
 import { atEnd } from './at-end.ts';
-import { createTestDatabase, type TestDatabase } from './database.ts';
+import {
+  bySocket,
+  cloneDatabase,
+  createTestDatabase,
+  isOnCitus,
+  type TestDatabase,
+} from './database.ts';
 import { findFreePort } from './ports.ts';
 import { requireDocumentedResponse, type ApiResponse } from './response-contract.ts';
 
 export type { ApiResponse } from './response-contract.ts';
-import { TEST_WIRE } from './wire.ts';
+import { TEST_WIRE, waitToConnect } from './wire.ts';
 
 /** The `APP_SECRET` of tests, also of the processes that they start. */
 export const TEST_APP_SECRET = 'a secret of the tests, long enough to be one';
@@ -35,6 +43,8 @@ export const TEST_APP_AUTH_SECRET = 'another secret of the tests, long enough to
 
 /** Too high for a test to reach by accident. Tests of a limit set their own. */
 const NO_LIMIT = 1_000_000;
+/** Longer than any statement of a test. What the product sends, its watchdog gives up before. */
+const NO_TIMEOUT_MS = 120_000;
 
 /** What a request has besides its key, method and path. */
 export interface CallOptions {
@@ -105,7 +115,7 @@ export interface TestApiOptions {
   readonly onLog?: (line: string) => void;
   /** By default that of a process. A busy machine may take longer for a statement of any kind. */
   readonly quickStatementMs?: number;
-  /** By default that of a process. */
+  /** By default none that a test reaches, since tests prepare rows through the same pool. */
   readonly statementTimeoutMs?: number;
   /** Options that a real process gets from its environment or its own code. */
   readonly app?: Partial<
@@ -132,20 +142,19 @@ export interface TestApiOptions {
  * `seed`. Teams without a rate limit of their own have none.
  */
 export async function startTestApi(options: TestApiOptions): Promise<TestApi> {
-  const database = options.database ?? (await createTestDatabase());
+  const { database, seeded } = await prepareDatabase(options);
   const { quickStatementMs, statementTimeoutMs, observeRefusal } = options;
-  const db = openDatabase({
+  const opened = openDatabase({
     wire: TEST_WIRE,
-    url: database.url,
+    url: bySocket(database.url),
     poolMax: 16,
     onError: () => undefined,
     ...(quickStatementMs !== undefined && { quickStatementMs }),
-    ...(statementTimeoutMs !== undefined && {
-      statementTimeoutMs,
-      answerTimeoutMs: statementTimeoutMs,
-    }),
+    statementTimeoutMs: statementTimeoutMs ?? NO_TIMEOUT_MS,
+    ...(statementTimeoutMs !== undefined && { answerTimeoutMs: statementTimeoutMs + 5_000 }),
     ...(observeRefusal && { observeRefusal }),
   });
+  const db = waitToConnect(opened);
   const { server, onBroken, ...connections } = createGuardedServer({
     limits: options.connectionLimits ?? {},
     ...(observeRefusal && { observeRefusal }),
@@ -158,7 +167,6 @@ export async function startTestApi(options: TestApiOptions): Promise<TestApi> {
     stopped();
   });
   const stopped = atEnd(stop);
-  const seeded = await loadTestSeed(database, options.seed);
   const port = await listen(server);
   const url = `http://127.0.0.1:${port}`;
   const loggedErrors: string[] = [];
@@ -183,6 +191,43 @@ export async function startTestApi(options: TestApiOptions): Promise<TestApi> {
   };
 }
 
+/** A database with a seed, which nobody is connected to. */
+interface Template {
+  readonly database: TestDatabase;
+  readonly seeded: SeedResult;
+}
+
+/** Seed as JSON → its template, or null after the first load. They end with the test file. */
+const templates = new Map<string, Promise<Template> | null>();
+
+/** Resolves with a database that holds the seed; by default a new one. */
+async function prepareDatabase({ database, seed }: TestApiOptions): Promise<Template> {
+  if (database) return { database, seeded: await loadTestSeed(database, seed) };
+  const name = JSON.stringify(seed);
+  const known = templates.get(name);
+  if (known === undefined || isOnCitus()) {
+    templates.set(name, null);
+    atEnd(() => templates.delete(name));
+    return seedNew(seed);
+  }
+  // The file starts an API with this seed again and again. To clone it takes a fifth of a load.
+  const making = known ?? seedNew(seed);
+  templates.set(name, making);
+  if (known === null) atEnd(async () => (await making).database.drop());
+  const { database: template, seeded } = await making;
+  return { database: await cloneDatabase(template), seeded };
+}
+
+async function seedNew(seed: SeedFileInput): Promise<Template> {
+  const database = await createTestDatabase();
+  try {
+    return { database, seeded: await loadTestSeed(database, seed) };
+  } catch (error) {
+    await database.drop();
+    throw error;
+  }
+}
+
 /**
  * Loads a seed with the `APP_SECRET` of tests. Teams without a rate limit of their own have none.
  */
@@ -192,7 +237,11 @@ export function loadTestSeed(
   options = { replace: false },
 ): Promise<SeedResult> {
   const teams = (seed.teams ?? []).map((team) => ({ rate_limit_per_min: NO_LIMIT, ...team }));
-  return loadSeed(database.url, { ...seed, teams }, { ...options, appSecret: TEST_APP_SECRET });
+  return loadSeed(
+    bySocket(database.url),
+    { ...seed, teams },
+    { ...options, appSecret: TEST_APP_SECRET },
+  );
 }
 
 /** Returns a `Call` to the API at `url` over kept connections; see {@link TestApi.call}. */
@@ -255,12 +304,12 @@ export interface Exit {
 
 /**
  * Starts src/api.ts as a process and resolves when it is ready. Keys have no rate limit unless
- * `env` sets one. `folder` is another release of the project.
+ * `env` sets one. `folder` is another release of the project, or `SOURCES`.
  */
 export async function startApiProcess(
   databaseUrl: string,
   env: Record<string, string> = {},
-  folder = root,
+  folder?: string,
 ): Promise<RunningProcess & { readonly url: string }> {
   const port = env['PORT'] ?? String(await findFreePort());
   const settings = {
@@ -279,21 +328,36 @@ export async function startApiProcess(
   return { ...running, url };
 }
 
-/** Starts src/worker.ts as a process and resolves when it looks for jobs. */
+/**
+ * Starts src/worker.ts as a process and resolves when it looks for jobs. A worker ends if the
+ * database is too slow at its start, as on a busy machine. It is started again, as services are.
+ */
 export async function startWorkerProcess(
   databaseUrl: string,
   env: Record<string, string> = {},
-  folder = root,
+  folder?: string,
 ): Promise<RunningProcess> {
   const settings = { DATABASE_URL: databaseUrl, LOG_LEVEL: 'info', ...env };
-  const running = runEntry('src/worker.ts', settings, [], folder);
-  await waitFor(running, async () => running.output().includes('worker runs'));
-  return running;
+  for (let starts = 1; ; starts += 1) {
+    const running = runEntry('src/worker.ts', settings, [], folder);
+    try {
+      await waitFor(running, async () => running.output().includes('worker runs'));
+      return running;
+    } catch (error) {
+      if (starts === 3 || !/^unavailable$/m.test(running.output())) throw error;
+    }
+  }
 }
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
+/** The folder of the sources, for tests that look at the files which a process loads. */
+export const SOURCES = fileURLToPath(new URL('../..', import.meta.url));
+/** What to start for an entry: its source or, in a whole run, its bundle. */
+export function programOf(entry: string): string {
+  return inject('programs')[entry] ?? join(SOURCES, entry);
+}
+
 /** Generous, because a busy machine is many times slower than an idle one. */
-const START_TIMEOUT_MS = 60_000;
+const START_TIMEOUT_MS = 200_000;
 
 /** Starts a script of `scripts/`, with its arguments, as a process. */
 export function runScript(
@@ -306,16 +370,17 @@ export function runScript(
 
 /**
  * Starts an entry as a process and does not wait. It knows no database unless `env` names one.
- * `folder` is another release of the project.
+ * Without a `folder` it may be a bundle (`support/bundles.ts`).
  */
 export function runEntry(
   entry: string,
   env: Record<string, string>,
   args: readonly string[] = [],
-  folder = root,
+  folder?: string,
 ): RunningProcess {
-  const child = spawn(process.execPath, [entry, ...args], {
-    cwd: folder,
+  const program = folder === undefined ? programOf(entry) : entry;
+  const child = spawn(process.execPath, [program, ...args], {
+    cwd: folder ?? SOURCES,
     env: {
       PATH: process.env['PATH'],
       NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],

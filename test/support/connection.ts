@@ -3,7 +3,7 @@ import { openPool } from '../../src/db/connections/pool.ts';
 import { startWatchdog } from '../../src/db/connections/watchdog.ts';
 import { createTestDatabase } from './database.ts';
 import { startPostgresProxy } from './postgres-proxy.ts';
-import { testWire } from './wire.ts';
+import { testWire, waitToConnect } from './wire.ts';
 
 /** A connection as the service opens it, to a database of its own. */
 export interface TestConnection {
@@ -20,7 +20,7 @@ export async function openTestConnection(
   const database = await createTestDatabase();
   const proxy = isPooled ? await startPostgresProxy(database.url, { isPooler: true }) : null;
   const watchdog = startWatchdog(5_000);
-  const { pool, connect } = openPool({
+  const opened = openPool({
     wire: testWire,
     url: proxy?.url ?? database.url,
     max: 1,
@@ -29,6 +29,7 @@ export async function openTestConnection(
     onError: () => undefined,
     onLostStatement: () => undefined,
   });
+  const { pool, connect } = waitToConnect(opened);
   const client = await connect();
   return {
     client,

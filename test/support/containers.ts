@@ -167,6 +167,7 @@ export async function standInImages(): Promise<Record<keyof typeof STAND_INS, st
     'postgresql-17',
     'pgbouncer',
     'nginx-light',
+    'curl',
     'prometheus',
   ]);
   const folder = await makeFolder('stand-ins');

@@ -13,6 +13,17 @@ export interface TestDatabase {
 export const isOnCitus = (): boolean => inject('testWorkerUrls').length > 0;
 
 /**
+ * The same database by the server's Unix socket, if it is one of the run's server. To send a
+ * statement and to be woken by its answer takes a third of the processor time that it takes by TCP.
+ */
+export function bySocket(url: string): string {
+  const folder = inject('testSocketFolder');
+  const { host } = new URL(inject('testServerUrl'));
+  if (folder === '') return url;
+  return url.replace(`@${host}/`, `@${encodeURIComponent(folder)}:${host.replace(/^.*:/, '')}/`);
+}
+
+/**
  * Clones the migrated template in about 20 ms. Copying files is faster than Postgres's default
  * here, because the test server does not sync writes to disk.
  */
@@ -97,7 +108,11 @@ async function runOnServer(server: string, statement: string): Promise<void> {
 }
 
 function openPool(connectionString: string): Pool {
-  const pool = new Pool({ connectionString, max: 4, allowExitOnIdle: true });
+  const pool = new Pool({
+    connectionString: bySocket(connectionString),
+    max: 4,
+    allowExitOnIdle: true,
+  });
   // It replaces a connection that breaks.
   pool.on('error', () => undefined);
   return pool;

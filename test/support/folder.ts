@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { atEnd } from './at-end.ts';
@@ -12,4 +12,13 @@ export async function makeFolder(name: string, parent = tmpdir()): Promise<strin
   // Killed processes may still be writing into it.
   atEnd(() => rm(folder, { recursive: true, force: true, maxRetries: 10 }));
   return folder;
+}
+
+/**
+ * Memory, if it has room for all databases of a run: hundreds are made and dropped, and a disk that
+ * others write to stalls each of them for up to a second.
+ */
+export async function findRoom(): Promise<string> {
+  const { bsize, bavail } = await statfs('/dev/shm').catch(() => ({ bsize: 0, bavail: 0 }));
+  return bsize * bavail >= 8 * 2 ** 30 ? '/dev/shm' : tmpdir();
 }

@@ -4,14 +4,14 @@ import { DIMENSIONS } from '../../src/core/dimensions.ts';
 import { mostRows, type RemovedTable } from '../../src/db/sandbox-rows.ts';
 import type { TestApi } from './api.ts';
 
-/** SQL: a text of 32 bytes as often as this, which cannot be compressed. */
-function text(times: number): string {
-  return `(select string_agg(md5(i::text), '') from generate_series(1, ${times}) i)`;
-}
+/** SQL: a text of 32 bytes as often as a row says, which cannot be compressed. */
+const text = (times: number): string =>
+  `(select string_agg(md5(i::text), '')
+    from generate_series(1, case when $4 then ${times} else 1 end) i)`;
 
 /**
- * SQL: the rows of the sandbox $1 from number $2 to $3, for each table. Each has what makes its
- * removal expensive: keys that point to it, and texts that are stored apart.
+ * SQL: the rows of the sandbox $1 from number $2 to $3, for each table. Each has keys that point to
+ * it, and if $4 says so, texts that are stored apart: what makes its removal expensive.
  */
 const ROWS: Readonly<Record<RemovedTable, string>> = {
   team_catalog_entry: `insert into team_catalog_entry (team_id, id, kind)
@@ -70,7 +70,15 @@ const ROWS: Readonly<Record<RemovedTable, string>> = {
 export async function fillTables(
   { databaseUrl }: Pick<TestApi, 'databaseUrl'>,
   sandboxId: string,
-  { tables, free = 0 }: { readonly tables: readonly RemovedTable[]; readonly free?: number },
+  {
+    tables,
+    free = 0,
+    areLarge = false,
+  }: {
+    readonly tables: readonly RemovedTable[];
+    readonly free?: number;
+    readonly areLarge?: boolean;
+  },
 ): Promise<void> {
   const client = new Client({ connectionString: databaseUrl });
   await client.connect();
@@ -85,11 +93,10 @@ export async function fillTables(
         [sandboxId],
       );
       const added = mostRows(table) - free - (rows[0]?.count ?? 0);
-      await client.query(`${ROWS[table]} from generate_series($2::int, $3::int) n`, [
-        sandboxId,
-        1,
-        added,
-      ]);
+      await client.query(
+        `${ROWS[table]} from generate_series($2::int, $3::int) n where $4::boolean is not null`,
+        [sandboxId, 1, added, areLarge],
+      );
     }
     await client.query('commit');
     // So many rows take hours in life, and Postgres counts them anew within a minute.

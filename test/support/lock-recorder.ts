@@ -1,6 +1,7 @@
 // Reads the statements of this process where they leave it, and tries the rules of lock-rules.ts on
 // each transaction that commits. Nothing of the service knows of it.
 import pg from 'pg';
+import { isSandbox } from '../../src/core/sandbox.ts';
 import { declaredStatements } from '../../src/db/statement.ts';
 import type { Sent } from './lock-rules.ts';
 import { shardTextOf } from './shard-texts.ts';
@@ -22,7 +23,7 @@ type State = readonly Sent[] | 'theirs' | null;
 /** The part of pg's connection that statements go through. */
 interface Wire {
   parse(message: { readonly name?: string; readonly text: string }): void;
-  bind(message: { readonly statement?: string }): void;
+  bind(message: { readonly statement?: string; readonly values?: readonly unknown[] }): void;
   query(text: string): void;
 }
 
@@ -44,12 +45,12 @@ function listen(): LockRecorder {
   const states = new WeakMap<Wire, State>();
   const prepared = new WeakMap<Wire, Map<string, string>>();
   const keep = (sent: readonly Sent[]): void => {
-    const key = sent.map(({ text }) => text).join('\0');
+    const key = sent.map(({ text, team }) => `${team && isSandbox(team)} ${text}`).join('\0');
     if (!opened.isOn || sent.length === 0 || seen.has(key)) return;
     seen.add(key);
     recorded.push(sent);
   };
-  const note = (wire: Wire, text: string): void => {
+  const note = (wire: Wire, text: string, [first]: readonly unknown[] = []): void => {
     const state = states.get(wire) ?? null;
     if (state === 'theirs') return;
     if (text === 'BEGIN') states.set(wire, []);
@@ -57,7 +58,8 @@ function listen(): LockRecorder {
       states.set(wire, null);
       if (state) keep(state);
     } else {
-      const statement = { name: nameOf(text), text };
+      const team = OF_TEAM.test(text) && typeof first === 'string' ? first : null;
+      const statement = { name: nameOf(text), text, team };
       if (state) states.set(wire, [...state, statement]);
       else if (statement.name !== null) keep([statement]);
     }
@@ -73,7 +75,7 @@ function listen(): LockRecorder {
     return parse.call(this, message);
   };
   wire.bind = function (message) {
-    note(this, prepared.get(this)?.get(message.statement ?? '') ?? '');
+    note(this, prepared.get(this)?.get(message.statement ?? '') ?? '', message.values);
     return bind.call(this, message);
   };
   wire.query = function (text) {
@@ -83,6 +85,9 @@ function listen(): LockRecorder {
   };
   return opened;
 }
+
+/** SQL that reads the row of a team, or locks it. */
+const OF_TEAM = /\bfrom team\s+where id = \$1\b/;
 
 const names = new Map<string, string>();
 /** How many of the declared statements are in `names`, or are a test's. */

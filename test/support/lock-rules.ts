@@ -1,5 +1,6 @@
 // What every transaction keeps to, whatever it is for. test/support/lock-recorder.ts tries these
 // rules on all transactions of the tests.
+import { isSandbox, liveIdOf } from '../../src/core/sandbox.ts';
 import { KEYS, type TenantTable } from '../../src/db/tenant-tables.ts';
 import { LOCKED_TABLES } from '../../src/seed/remove-store.ts';
 import { readAccess, type Access } from '../checks/sql/locks.ts';
@@ -94,6 +95,8 @@ const LOCKS_FIRST_TEAM = ['db.lockTeam', 'db.lockFreeTeam', 'erasure.lock'];
 export interface Sent {
   readonly name: string | null;
   readonly text: string;
+  /** The team whose row it reads or locks. Left out or null: none, or several. */
+  readonly team?: string | null;
 }
 
 /** The statements that read the privacy switches in a transaction (`readChangeContext`). */
@@ -180,7 +183,8 @@ function orderFaults(sent: readonly Sent[], accesses: readonly Access[]): string
   // A new team is seen by nobody.
   if (accesses.some(({ inserts }) => inserts.has('team'))) return [];
   const held = new Set<string>();
-  return sent.flatMap(({ name }, place) => {
+  const teams = new Set<string>();
+  return sent.flatMap(({ name, team }, place) => {
     const { waits, locks } = accesses[place] ?? NOTHING;
     const later = (table: string): string[] =>
       [...held].filter((one) => ORDER.indexOf(one) > ORDER.indexOf(table));
@@ -189,6 +193,11 @@ function orderFaults(sent: readonly Sent[], accesses: readonly Access[]): string
       .flatMap((table) => later(table).map((one) => `${name} locks ${table} after ${one}`));
     if (locks.has('team') && !held.has('team') && !(name && LOCKS_FIRST_TEAM.includes(name)))
       found.push(`${name} locks a team before its sandbox`);
+    if (team && locks.has('team')) {
+      const isLate = isSandbox(team) && !teams.has(team) && teams.has(liveIdOf(team));
+      if (isLate && waits.has('team')) found.push(`${name} locks a sandbox after its live team`);
+      teams.add(team);
+    }
     for (const table of locks) held.add(table);
     return found;
   });

@@ -1,8 +1,8 @@
 // Makes races certain: a test holds a lock and waits until other sessions wait for it.
-import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { onTestFinished } from 'vitest';
 import type { TestApi } from './api.ts';
+import { until } from './until.ts';
 
 /** On Citus a row is locked in its shard, which the team tells. `catalog_entry` is everywhere. */
 const TELLS_SHARD = /\bteam_id = |\bfrom (team|catalog_entry) /;
@@ -48,10 +48,11 @@ export async function changeWhileWaiting<T>(
 
 /**
  * A statement that locks the whole table against everything, until its transaction ends. It changes
- * nothing. Unlike LOCK TABLE it goes to the shards, too, where the database is Citus.
+ * nothing, if `column` may not be null. Unlike LOCK TABLE it goes to the shards, too, where the
+ * database is Citus.
  */
-export function lockWhole(table: string): string {
-  return `alter table ${table} alter column team_id set not null`;
+export function lockWhole(table: string, column = 'team_id'): string {
+  return `alter table ${table} alter column ${column} set not null`;
 }
 
 /** Where the waiting are looked for. */
@@ -69,12 +70,35 @@ export async function untilWaiting(
   count: number,
   like = '%',
 ): Promise<void> {
-  while ((await countWaiting(db, like)) < count) await delay(5);
+  await until(async () => (await countWaiting(db, like)) >= count);
+}
+
+/**
+ * Begins it again until a statement like this has been seen to wait for a lock. What has a short
+ * limit of its own may have given up before anybody looks.
+ */
+export async function beginToWait<T>(
+  at: { readonly db: Watched },
+  begin: () => Promise<T>,
+  like = '%',
+): Promise<{ readonly outcome: Promise<T> }> {
+  for (;;) {
+    let isOver = false;
+    const outcome = begin();
+    const end = (): void => {
+      isOver = true;
+    };
+    void outcome.then(end, end);
+    const isWaiting = async (): Promise<boolean> => (await countWaiting(at.db, like)) > 0;
+    if ((await until(async () => ((await isWaiting()) ? 'waits' : isOver && 'over'))) === 'waits')
+      return { outcome };
+    await outcome;
+  }
 }
 
 /** Resolves when no statement like this waits for a lock. */
 export async function untilNoneWaits({ db }: Pick<TestApi, 'db'>, like: string): Promise<void> {
-  while ((await countWaiting(db, like)) > 0) await delay(5);
+  await until(async () => (await countWaiting(db, like)) === 0);
 }
 
 /** Asks on a connection of its own: on a shared one it would wait behind the waiting statement. */

@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { atEnd } from './at-end.ts';
+import { findFreePort } from './ports.ts';
 
 /** What becomes of a request. `refused`: nobody listens, for which `shut` must be called. */
 export const LOSSES = [
@@ -57,7 +58,8 @@ export async function startLossyProxy(target: string): Promise<LossyProxy> {
     server.closeAllConnections();
     await once(server, 'close');
   };
-  const port = await listen(0);
+  // None that the system gives to others while it is shut.
+  const port = await listen(await findFreePort());
   const proxy: LossyProxy = {
     url: `http://127.0.0.1:${port}`,
     losses,

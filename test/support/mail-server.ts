@@ -15,18 +15,19 @@ export interface MailServer {
 /**
  * Starts a real mail server, which is stopped when the test file ends. It calls `answer` with the
  * recipient before it accepts a mail; an error refuses the mail. `refuse` may refuse the commands
- * before that.
+ * before that; it is called with their address.
  */
 export async function startMailServer(
   answer: (to: string) => Promise<Error | undefined> = async () => undefined,
-  refuse: (command: 'MAIL FROM' | 'RCPT TO') => Error | undefined = () => undefined,
+  refuse: (command: 'MAIL FROM' | 'RCPT TO', address: string) => Error | undefined = () =>
+    undefined,
 ): Promise<MailServer> {
   const received: { to: string; text: string }[] = [];
   const smtp = new SMTPServer({
     disabledCommands: ['AUTH', 'STARTTLS'],
     disableReverseLookup: true,
-    onMailFrom: (_address, _session, done) => done(refuse('MAIL FROM')),
-    onRcptTo: (_address, _session, done) => done(refuse('RCPT TO')),
+    onMailFrom: ({ address }, _session, done) => done(refuse('MAIL FROM', address)),
+    onRcptTo: ({ address }, _session, done) => done(refuse('RCPT TO', address)),
     onData: (stream, session, done) => {
       const recipients = session.envelope.rcptTo.map(({ address }) => address);
       const chunks: Buffer[] = [];

@@ -11,8 +11,8 @@ import {
 } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
 import { atEnd } from './at-end.ts';
+import { until } from './until.ts';
 
 /** A request that the receiver got. */
 export interface Received {
@@ -94,7 +94,7 @@ export async function startReceiver(certificate?: {
     on: (path, behaviour) => behaviours.set(path, behaviour),
     requestsTo,
     arrived: async (path, count = 1) => {
-      while (requestsTo(path).length < count) await delay(5);
+      await until(() => requestsTo(path).length >= count);
       return requestsTo(path);
     },
     stop: async () => {

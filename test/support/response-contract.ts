@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { impliedCauses } from '../../src/core/implied-errors.ts';
 import { PROBLEMS, type ProblemCode } from '../../src/core/problem.ts';
 import { strictOpenApiDocument } from '../../src/http/openapi/document.ts';
+import { stillRunning } from '../../src/http/api/idempotency.ts';
 import { compileRoutes } from '../../src/http/api/routes.ts';
 import { ENDPOINTS, type Endpoint } from '../../src/routers/endpoints.ts';
 
@@ -220,16 +221,28 @@ function undeclaredFault(endpoint: Endpoint | null, code: ProblemCode): string |
     : `${endpoint.name} does not declare ${code}`;
 }
 
+/** The detail of a call whose key is in use. */
+const { detail: RUNNING } = stillRunning().fields;
+
+/** How a cause ends that tells of nothing else with `Retry-After`. */
+const ONLY_RUNNING = /still running(?:\.$|, or, without)/;
+
 /** A conflict that is no running call is one of the operation's own, which says when it is. */
-function unexplainedFault(
-  endpoint: Endpoint | null,
-  { code, retry_after }: { readonly code: ProblemCode; readonly retry_after?: number },
-): string | null {
-  if (endpoint === null || code !== 'conflict' || retry_after !== undefined) return null;
+function unexplainedFault(endpoint: Endpoint | null, problem: Conflict): string | null {
+  if (endpoint === null || problem.code !== 'conflict' || problem.detail === RUNNING) return null;
   const implied = impliedCauses({ ...endpoint, isTestOnly: endpoint.mode === 'test' });
-  return endpoint.causes.conflict === implied.conflict
+  const cause = endpoint.causes.conflict ?? '';
+  if (problem.retry_after !== undefined && ONLY_RUNNING.test(cause))
+    return `${endpoint.name} does not say what else is a conflict with Retry-After`;
+  return cause === implied.conflict
     ? `${endpoint.name} does not say which state is a conflict`
     : null;
+}
+
+interface Conflict {
+  readonly code: ProblemCode;
+  readonly detail?: string;
+  readonly retry_after?: number;
 }
 
 function schemaFault(endpoint: Endpoint | null, { status, body }: ApiResponse): string | null {

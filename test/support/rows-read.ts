@@ -1,12 +1,12 @@
 // How many rows some work reads, counted by Postgres, whoever has written its statements.
 import { expect } from 'vitest';
 import type { Tx } from '../../src/db/client.ts';
-import { openDatabase, type Database } from '../../src/db/connections/database.ts';
+import type { Database } from '../../src/db/connections/database.ts';
 import { statement } from '../../src/db/statement.ts';
 import type { TestApi } from './api.ts';
 import { atEnd } from './at-end.ts';
 import type { Mode } from './plans.ts';
-import { until } from './until.ts';
+import { openPatiently } from './wire.ts';
 
 const READ_MODE = statement<{ readonly mode: string }>(
   'test.readMode',
@@ -26,10 +26,8 @@ export async function openByMode(api: Pick<TestApi, 'databaseUrl'>) {
     // Part of the URL, so that each connection has it, whenever it is opened.
     const url = new URL(api.databaseUrl);
     url.searchParams.set('options', `-c plan_cache_mode=force_${mode}_plan`);
-    const db = openDatabase({ url: url.href, poolMax: 4, onError: () => undefined });
+    const db = openPatiently(url.href);
     atEnd(() => db.close());
-    // After so many rows the server may be too busy for a new connection.
-    await until(() => db.query(READ_MODE, []).catch(() => null));
     await db.transaction(async (tx) =>
       expect(await tx.queryFirst(READ_MODE, [])).toEqual({ mode: `force_${mode}_plan` }),
     );

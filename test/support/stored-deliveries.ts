@@ -51,8 +51,9 @@ export async function startResend(endpointId = 'whe_1') {
 }
 
 /** Starts a worker, which is killed after the test. */
-export async function startWorker(): Promise<RunningProcess> {
-  const worker = await startWorkerProcess(api.databaseUrl, { WEBHOOK_ALLOW_PRIVATE_TARGETS: '1' });
+export async function startWorker(env: Record<string, string> = {}): Promise<RunningProcess> {
+  const settings = { WEBHOOK_ALLOW_PRIVATE_TARGETS: '1', ...env };
+  const worker = await startWorkerProcess(api.databaseUrl, settings);
   workers.push(worker);
   return worker;
 }

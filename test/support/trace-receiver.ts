@@ -1,6 +1,7 @@
 // A receiver of traces for tests: a real server that takes OTLP over HTTP and reads its protobuf
 // messages (opentelemetry/proto/trace/v1/trace.proto), as far as the tests need them.
 import { startReceiver, type Receiver } from './receiver.ts';
+import { until } from './until.ts';
 
 /** A span as it was exported. */
 export interface ExportedSpan {
@@ -42,6 +43,11 @@ export async function startTraceReceiver(): Promise<TraceReceiver> {
     text: () => Buffer.concat(bodies()).toString('latin1'),
     headers: () => receiver.requestsTo('/v1/traces').map(({ headers }) => headers),
   };
+}
+
+/** Resolves when a span of each of these names has come. */
+export async function untilSent(traces: TraceReceiver, ...names: string[]): Promise<void> {
+  await until(() => names.every((wanted) => traces.spans().some(({ name }) => name === wanted)));
 }
 
 /** The fields of a message: by number, in their order. Varints and fixed64 are bigints. */

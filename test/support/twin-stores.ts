@@ -2,7 +2,7 @@
 // there are others that differ from it in one condition only.
 import { Client, type Pool } from 'pg';
 import type { Tx } from '../../src/db/client.ts';
-import { openDatabase, type Database } from '../../src/db/connections/database.ts';
+import type { Database } from '../../src/db/connections/database.ts';
 import { loadTestSeed } from './api.ts';
 import { atEnd } from './at-end.ts';
 import { changesOf, type Changes } from './changed-rows.ts';
@@ -13,7 +13,7 @@ import { writeInAnyOrder } from './shards.ts';
 import { marksOf } from './table-marks.ts';
 import { addTwinRows, twinSeed } from './twins.ts';
 import { readWrittenColumns } from './written-columns.ts';
-import { TEST_WIRE } from './wire.ts';
+import { openTestDatabase } from './wire.ts';
 import { wholePrisma } from './whole-prisma.ts';
 
 export interface TwinStores {
@@ -69,12 +69,7 @@ export async function openTwinStores(): Promise<TwinStores> {
 async function open(): Promise<Opened> {
   // Mutation testing evaluates this module many times in one process, and loads the twins once.
   const { database, tables } = await (globalThis.__shared?.('twins', load) ?? (loaded ??= load()));
-  const db = openDatabase({
-    wire: TEST_WIRE,
-    url: database.url,
-    poolMax: 4,
-    onError: () => undefined,
-  });
+  const db = openTwinDatabase(database);
   atEnd(() => {
     opened = null;
     return db.close();
@@ -131,16 +126,17 @@ async function open(): Promise<Opened> {
   };
 }
 
+/** Thousands of rows, written in one statement, take seconds on a busy machine. */
+function openTwinDatabase({ url }: TestDatabase): Database {
+  const limits = { statementTimeoutMs: 120_000, answerTimeoutMs: 125_000 };
+  return openTestDatabase({ url, poolMax: 4, ...limits });
+}
+
 /** The database goes with the test server. */
 async function load(): Promise<Loaded> {
   const database = await createTestDatabase();
   await loadTestSeed(database, twinSeed());
-  const db = openDatabase({
-    wire: TEST_WIRE,
-    url: database.url,
-    poolMax: 4,
-    onError: () => undefined,
-  });
+  const db = openTwinDatabase(database);
   await addTwinRows(db, 'http://127.0.0.1:9');
   const tables = await copyTables(db.pool);
   await db.close();

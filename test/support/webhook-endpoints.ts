@@ -24,6 +24,8 @@ export interface TestResolver {
   before: () => Promise<void>;
   /** While true, no name resolves. */
   down: boolean;
+  /** While true, no name server gives an answer. */
+  silent: boolean;
 }
 
 /**
@@ -35,6 +37,7 @@ export function testResolver(): TestResolver {
     lookup: async (hostname) => {
       resolver.asked.push(hostname);
       await resolver.before();
+      if (resolver.silent) throw Object.assign(new Error('no answer'), { code: 'ESERVFAIL' });
       const found = resolver.down ? undefined : NAMES[hostname];
       if (!found) throw Object.assign(new Error('no such name'), { code: 'ENOTFOUND' });
       return found;
@@ -42,6 +45,7 @@ export function testResolver(): TestResolver {
     asked: [],
     before: async () => undefined,
     down: false,
+    silent: false,
   };
   return resolver;
 }

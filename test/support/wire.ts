@@ -1,6 +1,11 @@
 import { expect } from 'vitest';
 import { fastWire } from '../../src/db/wire/fast-wire.ts';
 import { plainWire } from '../../src/db/wire/plain-wire.ts';
+import {
+  openDatabase,
+  type Database,
+  type DatabaseOptions,
+} from '../../src/db/connections/database.ts';
 import type { Wire, WireMode } from '../../src/db/wire/wire.ts';
 
 /**
@@ -9,7 +14,27 @@ import type { Wire, WireMode } from '../../src/db/wire/wire.ts';
  */
 export const TEST_WIRE: WireMode = process.env['PLAIN_WIRE'] === '1' ? 'plain' : 'fast';
 
-/** The same, for tests of what is sent on one connection. */
+/** Longer than Postgres takes to begin a session on any machine. A process waits for 2 s. */
+const CONNECT_MS = 60_000;
+
+/** Lets a database that tests open wait for its connections, however busy the machine is. */
+export function waitToConnect<T extends Pick<Database, 'pool'>>(db: T): T {
+  db.pool.options.connectionTimeoutMillis = CONNECT_MS;
+  return db;
+}
+
+/** Opens a database as a process does, but for the time that it waits for a connection. */
+export function openTestDatabase(
+  options: Omit<DatabaseOptions, 'onError'> & Partial<DatabaseOptions>,
+): Database {
+  return waitToConnect(openDatabase({ wire: TEST_WIRE, onError: () => undefined, ...options }));
+}
+
+/** Opens one whose statements may take long, too, as they may with many rows. */
+export const openPatiently = (url: string): Database =>
+  openTestDatabase({ url, poolMax: 4, statementTimeoutMs: 60_000, answerTimeoutMs: 65_000 });
+
+/** The wire itself, for tests of what is sent on one connection. */
 export const testWire: Wire = TEST_WIRE === 'plain' ? plainWire : fastWire;
 
 /** Runs a test of what only the fast wire does: `test.runIf(IS_FAST)`. Say why beside it. */

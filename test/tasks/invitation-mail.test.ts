@@ -7,8 +7,9 @@ import { startTestApi, startWorkerProcess, type TestApi } from '../support/api.t
 import { makeFolder } from '../support/folder.ts';
 import { runJobsOnce } from '../support/jobs.ts';
 import { countWaiting, holdLock, lockWhole, untilWaiting } from '../support/locks.ts';
-import { startMailServer } from '../support/mail-server.ts';
+import { startMailServer, type MailServer } from '../support/mail-server.ts';
 import { platformOf } from '../support/platform.ts';
+import { findFreePort } from '../support/ports.ts';
 import { openSandbox } from '../support/sandbox.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
 import { until } from '../support/until.ts';
@@ -17,6 +18,44 @@ async function invite(api: TestApi, body: object, team = 'a'): Promise<string> {
   const created = await api.call(api.key(`team_${team}`), 'POST', '/users', { body });
   expect(created.status).toBe(201);
   return (created.body as { id: string }).id;
+}
+
+function smtpError(responseCode: number, message: string): Error {
+  return Object.assign(new Error(message), { responseCode });
+}
+
+/** Starts a worker that sends by this server. `countsOf` reads a metric of it, by labels. */
+async function startCounting(api: TestApi, mail: MailServer) {
+  const port = String(await findFreePort());
+  const settings = { SMTP_URL: mail.url, METRICS_PORT: port };
+  const worker = await startWorkerProcess(api.databaseUrl, settings);
+  const countsOf = async (metric: string): Promise<Record<string, number>> => {
+    const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+    const lines = text.matchAll(new RegExp(`^${metric}(\\{.*\\}) (\\d+)$`, 'gm'));
+    return Object.fromEntries([...lines].map(([, labels, count]) => [labels, Number(count)]));
+  };
+  return { worker, countsOf };
+}
+
+/** Lets the invitation be tried without its pauses, until it was tried and its job has ended. */
+async function untilEnded(api: TestApi, tries: () => number): Promise<void> {
+  await until(async () => {
+    await api.db.pool.query(
+      `with due as (
+         update graphile_worker._private_jobs
+         set run_at = now()
+         where locked_at is null and attempts > 0 and run_at > now()
+         returning id
+       )
+       select pg_notify('jobs:insert', '') from due`,
+    );
+    const { rowCount } = await api.db.pool.query(
+      `select 1 from pending_job
+       union all
+       select 1 from graphile_worker.jobs where task_identifier = 'send_invitation_mail'`,
+    );
+    return tries() > 0 && rowCount === 0;
+  });
 }
 
 describe('the invitation mail', () => {
@@ -128,9 +167,7 @@ describe('the invitation mail', () => {
     let attempts = 0;
     const mail = await startMailServer(async () => {
       attempts += 1;
-      return attempts === 1
-        ? Object.assign(new Error('again@a.test is busy, try again later'), { responseCode: 451 })
-        : undefined;
+      return attempts === 1 ? smtpError(451, 'again@a.test is busy, try again later') : undefined;
     });
     const worker = await startWorkerProcess(api.databaseUrl, { SMTP_URL: mail.url });
     await invite(api, { email: 'again@a.test' });
@@ -141,16 +178,95 @@ describe('the invitation mail', () => {
     await worker.kill('SIGTERM');
   });
 
+  // A mistyped address. A relay that is set up wrongly refuses like that, too.
+  test.each([
+    { outage: 0, failures: 1, title: 'is one failed job' },
+    { outage: 13, failures: 13, title: 'tries during an outage before are none of them' },
+  ])('is given up at its twelfth refusal in a row: $title', async ({ outage, failures }) => {
+    const api = await startTestApi({ seed: makeSeed([makeTeam('a')]) });
+    let [tries, refusals] = [0, 0];
+    const mail = await startMailServer(undefined, (command) => {
+      if (command === 'MAIL FROM') {
+        tries += 1;
+        return tries > outage ? undefined : smtpError(451, 'not now');
+      }
+      refusals += 1;
+      return smtpError(550, 'no typo@a.test here');
+    });
+    const { worker, countsOf } = await startCounting(api, mail);
+    await invite(api, { email: 'typo@a.test' });
+    await untilEnded(api, () => tries);
+    expect(refusals).toBe(12);
+    expect(mail.received).toEqual([]);
+    const tell = (): string[] =>
+      worker
+        .output()
+        .split('\n')
+        .filter((line) => line.includes('refused for good'));
+    await until(() => tell().length > 0);
+    const told = tell();
+    expect(told).toHaveLength(1);
+    expect(JSON.parse(told[0] ?? '')).toMatchObject({
+      level: 40,
+      team: 'team_a',
+      task: 'send_invitation_mail',
+      reason: 'the mail server did not take it: EENVELOPE 550',
+    });
+    expect(worker.output()).not.toContain('@a.test');
+    expect(await countsOf('job_failures_total')).toMatchObject({
+      '{task="send_invitation_mail"}': failures,
+    });
+    expect(await countsOf('mails_total')).toEqual({
+      '{result="taken"}': 0,
+      '{result="refused"}': 12,
+      '{result="deferred"}': 0,
+      '{result="failed"}': outage,
+    });
+    await worker.kill('SIGTERM');
+  });
+
+  // A domain that does not resolve, which is often a mistyped one.
+  test('is one failed job, too, if its recipient gets no mail for now', async () => {
+    const api = await startTestApi({ seed: makeSeed([makeTeam('a')]) });
+    let tries = 0;
+    const mail = await startMailServer(undefined, (command) => {
+      if (command === 'MAIL FROM') return undefined;
+      tries += 1;
+      return tries < 7 ? smtpError(450, 'the domain of late@a.test is not found') : undefined;
+    });
+    const { worker, countsOf } = await startCounting(api, mail);
+    await invite(api, { email: 'late@a.test' });
+    await untilEnded(api, () => tries);
+    expect(mail.received.map(({ to }) => to)).toEqual(['late@a.test']);
+    expect(worker.output()).not.toContain('@a.test');
+    expect(await countsOf('job_failures_total')).toMatchObject({
+      '{task="send_invitation_mail"}': 1,
+    });
+    expect(await countsOf('mails_total')).toEqual({
+      '{result="taken"}': 1,
+      '{result="refused"}': 0,
+      '{result="deferred"}': 6,
+      '{result="failed"}': 0,
+    });
+    await worker.kill('SIGTERM');
+  });
+
   test('does not wait for a statement of another job', async () => {
     const api = await startTestApi({ seed: makeSeed([makeTeam('a')]) });
     const mail = await startMailServer();
     const worker = await startWorkerProcess(api.databaseUrl, { SMTP_URL: mail.url });
     const release = await holdLock(api, lockWhole('idempotency_record'));
-    await api.db.pool.query(`select graphile_worker.add_job('remove_old')`);
-    await untilWaiting(api, 1);
-    await invite(api, { email: 'new@a.test' });
-    await until(() => mail.received.length === 1);
-    expect(await countWaiting(api.db)).toBe(1);
+    let sent = 0;
+    // A statement gives up after seconds, which a busy machine may need for the mail.
+    await until(async () => {
+      await api.db.pool.query(`select graphile_worker.add_job('remove_old', max_attempts := 1)`);
+      await untilWaiting(api, 1);
+      sent += 1;
+      await invite(api, { email: `new${sent}@a.test` });
+      await until(() => mail.received.length === sent);
+      return (await countWaiting(api.db)) > 0;
+    });
+    expect(mail.received).toHaveLength(sent);
     await release();
     await worker.kill('SIGTERM');
   });

@@ -308,6 +308,7 @@ export const de: Texts = {
     url_has_credentials: 'Die Adresse darf weder Benutzernamen noch Passwort enthalten.',
     url_malformed: 'Das ist keine Adresse wie https://example.com/webhooks.',
     url_not_public: 'Diese Adresse ist aus dem Internet nicht erreichbar.',
+    url_many_addresses: 'Der Name in der Adresse führt zu mehr als 64 IP-Adressen.',
     url_not_resolved:
       'Der Name in der Adresse ließ sich gerade nicht nachschlagen. Versuchen Sie es erneut.',
     invalid_network:
@@ -318,7 +319,8 @@ export const de: Texts = {
     secret_replaced:
       'Ein anderes Geheimnis hat es inzwischen ersetzt. Wer das getan hat, hat das jetzige.',
     token_rejected: 'Das CRM nimmt das Token nicht an.',
-    token_insufficient: 'Dem Token fehlt ein Leserecht, das wir brauchen.',
+    token_insufficient:
+      'Dem Token fehlt ein Leserecht, das wir brauchen, oder das Konto ist geschlossen.',
     crm_unreachable:
       'Das CRM war nicht erreichbar. Nichts wurde gespeichert; versuchen Sie es erneut.',
     too_small: 'Bitte füllen Sie das aus.',
@@ -511,11 +513,11 @@ export const de: Texts = {
     lastSuccess: 'Zuletzt angekommen',
     pausedHint:
       'Was schon wartet, wird aufgehoben und gesendet, wenn Sie den Endpunkt wieder einschalten. ' +
-      'Was während der Pause geschieht, wird nicht gesendet, auch später nicht: Ihre Programme ' +
-      'können es 30 Tage lang mit GET /events lesen.',
+      'Was während der Pause geschieht, wird vielleicht nie gesendet: Ihre Programme können es ' +
+      '30 Tage lang mit GET /events lesen.',
     failuresHint:
-      'Seit drei Tagen ist nichts angekommen, deshalb haben wir ihn angehalten. Senden Sie einen ' +
-      'Test; wenn er ankommt, schalten Sie den Endpunkt wieder ein.',
+      'Lange ist nichts angekommen, deshalb haben wir ihn angehalten. Senden Sie einen Test; ' +
+      'wenn er ankommt, schalten Sie den Endpunkt wieder ein.',
     secretTitle: 'Das Geheimnis des Endpunkts',
     secretHint:
       'Ihr Server prüft damit unsere Signatur. Kopieren Sie es jetzt dorthin, wo der Server ' +
@@ -623,6 +625,10 @@ export const de: Texts = {
     retry: 'Jetzt noch einmal versuchen',
     retried: 'Es wird noch einmal versucht.',
     retryWhyNot: 'Nur eine gescheiterte Zustellung kann wiederholt werden.',
+    missing: 'Diese Zustellung ist nicht hier',
+    missingHint:
+      'Sie ist älter als 30 Tage, ihr Endpunkt wurde gelöscht, oder dieses Team hatte sie nie.',
+    toList: 'Zu allen Zustellungen',
     whatToDo: 'Was zu tun ist',
     explain: {
       ok: 'Ihr Server hat das Ereignis angenommen.',
@@ -638,8 +644,8 @@ export const de: Texts = {
       connection_refused: 'An dieser Adresse läuft nichts.',
       connection_closed: 'Ihr Server hat die Verbindung vor der Antwort geschlossen.',
       connection_failed: 'Wir konnten keine Verbindung zu Ihrem Server herstellen.',
-      tls_error: 'Das Zertifikat Ihres Servers ist nicht gültig.',
-      target_not_public: 'Der Name führt zu keiner öffentlichen Adresse.',
+      tls_error: 'Der Port hat kein TLS, oder das Zertifikat gilt nicht oder ist zu lang.',
+      target_not_public: 'Der Name führt zu keiner öffentlichen Adresse oder zu mehr als 64.',
       name_not_resolved: 'Kein Nameserver hat gesagt, wohin der Name führt.',
       host_unreachable: 'Ihr Server war nicht erreichbar.',
       invalid_response: 'Die Antwort Ihres Servers war nicht lesbar.',
@@ -654,21 +660,23 @@ export const de: Texts = {
       '401': 'Lassen Sie Anfragen dorthin ohne Anmeldung zu, und prüfen Sie das Geheimnis.',
       '404': 'Vergleichen Sie die Adresse in den Einstellungen mit der Ihres Servers.',
       '410': 'Löschen Sie den Endpunkt, oder tragen Sie seine neue Adresse ein.',
-      '429': 'Wir werden von selbst langsamer. Erlauben Sie mehr Anfragen, wenn es andauert.',
+      '429': 'Erlauben Sie mehr Anfragen, wenn es andauert. Wir werden von selbst langsamer.',
       '5xx': 'Sehen Sie das Protokoll Ihres Servers zur Zeit des Versuchs an.',
       timeout: 'Antworten Sie sofort, und erledigen Sie die Arbeit danach.',
       connection_refused: 'Starten Sie den Server, und prüfen Sie Firewall und Port.',
       connection_closed: 'Sehen Sie das Protokoll des Servers oder des Proxys davor an.',
       connection_failed: 'Prüfen Sie Namen, Firewall und Port.',
-      tls_error: 'Erneuern Sie das Zertifikat mit allen Zwischenzertifikaten.',
+      tls_error:
+        'Prüfen Sie den Port. Erneuern Sie das Zertifikat samt Zwischenzertifikaten, bis 24 KB.',
       target_not_public: 'Prüfen Sie den Namen in Ihrem DNS.',
-      name_not_resolved: 'Nichts, wenn es vorübergeht. Sonst prüfen Sie die Nameserver der Domain.',
+      name_not_resolved: 'Prüfen Sie die Nameserver der Domain, wenn es andauert.',
       host_unreachable: 'Prüfen Sie, ob der Server läuft und mit dem Internet verbunden ist.',
       invalid_response: 'Sehen Sie das Protokoll des Servers oder des Proxys davor an.',
       response_headers_too_large: 'Senden Sie weniger oder kürzere Header. Wir lesen 16 KB.',
       internal: 'Nichts. Die nächsten Versuche folgen von selbst.',
       simulated: 'Nichts. Die nächsten Versuche gelingen, sobald das Spiel vorbei ist.',
       other: 'Sehen Sie das Protokoll des Servers oder des Proxys davor an.',
+      gave_up: 'Von selbst folgt kein Versuch mehr. Versuchen Sie es oben noch einmal.',
     },
   },
   resend: {
@@ -963,7 +971,8 @@ export const de: Texts = {
       invalid_length: 'Es hat die falsche Länge.',
       too_small: 'Es ist zu kurz oder zu klein.',
       too_big: 'Es ist zu lang oder zu groß.',
-      too_many_values: 'Es wurde mehr als einmal angegeben.',
+      repeated: 'Es wurde mehr als einmal angegeben.',
+      too_many_values: 'Es enthält zu viele Werte oder Felder.',
       unrecognized_keys: 'Ein Feld ist hier nicht bekannt. Vielleicht ist es falsch geschrieben.',
       ignored: 'Ein Parameter ist hier nicht bekannt und wurde nicht beachtet.',
       not_found: 'Es nennt etwas, das es nicht gibt.',
@@ -1061,7 +1070,9 @@ export const de: Texts = {
     providers: { hubspot: 'HubSpot', pipedrive: 'Pipedrive' },
     token: 'Token',
     tokenHints: {
-      hubspot: 'Das Zugriffstoken einer privaten App in HubSpot, mit den Rechten („Scopes“)',
+      hubspot:
+        'Ein Service-Key von HubSpot, unter Development, Keys, Service keys, oder das ' +
+        'Zugriffstoken einer privaten App, die Sie schon haben, mit den Rechten („Scopes“)',
       pipedrive:
         'Ihr persönliches API-Token in Pipedrive, unter Einstellungen, Persönlich, API. Es hat ' +
         'Ihre eigenen Rechte: Sie müssen alle Geschäfte sehen, die gelesen werden sollen.',
@@ -1073,6 +1084,9 @@ export const de: Texts = {
     markerHint: 'Notizen, die damit beginnen, werden Einwände, etwa „Einwand:“.',
     connectNow: 'Prüfen und verbinden',
     connected: 'Das CRM ist verbunden. Das erste Lesen beginnt jetzt.',
+    connectedAlready: (name, press) =>
+      `${name} ist schon verbunden. Wird dasselbe Konto zweimal verbunden, sind alle seine ` +
+      `Geschäfte hier doppelt. Für ein anderes Token drücken Sie stattdessen „${press}“.`,
     states: { active: 'Aktiv', paused: 'Angehalten' },
     last: 'Zuletzt gelesen',
     next: 'Als Nächstes',
@@ -1110,7 +1124,7 @@ export const de: Texts = {
     errors: {
       unauthorized: 'Das CRM nimmt das Token nicht an.',
       credentials_unreadable: 'Das Token muss neu eingegeben werden.',
-      forbidden: 'Dem Token fehlt ein Recht, das wir brauchen.',
+      forbidden: 'Dem Token fehlt ein Recht, das wir brauchen, oder das Konto ist geschlossen.',
       rate_limited: 'Das CRM möchte weniger Anfragen. Es wird später wieder versucht.',
       timeout: 'Das CRM hat nicht rechtzeitig geantwortet.',
       unreachable: 'Das CRM war nicht erreichbar.',

@@ -293,6 +293,7 @@ export const en = {
     url_has_credentials: 'The address must not hold a user name or a password.',
     url_malformed: 'This is no address such as https://example.com/webhooks.',
     url_not_public: 'This address cannot be reached from the internet.',
+    url_many_addresses: 'The name in the address leads to more than 64 IP addresses.',
     url_not_resolved: 'The name of the address could not be looked up just now. Try again.',
     invalid_network: 'Expected an IPv4 or IPv6 address, or a network such as 203.0.113.0/24.',
     mapped_network: 'Write an IPv4 address as one, without ::ffff:.',
@@ -300,7 +301,7 @@ export const en = {
     not_recent: 'Expected a time in the last 90 days.',
     secret_replaced: 'Another secret has replaced it meanwhile. Who did that has the present one.',
     token_rejected: 'The CRM does not accept the token.',
-    token_insufficient: 'The token lacks a right that we need to read.',
+    token_insufficient: 'The token lacks a right that we need to read, or the account is closed.',
     crm_unreachable: 'The CRM could not be asked. Nothing was stored; try again.',
     too_small: 'Please fill this in.',
     too_big: 'This is too long.',
@@ -477,10 +478,9 @@ export const en = {
     lastSuccess: 'Last arrived',
     pausedHint:
       'What already waits is kept, and sent when you reactivate the endpoint. What happens ' +
-      'during the pause is not sent, not even later: your programs can read it by GET /events ' +
-      'for 30 days.',
+      'during the pause may never be sent: your programs can read it by GET /events for 30 days.',
     failuresHint:
-      'Nothing has arrived for three days, so we paused it. Send a test; when it arrives, ' +
+      'Nothing has arrived for a long time, so we paused it. Send a test; when it arrives, ' +
       'reactivate the endpoint.',
     secretTitle: 'The secret of the endpoint',
     secretHint:
@@ -586,6 +586,9 @@ export const en = {
     retry: 'Try again now',
     retried: 'One more attempt is being made.',
     retryWhyNot: 'Only a delivery that failed can be tried again.',
+    missing: 'This delivery is not here',
+    missingHint: 'It is older than 30 days, its endpoint was deleted, or this team never had it.',
+    toList: 'To all deliveries',
     whatToDo: 'What to do',
     explain: {
       ok: 'Your server has accepted the event.',
@@ -601,8 +604,8 @@ export const en = {
       connection_refused: 'Nothing listens at this address.',
       connection_closed: 'Your server closed the connection before it answered.',
       connection_failed: 'We could not connect to your server.',
-      tls_error: 'The certificate of your server is not valid.',
-      target_not_public: 'The name leads to no public address.',
+      tls_error: 'This port has no TLS, or the certificate is not valid or its chain too long.',
+      target_not_public: 'The name leads to no public address, or to more than 64.',
       name_not_resolved: 'No name server told what the name resolves to.',
       host_unreachable: 'Your server could not be reached.',
       invalid_response: 'The answer of your server could not be read.',
@@ -617,22 +620,23 @@ export const en = {
       '401': 'Let requests to this address pass without a login, and check the signing secret.',
       '404': 'Compare the address in the settings with the one in your server.',
       '410': 'Delete the endpoint, or enter its new address.',
-      '429': 'We slow down by ourselves. Allow more requests if it goes on.',
+      '429': 'Allow more requests if it goes on. We slow down by ourselves.',
       '5xx': 'Look at the log of your server at the time of the attempt.',
       timeout: 'Answer at once and do the work afterwards.',
       connection_refused: 'Start the server, and check its firewall and the port.',
       connection_closed: 'Look at the log of your server or of the proxy before it.',
       connection_failed: 'Check the name, the firewall and the port.',
-      tls_error: 'Renew the certificate, with all certificates between it and its root.',
+      tls_error: 'Check the port. Renew the certificate with those up to its root, 24 KB at most.',
       target_not_public: 'Check the name in your DNS.',
-      name_not_resolved: 'Nothing, if it passes. Otherwise check the name servers of the domain.',
+      name_not_resolved: 'Check the name servers of the domain if it goes on.',
       host_unreachable: 'Check that the server runs and is connected to the internet.',
       invalid_response: 'Look at the log of your server or of the proxy before it.',
       response_headers_too_large: 'Send fewer or shorter headers. 16 KB are read.',
       internal: 'Nothing. The next attempts follow by themselves.',
       simulated: 'Nothing. The next attempts succeed when the play has ended.',
       other: 'Look at the log of your server or of the proxy before it.',
-    } satisfies Record<Failure, string>,
+      gave_up: 'No attempt follows by itself any more. Try it again with the button above.',
+    } satisfies Record<Failure | 'gave_up', string>,
   },
   resend: {
     title: 'Send failed deliveries again',
@@ -921,7 +925,8 @@ export const en = {
       invalid_length: 'It has the wrong length.',
       too_small: 'It is too short or too small.',
       too_big: 'It is too long or too large.',
-      too_many_values: 'It was given more than once.',
+      repeated: 'It was given more than once.',
+      too_many_values: 'It holds too many values or fields.',
       unrecognized_keys: 'A field is not known here. It may be misspelt.',
       ignored: 'A parameter is not known here and was ignored.',
       not_found: 'It names something that does not exist.',
@@ -1013,7 +1018,9 @@ export const en = {
     providers: { hubspot: 'HubSpot', pipedrive: 'Pipedrive' } as Readonly<Record<string, string>>,
     token: 'Token',
     tokenHints: {
-      hubspot: 'The access token of a private app in HubSpot, with the rights (“scopes”)',
+      hubspot:
+        'A service key of HubSpot, under Development, Keys, Service keys, or the access token of ' +
+        'a private app that you have already, with the rights (“scopes”)',
       pipedrive:
         'Your personal API token in Pipedrive, under Settings, Personal, API. It has your own ' +
         'rights: you must see all deals that are to be read.',
@@ -1023,6 +1030,9 @@ export const en = {
     markerHint: 'Notes that begin with it become objections, such as “Objection:”.',
     connectNow: 'Test and connect',
     connected: 'The CRM is connected. The first reading begins now.',
+    connectedAlready: (name: string, press: string) =>
+      `${name} is connected already. If the same account is connected twice, all of its deals ` +
+      `are here twice. For another token, press “${press}” instead.`,
     states: { active: 'Active', paused: 'Paused' } as Readonly<Record<string, string>>,
     last: 'Last read',
     next: 'Next',
@@ -1058,7 +1068,7 @@ export const en = {
     errors: {
       unauthorized: 'The CRM does not accept the token.',
       credentials_unreadable: 'The token must be entered again.',
-      forbidden: 'The token lacks a right that we need.',
+      forbidden: 'The token lacks a right that we need, or the account is closed.',
       rate_limited: 'The CRM wants fewer requests. It is tried again later.',
       timeout: 'The CRM did not answer in time.',
       unreachable: 'The CRM could not be reached.',

@@ -22,6 +22,7 @@ const en = {
     'Accept a delivery only if v1 in its header Svc-Signature is the HMAC-SHA256 of t, a point ' +
     'and the raw body, with this whole secret as the key.',
   howToVerify: 'How to check the signature',
+  docsPath: '',
   verifyPath: '/webhooks#verify',
   copy: 'Copy',
   copied: 'Copied',
@@ -71,11 +72,12 @@ const de: typeof en = {
     'Nehmen Sie eine Zustellung nur an, wenn v1 in ihrem Header Svc-Signature der HMAC-SHA256 ' +
     'von t, einem Punkt und dem rohen Body ist, mit diesem ganzen Geheimnis als Schlüssel.',
   howToVerify: 'So wird die Signatur geprüft',
-  verifyPath: '/de/webhooks#prüfen',
+  docsPath: '/de',
+  verifyPath: '/de/webhooks#verify',
   copy: 'Kopieren',
   copied: 'Kopiert',
   copyFailed: 'Der Browser erlaubt es nicht. Markieren Sie das Geheimnis und kopieren Sie es.',
-  docs: 'So wird er benutzt: zur Dokumentation (auf Englisch)',
+  docs: 'So wird er benutzt: zur Dokumentation',
   gone: 'Dieser Link öffnet nichts',
   goneHint:
     'Er wurde schon geöffnet, ist älter als eine Stunde, wurde zurückgezogen, oder das Geheimnis ' +

@@ -5,6 +5,7 @@ import { createTRPCOptionsProxy } from '@trpc/tanstack-react-query';
 import type { inferRouterInputs, inferRouterOutputs } from '@trpc/server';
 import type { AppRouter } from '../../routers/routers.ts';
 import { currentLanguage, onLanguage } from '../i18n/language.ts';
+import { fetchWithTime } from './clock.ts';
 import type { CallContext } from './once.ts';
 import { problemOf } from './problem.ts';
 import { IS_SANDBOX } from './mode.ts';
@@ -58,6 +59,8 @@ export const client = createTRPCClient<AppRouter>({
   links: [
     httpLink({
       url: `${SERVICE_PATH}/trpc`,
+      // An optional signal may be undefined, which `RequestInit` does not say.
+      fetch: (url, init) => fetchWithTime(url, init as RequestInit),
       headers: async ({ op }) => {
         const { idempotencyKey } = op.context as CallContext;
         return {

@@ -3,7 +3,6 @@ import {
   fitColors,
   hexOf,
   NAMES,
-  SCHEMES,
   type Color,
   type ColorChange,
   type Palette,
@@ -18,23 +17,18 @@ let own: Readonly<Record<Scheme, Palette>> | null = null;
  * they are.
  */
 export function setHostColors(given: unknown): readonly ColorChange[] {
-  own ??= { light: readPalette('light'), dark: readPalette('dark') };
-  const [light, dark] = SCHEMES.map((scheme) => {
+  const palettes = (own ??= { light: readPalette('light'), dark: readPalette('dark') });
+  const fit = (scheme: Scheme) => {
     const colors = isRecord(given) && isRecord(given[scheme]) ? given[scheme] : {};
-    return fitColors(colors, ownOf(scheme), scheme);
-  });
-  if (!light || !dark) return [];
+    return fitColors(colors, palettes[scheme], scheme);
+  };
+  const [light, dark] = [fit('light'), fit('dark')];
   const { style } = document.documentElement;
   for (const name of NAMES) {
     const pair = [hexOf(light.palette[name]), hexOf(dark.palette[name])];
     style.setProperty(`--${name}`, `light-dark(${pair.join(', ')})`);
   }
   return [...light.changes, ...dark.changes];
-}
-
-function ownOf(scheme: Scheme): Palette {
-  if (!own) throw new Error('the palettes were not read');
-  return own[scheme];
 }
 
 /** Reads the page's own colours, before others cover them. */

@@ -18,7 +18,9 @@
  *  7. The host application sends `{ type: 'svc:go', path }` to open such a place.
  *  8. The page sends `{ type: 'svc:height', height }`, how high its content is in pixels, and
  *     `{ type: 'svc:event', name }` when something has happened: `key_created`, `session_ended`.
- *  9. The page answers with `{ type: 'svc:problem', field, message }` to what it cannot take.
+ *  9. The page sends `{ type: 'svc:gone' }` when its document is left, for instance for that of the
+ *     sandbox. The next one begins with 1.
+ * 10. The page answers with `{ type: 'svc:problem', field, message }` to what it cannot take.
  *
  * `src/client/admin-frame.ts` is the other side.
  *
@@ -69,6 +71,10 @@ export function connectToHost(listener: HostListener): void {
     // The reader may have switched between live team and sandbox: this document is another one.
     if (place !== null) tellPlace(place);
     askForToken();
+  });
+  window.addEventListener('pagehide', (event) => {
+    // A document that is kept for "Back" keeps its port, too.
+    if (!event.persisted) port?.postMessage({ type: 'svc:gone' });
   });
   window.setTimeout(listener.silence, SILENCE_MS);
   sayReady();

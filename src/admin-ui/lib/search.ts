@@ -1,9 +1,34 @@
 /** The filters in the address of a page. What an address holds is read with care. */
 import type { RouterInputs } from './api.ts';
+import { now } from './clock.ts';
 import { everyOf } from './every-of.ts';
 
 const HOUR_MS = 3_600_000;
 const PAST_MS = { '1h': HOUR_MS, '24h': 24 * HOUR_MS, '7d': 7 * 24 * HOUR_MS } as const;
+
+type Search = Record<string, unknown>;
+
+/** How each field of an address is read. */
+type Fields = Readonly<Record<string, (value: unknown) => unknown>>;
+
+/** Returns a function that reads these fields of an address. What is wrong is left out. */
+function readerOf<F extends Fields>(fields: F) {
+  return (search: Search) => {
+    const found = Object.entries(fields).map(([name, read]) => [name, read(search[name])]);
+    return withoutEmpty(Object.fromEntries(found) as { [N in keyof F]?: ReturnType<F[N]> });
+  };
+}
+
+/** The same of a list that can be limited to times. */
+function timedReaderOf<F extends Fields>(fields: F) {
+  const read = readerOf(fields);
+  return (search: Search) => ({ ...read(search), ...withoutEmpty(readTimes(search)) });
+}
+
+/** Reads one of these words. */
+function oneOf<Word>(words: readonly Word[]): (value: unknown) => Word | undefined {
+  return (value) => words.find((word) => word === value);
+}
 
 /** Which times a list can be limited to. `custom`: from `since` until `until`. */
 export const PASTS = [...(Object.keys(PAST_MS) as (keyof typeof PAST_MS)[]), 'custom'] as const;
@@ -16,7 +41,7 @@ export interface TimeSearch {
   until?: string | undefined;
 }
 
-function readTimes(search: Record<string, unknown>): TimeSearch {
+function readTimes(search: Search): TimeSearch {
   const past = PASTS.find((one) => one === search['past']);
   if (past !== 'custom') return { past };
   return { past, since: instantOf(search['since']), until: instantOf(search['until']) };
@@ -50,26 +75,16 @@ export const DELIVERY_STATUSES = everyOf<DeliveryStatus>({
   pending: true,
 });
 
-export interface DeliverySearch extends TimeSearch {
-  status?: DeliveryStatus | undefined;
-  endpoint?: string | undefined;
-  type?: string | undefined;
-}
-
 /** The filters of the list of deliveries. */
-export function readDeliverySearch(search: Record<string, unknown>): DeliverySearch {
-  const found: DeliverySearch = {
-    status: DELIVERY_STATUSES.find((one) => one === search['status']),
-    endpoint: textOf(search['endpoint']),
-    type: textOf(search['type']),
-    ...readTimes(search),
-  };
-  return withoutEmpty(found);
-}
+export const readDeliverySearch = timedReaderOf({
+  status: oneOf(DELIVERY_STATUSES),
+  endpoint: textOf,
+  type: textOf,
+});
 
 /** The beginning of a past time, as the API takes it. */
 export function sinceOf(past: keyof typeof PAST_MS): string {
-  return new Date(Date.now() - PAST_MS[past]).toISOString();
+  return new Date(now() - PAST_MS[past]).toISOString();
 }
 
 /** A text, or undefined. */
@@ -92,24 +107,14 @@ export const ACTOR_KINDS = everyOf<ActorKind>({
   system: true,
 });
 
-export interface AuditSearch extends TimeSearch {
-  action?: string | undefined;
-  kind?: ActorKind | undefined;
-  /** The id of a key, a member or a service. */
-  actor?: string | undefined;
-  target?: string | undefined;
-}
-
 /** The filters of the audit log. */
-export function readAuditSearch(search: Record<string, unknown>): AuditSearch {
-  return withoutEmpty({
-    action: textOf(search['action']),
-    kind: ACTOR_KINDS.find((one) => one === search['kind']),
-    actor: textOf(search['actor']),
-    target: textOf(search['target']),
-    ...readTimes(search),
-  });
-}
+export const readAuditSearch = timedReaderOf({
+  action: textOf,
+  kind: oneOf(ACTOR_KINDS),
+  /** The id of a key, a member or a service. */
+  actor: textOf,
+  target: textOf,
+});
 
 type Found = RouterInputs['admin']['members']['search'];
 export type MemberRole = NonNullable<Found['role']>;
@@ -130,65 +135,35 @@ export const MEMBER_SORTS = everyOf<MemberSort>({
   joined_first: true,
 });
 
-export interface MemberSearch {
-  text?: string | undefined;
-  role?: MemberRole | undefined;
-  status?: MemberStatus | undefined;
-  sort?: MemberSort | undefined;
-  /** The cursor of the page; left out: the first one. */
-  page?: string | undefined;
-}
-
 /** The filters of the members, and the page that is shown. */
-export function readMemberSearch(search: Record<string, unknown>): MemberSearch {
-  return withoutEmpty({
-    text: textOf(search['text']),
-    role: MEMBER_ROLES.find((one) => one === search['role']),
-    status: MEMBER_STATUSES.find((one) => one === search['status']),
-    sort: MEMBER_SORTS.find((one) => one === search['sort']),
-    page: textOf(search['page']),
-  });
-}
+export const readMemberSearch = readerOf({
+  text: textOf,
+  role: oneOf(MEMBER_ROLES),
+  status: oneOf(MEMBER_STATUSES),
+  sort: oneOf(MEMBER_SORTS),
+  /** The cursor of the page; left out: the first one. */
+  page: textOf,
+});
+export type MemberSearch = ReturnType<typeof readMemberSearch>;
 
 /** How many days the usage can be shown for. */
 export const USAGE_DAYS = [7, 30, 90] as const;
 
-export interface UsageSearch {
-  days?: (typeof USAGE_DAYS)[number] | undefined;
-  key?: string | undefined;
-}
-
 /** The filters of the usage. */
-export function readUsageSearch(search: Record<string, unknown>): UsageSearch {
-  return withoutEmpty({
-    days: USAGE_DAYS.find((one) => one === search['days']),
-    key: textOf(search['key']),
-  });
-}
+export const readUsageSearch = readerOf({ days: oneOf(USAGE_DAYS), key: textOf });
 
 /** Groups of statuses. One status can be searched for, too. */
 export const REQUEST_STATUSES = ['errors', '2xx', '4xx', '5xx'] as const;
 
-export interface RequestSearch extends TimeSearch {
-  /** One of `REQUEST_STATUSES`, or a status such as `404`. */
-  status?: string | undefined;
-  key?: string | undefined;
-  path?: string | undefined;
-  code?: string | undefined;
-  id?: string | undefined;
-}
-
 /** The filters of the request log. */
-export function readRequestSearch(search: Record<string, unknown>): RequestSearch {
-  return withoutEmpty({
-    status: statusOf(search['status']),
-    key: textOf(search['key']),
-    path: textOf(search['path']),
-    code: textOf(search['code']),
-    id: textOf(search['id']),
-    ...readTimes(search),
-  });
-}
+export const readRequestSearch = timedReaderOf({
+  status: statusOf,
+  key: textOf,
+  path: textOf,
+  code: textOf,
+  id: textOf,
+});
+export type RequestSearch = ReturnType<typeof readRequestSearch>;
 
 /** One of `REQUEST_STATUSES`, or a status, which the router reads from the address as a number. */
 function statusOf(value: unknown): string | undefined {

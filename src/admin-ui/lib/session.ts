@@ -4,6 +4,7 @@
  */
 import { useSyncExternalStore } from 'react';
 import { makeChanges } from './changes.ts';
+import { setClock } from './clock.ts';
 import { askForToken, IS_FRAMED, tellEvent } from './host-port.ts';
 import { placeToGo } from './host-places.ts';
 import { answers, placesOfSignIn, rememberHost } from './hosts.ts';
@@ -79,12 +80,10 @@ function change(next: SessionState): void {
   changes.tell();
 }
 
-const reopenings = new Set<() => void>();
+const reopenings = makeChanges();
 
 /** Calls the listener when a session is open again after it had ended. */
-export function onReopened(listener: () => void): void {
-  reopenings.add(listener);
-}
+export const onReopened = reopenings.subscribe;
 
 /** Resolves when it is known whether somebody is signed in, or why that cannot be known. */
 export function untilKnown(): Promise<void> {
@@ -209,9 +208,10 @@ function open(session: Session, date: string | null): void {
     return;
   }
   known = session;
+  setClock(date);
   const wasEnded = state.kind === 'ended';
   change({ kind: 'open', session });
-  if (wasEnded) for (const listener of reopenings) listener();
+  if (wasEnded) reopenings.tell();
   if (bearer === null) return;
   isUntried = false;
   const leftMs = leftMsOf(session.expires_at, date);

@@ -1,4 +1,5 @@
 import type { QueryClient, QueryKey } from '@tanstack/react-query';
+import { problemOf } from './problem.ts';
 
 /** What was shown before; undefined: nothing. */
 interface Shown {
@@ -19,9 +20,10 @@ export function shownFirst<Data, Input>(
       if (before !== undefined) cache.setQueryData(queryKey, change(before, input));
       return { before };
     },
-    onError: (_error: unknown, input: Input, shown: Shown | undefined) => {
+    onError: (error: unknown, input: Input, shown: Shown | undefined) => {
       if (shown?.before !== undefined) cache.setQueryData(keyOf(input), shown.before);
-      onUndone();
+      // Without an answer, nobody knows whether it was made. What is read now will show it.
+      if (problemOf(error).code !== 'network') onUndone();
     },
     onSettled: (_data: unknown, _error: unknown, input: Input) =>
       cache.invalidateQueries({ queryKey: keyOf(input) }),

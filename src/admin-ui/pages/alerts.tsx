@@ -4,6 +4,7 @@ import { useFormat } from '../i18n/format.ts';
 import { useTexts } from '../i18n/language.ts';
 import { api, client } from '../lib/api.ts';
 import { LIMITS } from '../lib/attention-limits.ts';
+import { useLastFailure } from '../lib/last-failure.ts';
 import { optimistic } from '../lib/optimistic.ts';
 import { SandboxNote } from '../ui/band.tsx';
 import { Choice, FormProblem, Group } from '../ui/field.tsx';
@@ -11,12 +12,16 @@ import { announce } from '../ui/notice.tsx';
 import { Loaded, PageHead } from '../ui/states.tsx';
 import { ALERT_KINDS, withAlert, type AlertChange, type AlertKind } from './alert-kinds.ts';
 
+/** One after the other: the list is read and then set as a whole. */
+const SCOPE = { id: 'alerts' };
+
 /** Which alerts the reader gets by mail. */
 export function AlertsPage() {
   const t = useTexts();
   const format = useFormat();
   const alerts = useQuery(api.admin.alerts.get.queryOptions({}));
   const set = useSet();
+  const failure = useLastFailure(SCOPE);
   const hints: Readonly<Record<AlertKind, string>> = {
     webhooks: t.alerts.hints.webhooks,
     errors: t.alerts.hints.errors(format.percent(LIMITS.errorShare), LIMITS.requestsMin),
@@ -44,7 +49,7 @@ export function AlertsPage() {
               ))}
             </Group>
             <p className="hint">{t.alerts.rhythm}</p>
-            <FormProblem error={set.error} />
+            <FormProblem error={failure} />
           </form>
         )}
       </Loaded>
@@ -60,8 +65,7 @@ function useSet() {
       withAlert,
       () => announce(t.common.undone),
     ),
-    // One after the other: the list is read and then set as a whole.
-    scope: { id: 'alerts' },
+    scope: SCOPE,
     mutationFn: async (change: AlertChange) =>
       client.admin.alerts.set.mutate(withAlert(await client.admin.alerts.get.query({}), change)),
     onSuccess: () => announce(t.common.saved),

@@ -2,7 +2,7 @@
 import type { RouterOutputs } from '../lib/api.ts';
 import { idsToName } from './ids-to-name.ts';
 
-type Entry = RouterOutputs['admin']['auditLog']['list']['data'][number];
+export type Entry = RouterOutputs['admin']['auditLog']['list']['data'][number];
 
 type Named = Pick<Entry, 'actor' | 'target_id'>;
 

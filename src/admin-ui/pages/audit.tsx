@@ -3,7 +3,7 @@ import { getRouteApi, Link } from '@tanstack/react-router';
 import { Fragment } from 'react';
 import { useFormat } from '../i18n/format.ts';
 import { useTexts } from '../i18n/language.ts';
-import { api, client, type RouterOutputs } from '../lib/api.ts';
+import { api, client } from '../lib/api.ts';
 import { countRows, pagesOptions, searchedBackTo } from '../lib/pages.ts';
 import { rowsKnown, rowsOfPages } from '../lib/queries.ts';
 import { ACTOR_KINDS } from '../lib/search.ts';
@@ -11,7 +11,14 @@ import { Filter, FilterBar } from '../ui/filter.tsx';
 import { Empty, Loaded, PageHead, Summary } from '../ui/states.tsx';
 import { More, Table, type Column } from '../ui/table.tsx';
 import { TimeFilter, useTimes } from '../ui/time-filter.tsx';
-import { factsOf, isInRequestLog, keyIdsIn, memberIdsIn, placeOfTarget } from './audit-entries.ts';
+import {
+  factsOf,
+  isInRequestLog,
+  keyIdsIn,
+  memberIdsIn,
+  placeOfTarget,
+  type Entry,
+} from './audit-entries.ts';
 import { nameOfKey } from './key-name.ts';
 import { useKeys, type NamedKey } from './key-queries.ts';
 import { HiddenAddresses } from './hidden.tsx';
@@ -19,7 +26,6 @@ import { nameOf as nameOfMember } from './member-name.ts';
 import { nameInParts } from './ids-to-name.ts';
 import { nameOfEndpoint } from './endpoint-name.ts';
 
-type Entry = RouterOutputs['admin']['auditLog']['list']['data'][number];
 const route = getRouteApi('/audit');
 
 /** Who did what, and when. */

@@ -3,8 +3,9 @@ import { useDeferredValue, useState } from 'react';
 import { useTexts } from '../i18n/language.ts';
 import { api, client } from '../lib/api.ts';
 import { everyOf } from '../lib/every-of.ts';
-import { lastError } from '../lib/field-problems.ts';
+import { useLastFailure } from '../lib/last-failure.ts';
 import { optimistic } from '../lib/optimistic.ts';
+import { problemOf } from '../lib/problem.ts';
 import { alongWith } from '../lib/queries.ts';
 import { withoutEmpty } from '../lib/search.ts';
 import { toggled } from '../lib/toggled.ts';
@@ -37,7 +38,7 @@ const KINDS = everyOf<Entry['kind']>({
 });
 
 const ENTRIES = [...api.admin.team.catalog.queryKey({}), 'all'];
-/** One after the other, because each list is read and then set as a whole. */
+/** One after the other: each list is read and then set as a whole. */
 const SCOPE = { id: 'policies' };
 
 /** All of it: an entry that was left out would look as if there were none. */
@@ -78,12 +79,13 @@ export function CatalogPage() {
   });
   const block = useBlock();
   const setRelease = useRelease();
+  const failure = useLastFailure(SCOPE);
   // What was chosen is shown at once, and taken back if the service refuses it.
   const asked = setRelease.isPending ? setRelease.variables : undefined;
   return (
     <>
       <PageHead title={t.catalog.title} intro={t.catalog.intro} />
-      <FormProblem error={lastError(block, setRelease)} />
+      <FormProblem error={failure} />
       <Loaded query={alongWith(entries, release)}>
         {([data, { released }]) => {
           const hasAll = releasedShown(asked, released) === 'all';
@@ -130,23 +132,35 @@ function useAfterChange() {
   };
 }
 
+/** Another admin may change a list between the two calls. Then both are made once more. */
+async function againIfChanged<T>(readAndSet: () => Promise<T>): Promise<T> {
+  try {
+    return await readAndSet();
+  } catch (error) {
+    if (problemOf(error).code !== 'precondition_failed') throw error;
+    return readAndSet();
+  }
+}
+
 /** Blocks or allows an entry for a member, or without one for the whole team. */
 function useBlock() {
   const { onUndone, ...after } = useAfterChange();
-  // The lists are set as a whole. Reading them just before keeps what another admin has changed.
   return useMutation({
     ...optimistic(blockedKeyOf, blockedAfter, onUndone),
     ...after,
     mutationFn: async ({ memberId, id, isBlocked }: Block) => {
-      if (memberId === undefined) {
-        const { blocked } = await client.admin.team.policy.get.query({});
-        await client.admin.team.policy.set.mutate({ blocked: toggled(blocked, id, isBlocked) });
-      } else {
-        const who = { member_id: memberId };
-        const { blocked } = await client.admin.team.memberPolicy.get.query(who);
-        const next = toggled(blocked, id, isBlocked);
-        await client.admin.team.memberPolicy.set.mutate({ ...who, blocked: next });
-      }
+      if (memberId === undefined)
+        return againIfChanged(async () => {
+          const { blocked: was } = await client.admin.team.policy.get.query({});
+          const blocked = toggled(was, id, isBlocked);
+          return client.admin.team.policy.set.mutate({ blocked, was });
+        });
+      const who = { member_id: memberId };
+      return againIfChanged(async () => {
+        const { blocked: was } = await client.admin.team.memberPolicy.get.query(who);
+        const blocked = toggled(was, id, isBlocked);
+        return client.admin.team.memberPolicy.set.mutate({ ...who, blocked, was });
+      });
     },
   });
 }
@@ -156,12 +170,13 @@ function useRelease() {
   return useMutation({
     ...optimistic<Entry[], Release>(() => ENTRIES, withRelease, onUndone),
     ...after,
-    mutationFn: async (change: Release) => {
-      const now = await client.admin.team.release.get.query({});
-      // What the page shows may be minutes old, and lack what was added since.
-      const released = await releasedAfter(now.released, change, readCatalog);
-      return client.admin.team.release.set.mutate({ released });
-    },
+    mutationFn: (change: Release) =>
+      againIfChanged(async () => {
+        const { released: was } = await client.admin.team.release.get.query({});
+        // What the page shows may be minutes old, and lack what was added since.
+        const released = await releasedAfter(was, change, readCatalog);
+        return client.admin.team.release.set.mutate({ released, was });
+      }),
   });
 }
 

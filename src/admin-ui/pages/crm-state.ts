@@ -15,17 +15,17 @@ export function isCrmFine(connection: Connection): boolean {
 
 const LOOK_EVERY_MS = 2_000;
 
-/** A worker reads it, or will in a moment. */
+/** A worker reads it, or will in a moment. A server older than this page does not say `due`. */
 export function isBeingRead({
   syncing,
-  next_sync_at: next,
-}: Pick<Connection, 'syncing' | 'next_sync_at'>): boolean {
-  return syncing || (next !== null && Date.parse(next) <= Date.now());
+  due,
+}: Pick<Connection, 'syncing'> & Partial<Pick<Connection, 'due'>>): boolean {
+  return syncing || due === true;
 }
 
 /** When the list asks for them again: while one is being read. */
 export function looksAgainMs(
-  connections: readonly Pick<Connection, 'syncing' | 'next_sync_at'>[] | undefined,
+  connections: readonly Pick<Connection, 'syncing' | 'due'>[] | undefined,
 ): number | false {
   return connections?.some(isBeingRead) ? LOOK_EVERY_MS : false;
 }

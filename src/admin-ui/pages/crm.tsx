@@ -49,7 +49,9 @@ export function CrmPage() {
           )
         }
       </Loaded>
-      {connecting.task && <ConnectCrm onClose={connecting.close} />}
+      {connecting.task && (
+        <ConnectCrm connections={connections.data?.data} onClose={connecting.close} />
+      )}
     </>
   );
 }

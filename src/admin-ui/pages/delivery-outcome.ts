@@ -6,12 +6,14 @@ import { nameOfEndpoint, type Endpoint } from './endpoint-name.ts';
 export type Delivery = RouterOutputs['admin']['deliveries']['list']['data'][number];
 
 /** What decides about the words for a delivery. */
-export type Outcome = Pick<Delivery, 'status' | 'response_code' | 'error'>;
+type Outcome = Pick<Delivery, 'status' | 'response_code' | 'error'>;
 
 /** The statuses of failed deliveries. */
 export const FAILED = ['retrying', 'gave_up'] as const;
 
 const EXACT = ['401', '404', '410', '429'];
+/** Nothing is to be done about these, as long as other attempts follow. */
+const PASSING = ['internal', 'simulated'];
 const TONES = { ok: 'good', pending: 'plain', retrying: 'warn', gave_up: 'bad' } as const;
 const LOOK_EVERY_MS = 2_000;
 const LOOK_AFTER_RETRY_MS = 20_000;
@@ -23,7 +25,10 @@ export function explanationOf(
 ): { readonly what: string; readonly todo: string | null } {
   const kind = kindOf(outcome);
   const what = kind in explain ? explain[kind as keyof typeof explain] : explain.other;
-  return { what, todo: kind in todo ? todo[kind as keyof typeof todo] : null };
+  const own = kind in todo ? todo[kind as keyof typeof todo] : null;
+  if (outcome.status !== 'gave_up') return { what, todo: own };
+  const advice = own !== null && !PASSING.includes(kind) ? `${own} ` : '';
+  return { what, todo: advice + todo.gave_up };
 }
 
 function kindOf({ status, response_code: code, error }: Outcome): string {

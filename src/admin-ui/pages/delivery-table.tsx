@@ -4,21 +4,9 @@ import { useTexts } from '../i18n/language.ts';
 import { Badge } from '../ui/states.tsx';
 import { Table, type Column } from '../ui/table.tsx';
 import { Wrappable } from '../ui/wrappable.tsx';
-import {
-  explanationOf,
-  nameAmong,
-  toneOfDelivery,
-  type Delivery,
-  type Outcome,
-} from './delivery-outcome.ts';
+import { explanationOf, nameAmong, toneOfDelivery, type Delivery } from './delivery-outcome.ts';
 import type { Endpoint } from './endpoint-name.ts';
 import { nameOfEvent } from './event-types.ts';
-
-/** Says in words what happened to a delivery, and what to do. */
-export function useExplanation(): (outcome: Outcome) => ReturnType<typeof explanationOf> {
-  const t = useTexts();
-  return (outcome) => explanationOf(t, outcome);
-}
 
 /** Deliveries with their outcome. */
 export function DeliveryTable({
@@ -100,14 +88,13 @@ export function DeliveryTable({
 function DeliveryResult({ delivery }: { readonly delivery: Delivery }) {
   const t = useTexts();
   const format = useFormat();
-  const explain = useExplanation();
   return (
     <>
       {delivery.response_code === null ? (
         delivery.error === null ? (
           t.deliveries.noAnswerYet
         ) : (
-          explain(delivery).what
+          explanationOf(t, delivery).what
         )
       ) : (
         <span className="keep">{t.deliveries.answered(delivery.response_code)}</span>

@@ -7,18 +7,25 @@ import { Button } from '../ui/button.tsx';
 import { CodeBlock } from '../ui/code.tsx';
 import { FormProblem } from '../ui/field.tsx';
 import { announce } from '../ui/notice.tsx';
+import { isMissing, Missing } from '../ui/not-found.tsx';
 import { Loaded, PageHead } from '../ui/states.tsx';
 import { Table } from '../ui/table.tsx';
-import { hasFailed, looksAgainMs } from './delivery-outcome.ts';
-import { DeliveryState, useExplanation } from './delivery-table.tsx';
+import { explanationOf, hasFailed, looksAgainMs } from './delivery-outcome.ts';
+import { DeliveryState } from './delivery-table.tsx';
 import { nameOfEvent } from './event-types.ts';
 
 type Detail = RouterOutputs['admin']['deliveries']['get'];
 
 const route = getRouteApi('/deliveries/$deliveryId');
+
 /** One delivery with its attempts. */
 export function DeliveryPage() {
   const { deliveryId } = route.useParams();
+  // What became of another try belongs to one delivery.
+  return <DeliveryOf key={deliveryId} deliveryId={deliveryId} />;
+}
+
+function DeliveryOf({ deliveryId }: { readonly deliveryId: string }) {
   const cache = useQueryClient();
   const t = useTexts();
   const retry = useMutation(
@@ -32,7 +39,20 @@ export function DeliveryPage() {
   const delivery = useQuery({
     ...api.admin.deliveries.get.queryOptions({ delivery_id: deliveryId }),
     refetchInterval: ({ state }) => looksAgainMs(state.data, retry.submittedAt),
+    // None comes back, and to look for it takes the page away meanwhile, with the reader's place.
+    refetchOnWindowFocus: ({ state }) => (isMissing(state.error) ? false : 'always'),
   });
+  if (isMissing(delivery.error))
+    return (
+      <Missing
+        title={t.deliveries.missing}
+        id={deliveryId}
+        hint={t.deliveries.missingHint}
+        error={delivery.error}
+      >
+        <Link to="/deliveries">{t.deliveries.toList}</Link>
+      </Missing>
+    );
   return (
     <Loaded query={delivery}>
       {(data) => (
@@ -61,7 +81,7 @@ export function DeliveryPage() {
 function DeliveryView({ delivery }: { readonly delivery: Detail }) {
   const t = useTexts();
   const format = useFormat();
-  const { what, todo } = useExplanation()(delivery);
+  const { what, todo } = explanationOf(t, delivery);
   const { request, response_excerpt: excerpt, next_try_at: next } = delivery;
   const headers = Object.entries(request.headers).map(([name, value]) => `${name}: ${value}`);
   return (
@@ -126,7 +146,6 @@ function DeliveryView({ delivery }: { readonly delivery: Detail }) {
 function Attempts({ attempts }: { readonly attempts: Detail['attempts'] }) {
   const t = useTexts();
   const format = useFormat();
-  const explain = useExplanation();
   return (
     <Table
       caption={t.deliveries.attempts}
@@ -143,7 +162,7 @@ function Attempts({ attempts }: { readonly attempts: Detail['attempts'] }) {
           label: t.deliveries.result,
           cell: ({ response_code: code, error }) =>
             code === null
-              ? explain({ status: 'retrying', response_code: code, error }).what
+              ? explanationOf(t, { status: 'retrying', response_code: code, error }).what
               : t.deliveries.answered(code),
         },
         {

@@ -5,6 +5,7 @@ import { useFormat } from '../i18n/format.ts';
 import { searchedText } from '../i18n/formats.ts';
 import { useTexts } from '../i18n/language.ts';
 import { api, client } from '../lib/api.ts';
+import { lastError } from '../lib/field-problems.ts';
 import { useSecretMutation } from '../lib/once.ts';
 import { readFirst } from '../lib/pages.ts';
 import { Actions, Button } from '../ui/button.tsx';
@@ -55,7 +56,7 @@ export function EndKey({
       {hasLeaked && <LastChanges keyId={apiKey.id} />}
       <p>{isReplaced ? t.keys.leakBreaks : t.keys.revokeFinal}</p>
       {isReplaced && next.choice}
-      <FormProblem error={revoke.error ?? replace.error} />
+      <FormProblem error={lastError(revoke, replace)} />
       <Actions>
         {isReplaced && (
           <Button

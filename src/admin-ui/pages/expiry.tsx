@@ -1,6 +1,7 @@
 import { useState, type ReactNode } from 'react';
 import { useFormat } from '../i18n/format.ts';
 import { useTexts } from '../i18n/language.ts';
+import { now } from '../lib/clock.ts';
 import { Choice, Group } from '../ui/field.tsx';
 import type { ApiKey } from './key-state.ts';
 import { endOf, EXPIRIES, firstExpiry } from './new-key-values.ts';
@@ -56,7 +57,7 @@ export function useNextExpiry(apiKey: ApiKey): {
   readonly input: { readonly expires_at?: string | null };
 } {
   const t = useTexts();
-  const [openedMs] = useState(Date.now);
+  const [openedMs] = useState(now);
   const [days, setDays] = useState(firstExpiry(apiKey));
   if (apiKey.expires_at === null) return { choice: null, input: {} };
   const expiry = { legend: t.keys.expiryNext, fromMs: openedMs, days, onChange: setDays };

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { useDeferredValue, useId, useState, type KeyboardEvent } from 'react';
+import { useDeferredValue, useId, useRef, useState, type KeyboardEvent } from 'react';
 import type { Texts } from '../i18n/en.ts';
 import { useTexts } from '../i18n/language.ts';
 import { api } from '../lib/api.ts';
@@ -35,6 +35,7 @@ interface Found {
 export function Finder() {
   const t = useTexts();
   const listId = useId();
+  const list = useRef<HTMLUListElement>(null);
   const [text, setText] = useState('');
   const [current, setCurrent] = useState(0);
   const wanted = useDeferredValue(text.trim());
@@ -51,6 +52,7 @@ export function Finder() {
     if (next === null) return;
     event.preventDefault();
     setCurrent(next);
+    list.current?.children[next]?.scrollIntoView({ block: 'nearest' });
   };
   return (
     <Dialog title={t.finder.title} onClose={close}>
@@ -72,14 +74,18 @@ export function Finder() {
         onKeyDown={onKeyDown}
       />
       <FailedReads />
-      <ul className="found" id={listId} role="listbox" aria-label={t.finder.found}>
+      <ul ref={list} className="found" id={listId} role="listbox" aria-label={t.finder.found}>
         {found.map((one, place) => (
           <li
             key={one.id}
             id={`${listId}-${place}`}
             role="option"
             aria-selected={place === current}
-            onMouseEnter={() => setCurrent(place)}
+            // Not as it comes under a mouse that rests: the arrow keys have scrolled the list. Some
+            // browsers say that such a mouse has moved, by nothing.
+            onMouseMove={({ movementX, movementY }) => {
+              if (movementX !== 0 || movementY !== 0) setCurrent(place);
+            }}
             onClick={() => choose(one)}
           >
             <span>{one.text}</span> <small className="soft">{one.kind}</small>

@@ -6,8 +6,8 @@ import { api, type RouterOutputs } from '../lib/api.ts';
 import { IS_SANDBOX } from '../lib/mode.ts';
 import { readPreference, writePreference } from '../lib/preferences.ts';
 import { useSession } from '../lib/session.ts';
-import { SERVICE_PATH } from '../lib/shell.ts';
 import { Button } from '../ui/button.tsx';
+import { DocsLink } from '../ui/docs-link.tsx';
 import { ANEW, type Facts } from './overview-facts.ts';
 import { stepsDone } from './overview-figures.ts';
 
@@ -55,11 +55,7 @@ export function FirstSteps({
     { isDone: isDone.key, link: <Link to="/keys/new">{t.steps.key}</Link> },
     {
       isDone: isDone.request,
-      link: (
-        <a href={`${SERVICE_PATH}/docs/quickstart`} target="_blank" rel="noreferrer">
-          {t.steps.request}
-        </a>
-      ),
+      link: <DocsLink page="/quickstart">{t.steps.request}</DocsLink>,
     },
     { isDone: isDone.webhook, link: <Link to="/webhooks/new">{t.steps.webhook}</Link> },
     {

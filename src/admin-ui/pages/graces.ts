@@ -1,3 +1,5 @@
+import { now } from '../lib/clock.ts';
+
 const HOUR_S = 3600;
 
 /** How long what is replaced still works, in seconds. */
@@ -14,7 +16,7 @@ export type Grace = keyof typeof GRACES;
 /** When what is replaced now stops working; null: at once. `endsAt`: when it ends by itself. */
 export function endOfGrace(grace: Grace, endsAt: string | null = null): string | null {
   if (grace === 'now') return null;
-  const end = new Date(Date.now() + GRACES[grace] * 1000).toISOString();
+  const end = new Date(now() + GRACES[grace] * 1000).toISOString();
   return endsAt !== null && endsAt < end ? endsAt : end;
 }
 

@@ -1,5 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useRef } from 'react';
+import { useEffect, useRef } from 'react';
 import { useFormat } from '../i18n/format.ts';
 import { useTexts } from '../i18n/language.ts';
 import { LINKS, type Handover, type Subject } from '../lib/links.ts';
@@ -41,7 +41,6 @@ export function HandOver({
   });
   const again = () => {
     made.current = null;
-    onHandedOver(false);
     create.reset();
   };
   return (
@@ -52,7 +51,7 @@ export function HandOver({
           {...create.data}
           kind={kind}
           onCopied={() => onHandedOver(true)}
-          onWithdrawn={() => onHandedOver(false)}
+          onEnded={() => onHandedOver(false)}
           onAgain={again}
         />
       ) : (
@@ -79,14 +78,15 @@ function MadeLink({
   secret,
   handover,
   onCopied,
-  onWithdrawn,
+  onEnded,
   onAgain,
 }: {
   readonly kind: Subject['kind'];
   readonly secret: string;
   readonly handover: Handover;
   readonly onCopied: () => void;
-  readonly onWithdrawn: () => void;
+  /** It was never opened, and opens nothing now. */
+  readonly onEnded: () => void;
   readonly onAgain: () => void;
 }) {
   const t = useTexts();
@@ -97,6 +97,10 @@ function MadeLink({
     initialData: handover,
     refetchInterval: ({ state }) => looksAtOneMs(state.data),
   });
+  const hasEnded = current.state === 'ended';
+  useEffect(() => {
+    if (hasEnded) onEnded();
+  }, [hasEnded, onEnded]);
   const link = `${window.location.origin}${SERVICE_PATH}/handover#${fragmentOf(team.id, secret)}`;
   return (
     <>
@@ -104,16 +108,8 @@ function MadeLink({
         <Copyable text={link} label={t.handover.link} onCopied={onCopied} />
       )}
       <LinkState kind={kind} handover={current} />
-      {current.state === 'open' && (
-        <WithdrawLink
-          kind={kind}
-          id={handover.id}
-          onChanged={({ state }) => {
-            if (state === 'ended') onWithdrawn();
-          }}
-        />
-      )}
-      {current.state === 'ended' && (
+      {current.state === 'open' && <WithdrawLink kind={kind} id={handover.id} />}
+      {hasEnded && (
         <Actions>
           <Button onClick={onAgain}>{t.handover.again}</Button>
         </Actions>

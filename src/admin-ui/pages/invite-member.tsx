@@ -24,7 +24,10 @@ export function InviteMember({
   const [role, setRole] = useState<Role>('member');
   const [lang, setLang] = useState(team.language);
   const invite = useMutation(
-    api.v1.members.create.mutationOptions({ onSuccess: () => onDone(t.members.invited(email)) }),
+    api.v1.members.create.mutationOptions({
+      // The field may hold another address by now.
+      onSuccess: (_made, { email: sent }) => onDone(t.members.invited(sent)),
+    }),
   );
   const errorOf = useFieldErrors(invite.error);
   const send = (event: FormEvent) => {

@@ -11,7 +11,7 @@ export function mayHoldRight({
   return role === 'admin' && status === 'active';
 }
 
-/** What becomes of the right. Only the owner can grant it; null: nothing. */
+/** What becomes of the right. Only the owner can grant it; null: nothing. `had`: null: unknown. */
 export function changeOfRight({
   isOwner,
   mayHold,
@@ -20,7 +20,7 @@ export function changeOfRight({
 }: {
   readonly isOwner: boolean;
   readonly mayHold: boolean;
-  readonly had: boolean;
+  readonly had: boolean | null;
   readonly has: boolean;
 }): 'grant' | 'withdraw' | null {
   if (!isOwner || !mayHold || has === had) return null;

@@ -3,6 +3,7 @@ import { Link, useNavigate } from '@tanstack/react-router';
 import { useState, type FormEvent } from 'react';
 import { useTexts } from '../i18n/language.ts';
 import { api, client, type RouterInputs, type RouterOutputs } from '../lib/api.ts';
+import { now } from '../lib/clock.ts';
 import { useSecretMutation } from '../lib/once.ts';
 import { useWhyNotKeys } from '../lib/rights.ts';
 import { toggled } from '../lib/toggled.ts';
@@ -42,7 +43,7 @@ function NewKeyForm({ offer }: { readonly offer: Offer }) {
   const [days, setDays] = useState<number | null>(90);
   const [wasSent, setSent] = useState(false);
   // Sent again, a creation must be the same one, and end on the day that the page shows.
-  const [openedMs] = useState(Date.now);
+  const [openedMs] = useState(now);
   const create = useSecretMutation({
     send: client.admin.apiKeys.create.mutate,
     onSuccess: () => cache.invalidateQueries(api.admin.apiKeys.pathFilter()),
@@ -66,47 +67,50 @@ function NewKeyForm({ offer }: { readonly offer: Offer }) {
   const leave = () => void navigate({ to: '/keys' });
 
   return (
-    <form className="form" onSubmit={send} noValidate>
-      <Field label={t.keys.name} hint={t.keys.nameHint} error={errorOf('name')}>
-        {(props) => (
-          <input
-            {...props}
-            name="name"
-            value={name}
-            maxLength={100}
-            autoComplete="off"
-            required
-            onChange={({ currentTarget }) => setTyped(currentTarget.value)}
-          />
-        )}
-      </Field>
-      <Permissions
-        offer={offer}
-        chosen={chosen}
-        error={wasSent && scopes.length === 0 ? t.keys.permissionsNeeded : null}
-        onChange={setChosen}
-      />
-      <Expiry
-        legend={t.keys.expiry}
-        fromMs={openedMs}
-        days={days}
-        onChange={setDays}
-        error={errorOf('expires_at')}
-      />
-      <Field label={t.keys.restrict} hint={t.keys.restrictHint} error={errorOf('allowed_ips')}>
-        {(props) => <textarea {...props} name="allowed_ips" rows={3} spellCheck={false} />}
-      </Field>
-      <FormProblem error={create.error} fields={['name', 'expires_at', 'allowed_ips']} />
-      <Actions>
-        <Button type="submit" look="main" busy={create.isPending} why={why}>
-          {t.keys.create}
-        </Button>
-        <Link to="/keys" className="button plain">
-          {t.common.cancel}
-        </Link>
-      </Actions>
+    <>
+      <form className="form" onSubmit={send} noValidate>
+        <Field label={t.keys.name} hint={t.keys.nameHint} error={errorOf('name')}>
+          {(props) => (
+            <input
+              {...props}
+              name="name"
+              value={name}
+              maxLength={100}
+              autoComplete="off"
+              required
+              onChange={({ currentTarget }) => setTyped(currentTarget.value)}
+            />
+          )}
+        </Field>
+        <Permissions
+          offer={offer}
+          chosen={chosen}
+          error={wasSent && scopes.length === 0 ? t.keys.permissionsNeeded : null}
+          onChange={setChosen}
+        />
+        <Expiry
+          legend={t.keys.expiry}
+          fromMs={openedMs}
+          days={days}
+          onChange={setDays}
+          error={errorOf('expires_at')}
+        />
+        <Field label={t.keys.restrict} hint={t.keys.restrictHint} error={errorOf('allowed_ips')}>
+          {(props) => <textarea {...props} name="allowed_ips" rows={3} spellCheck={false} />}
+        </Field>
+        <FormProblem error={create.error} fields={['name', 'expires_at', 'allowed_ips']} />
+        <Actions>
+          <Button type="submit" look="main" busy={create.isPending} why={why}>
+            {t.keys.create}
+          </Button>
+          <Link to="/keys" className="button plain">
+            {t.common.cancel}
+          </Link>
+        </Actions>
+      </form>
+      {/* Not in the form: Enter in the dialog would send the creation again. */}
       {create.data && <KeySecret issued={create.data} onDone={leave} />}
-    </form>
+    </>
   );
 }
 

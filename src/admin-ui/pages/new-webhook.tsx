@@ -3,7 +3,7 @@ import { Link, useNavigate } from '@tanstack/react-router';
 import { useTexts } from '../i18n/language.ts';
 import { api, client } from '../lib/api.ts';
 import { useSecretMutation } from '../lib/once.ts';
-import { SERVICE_PATH } from '../lib/shell.ts';
+import { DocsLink } from '../ui/docs-link.tsx';
 import { PageHead } from '../ui/states.tsx';
 import { EndpointForm } from './endpoint-form.tsx';
 import { EndpointSecret } from './endpoint-secret.tsx';
@@ -46,9 +46,7 @@ export function NewWebhookPage() {
           }
         >
           <p>
-            <a href={`${SERVICE_PATH}/docs/webhooks`} target="_blank" rel="noreferrer">
-              {t.webhooks.howToVerify}
-            </a>
+            <DocsLink page="/webhooks">{t.webhooks.howToVerify}</DocsLink>
           </p>
         </EndpointSecret>
       )}

@@ -1,10 +1,10 @@
 /** What the privacy switches come to: see `privacy.tsx`. */
 import type { RouterOutputs } from '../lib/api.ts';
 import { CONCERNED_SCOPES } from '../lib/privacy-scopes.ts';
+import type { ApiKey } from './key-state.ts';
 
 type Switches = RouterOutputs['admin']['team']['privacy']['get'];
 export type SwitchName = keyof Switches;
-type Key = RouterOutputs['admin']['apiKeys']['list']['data'][number];
 
 /** Why the comparison shows nothing although it is switched on. */
 export type Idle = 'isIdle' | 'isTooSmall' | 'isAsked' | null;
@@ -34,7 +34,7 @@ export function stateOfSwitch(
 /** How many working keys read what a switch can hide, by their permission. */
 export function keysConcerned(
   name: SwitchName,
-  keys: readonly Pick<Key, 'state' | 'scopes'>[],
+  keys: readonly Pick<ApiKey, 'state' | 'scopes'>[],
 ): readonly { readonly scope: string; readonly count: number }[] {
   const live = keys.filter(({ state }) => state === 'active');
   return CONCERNED_SCOPES[name]

@@ -1,6 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useTexts } from '../i18n/language.ts';
 import { api } from '../lib/api.ts';
+import { readAllAnew } from '../lib/forget.ts';
 import { whileUnknown } from '../lib/queries.ts';
 import { useTask } from '../lib/task.ts';
 import { Button } from '../ui/button.tsx';
@@ -103,9 +104,8 @@ function TurnSwitch({
   const set = useMutation(
     api.admin.team.privacy.set.mutationOptions({
       onSuccess: async () => {
-        // Every other answer may have changed with it. An older one is not shown again.
-        cache.removeQueries({ type: 'inactive' });
-        await cache.invalidateQueries();
+        // Every other answer may have changed with it.
+        await readAllAnew(cache);
         announce(t.privacy.changed);
         onClose();
       },

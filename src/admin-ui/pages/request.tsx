@@ -3,13 +3,12 @@ import { getRouteApi, Link } from '@tanstack/react-router';
 import { useFormat } from '../i18n/format.ts';
 import { useLanguage, useTexts } from '../i18n/language.ts';
 import { api, type RouterOutputs } from '../lib/api.ts';
-import { useSaid } from '../lib/failed-reads.ts';
-import { problemOf } from '../lib/problem.ts';
 import { whileUnknown } from '../lib/queries.ts';
 import { retriesMissing } from '../lib/retries.ts';
-import { SERVICE_PATH } from '../lib/shell.ts';
 import { CopyButton } from '../ui/button.tsx';
-import { Empty, Loaded, PageHead } from '../ui/states.tsx';
+import { DocsLink } from '../ui/docs-link.tsx';
+import { isMissing, Missing } from '../ui/not-found.tsx';
+import { Loaded, PageHead } from '../ui/states.tsx';
 import { Table } from '../ui/table.tsx';
 import { nameOfKey } from './key-name.ts';
 import type { NamedKey } from './key-queries.ts';
@@ -36,16 +35,16 @@ export function RequestPage() {
     }),
     enabled: request.isSuccess,
   });
-  const isMissing = request.error !== null && problemOf(request.error).code === 'not_found';
-  useSaid(isMissing ? request.error : null);
-  if (isMissing)
+  if (isMissing(request.error))
     return (
-      <>
-        <PageHead title={t.requests.missing} intro={<code>{requestId}</code>} />
-        <Empty title={t.requests.missingHint}>
-          <Link to="/requests">{t.requests.toList}</Link>
-        </Empty>
-      </>
+      <Missing
+        title={t.requests.missing}
+        id={requestId}
+        hint={t.requests.missingHint}
+        error={request.error}
+      >
+        <Link to="/requests">{t.requests.toList}</Link>
+      </Missing>
     );
   return (
     <Loaded query={request} isWaiting={keys.isPending}>
@@ -126,9 +125,9 @@ function Why({ request, code }: { readonly request: Detail; readonly code: strin
           </>
         )}
         <p className="hint">
-          <a href={`${SERVICE_PATH}/docs/errors#${code}`} target="_blank" rel="noreferrer">
+          <DocsLink page="/errors" part={code}>
             <code>{code}</code>
-          </a>
+          </DocsLink>
           {' · '}
           <Link to="/requests" search={{ code }}>
             {t.requests.sameCode}

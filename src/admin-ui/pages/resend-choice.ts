@@ -4,7 +4,7 @@ import type { Times, TimeSearch } from '../lib/search.ts';
 import { FAILED } from './delivery-outcome.ts';
 import type { Endpoint } from './endpoint-name.ts';
 
-type Resend = RouterOutputs['admin']['deliveries']['listResends']['data'][number];
+export type Resend = RouterOutputs['admin']['deliveries']['listResends']['data'][number];
 
 /** The beginning of a time without one. */
 const EVER = new Date(0).toISOString();
@@ -35,7 +35,7 @@ export function firstChoice(
   },
 ): { readonly endpointId: string | undefined; readonly times: TimeSearch; readonly which: Which } {
   return {
-    endpointId: endpoint ?? (endpoints.length > 1 ? ALL : endpoints[0]?.id),
+    endpointId: endpointAmong(endpoints, endpoint),
     times: times.past ? times : { past: '24h' },
     // A test is not sent again.
     which: {
@@ -43,6 +43,15 @@ export function firstChoice(
       status: FAILED.find((one) => one === status),
     },
   };
+}
+
+/** The endpoint of the filter, if it is there; else all of them, or the only one. */
+function endpointAmong(
+  endpoints: readonly Pick<Endpoint, 'id'>[],
+  chosen: string | undefined,
+): string | undefined {
+  if (endpoints.some(({ id }) => id === chosen)) return chosen;
+  return endpoints.length > 1 ? ALL : endpoints[0]?.id;
 }
 
 /** The choice as the service takes it. */

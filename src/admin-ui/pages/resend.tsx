@@ -9,6 +9,7 @@ import { Actions, Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { Field, FormProblem } from '../ui/field.tsx';
 import { Filter } from '../ui/filter.tsx';
+import { withChosen } from '../ui/filter-values.ts';
 import { announce } from '../ui/notice.tsx';
 import { Badge, Loaded } from '../ui/states.tsx';
 import { Table } from '../ui/table.tsx';
@@ -23,10 +24,10 @@ import {
   looksAgainMs,
   wantedOf,
   whyNotResend,
+  type Resend,
   type Which,
 } from './resend-choice.ts';
 
-type Resend = RouterOutputs['admin']['deliveries']['listResends']['data'][number];
 type Count = RouterOutputs['admin']['deliveries']['countResend'];
 
 /** Sends failed deliveries again, after they were counted. */
@@ -147,12 +148,12 @@ function EndpointField({
   readonly onChange: (id: string) => void;
 }) {
   const t = useTexts();
+  const all = endpoints.length > 1 ? [[ALL, t.resend.allEndpoints] as const] : [];
   return (
     <Field label={t.deliveries.endpoint} error={error}>
       {(props) => (
         <select {...props} value={value} onChange={(event) => onChange(event.currentTarget.value)}>
-          {endpoints.length > 1 && <option value={ALL}>{t.resend.allEndpoints}</option>}
-          {endpointChoices(endpoints).map(([id, text]) => (
+          {withChosen([...all, ...endpointChoices(endpoints)], value).map(([id, text]) => (
             <option key={id} value={id}>
               {text}
             </option>

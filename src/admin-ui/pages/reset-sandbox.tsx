@@ -2,6 +2,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTexts } from '../i18n/language.ts';
 import { api } from '../lib/api.ts';
+import { readAllAnew } from '../lib/forget.ts';
 import { Confirm } from '../ui/confirm.tsx';
 import { announce } from '../ui/notice.tsx';
 import { ScenarioChoice, type Scenario } from './scenario-choice.tsx';
@@ -21,7 +22,7 @@ export function ResetSandbox({
     api.v1.sandbox.reset.mutationOptions({
       onSuccess: async () => {
         // Whatever was read is of before.
-        await cache.invalidateQueries();
+        await readAllAnew(cache);
         announce(t.sandbox.resetDone);
         onClose();
       },

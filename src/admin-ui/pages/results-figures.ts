@@ -1,7 +1,7 @@
 /** The figures of the team's results: see `results.tsx`. */
 import type { RouterOutputs } from '../lib/api.ts';
 
-type Results = RouterOutputs['admin']['analytics']['results'];
+export type Results = RouterOutputs['admin']['analytics']['results'];
 
 /** The scores that each step stands for. The best possible score belongs to the last step. */
 export function stepLabels(count: number): readonly string[] {

@@ -1,14 +1,13 @@
 import { useQuery } from '@tanstack/react-query';
 import { useFormat } from '../i18n/format.ts';
 import { useTexts } from '../i18n/language.ts';
-import { api, type RouterOutputs } from '../lib/api.ts';
+import { api } from '../lib/api.ts';
 import { Bars, CsvButton } from '../ui/chart.tsx';
 import { Figure } from '../ui/figure.tsx';
 import { Badge, Empty, Loaded, PageHead } from '../ui/states.tsx';
 import { Table } from '../ui/table.tsx';
-import { changeText, figureText, stepLabels, weeksOf } from './results-figures.ts';
+import { changeText, figureText, stepLabels, weeksOf, type Results } from './results-figures.ts';
 
-type Results = RouterOutputs['admin']['analytics']['results'];
 type People = NonNullable<Results['people']>;
 
 /** How the team trains as a whole. */

@@ -26,9 +26,9 @@ export function RotateSecret({
 }) {
   const t = useTexts();
   const cache = useQueryClient();
-  const [grace, setGrace] = useState<Offered>(
-    firstGrace(OFFERED, isSecretUseless(endpoint, isUnstored)),
-  );
+  const [chosen, setChosen] = useState<Offered>();
+  // Somebody may store the secret while this is open.
+  const grace = chosen ?? firstGrace(OFFERED, isSecretUseless(endpoint, isUnstored));
   const rotate = useSecretMutation({
     send: client.v1.webhooks.rotateSecret.mutate,
     onSuccess: () =>
@@ -54,7 +54,7 @@ export function RotateSecret({
         legend={t.webhooks.rotateGrace}
         offered={OFFERED}
         chosen={grace}
-        onChoose={setGrace}
+        onChoose={setChosen}
       />
     </Confirm>
   );

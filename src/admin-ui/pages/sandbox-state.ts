@@ -1,7 +1,8 @@
 /** What is being played in a sandbox, and how fast: see `sandbox.tsx`. */
 import type { RouterOutputs } from '../lib/api.ts';
+import { now } from '../lib/clock.ts';
 
-type Sandbox = NonNullable<RouterOutputs['admin']['sandbox']['get']['sandbox']>;
+export type Sandbox = NonNullable<RouterOutputs['admin']['sandbox']['get']['sandbox']>;
 
 /** How often the page asks what is being played. */
 const LOOK_MS = 5_000;
@@ -9,7 +10,7 @@ const SPEEDS = [1, 10, 60, 1_000];
 
 /** Whether something that ends then goes on now. */
 export function isAhead(end: string | null | undefined): end is string {
-  return typeof end === 'string' && Date.parse(end) > Date.now();
+  return typeof end === 'string' && Date.parse(end) > now();
 }
 
 /** When the page asks for it again: while something is being played. */

@@ -1,7 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useFormat } from '../i18n/format.ts';
 import { useTexts } from '../i18n/language.ts';
-import { api, type RouterOutputs } from '../lib/api.ts';
+import { api } from '../lib/api.ts';
 import { lastError } from '../lib/field-problems.ts';
 import { IS_SANDBOX, placeIn } from '../lib/mode.ts';
 import { useSession } from '../lib/session.ts';
@@ -14,10 +14,8 @@ import { CreateSandbox } from './create-sandbox.tsx';
 import { Plays } from './plays.tsx';
 import { RemoveSandbox } from './remove-sandbox.tsx';
 import { ResetSandbox } from './reset-sandbox.tsx';
-import { isAhead, looksAgainMs, speedsFor } from './sandbox-state.ts';
+import { isAhead, looksAgainMs, speedsFor, type Sandbox } from './sandbox-state.ts';
 import { SandboxMails } from './sandbox-mails.tsx';
-
-type Sandbox = NonNullable<RouterOutputs['admin']['sandbox']['get']['sandbox']>;
 
 /** In the sandbox: what is played there. In the live team: the sandbox as a whole. */
 export function SandboxPage() {

@@ -1,12 +1,10 @@
 /** The figures of the usage: see `usage.tsx`. */
 import type { Texts } from '../i18n/en.ts';
 import type { Format } from '../i18n/formats.ts';
-import type { RouterOutputs } from '../lib/api.ts';
-import { totalOf } from '../lib/days.ts';
+import { totalOf, type Day } from '../lib/days.ts';
 import { USAGE_DAYS } from '../lib/search.ts';
 import type { Bar, Tone } from '../ui/bars.ts';
 
-export type Day = RouterOutputs['admin']['usage']['daily']['data'][number];
 type Status = keyof Day['requests'];
 
 export const STATUSES = ['2xx', '4xx', '429', '5xx'] as const satisfies Status[];

@@ -3,7 +3,7 @@ import { getRouteApi } from '@tanstack/react-router';
 import { useFormat } from '../i18n/format.ts';
 import { useTexts } from '../i18n/language.ts';
 import { api } from '../lib/api.ts';
-import { fillDays, firstDayOf, totalOf } from '../lib/days.ts';
+import { fillDays, firstDayOf, totalOf, type Day } from '../lib/days.ts';
 import { whileUnknown } from '../lib/queries.ts';
 import { USAGE_DAYS } from '../lib/search.ts';
 import { Bars, CsvButton } from '../ui/chart.tsx';
@@ -23,7 +23,6 @@ import {
   TONES,
   usageRows,
   usedDays,
-  type Day,
 } from './usage-figures.ts';
 
 const route = getRouteApi('/usage');

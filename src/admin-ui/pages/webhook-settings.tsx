@@ -10,6 +10,12 @@ import { EndpointForm } from './endpoint-form.tsx';
 import type { Endpoint } from './endpoint-name.ts';
 import { nameOfEvent } from './event-types.ts';
 
+interface Base {
+  readonly values: EndpointValues;
+  readonly round: number;
+  readonly tried?: EndpointValues;
+}
+
 const LIST = api.v1.webhooks.listEndpoints;
 
 /**
@@ -27,14 +33,22 @@ export function WebhookSettings({
   const t = useTexts();
   const cache = useQueryClient();
   const now = valuesOf(endpoint);
-  /** What the entries of the reader began with, and a number that begins them anew. */
-  const [base, setBase] = useState({ values: now, round: 0 });
+  /**
+   * What the entries of the reader began with, and a number that begins them anew. `tried`: what
+   * was sent since. It may have been saved although no answer has come.
+   */
+  const [base, setBase] = useState<Base>({ values: now, round: 0 });
+  const isOurs = (found: EndpointValues): boolean =>
+    isSame(found, base.values) || (base.tried !== undefined && isSame(found, base.tried));
   const save = useMutation({
     mutationFn: async (values: EndpointValues) => {
       const { data } = await cache.fetchQuery({ ...LIST.queryOptions({}), staleTime: 0 });
       const found = data.find(({ id }) => id === endpoint.id);
-      if (found && !isSame(valuesOf(found), base.values)) throw changedMeanwhile();
-      const changes = changesOf(base.values, values);
+      const before = found ? valuesOf(found) : base.values;
+      if (found && isSame(before, values)) return found;
+      if (!isOurs(before)) throw changedMeanwhile();
+      setBase({ ...base, values: before, tried: values });
+      const changes = changesOf(before, values);
       return client.v1.webhooks.updateEndpoint.mutate({ endpoint_id: endpoint.id, ...changes });
     },
     onSuccess: (saved) => {
@@ -54,7 +68,7 @@ export function WebhookSettings({
   return (
     <section className="section">
       <h2>{t.webhooks.change}</h2>
-      {!save.isPending && !isSame(now, base.values) && (
+      {!save.isPending && !isOurs(now) && (
         <div className="notice warn" role="alert">
           <p>{t.common.changedMeanwhile}</p>
           <Values values={now} />

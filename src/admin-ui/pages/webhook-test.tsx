@@ -4,14 +4,13 @@ import { useEffect, useState } from 'react';
 import { useFormat } from '../i18n/format.ts';
 import { useTexts } from '../i18n/language.ts';
 import { api } from '../lib/api.ts';
-import { SERVICE_PATH } from '../lib/shell.ts';
 import { Button } from '../ui/button.tsx';
 import { CodeBlock } from '../ui/code.tsx';
+import { DocsLink } from '../ui/docs-link.tsx';
 import { FormProblem } from '../ui/field.tsx';
 import { Filter } from '../ui/filter.tsx';
 import { Loaded } from '../ui/states.tsx';
-import { stateOfTest } from './delivery-outcome.ts';
-import { useExplanation } from './delivery-table.tsx';
+import { explanationOf, stateOfTest } from './delivery-outcome.ts';
 import { nameOfEvent, SUBSCRIBABLE_EVENTS } from './event-types.ts';
 
 const LOOK_EVERY_MS = 700;
@@ -21,7 +20,6 @@ const TESTS = ['ping', ...SUBSCRIBABLE_EVENTS] as const;
 export function WebhookTest({ endpointId }: { readonly endpointId: string }) {
   const t = useTexts();
   const format = useFormat();
-  const explain = useExplanation();
   const cache = useQueryClient();
   const [type, setType] = useState<(typeof TESTS)[number]>('ping');
   const test = useMutation(api.v1.webhooks.testEndpoint.mutationOptions());
@@ -65,7 +63,7 @@ export function WebhookTest({ endpointId }: { readonly endpointId: string }) {
             <p className={arrived ? 'notice good' : 'notice bad'}>
               {arrived
                 ? t.webhooks.testArrived(format.number(delivery.response_ms ?? 0))
-                : `${t.webhooks.testFailed} ${explain(delivery).what}`}
+                : `${t.webhooks.testFailed} ${explanationOf(t, delivery).what}`}
               <Link to="/deliveries/$deliveryId" params={{ deliveryId: delivery.id }}>
                 {t.common.details}
               </Link>
@@ -90,9 +88,9 @@ function Example({ type }: { readonly type: string }) {
       <summary>{t.webhooks.testExample}</summary>
       <p className="hint">
         {t.webhooks.testExampleHint}{' '}
-        <a href={`${SERVICE_PATH}/docs/events#${type}`} target="_blank" rel="noreferrer">
+        <DocsLink page="/events" part={type}>
           {t.webhooks.testDocs}
-        </a>
+        </DocsLink>
       </p>
       {isOpen && (
         <Loaded query={examples} rows={3}>

@@ -7,10 +7,9 @@ import { rowsKnown, whileUnknown } from '../lib/queries.ts';
 import { isSecretUnstored } from '../lib/success.ts';
 import { optimistic } from '../lib/optimistic.ts';
 import { useTask } from '../lib/task.ts';
-import { Actions, Button } from '../ui/button.tsx';
+import { Button } from '../ui/button.tsx';
 import { Bars } from '../ui/chart.tsx';
 import { Confirm } from '../ui/confirm.tsx';
-import { Dialog } from '../ui/dialog.tsx';
 import { FormProblem } from '../ui/field.tsx';
 import { announce } from '../ui/notice.tsx';
 import { NotFound } from '../ui/not-found.tsx';
@@ -281,22 +280,17 @@ function RemoveEndpoint({
     }),
   );
   return (
-    <Dialog title={t.webhooks.removeTitle} onClose={onClose}>
+    <Confirm
+      title={t.webhooks.removeTitle}
+      hint={t.webhooks.removeHint}
+      action={t.webhooks.remove}
+      mutation={remove}
+      onConfirm={() => remove.mutate({ endpoint_id: endpoint.id })}
+      onClose={onClose}
+    >
       <p>
         <code>{endpoint.url}</code>
       </p>
-      <p>{t.webhooks.removeHint}</p>
-      <FormProblem error={remove.error} />
-      <Actions>
-        <Button
-          look="danger"
-          busy={remove.isPending}
-          onClick={() => remove.mutate({ endpoint_id: endpoint.id })}
-        >
-          {t.webhooks.remove}
-        </Button>
-        <Button onClick={onClose}>{t.common.cancel}</Button>
-      </Actions>
-    </Dialog>
+    </Confirm>
   );
 }

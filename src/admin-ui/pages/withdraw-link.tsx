@@ -1,7 +1,8 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useTexts } from '../i18n/language.ts';
-import { LINKS, type Handover, type Subject } from '../lib/links.ts';
-import { useWhyNotKeys } from '../lib/rights.ts';
+import { ACCESS_TO_WITHDRAW } from '../lib/key-right.ts';
+import { LINKS, type Subject } from '../lib/links.ts';
+import { useWhyNot } from '../lib/rights.ts';
 import { Button } from '../ui/button.tsx';
 import { FormProblem } from '../ui/field.tsx';
 
@@ -10,23 +11,20 @@ export function WithdrawLink({
   kind,
   id,
   of,
-  onChanged,
 }: {
   readonly kind: Subject['kind'];
   readonly id: string;
   readonly of?: string;
-  /** Gets the link as it is then: somebody may have opened it just before. */
-  readonly onChanged?: (handover: Handover) => void;
 }) {
   const t = useTexts();
-  const whyNotKeys = useWhyNotKeys();
+  const why = useWhyNot(ACCESS_TO_WITHDRAW[kind]);
   const cache = useQueryClient();
   const links = LINKS[kind];
   const withdraw = useMutation({
     mutationFn: () => links.withdraw({ handover_id: id }),
     onSuccess: async (changed) => {
+      // As it is then: somebody may have opened it just before.
       cache.setQueryData(links.keyOf(id), changed);
-      onChanged?.(changed);
       await cache.invalidateQueries(links.lists());
     },
   });
@@ -34,7 +32,7 @@ export function WithdrawLink({
     <>
       <FormProblem error={withdraw.error} />
       <Button
-        why={kind === 'key' ? whyNotKeys : null}
+        why={why}
         busy={withdraw.isPending}
         aria-label={of === undefined ? undefined : `${t.handover.withdraw}: ${of}`}
         onClick={() => withdraw.mutate()}

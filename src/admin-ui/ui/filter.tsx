@@ -5,7 +5,7 @@ import { useTexts } from '../i18n/language.ts';
 import { useOfShown } from '../lib/shown.ts';
 import { Button } from './button.tsx';
 import { Field } from './field.tsx';
-import { typedFilter } from './filter-values.ts';
+import { typedFilter, withChosen } from './filter-values.ts';
 
 /**
  * The filters of a list, which most pages keep in the address. A button takes all of them back.
@@ -89,7 +89,9 @@ export function Filter<Value extends string>({
   readonly onChange: (value: Value | undefined) => void;
 }) {
   const t = useTexts();
-  const [, chosen] = options.find(([one]) => one === value) ?? ['', t.common.all];
+  // The address may hold what is gone. The list is of that, and not of all.
+  const offered = withChosen(options, value);
+  const [, chosen] = offered.find(([one]) => one === value) ?? ['', t.common.all];
   return (
     <Field label={label} size={chosen.length}>
       {(props) => (
@@ -101,7 +103,7 @@ export function Filter<Value extends string>({
           }
         >
           {!isRequired && <option value="">{t.common.all}</option>}
-          {options.map(([one, text]) => (
+          {offered.map(([one, text]) => (
             <option key={one} value={one}>
               {text}
             </option>

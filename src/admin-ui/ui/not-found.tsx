@@ -1,6 +1,8 @@
 import { Link, type ErrorComponentProps } from '@tanstack/react-router';
-import { useEffect } from 'react';
+import { useEffect, type ReactNode } from 'react';
 import { useTexts } from '../i18n/language.ts';
+import { useSaid } from '../lib/failed-reads.ts';
+import { problemOf } from '../lib/problem.ts';
 import { Empty, PageHead, ProblemBox } from './states.tsx';
 
 /** For an address that names no page. */
@@ -12,6 +14,34 @@ export function NotFound() {
       <Empty title={t.app.notFoundHint}>
         <Link to="/">{t.app.toOverview}</Link>
       </Empty>
+    </>
+  );
+}
+
+/** Whether a page shows what does not exist. */
+export function isMissing(error: unknown): boolean {
+  return error !== null && problemOf(error).code === 'not_found';
+}
+
+/** For what does not exist. `error` says so. `children`: where the reader finds others. */
+export function Missing({
+  title,
+  id,
+  hint,
+  error,
+  children,
+}: {
+  readonly title: string;
+  readonly id: string;
+  readonly hint: string;
+  readonly error: unknown;
+  readonly children: ReactNode;
+}) {
+  useSaid(error);
+  return (
+    <>
+      <PageHead title={title} intro={<code>{id}</code>} />
+      <Empty title={hint}>{children}</Empty>
     </>
   );
 }

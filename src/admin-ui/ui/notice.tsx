@@ -4,7 +4,8 @@ import { makeChanges } from '../lib/changes.ts';
 
 const SHOWN_MS = 6_000;
 const changes = makeChanges();
-let shown = '';
+/** `times`: tells a text from the same one that was said before. */
+let shown = { text: '', times: 0 };
 let timer = 0;
 
 /** Says it to everybody, screen readers included. */
@@ -15,15 +16,16 @@ export function announce(text: string): void {
 }
 
 function change(text: string): void {
-  shown = text;
+  shown = { text, times: shown.times + 1 };
   changes.tell();
 }
 
 export function NoticeRegion() {
-  const text = useSyncExternalStore(changes.subscribe, () => shown);
+  const { text, times } = useSyncExternalStore(changes.subscribe, () => shown);
   return (
     <div className="toast" role="status" data-shown={text !== '' || undefined}>
-      {text}
+      {/* Drawn anew each time, or the second of two equal texts would go unnoticed. */}
+      {text !== '' && <span key={times}>{text}</span>}
     </div>
   );
 }

@@ -59,7 +59,6 @@ export function withStatements(
   const queries = withFirst(query);
   const others: Omit<Tx, keyof typeof queries | 'prisma'> = {
     trace: tx.trace,
-    wakeAfterCommit: (what) => tx.wakeAfterCommit(what),
     afterCommit: (work) => tx.afterCommit(work),
     send,
     transaction: (work) => tx.transaction(() => work(own)),

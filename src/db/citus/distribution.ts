@@ -206,13 +206,12 @@ async function setForeignKeysAside(client: ClientBase): Promise<void> {
            EXECUTE format('ALTER TABLE %s DROP CONSTRAINT %I', gone."table", gone.name);
          END LOOP;
          FOR gone IN
-           SELECT tgrelid::regclass AS "table", tgname, tgfoid::regprocedure AS run
+           SELECT DISTINCT tgfoid::regprocedure AS run
            FROM pg_trigger
            JOIN pg_class c ON c.oid = tgrelid
            WHERE NOT tgisinternal AND c.relnamespace = 'public'::regnamespace
          LOOP
-           EXECUTE format('DROP TRIGGER %I ON %s', gone.tgname, gone."table");
-           EXECUTE format('DROP FUNCTION %s', gone.run);
+           EXECUTE format('DROP FUNCTION %s CASCADE', gone.run);
          END LOOP;
        END
        $$`,

@@ -11,9 +11,10 @@ import { ask, type Observe } from '../wire/ask.ts';
 import { fastWire } from '../wire/fast-wire.ts';
 import { plainWire } from '../wire/plain-wire.ts';
 import type { Sender, WireMode } from '../wire/wire.ts';
+import { divideConnections } from './division.ts';
 import { openPool } from './pool.ts';
 import { FIND_OWN_NAME } from './poolers.ts';
-import { openPrisma, prismaFor, type PrismaScope } from './prisma.ts';
+import { loadPrisma, openPrisma, prismaFor, type PrismaScope } from './prisma.ts';
 import { openNodeConnections } from './shared-connections.ts';
 import { openSingleStatements, runLimited, type Send } from './single-statements.ts';
 import { createSlowReport, type SlowStatement } from './slow-statements.ts';
@@ -54,6 +55,11 @@ export interface Database extends Db {
    * until one was lost, and then asks whether the pooler follows them by now.
    */
   losesStatements(): Promise<boolean>;
+  /**
+   * Loads Prisma's compiler, for which its first statements would stop the process for 0.4 s. The
+   * database need not be reachable.
+   */
+  loadPrisma(): Promise<void>;
   /** Closes all connections. Call it after the last statement. */
   close(): Promise<void>;
 }
@@ -213,6 +219,7 @@ export function openDatabase(options: DatabaseOptions): Database {
       );
       return hasLostStatement;
     },
+    loadPrisma: () => loadPrisma(prisma, scope),
     close: async () => {
       await wakeUps.drain();
       watchdog.stop();
@@ -221,22 +228,4 @@ export function openDatabase(options: DatabaseOptions): Database {
       await connections.pool.end();
     },
   };
-}
-
-interface Counts {
-  /** For the short statements of all requests. */
-  readonly common: number;
-  /** For the single statements of callers. */
-  readonly quick: number;
-  /** For those of them that take long. */
-  readonly slow: number;
-  readonly transactions: number;
-}
-
-/** Divides a process's connections among the kinds of work. */
-function divideConnections(poolMax: number): Counts {
-  const common = Math.max(1, Math.floor(poolMax / 8));
-  const slow = Math.max(1, Math.floor(poolMax / 5));
-  const transactions = Math.max(1, poolMax - 2 * common - slow);
-  return { common, quick: common, slow, transactions };
 }

@@ -59,6 +59,21 @@ export function openPrisma({
   }) as unknown as PrismaClient;
 }
 
+const NO_ROWS = { rows: [], fields: [], rowCount: 0, command: '', oid: 0 };
+
+/** Has Prisma compile a read and a change, which reach no database: their scope answers them. */
+export async function loadPrisma(
+  prisma: PrismaClient,
+  scopes: AsyncLocalStorage<PrismaScope>,
+): Promise<void> {
+  await prisma.$connect();
+  const scope: PrismaScope = { caller: { share: null }, ask: async () => NO_ROWS };
+  await scopes.run(scope, async () => {
+    await prisma.team.findMany({ where: { id: '' } });
+    await prisma.team.updateMany({ where: { id: '' }, data: { name: '' } });
+  });
+}
+
 /**
  * Returns Prisma for the statements of one scope, whoever calls it. A statement that fails rejects
  * as `Db.query` does, with no error of Prisma's.

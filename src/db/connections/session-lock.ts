@@ -33,11 +33,14 @@ const QUERY_TIMEOUT_MS = 5_000;
 const NUMBER_MAX = 2 ** 31 - 1;
 
 /**
- * With these settings the server ends the session of a dead machine after seconds. TCP by itself
- * takes hours.
+ * With these settings the server ends the session of a dead machine after seconds, for which TCP by
+ * itself takes hours, and never one that is silent.
  */
-const NOTICE_DEAD_HOSTS =
-  'set tcp_keepalives_idle = 5; set tcp_keepalives_interval = 2; set tcp_keepalives_count = 3';
+const SETTINGS =
+  'set tcp_keepalives_idle = 5; set tcp_keepalives_interval = 2; set tcp_keepalives_count = 3; ' +
+  'set idle_session_timeout = 0';
+/** A balancer on the way ends connections that say nothing for long; TCP's probes do not count. */
+const SAY_SOMETHING_EVERY_MS = 10 * 60_000;
 
 /** Returns a number for a lock that no other process has, as far as chance goes. */
 export function newLockNumber(): number {
@@ -57,6 +60,7 @@ export async function holdSessionLock(
   let taking: Promise<boolean> | null = null;
   let fault: Error | null = null;
   let isClosed = false;
+  let saidAt = performance.now();
 
   const take = async (): Promise<boolean> => {
     const client = newClient(databaseUrl);
@@ -71,14 +75,25 @@ export async function holdSessionLock(
     fault = outcome instanceof Error ? outcome : null;
     if (outcome === 'taken' && !isLost && !isClosed) {
       session = client;
+      saidAt = performance.now();
       return true;
     }
     client.break();
     return false;
   };
 
+  const saySomething = (client: PrimaryClient): void => {
+    if (performance.now() - saidAt < SAY_SOMETHING_EVERY_MS) return;
+    saidAt = performance.now();
+    // Whether the session is lost is told by its end, not by a statement that takes long.
+    client.query('select 1').catch(() => undefined);
+  };
+
   const isHeld = (): Promise<boolean> => {
-    if (session) return Promise.resolve(true);
+    if (session) {
+      saySomething(session);
+      return Promise.resolve(true);
+    }
     if (isClosed) return Promise.resolve(false);
     taking ??= take().finally(() => {
       taking = null;
@@ -119,7 +134,7 @@ async function tryLock(
 ): Promise<'taken' | 'held by another' | Error> {
   try {
     await client.connect();
-    await client.query(NOTICE_DEAD_HOSTS);
+    await client.query(SETTINGS);
     const { rows } = await client.query<{ taken: boolean; pid: number }>(
       'select pg_try_advisory_lock($1, $2) as taken, pg_backend_pid() as pid',
       [lockClass, number],

@@ -2,10 +2,11 @@ import type { AsyncLocalStorage } from 'node:async_hooks';
 import type pg from 'pg';
 import type { ObserveRefusal } from '../../core/limits.ts';
 import { hungUp, type Caller } from '../caller.ts';
-import { withFirst, type Db, type Tx, type WakeUp } from '../client.ts';
+import { withFirst, type Db, type Tx } from '../client.ts';
 import { isFollowUp, rethrow } from '../errors.ts';
 import type { PrismaClient } from '../generated/client.ts';
 import { OffersPrisma } from '../offers-prisma.ts';
+import type { Statement, WakeUp } from '../statement.ts';
 import type { TeamPrisma } from '../team-prisma.ts';
 import { ask, toQuery, type Observe, type Sendable } from '../wire/ask.ts';
 import type { Wire } from '../wire/wire.ts';
@@ -154,20 +155,23 @@ function createTx(
     own ??= prismaFor(prisma, scope, { caller, ask: askInside });
     return own;
   });
-  const queries = withFirst(
-    async (what, values) => (await askInside(() => toQuery(wire, { what, values, observe }))).rows,
-  );
+  const note = ({ wakes }: Statement<unknown>): void => {
+    if (wakes) wanted.add(wakes);
+  };
+  const queries = withFirst(async (what, values) => {
+    const asked = askInside(() => toQuery(wire, { what, values, observe }));
+    note(what);
+    return (await asked).rows;
+  });
   const others: Omit<Tx, keyof typeof queries | 'prisma'> = {
     trace: caller.trace ?? null,
-    send: (what, values) =>
-      void transaction.add(() => toQuery(wire, { what, values, observe, isRead: false })),
+    send: (what, values) => {
+      void transaction.add(() => toQuery(wire, { what, values, observe, isRead: false }));
+      note(what);
+    },
     afterCommit: (follow) => {
       transaction.requireOpen();
       later.push(follow);
-    },
-    wakeAfterCommit: (what) => {
-      transaction.requireOpen();
-      wanted.add(what);
     },
     transaction: async (inner) => {
       transaction.requireOpen();

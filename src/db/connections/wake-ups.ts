@@ -7,8 +7,7 @@
  * stand in one line. Many commits share one NOTIFY.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { WakeUp } from '../client.ts';
-import { statement, type Statement } from '../statement.ts';
+import { statement, type Statement, type WakeUp } from '../statement.ts';
 
 /** The channels of the database's NOTIFY: for the delivery loop, and for the job runner. */
 export const WAKE_UP_CHANNELS = { deliveries: 'wake_deliveries', jobs: 'wake_jobs' } as const;
@@ -62,7 +61,10 @@ export function openWakeUps(send: Send): WakeUps {
   let sending: Promise<void> | null = null;
   /** Never rejects: without a database the wake-up is lost, and workers find out by polling. */
   const notify = async (what: Iterable<WakeUp>, by: Send): Promise<void> => {
-    const messages = Array.from(what, (each) => MESSAGES[each]);
+    const all = new Set(what);
+    // Whoever looks for due deliveries looks for events, too.
+    if (all.has('deliveries')) all.delete('events');
+    const messages = Array.from(all, (each) => MESSAGES[each]);
     const channels = messages.map(({ channel }) => channel);
     const payloads = messages.map(({ payload }) => payload);
     await by(NOTIFY, [channels, payloads]).catch(() => undefined);

@@ -60,8 +60,18 @@ export function startWatchdog(timeoutMs: number): Watchdog {
 export function guardAll(watchdog: Watchdog, client: pg.PoolClient): void {
   const query = client.query.bind(client) as (...args: readonly unknown[]) => unknown;
   const guarded = (...args: readonly unknown[]): unknown => {
-    const result = query(...args);
-    return result instanceof Promise ? watchdog.guard(client, result) : result;
+    const answer = args.at(-1);
+    if (typeof answer !== 'function') {
+      const result = query(...args);
+      return result instanceof Promise ? watchdog.guard(client, result) : result;
+    }
+    // The query of a pool asks so.
+    const { promise, resolve } = Promise.withResolvers<void>();
+    void watchdog.guard(client, promise);
+    return query(...args.slice(0, -1), (...given: readonly unknown[]) => {
+      resolve();
+      answer(...given);
+    });
   };
   client.query = guarded as typeof client.query;
 }

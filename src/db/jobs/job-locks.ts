@@ -11,6 +11,9 @@ import { holdSessionLock } from '../connections/session-lock.ts';
  *  * The connection breaks after the database has locked a job and before the pool learns of it.
  *    For this case a pool polls for jobs that are locked in its name but that it does not run.
  *
+ * A queue stays locked without a job if a pool whose machine stood still writes the end of a job
+ * that another one runs by then. So both look at queues, too.
+ *
  * Both act only on what every poll has shown for `CONFIRMED_AFTER_MS`. A live pool that lost its
  * session takes the lock again at its next poll, and the end of a job is written to the database
  * soon after the job. Acting too early would run a job twice; acting late only delays a mail by
@@ -21,17 +24,20 @@ export interface JobLocks {
   close(): Promise<void>;
 }
 
+/** A job or a queue, with its id in graphile-worker's tables. */
+export type Held = `job ${string}` | `queue ${string}`;
+
 export interface JobLocksOptions {
   readonly db: Db;
   readonly databaseUrl: string;
   /** The id of graphile-worker's pool, which it writes to `locked_by`. */
   readonly poolId: string;
-  /** Whether the pool runs the job. */
-  readonly isInHand: (jobId: string) => boolean;
+  /** Whether the pool runs the job, or a job of the queue. */
+  readonly isInHand: (held: Held) => boolean;
   /** Called after the jobs of these pools were released. */
   readonly onReleased: (poolIds: readonly string[]) => void;
-  /** Called when the pool has locked jobs that it does not run. Only its end releases them. */
-  readonly onForgotten: (jobIds: readonly string[]) => void;
+  /** Called when the pool has locked what it does not run. Only its end releases that. */
+  readonly onForgotten: (held: readonly Held[]) => void;
   readonly onError: (error: unknown) => void;
 }
 
@@ -44,8 +50,8 @@ const CONFIRMED_AFTER_MS = 8_000;
 export async function keepJobLocks(options: JobLocksOptions): Promise<JobLocks> {
   const { db, poolId } = options;
   const lock = await holdSessionLock(options.databaseUrl, LOCK_CLASS, lockNumber(poolId));
-  const deadPools = createConfirmation();
-  const forgottenJobs = createConfirmation();
+  const deadPools = createConfirmation<string>();
+  const forgotten = createConfirmation<Held>();
   let polling: Promise<void> | null = null;
 
   const poll = async (): Promise<void> => {
@@ -62,13 +68,13 @@ export async function keepJobLocks(options: JobLocksOptions): Promise<JobLocks> 
         await releaseJobs(db, pools);
         options.onReleased(pools);
       }
-      const own = (await db.query(FIND_OWN, [poolId])).map((row) => row.id);
-      const forgotten = forgottenJobs.confirm(own.filter((id) => !options.isInHand(id)));
-      if (forgotten.length > 0) options.onForgotten(forgotten);
+      const own = (await db.query(FIND_OWN, [poolId])).map(({ held }) => held);
+      const confirmed = forgotten.confirm(own.filter((held) => !options.isInHand(held)));
+      if (confirmed.length > 0) options.onForgotten(confirmed);
     } catch (error) {
       // Without a database, live pools could not hold their locks either. Start the wait again.
       deadPools.confirm([]);
-      forgottenJobs.confirm([]);
+      forgotten.confirm([]);
       options.onError(error);
     }
   };
@@ -87,14 +93,14 @@ export async function keepJobLocks(options: JobLocksOptions): Promise<JobLocks> 
   };
 }
 
-/** Releases all jobs that these pools of graphile-worker have locked. Any worker may run them. */
+/** Releases all that these pools of graphile-worker have locked. Any worker may run the jobs. */
 export async function releaseJobs(db: Db, poolIds: readonly string[]): Promise<void> {
   await db.query(UNLOCK, [poolIds]);
 }
 
 /** `confirm` returns the ids seen in every poll for at least `CONFIRMED_AFTER_MS`. */
-function createConfirmation(): { confirm(seen: readonly string[]): string[] } {
-  let firstSeen = new Map<string, number>();
+function createConfirmation<Id>(): { confirm(seen: readonly Id[]): Id[] } {
+  let firstSeen = new Map<Id, number>();
   return {
     confirm: (seen) => {
       const now = performance.now();
@@ -112,13 +118,17 @@ function lockNumber(poolId: string): number {
   return createHash('md5').update(poolId).digest().readUInt32BE() & 0x7fffffff;
 }
 
-/** The pools of graphile-worker that have locked jobs and have no lock. */
+/** The pools of graphile-worker that have locked jobs or queues, and have no lock. */
 export const FIND_DEAD = statement<{ readonly pool_id: string }>(
   'jobs.findDead',
   `select j.locked_by as pool_id
    from (
-     select distinct locked_by
+     select locked_by
      from graphile_worker.jobs
+     where locked_by is not null
+     union
+     select locked_by
+     from graphile_worker._private_job_queues
      where locked_by is not null
    ) j
    where not exists (
@@ -132,9 +142,15 @@ export const FIND_DEAD = statement<{ readonly pool_id: string }>(
    )`,
 );
 
-const FIND_OWN = statement<{ readonly id: string }>(
+const FIND_OWN = statement<{ readonly held: Held }>(
   'jobs.findOwn',
-  'select id::text from graphile_worker.jobs where locked_by = $1',
+  `select 'job ' || id as held
+   from graphile_worker.jobs
+   where locked_by = $1
+   union all
+   select 'queue ' || id
+   from graphile_worker._private_job_queues
+   where locked_by = $1`,
 );
 
 const UNLOCK = statement('jobs.unlock', 'select graphile_worker.force_unlock_workers($1::text[])');

@@ -3,7 +3,7 @@
  * whose secrets cannot open it would fail every delivery, and write values that no other process
  * can read. It must not start.
  */
-import { decrypt, encrypt, reencrypt, type AppSecrets } from '../../core/encryption.ts';
+import { encrypt, opens, reencrypt, type AppSecrets } from '../../core/encryption.ts';
 import { statement, type Db } from '../client.ts';
 import { openDatabase } from '../connections/database.ts';
 import { requireMigrated } from './migrations.ts';
@@ -48,14 +48,14 @@ export async function checkAppSecret(db: Db, secrets: AppSecrets): Promise<void>
   await requireMigrated(db);
   const [found] = await db.query(READ, []);
   const mayRun = found
-    ? opens(secrets, found.sealed, CONTEXT)
+    ? opens(found.sealed, secrets, CONTEXT)
     : (await findFirstSecret(db, secrets)) !== undefined;
   if (!mayRun) throw new Error(faultOf(secrets));
 }
 
 /** Like {@link findAppSecretFault}, for the canary that `READ` has found. Writes nothing. */
 export function faultOfCanary(sealed: Buffer, secrets: AppSecrets): string | null {
-  return opens(secrets, sealed, CONTEXT) ? null : faultOf(secrets);
+  return opens(sealed, secrets, CONTEXT) ? null : faultOf(secrets);
 }
 
 /**
@@ -68,11 +68,11 @@ export async function requireAppSecret(db: Db, secrets: AppSecrets): Promise<voi
   if (fault !== null) throw new Error(fault);
 }
 
-/** Like {@link requireAppSecret}, on a connection of its own. */
-export async function requireAppSecretAt(url: string, secrets: AppSecrets): Promise<void> {
+/** Like {@link requireAppSecret}, on a connection of its own. null: no secret will be used. */
+export async function requireAppSecretAt(url: string, secrets: AppSecrets | null): Promise<void> {
   const db = openDatabase({ url, poolMax: 1, onError: () => undefined });
   try {
-    await requireAppSecret(db, secrets);
+    await (secrets === null ? requireMigrated(db) : requireAppSecret(db, secrets));
   } finally {
     await db.close();
   }
@@ -107,18 +107,9 @@ async function findFirstSecret(db: Db, secrets: AppSecrets): Promise<string | un
     (candidate) =>
       stored.length === 0 ||
       stored.some(({ sealed, context }) =>
-        opens({ current: candidate, previous: null }, sealed, context),
+        opens(sealed, { current: candidate, previous: null }, context),
       ),
   );
-}
-
-function opens(secrets: AppSecrets, sealed: Buffer, context: string): boolean {
-  try {
-    decrypt(sealed, secrets, context);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 function faultOf({ previous }: AppSecrets): string {

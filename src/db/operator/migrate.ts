@@ -7,13 +7,14 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Logger, runMigrations } from 'graphile-worker';
-import { Pool, type ClientBase } from 'pg';
+import { DatabaseError, Pool, type ClientBase } from 'pg';
 import { checkDistribution, distribute } from '../citus/distribution.ts';
 import { requireDirect } from '../connections/poolers.ts';
 import { poolToPrimary, PrimaryClient } from '../wire/primary-client.ts';
 import { buildIndex, concurrentIndexOf } from './concurrent-index.ts';
 import { OLDEST_POSTGRES } from './obstacles.ts';
 import { readFolded, readFunctions, readMigrations, type MigrationFile } from './migrations.ts';
+import { unlimitedText } from '../unlimited.ts';
 
 export interface MigrateOptions {
   /** The folder with `migrations/`, `functions/` and `folded.json`. Only tests set it. */
@@ -40,14 +41,8 @@ const LOCK_TIMEOUT_MS = 200;
 /** Between two attempts, for those who waited. */
 const RETRY_MS = 500;
 
-/**
- * Takes off the limits that an operator has set for the role or the database. They would cancel a
- * long `CREATE INDEX CONCURRENTLY` at each attempt. An old Postgres does not know all of them.
- */
-const UNLIMITED = `
-SELECT set_config(name, '0', false)
-  FROM pg_settings
- WHERE name IN ('statement_timeout', 'lock_timeout', 'transaction_timeout')`;
+/** A limit would cancel a long `CREATE INDEX CONCURRENTLY` at each attempt. */
+const UNLIMITED = unlimitedText('session');
 
 /** Prisma's table of applied migrations. */
 const CREATE_LEDGER = `
@@ -270,7 +265,8 @@ async function isBlocked(client: ClientBase, statement: string): Promise<boolean
 
 function failure(what: string, error: unknown): Error {
   const reason = error instanceof Error ? error.message : String(error);
-  return new Error(`The ${what}: ${reason}`, { cause: error });
+  const hint = error instanceof DatabaseError && error.hint ? ` (${error.hint})` : '';
+  return new Error(`The ${what}: ${reason}${hint}`, { cause: error });
 }
 
 async function applyFile(

@@ -45,14 +45,15 @@ async function findFiles({ backup: path }: World): Promise<Finding[]> {
 }
 
 /**
- * When the newest file was written, in ms. null: there is none that can be seen. An empty one is
- * left by a backup that has failed.
+ * When the newest file was written, in ms. null: there is none that can be seen. A backup that has
+ * failed leaves an empty file, or by the runbook's commands one whose name ends with `.new`.
  */
 async function findNewest(path: string): Promise<number | null> {
   const isFolder = (await stat(path).catch(() => null))?.isDirectory();
   const names = isFolder ? await readdir(path).catch(() => []) : [''];
   let newest: number | null = null;
   for (const name of names) {
+    if (name.endsWith('.new')) continue;
     const found = await stat(join(path, name)).catch(() => null);
     if (found && found.size > 0) newest = Math.max(newest ?? 0, found.mtimeMs);
   }

@@ -5,10 +5,11 @@ import { checkOfDatabase, fail, orOk, warn, type Check, type Finding } from '../
 import type { Ages } from './transactions.ts';
 
 const HAS_JOBS = `select to_regclass('graphile_worker.jobs') is not null as there`;
+// Not those that are tried once: the next look at what is due enqueues another.
 const GIVEN_UP = `select k.identifier as task, count(*)::int as count
   from graphile_worker._private_jobs j
   join graphile_worker._private_tasks k on k.id = j.task_id
-  where j.attempts >= j.max_attempts and j.locked_at is null
+  where j.attempts >= j.max_attempts and j.max_attempts > 1 and j.locked_at is null
   group by 1
   order by 2 desc
   limit 5`;

@@ -1,3 +1,4 @@
+import { describeLack, lacksPublicUrl } from '../../runtime/config.ts';
 import { messageOf } from '../../runtime/process.ts';
 import { findingOfEnd, readCertificate } from '../certificate.ts';
 import { fail, ok, unknown, warn, type Check } from '../check.ts';
@@ -9,6 +10,8 @@ export const publicCertificate: Check = {
   needsDatabase: false,
   run: async ({ config, signal }) => {
     if (config === null) return [unknown('the configuration is not valid')];
+    if (lacksPublicUrl(config))
+      return [warn(describeLack(config), 'Set it to the https address that customers see.')];
     const { protocol, hostname, port } = new URL(config.publicUrl);
     if (protocol !== 'https:') return [ok('PUBLIC_URL is not https')];
     const server = { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || 443) };

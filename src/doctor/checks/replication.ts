@@ -27,19 +27,33 @@ export const replication = checkOfDatabase('replication', 'Patroni', async (ask)
      order by 1`,
   );
   const findings = standbys.map(findingOfStandby);
-  const isSynchronous = standbys.some(({ sync_state }) =>
-    /^(?:sync|quorum)$/.test(sync_state ?? ''),
-  );
-  const isHidden = standbys.some(({ state }) => state === null);
-  if ((wanted?.names ?? '') !== '' && !isSynchronous && !isHidden)
-    findings.unshift(
-      fail(
-        'writes wait for a synchronous standby, and there is none',
-        'Start a standby, or empty synchronous_standby_names until there is one.',
-      ),
-    );
+  const waiting = findingOfSynchronous(wanted?.names ?? '', standbys);
+  if (waiting !== null) findings.unshift(waiting);
   return orOk(findings, 'there is no standby');
 });
+
+/**
+ * What to say when writes wait for standbys that are not there; null: they do not. `names` is
+ * synchronous_standby_names: `FIRST 2 (a, b)`, `ANY 2 (a, b)`, `2 (a, b)`, or names without a
+ * number, of which one is enough.
+ */
+export function findingOfSynchronous(
+  names: string,
+  standbys: readonly Pick<Standby, 'state' | 'sync_state'>[],
+): Finding | null {
+  if (names === '' || standbys.some(({ state }) => state === null)) return null;
+  const wanted = Number(/^\s*(?:(?:FIRST|ANY)\s+)?(\d+)\s*\(/i.exec(names)?.[1] ?? 1);
+  const found = standbys.filter(({ sync_state }) => /^(?:sync|quorum)$/.test(sync_state ?? ''));
+  if (found.length >= wanted) return null;
+  const whom = wanted === 1 ? 'a synchronous standby' : `${wanted} synchronous standbys`;
+  return fail(
+    `writes wait for ${whom}, and there ${countOf(found.length)}`,
+    'Start a standby, or let synchronous_standby_names want fewer until there is one.',
+  );
+}
+
+const countOf = (count: number): string =>
+  count === 0 ? 'is none' : count === 1 ? 'is 1' : `are ${count}`;
 
 /** Says how late a standby is. */
 export function findingOfStandby({

@@ -17,8 +17,11 @@ const LIMITS: Readonly<Record<string, string>> = {
   statement_timeout: 'the processes set their own.',
   lock_timeout: 'a request that it ends is 503.',
   transaction_timeout: 'a request that it ends is 503.',
+  idle_session_timeout: 'it ends connections that wait for the next request.',
 };
 const GRANT = 'Grant it to the role of DATABASE_URL, or make that role a member of the owner.';
+/** graphile-worker enables row level security on its tables, and has no policies. */
+const JOBS = 'Make it a member of the role that owns these tables, or give it BYPASSRLS.';
 
 /** What the role of DATABASE_URL may do, and what is set for it. */
 export const role = checkOfDatabase('role', 'Doctor', async (ask, { config }) => {
@@ -122,7 +125,16 @@ async function findMissing(ask: Ask): Promise<Finding[]> {
        and not has_table_privilege(c.oid, privilege)
      group by privilege`,
   );
+  const hidden = await ask<{ is_hidden: boolean }>(
+    `select row_security_active(c.oid) as is_hidden
+     from pg_class c
+     join pg_namespace n on n.oid = c.relnamespace
+     where n.nspname = 'graphile_worker' and c.relname = '_private_jobs'`,
+  );
   return [
+    ...hidden
+      .filter(({ is_hidden }) => is_hidden)
+      .map(() => fail('row level security hides the jobs of graphile_worker from it', JOBS)),
     ...schemas.map(({ name }) => fail(`the role may not use the schema ${name}`, GRANT)),
     ...tables.map(({ privilege, count, example }) =>
       fail(`the role lacks ${privilege} on ${count} tables, such as ${example}`, GRANT),

@@ -1,8 +1,9 @@
-import type { CronItem, Task } from 'graphile-worker';
+import type { Task } from 'graphile-worker';
 import { z } from 'zod';
 import type { Clock } from '../../core/clock.ts';
 import type { AppSecrets } from '../../core/encryption.ts';
 import type { TeamMailer } from '../../core/mail.ts';
+import type { ScheduledJob } from '../../core/scheduled-job.ts';
 import type { Db } from '../../db/client.ts';
 import { SEND_ALERT_MAIL } from './jobs.ts';
 import { enqueueDigests, findDigest } from './service.ts';
@@ -48,6 +49,4 @@ export function alertTasks(db: Db, clock: Clock): Record<string, Task> {
 }
 
 /** Every ten minutes, for the subscriptions that are due by then. */
-export const ALERT_CRON: readonly CronItem[] = [
-  { task: FIND_ALERTS, match: '*/10 * * * *', options: { backfillPeriod: 0 } },
-];
+export const ALERT_CRON: readonly ScheduledJob[] = [{ task: FIND_ALERTS, match: '*/10 * * * *' }];

@@ -1,5 +1,5 @@
 import type { Clock } from '../../core/clock.ts';
-import { MailNotTaken, type TeamMailer } from '../../core/mail.ts';
+import { isOfRecipient, type TeamMailer } from '../../core/mail.ts';
 import type { Db } from '../../db/client.ts';
 import { pagesOfTeams } from '../../db/team-pages.ts';
 import { announcementId, type Announcement } from './rules.ts';
@@ -11,8 +11,8 @@ const TEAMS_PER_STATEMENT = 20;
 /** So many failures in a row are a problem of the mail server, not of the recipients. */
 const FAILURES_MAX = 5;
 /**
- * A team may have any number of recipients whom the server refuses: that keeps no mail from the
- * teams behind it. So many such teams in a row are a problem of the server, too.
+ * A team may have any number of recipients whom the server refuses, for good or for now: that keeps
+ * no mail from the teams behind it. So many such teams in a row are a problem of the server, too.
  */
 const REFUSED_TEAMS_MAX = 20;
 /** So many teams in a row that fail are a problem of the database, not of the teams. */
@@ -130,7 +130,7 @@ export async function announce(
         await mailer(recipient.team_id, toAnnouncementMail(recipient, announcement, publicUrl));
       } catch (error) {
         failed += 1;
-        if (error instanceof MailNotTaken && error.isRefusal) refusedTeams.add(recipient.team_id);
+        if (isOfRecipient(error)) refusedTeams.add(recipient.team_id);
         else failedInARow += 1;
         onFailure(recipient.team_id, error);
         if (failedInARow === FAILURES_MAX || refusedTeams.size === REFUSED_TEAMS_MAX)

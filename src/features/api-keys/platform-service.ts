@@ -1,5 +1,6 @@
 import { unknownId } from '../../core/problem.ts';
 import type { Db } from '../../db/client.ts';
+import { databaseTime } from '../../db/database-clock.ts';
 import { lockTeam } from '../../db/team-lock.ts';
 import { readChangeContext, type PlatformChangeContext } from '../../db/change-context.ts';
 import { findTeamForKey } from './platform-store.ts';
@@ -21,14 +22,15 @@ export async function createFirstKey(
   const { teamId } = context;
   return db.transaction(async (tx) => {
     lockTeam(tx, teamId);
-    const [current, team, counted] = await Promise.all([
+    const [current, team, counted, at] = await Promise.all([
       readChangeContext(tx, context),
       findTeamForKey(tx, teamId),
       countLiveAndNames(tx, teamId, [wanted.name], now),
+      databaseTime(tx, now),
     ]);
     if (!team) throw unknownId('team_id');
     const creatorId = rules.requireFirst({ ...team, liveKeys: counted.liveKeys });
-    rules.requireNewKey(wanted, current);
+    rules.requireNewKey(wanted, { teamId, plan: current.plan, at });
     return addKey(tx, { context: current, now, creatorId, counted }, wanted);
   });
 }

@@ -160,7 +160,7 @@ export function requirePlanWithApi(plan: string): void {
 
 /**
  * Throws `api_disabled`, `validation_error` (field `scopes` or `expires_at`). Read the plan under
- * the team's lock.
+ * the team's lock. `at`: now by the database's clock, which ends keys.
  */
 export function requireNewKey(
   wanted: { readonly scopes: readonly Scope[]; readonly expiresAt: string | null },
@@ -210,7 +210,10 @@ export function requireCreator(actor: CurrentActor): string {
   return actor.id;
 }
 
-/** Throws `validation_error` (field `expires_at`) unless the time is in the future. */
+/**
+ * Throws `validation_error` (field `expires_at`) unless the time is in the future. `now`: by the
+ * database's clock, which ends keys.
+ */
 export function requireFuture(expiresAt: string | null, now: Date): void {
   if (expiresAt !== null && Date.parse(expiresAt) <= now.getTime())
     throw invalidField('expires_at', 'The expiry must lie in the future.', 'not_in_future');

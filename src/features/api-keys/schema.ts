@@ -1,6 +1,5 @@
-import { isIP } from 'node:net';
-import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
+import { isMappedNetwork, isNetwork } from '../../core/network.ts';
 import { pageOf, pageQuery } from '../../core/page.ts';
 import { personal, secretField } from '../../core/private-fields.ts';
 import { TEST_SCOPES } from '../../core/scopes.ts';
@@ -81,21 +80,6 @@ export const templates = z.object({
     .meta({ description: 'Every scope, for a custom selection.' }),
 });
 
-const isNetwork = (text: string): boolean => {
-  const [address = '', bits, ...rest] = text.split('/');
-  const family = address.includes('%') ? 0 : isIP(address);
-  if (family === 0 || rest.length > 0) return false;
-  return (
-    bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128))
-  );
-};
-
-/** Callers are compared by their IPv4 address. A mapped IPv6 address would never match. */
-const isMapped = (text: string): boolean => {
-  const [address = ''] = text.split('/');
-  return isIP(address) === 6 && ipaddr.IPv6.parse(address).isIPv4MappedAddress();
-};
-
 const network = z
   .string()
   .trim()
@@ -105,7 +89,7 @@ const network = z
     abort: true,
     params: { code: 'invalid_network' },
   })
-  .refine((text) => !isMapped(text), {
+  .refine((text) => !isMappedNetwork(text), {
     error: 'Write an IPv4 address as one, without ::ffff:.',
     params: { code: 'mapped_network' },
   });

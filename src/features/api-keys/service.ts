@@ -7,6 +7,7 @@ import type { Scope } from '../../core/scopes.ts';
 import { limitOf } from '../../core/team-limits.ts';
 import { lockTeamFor, readChangeContext } from '../../db/change-context.ts';
 import type { Db, Tx } from '../../db/client.ts';
+import { databaseTime } from '../../db/database-clock.ts';
 import { record, type ChangeContext, type RecordContext } from '../../db/outbox.ts';
 import * as rules from './rules.ts';
 import * as store from './store.ts';
@@ -78,11 +79,12 @@ export async function createKey(db: Db, by: KeyChangeContext, wanted: NewKey): P
   const { now } = by;
   const { teamId } = by.context;
   return db.transaction(async (tx) => {
-    const [context, counted] = await Promise.all([
+    const [context, counted, at] = await Promise.all([
       lockTeamFor(tx, by.context),
       store.countLiveAndNames(tx, teamId, [wanted.name], now),
+      databaseTime(tx, now),
     ]);
-    rules.requireNewKey(wanted, context);
+    rules.requireNewKey(wanted, { teamId, plan: context.plan, at });
     const creatorId = rules.requireCreator(context.actor);
     return addKey(tx, { context, now, creatorId, counted }, wanted);
   });
@@ -178,12 +180,13 @@ export async function rotateKey(
   const { teamId } = by.context;
   const { keyId, graceS, expiresAt } = rotation;
   return db.transaction(async (tx) => {
-    const [context, old] = await Promise.all([
+    const [context, old, at] = await Promise.all([
       lockTeamFor(tx, by.context),
       findKeyForUpdate(tx, teamId, keyId, now),
+      databaseTime(tx, now),
     ]);
     rules.requirePlanWithApi(context.plan);
-    if (expiresAt !== undefined) rules.requireFuture(expiresAt, context.at);
+    if (expiresAt !== undefined) rules.requireFuture(expiresAt, at);
     const creatorId = rules.requireCreator(context.actor);
     rules.requireRotatable(old);
     const issued = await replaceKey(tx, { context, now, creatorId }, old, {

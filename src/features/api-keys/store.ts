@@ -30,7 +30,7 @@ export interface KeyRow extends RowOf<'ApiKey', (typeof KEY)[number]> {
 }
 
 /**
- * The current time for a statement; null: the database's own clock, which `authenticate_key`
+ * The current time for a statement; null: the database's own clock, which `authenticate_api_key`
  * uses.
  */
 export type DatabaseTime = Date | null;

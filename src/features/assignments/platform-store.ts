@@ -44,19 +44,10 @@ export function lockAssignments(
   return tx.query(FIND, values);
 }
 
-const COMPLETE = statement(
+/** Sets the status `done` and the training that completed the assignment. */
+export const completeAssignment = statement(
   'assignments.complete',
   `update assignment
    set status = 'done', completed_training_id = $3, updated_at = statement_timestamp()
    where team_id = $1 and id = $2`,
-);
-
-/** Sets the status `done` and the training that completed the assignment. */
-export function completeAssignment(
-  tx: Tx,
-  teamId: string,
-  assignmentId: string,
-  trainingId: string,
-): void {
-  tx.send(COMPLETE, [teamId, assignmentId, trainingId]);
-}
+).sends<[tx: Tx, teamId: string, assignmentId: string, trainingId: string]>();

@@ -1,5 +1,6 @@
 import { SANDBOX_MAY_BE_FULL } from '../../core/implied-errors.ts';
 import { pageResponse } from '../../core/page.ts';
+import { POLLING_ADVICE } from '../../core/polling.ts';
 import { ProblemError } from '../../core/problem.ts';
 import { entryProblem, type EntryProblem } from '../../core/problem-shapes.ts';
 import { okOutput, orNull } from '../../core/shapes.ts';
@@ -59,7 +60,7 @@ export const assignments = {
     description:
       'Assignments of any status, newest first; with `updated_since` the one changed last first. ' +
       'Filters can be combined. With a filter, a page can hold fewer entries than `limit`, or ' +
-      'none, although `next_cursor` leads to others.',
+      `none, although \`next_cursor\` leads to others. ${POLLING_ADVICE}`,
     input: listInput,
     output: assignmentPage,
     outputName: 'AssignmentPage',

@@ -25,7 +25,7 @@
  *    so is another `member_user_id` or `member_email`: an invitation was accepted or has ended, a
  *    person was deleted. What changes while such pages are read moves to the front, and may be
  *    missing from them: the next poll returns it. The time is the database's, like that of
- *    evaluations, with the same advice to let polls overlap.
+ *    evaluations, and polls overlap (`core/polling.ts`).
  *  * A member, an external id and the last change each have an index. A status or a due date alone
  *    is looked for among 10,000 assignments a page, and `next_cursor` leads on: an index for each
  *    would be paid for by every new assignment and every completion.
@@ -46,6 +46,10 @@
  *  * The rows of a batch are written by the statements of a single creation, which share a round
  *    trip. Statements of 20 rows each would save 8 ms of the 20, and be a second way to write the
  *    same. One that takes its rows from a SELECT would lock all shards on Citus.
+ *  * An assignment tells whom it was given to. So `member_email` stays when the recipient leaves,
+ *    and becomes null when the host application deletes the person, or an invitation ends without
+ *    being accepted. Trainings and evaluations of who left are hidden, because they tell how
+ *    somebody did.
  *  * When an assignment is deleted, the trainings made for it stay. Their `assignment_id` becomes
  *    null.
  */

@@ -276,9 +276,9 @@ export async function removeAssignment(
  * they show has changed. In steps, each a transaction of its own unless `db` is one.
  */
 export async function touchAssignments(db: Db, teamId: string, memberId: string): Promise<void> {
-  let after: string | null = '';
-  while (after !== null) {
-    const from: string = after;
-    after = await db.transaction((tx) => store.touchAssignments(tx, teamId, memberId, from));
+  let progress = store.NOTHING_TOUCHED;
+  while (progress.size > 0) {
+    const before = progress;
+    progress = await db.transaction((tx) => store.touchAssignments(tx, teamId, memberId, before));
   }
 }

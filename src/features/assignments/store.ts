@@ -1,7 +1,8 @@
-import type { MeasuredRow, PageSlice } from '../../core/page.ts';
+import type { MeasuredRow, PagePosition, PageSlice } from '../../core/page.ts';
+import { ASSIGNMENT_STATUSES, type AssignmentStatus } from '../../core/vocabularies.ts';
 import { statement, type Db, type Tx } from '../../db/client.ts';
 import { BY_CREATION, isAfter, newestFirst, positionValues } from '../../db/keyset.ts';
-import { assigned, columnsOf, listed, parameters, valuesIn } from '../../db/rows.ts';
+import { assigned, columnsOf, listed, parameters, valuesIn, type RowOf } from '../../db/rows.ts';
 import {
   ASSIGNMENT_COLUMNS,
   COLUMNS,
@@ -50,22 +51,14 @@ export async function listAssignments(
   return isLong(rows) ? db.query(LIST_MEASURED, values) : rows;
 }
 
-const FIND = statement<AssignmentRow>(
+/** An assignment of any status; null if the team has none with this id. */
+export const findAssignment = statement<AssignmentRow>(
   'assignments.find',
   `select ${ASSIGNMENT_COLUMNS}
    from assignment a
    join member m on m.team_id = a.team_id and m.id = a.member_id
    where a.team_id = $1 and a.id = $2`,
-);
-
-/** An assignment of any status; null if the team has none with this id. */
-export function findAssignment(
-  db: Db,
-  teamId: string,
-  assignmentId: string,
-): Promise<AssignmentRow | null> {
-  return db.queryFirst(FIND, [teamId, assignmentId]);
-}
+).finds<[db: Db, teamId: string, assignmentId: string]>();
 
 export interface RecipientRow {
   /** null: the invitation was not accepted yet. */
@@ -91,13 +84,9 @@ const ID_OF_KIND = `case e.kind
 // seen here. So no assignment is created for a member who has just left. A team's own entry hides a
 // global one with its id. A table is searched for all three ids at once, and rules by their index.
 // Each rule names two dimensions or three, so one without a situation begins with the personality.
-function recipientsText({ members, wanted }: { members: string; wanted: string }): string {
+function recipientsText({ ofMember, wanted }: { ofMember: string; wanted: string }): string {
   return `with recipient as (
-     select id, user_id, email
-     from member
-     where team_id = $1 and ${members} and status <> 'ended'
-     order by id
-     for share
+     ${ofMember}
    )
    select (w.place - 1)::int as place, r.user_id, r.email,
      array(
@@ -148,17 +137,29 @@ function recipientsText({ members, wanted }: { members: string; wanted: string }
    join recipient r on r.id = w.member_id`;
 }
 
+function lockedText(memberId: string): string {
+  return `select id, user_id, email
+     from member
+     where team_id = $1 and id = ${memberId} and status <> 'ended'
+     for share`;
+}
+
 // One assignment is not a list of one: without a list, Postgres neither sorts nor joins, and the
 // service creates 15 % more a second.
 const READ_RECIPIENT = statement<RecipientFactsRow>(
   'assignments.readRecipient',
-  recipientsText({ members: 'id = $2', wanted: '(values ($2, $3, $4, $5, 1))' }),
+  recipientsText({ ofMember: lockedText('$2'), wanted: '(values ($2, $3, $4, $5, 1))' }),
 );
 
 const READ_RECIPIENTS = statement<RecipientFactsRow>(
   'assignments.readRecipients',
   recipientsText({
-    members: 'id = any ($2::text[])',
+    // For a list of ids the planner may read all members of the team.
+    ofMember: `select m.*
+     from (select distinct id from unnest($2::text[]) id order by id) w
+     cross join lateral (
+       ${lockedText('w.id')}
+     ) m`,
     wanted: 'unnest($2::text[], $3::text[], $4::text[], $5::text[]) with ordinality',
   }),
 );
@@ -278,50 +279,97 @@ export async function removeAssignment(
   return true;
 }
 
-const REVOKE_OPEN = statement(
-  'assignments.revokeOpen',
-  `update assignment
-   set status = 'revoked', updated_at = statement_timestamp()
-   where team_id = $1 and member_id = $2 and status = 'open'`,
+const STEP = 1_000;
+
+// In the order of the index, so it reads what the member has, however many the team has.
+const NEXT_OF_MEMBER = statement<RowOf<'Assignment', 'created_at' | 'id'>>(
+  'assignments.nextOfMember',
+  `select created_at, id
+   from assignment
+   where team_id = $1 and member_id = $2 and status = $3
+     and ${isAfter(BY_CREATION, ['$4', '$5'])}
+   ${newestFirst(BY_CREATION, STEP)}`,
 );
 
-/** Revokes the open assignments of a member who leaves the team. */
-export function revokeOpenAssignments(tx: Tx, teamId: string, memberId: string): void {
-  tx.send(REVOKE_OPEN, [teamId, memberId]);
-}
-
-const TOUCHED_AT_ONCE = 1_000;
-
 // By id, as whoever locks two assignments does.
-const LOCK_SOME = statement<{ id: string }>(
+const LOCK_SOME = statement(
   'assignments.lockSome',
-  `select id
+  `select
    from assignment
-   where team_id = $1 and member_id = $2 and id > $3
+   where team_id = $1 and id = any ($2::text[])
    order by id
-   limit ${TOUCHED_AT_ONCE}
    for no key update`,
 );
 
-// A statement of its own, so that its time is after the locks.
+// Statements of their own, so that their time is after the locks.
 const TOUCH = statement(
   'assignments.touch',
   `update assignment
    set updated_at = statement_timestamp()
    where team_id = $1 and id = any ($2::text[])`,
 );
+const REVOKE = statement(
+  'assignments.revoke',
+  `update assignment
+   set status = 'revoked', updated_at = statement_timestamp()
+   where team_id = $1 and id = any ($2::text[]) and status = 'open'`,
+);
 
 /**
- * Makes the assignments of a membership count as changed now, 1,000 of them after this id. Returns
- * the id after which to go on; null: these were the last.
+ * How far the assignments of a member have been changed, those of each status by themselves. null:
+ * none of them. A status that is not there is done.
  */
-export async function touchAssignments(
+export type Progress = ReadonlyMap<AssignmentStatus, PagePosition | null>;
+
+/**
+ * Changes the next assignments of a member, at most 1,000 of each status: a member may have more
+ * than a statement can change in its time.
+ */
+async function changeNext(
+  tx: Tx,
+  [teamId, memberId]: readonly [teamId: string, memberId: string],
+  progress: Progress,
+  change: typeof TOUCH,
+): Promise<Progress> {
+  const found = await Promise.all(
+    Array.from(progress, async ([status, after]) => {
+      const values = [teamId, memberId, status, ...positionValues(after)];
+      return { status, rows: await tx.query(NEXT_OF_MEMBER, values) };
+    }),
+  );
+  const ids = found.flatMap(({ rows }) => rows.map(({ id }) => id));
+  if (ids.length > 0) {
+    tx.send(LOCK_SOME, [teamId, ids]);
+    tx.send(change, [teamId, ids]);
+  }
+  return new Map(
+    found.flatMap(({ status, rows }) => {
+      const last = rows[STEP - 1];
+      return last ? [[status, { at: last.created_at, id: last.id }] as const] : [];
+    }),
+  );
+}
+
+/** Revokes the open assignments of a member who leaves the team. */
+export async function revokeOpenAssignments(
   tx: Tx,
   teamId: string,
   memberId: string,
-  after: string,
-): Promise<string | null> {
-  const ids = (await tx.query(LOCK_SOME, [teamId, memberId, after])).map(({ id }) => id);
-  if (ids.length > 0) tx.send(TOUCH, [teamId, ids]);
-  return ids[TOUCHED_AT_ONCE - 1] ?? null;
+): Promise<void> {
+  let progress: Progress = new Map([['open', null]]);
+  while (progress.size > 0) progress = await changeNext(tx, [teamId, memberId], progress, REVOKE);
+}
+
+export const NOTHING_TOUCHED: Progress = new Map(
+  ASSIGNMENT_STATUSES.map((status) => [status, null]),
+);
+
+/** Makes the next assignments of a membership count as changed now. Returns how far that is. */
+export function touchAssignments(
+  tx: Tx,
+  teamId: string,
+  memberId: string,
+  progress: Progress,
+): Promise<Progress> {
+  return changeNext(tx, [teamId, memberId], progress, TOUCH);
 }

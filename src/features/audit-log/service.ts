@@ -2,9 +2,10 @@ import { readPage, type Page, type PageQuery } from '../../core/page.ts';
 import { toInstants } from '../../core/shapes.ts';
 import type { Db } from '../../db/client.ts';
 import * as store from './store.ts';
-import type { AuditFilters, AuditRow, RecordedRow } from './store.ts';
+import type { AuditFilters, AuditRow } from './store.ts';
 
-export type { RecordedRow } from './store.ts';
+/** What a request has recorded in a team, for the operator who caused it. */
+export { listOfRequest, type RecordedRow } from './store.ts';
 
 const LIST = 'audit_log';
 
@@ -22,13 +23,4 @@ export async function listEntries(
   return readPage(LIST, { cursor, limit }, (slice) =>
     store.listEntries(db, teamId, slice, toInstants(filters)),
   );
-}
-
-/** Lists what a request has recorded in a team at this moment, in its order. */
-export function listOfRequest(
-  db: Db,
-  teamId: string,
-  request: { readonly requestId: string; readonly at: Date },
-): Promise<RecordedRow[]> {
-  return store.listOfRequest(db, teamId, request);
 }

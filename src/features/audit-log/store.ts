@@ -1,6 +1,12 @@
-import { PAGE_LIMIT_MAX, type PageSlice, type SearchResult } from '../../core/page.ts';
+import {
+  PAGE_LIMIT_MAX,
+  type MeasuredRow,
+  type PageSlice,
+  type SearchResult,
+} from '../../core/page.ts';
 import { statement, statementsByFilters, type Db } from '../../db/client.ts';
 import { BY_CREATION, newestFirst } from '../../db/keyset.ts';
+import { thatFit } from '../../db/page-size.ts';
 import { columnsOf, listed, type RowOf } from '../../db/rows.ts';
 import { FIRST_FILTER, IN_TIME, search, type FoundRow, type TimeRange } from '../../db/search.ts';
 
@@ -21,6 +27,9 @@ export type AuditFilters = TimeRange & { readonly [name in Filter]?: string | un
 /** How many entries a search reads of the range of each filter before it returns a page. */
 const READ_MAX = 10_000;
 
+/** An entry about thousands of catalog entries names them all. Measured as it is stored. */
+const BYTES = 'coalesce(pg_column_size(details), 0) as bytes';
+
 type Equality = `${Filter} = $${number}`;
 
 // An index serves it as one range for each filter.
@@ -34,13 +43,17 @@ const entriesWith = (equality: Equality | 'true'): string => `from audit_log
  * be read; see features/trainings/store.ts.
  */
 function listText(equality: Equality | 'true'): string {
-  return `select ${COLUMNS}, null as reached_at, null as reached_id
+  return thatFit({
+    columns: `${COLUMNS}, null::timestamptz as reached_at, null::text as reached_id`,
+    rows: `select *
      from (
-       select ${COLUMNS}
+       select ${COLUMNS}, ${BYTES}
        ${entriesWith(equality)}
        ${newestFirst(BY_CREATION, PAGE_LIMIT_MAX + 1)}
      ) page
-     ${newestFirst(BY_CREATION, '$2')}`;
+     ${newestFirst(BY_CREATION, '$2')}`,
+    order: BY_CREATION,
+  });
 }
 
 /**
@@ -70,6 +83,15 @@ function searchText(equalities: readonly Equality[]): string {
          where ${equalities.filter((other) => other !== equality).join(' and ')}
          ${newestFirst(BY_CREATION, PAGE_LIMIT_MAX + 1)}
          )`;
+  const page = thatFit({
+    columns: COLUMNS,
+    rows: `select *, ${BYTES}
+     from (
+         ${equalities.map(found).join('\n         union all\n         ')}
+     ) entries
+     ${newestFirst(BY_CREATION, '$2')}`,
+    order: BY_CREATION,
+  });
   return `with best as materialized (
        select *
        from (
@@ -78,14 +100,10 @@ function searchText(equalities: readonly Equality[]): string {
        order by reached_at nulls first, reached_id
        limit 1
      )
-     select ${COLUMNS}, best.reached_at, best.reached_id
+     select ${COLUMNS}, fits, best.reached_at, best.reached_id
      from best
      left join (
-       select *
-       from (
-         ${equalities.map(found).join('\n         union all\n         ')}
-       ) entries
-       ${newestFirst(BY_CREATION, '$2')}
+       ${page}
      ) page on true
      ${newestFirst(['page.created_at', 'page.id'])}`;
 }
@@ -93,7 +111,7 @@ function searchText(equalities: readonly Equality[]): string {
 const listOf = statementsByFilters(EQUALITIES, (named) => {
   const equalities = named.map((name, place): Equality => `${name} = $${place + FIRST_FILTER}`);
   const [only = 'true', second] = equalities;
-  return statement<FoundRow<AuditRow>>(
+  return statement<FoundRow<AuditRow & MeasuredRow>>(
     ['auditLog.list', ...named].join('.'),
     second === undefined ? listText(only) : searchText(equalities),
     { inOrder: true },
@@ -109,7 +127,7 @@ export function listEntries(
   teamId: string,
   slice: PageSlice,
   filters: AuditFilters,
-): Promise<SearchResult<AuditRow>> {
+): Promise<SearchResult<AuditRow & MeasuredRow>> {
   const { since, until } = filters;
   return search(db, teamId, slice, { ...listOf(filters), since, until });
 }

@@ -1,4 +1,4 @@
-import { okOutput } from '../../core/shapes.ts';
+import { okOutput, orNull } from '../../core/shapes.ts';
 import { platformChangeContextOf } from '../../trpc/context.ts';
 import { platformProcedure } from '../../trpc/procedures.ts';
 import { createInput, platformCase, removeInput, updateInput } from './platform-schema.ts';
@@ -9,16 +9,9 @@ import { toPlatformCase } from './platform-view.ts';
 export const platformCases = {
   create: platformProcedure({ input: createInput, output: platformCase }).mutation(
     async ({ ctx, input }) => {
-      const row = await service.createCase(ctx.db, platformChangeContextOf(ctx, input.team_id), {
-        id: input.case_id,
-        user_id: input.user_id,
-        title: input.title ?? null,
-        persona_id: input.persona_id ?? null,
-        fields: input.fields ?? null,
-        external_ref: input.external_ref ?? null,
-        private: input.private,
-      });
-      return toPlatformCase(row);
+      const { team_id, case_id: id, ...content } = orNull(createInput, input);
+      const context = platformChangeContextOf(ctx, team_id);
+      return toPlatformCase(await service.createCase(ctx.db, context, { id, ...content }));
     },
   ),
 

@@ -5,6 +5,7 @@ import { readChangeContext, type PlatformChangeContext } from '../../db/change-c
 import { isSameCase } from './platform-rules.ts';
 import * as store from './platform-store.ts';
 import { requireStorable } from './rules.ts';
+import type { NewCase } from './service.ts';
 import {
   findCaseForUpdate,
   lockActiveMember,
@@ -13,11 +14,8 @@ import {
   type StoredCaseRow,
 } from './store.ts';
 
-/** The values of a creation. `fields` and `external_ref` are objects or null, not any JSON. */
-export type NewPlatformCase = Omit<StoredCaseRow, 'created_at' | 'fields' | 'external_ref'> & {
-  readonly fields: object | null;
-  readonly external_ref: object | null;
-};
+/** The values of a creation. */
+export type NewPlatformCase = NewCase & Pick<StoredCaseRow, 'id' | 'private'>;
 
 /**
  * Opens a transaction. Throws `validation_error` (field `fields` or `external_ref`), `not_found`

@@ -18,13 +18,9 @@ export async function insertCase(tx: Tx, teamId: string, row: StoredCaseRow): Pr
   return (await tx.query(INSERT, [teamId, ...values])).length > 0;
 }
 
-const REMOVE = statement<{ id: string }>(
+/** Removes the case, private or not. False if there is none. */
+export const removeCase = statement<{ id: string }>(
   'cases.removeOfPlatform',
   'delete from training_case where team_id = $1 and id = $2 returning id',
   { because: 'pipelined' },
-);
-
-/** Removes the case, private or not. False if there is none. */
-export async function removeCase(tx: Tx, teamId: string, caseId: string): Promise<boolean> {
-  return (await tx.query(REMOVE, [teamId, caseId])).length > 0;
-}
+).matches<[tx: Tx, teamId: string, caseId: string]>();

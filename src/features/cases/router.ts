@@ -1,6 +1,6 @@
 import { SANDBOX_MAY_BE_FULL } from '../../core/implied-errors.ts';
 import { pageResponse } from '../../core/page.ts';
-import { okOutput } from '../../core/shapes.ts';
+import { okOutput, orNull } from '../../core/shapes.ts';
 import { changeContextOf } from '../../trpc/context.ts';
 import { endpoint } from '../../trpc/endpoint.ts';
 import {
@@ -65,14 +65,8 @@ export const cases = {
       output: example,
     },
   }).mutation(async ({ ctx, input }) => {
-    const row = await service.createCase(ctx.db, changeContextOf(ctx), {
-      userId: input.user_id,
-      title: input.title ?? null,
-      personaId: input.persona_id ?? null,
-      fields: input.fields ?? null,
-      externalRef: input.external_ref ?? null,
-    });
-    return toCase(row);
+    const wanted = orNull(createInput, input);
+    return toCase(await service.createCase(ctx.db, changeContextOf(ctx), wanted));
   }),
 
   get: endpoint({

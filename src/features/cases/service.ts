@@ -43,14 +43,14 @@ export async function lockCase(
   return getCase(tx, teamId, caseId);
 }
 
-/** The values of a creation. `userId`: the person of an active member. */
-export interface NewCase {
-  readonly userId: string;
-  readonly title: string | null;
-  readonly personaId: string | null;
+/**
+ * The values of a creation. `user_id`: the person of an active member. `fields` and `external_ref`
+ * are objects or null, not any JSON.
+ */
+export type NewCase = Pick<CaseRow, 'user_id' | 'title' | 'persona_id'> & {
   readonly fields: object | null;
-  readonly externalRef: object | null;
-}
+  readonly external_ref: object | null;
+};
 
 /**
  * Opens a transaction. Throws `validation_error` (field `fields` or `external_ref`), `not_found`
@@ -62,26 +62,17 @@ export async function createCase(
   wanted: NewCase,
 ): Promise<CaseRow> {
   const { teamId, at } = context;
-  const { userId, title, personaId, fields, externalRef } = wanted;
-  rules.requireStorable({ fields, external_ref: externalRef });
+  rules.requireStorable(wanted);
   return db.transaction(async (tx) => {
     const [, isActive, current] = await Promise.all([
-      requireRoomInSandbox(tx, teamId, 'training_case'),
-      store.lockActiveMember(tx, teamId, userId),
+      requireRoomInSandbox(tx, teamId, 'training_case', 1),
+      store.lockActiveMember(tx, teamId, wanted.user_id),
       readChangeContext(tx, context),
     ]);
     if (!isActive) throw unknownId('user_id');
-    const row: CaseRow = {
-      id: newId('case'),
-      user_id: userId,
-      title,
-      persona_id: personaId,
-      fields,
-      external_ref: externalRef,
-      created_at: at.toISOString(),
-    };
+    const row: CaseRow = { id: newId('case'), ...wanted, created_at: at.toISOString() };
     store.insertCase(tx, teamId, row);
-    const details = { user_id: userId, private: false };
+    const details = { user_id: wanted.user_id, private: false };
     record(tx, current, { audit: { action: 'case.created', targetId: row.id, details } });
     return row;
   });

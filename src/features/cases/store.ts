@@ -130,22 +130,14 @@ const STORED_CASE = columnsOf('TrainingCase', 'team_id', 'json_bytes');
 /** A case, private or not. */
 export type StoredCaseRow = RowOf<'TrainingCase', (typeof STORED_CASE)[number]>;
 
-const FIND_FOR_UPDATE = statement<StoredCaseRow>(
+/** The case, private or not, locked until the transaction ends; null if there is none. */
+export const findCaseForUpdate = statement<StoredCaseRow>(
   'cases.findForUpdate',
   `select ${listed(STORED_CASE)}
    from training_case
    where team_id = $1 and id = $2
    for no key update`,
-);
-
-/** The case, private or not, locked until the transaction ends; null if there is none. */
-export function findCaseForUpdate(
-  tx: Tx,
-  teamId: string,
-  caseId: string,
-): Promise<StoredCaseRow | null> {
-  return tx.queryFirst(FIND_FOR_UPDATE, [teamId, caseId]);
-}
+).finds<[tx: Tx, teamId: string, caseId: string]>();
 
 const CHANGEABLE = columnsOf('TrainingCase', 'team_id', 'id', 'user_id', 'created_at');
 
@@ -162,13 +154,9 @@ export function updateCase(tx: Tx, teamId: string, row: StoredCaseRow): void {
   tx.send(UPDATE, [teamId, row.id, ...valuesIn(CHANGEABLE, toStored(row))]);
 }
 
-const REMOVE = statement<{ id: string }>(
+/** Removes the case. False if there is none, or it is private. */
+export const removeCase = statement<{ id: string }>(
   'cases.remove',
   'delete from training_case where team_id = $1 and id = $2 and not private returning id',
   { because: 'pipelined' },
-);
-
-/** Removes the case. False if there is none, or it is private. */
-export async function removeCase(tx: Tx, teamId: string, caseId: string): Promise<boolean> {
-  return (await tx.query(REMOVE, [teamId, caseId])).length > 0;
-}
+).matches<[tx: Tx, teamId: string, caseId: string]>();

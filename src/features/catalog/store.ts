@@ -5,7 +5,8 @@ import type { EntryFacts } from './rules.ts';
 /** The columns of an entry, whether it is global or a team's own. */
 export const ENTRY = columnsOf('CatalogEntry');
 
-const LIST = statement<EntryFacts>(
+/** The entries that the team may use, in no order. */
+export const listVisibleEntries = statement<EntryFacts>(
   'catalog.list',
   `select ${listed(ENTRY, 'e.')}
    from (
@@ -31,9 +32,4 @@ const LIST = statement<EntryFacts>(
      select from team_block b
      where b.team_id = $1 and b.entry_id = e.id
    )`,
-);
-
-/** The entries that the team may use, in no order. */
-export function listVisibleEntries(db: Db, teamId: string): Promise<EntryFacts[]> {
-  return db.query(LIST, [teamId]);
-}
+).lists<[db: Db, teamId: string]>();

@@ -60,7 +60,7 @@ export const crm = {
     summary: 'List CRM objections',
     description:
       "The team's synchronized catalog of objections: " +
-      'what was raised in deals of active CRM connections, newest first.',
+      'what was raised in deals of active CRM connections, newest first by when it was first read.',
     input: listInput,
     output: objectionPage,
     outputName: 'CrmObjectionPage',

@@ -6,7 +6,8 @@
  *  * Each provider has three lanes (`SYNC_LANES`). `regular` has connections whose last run was
  *    fine, and that only read what has changed: about a second. A round that goes on, or reads
  *    everything, such as a first import, is `long`. A connection that failed is `failing` until a
- *    round is complete. So a CRM that hangs holds a regular queue once, for one call.
+ *    run of it ends well: with a complete round, or after some pages. So a CRM that hangs holds a
+ *    regular queue once, for one call, and a round is in `failing` for one run after each failure.
  *  * In `long`, a first import begins before rounds that go on: a small one waits for one run of a
  *    large one. Daily rounds take turns with those that go on: none holds up another for ever. In
  *    `failing`, the fewer failures, the sooner: one failure does not wait for CRMs that have been

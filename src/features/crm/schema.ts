@@ -45,7 +45,7 @@ export const objection = z
     category: knownText(OBJECTION_CATEGORIES).meta({ description: 'What it is about.' }),
     text: z.string().meta({ description: 'What was said.' }),
     lang: knownText(LANGUAGES).meta({ description: 'Language of the text.' }),
-    created_at: dateTime.nullable().meta({ description: 'When it was raised.' }),
+    created_at: dateTime.nullable().meta({ description: 'When it was first read from the CRM.' }),
   })
   .meta({ description: 'An objection that a customer raised.' });
 

@@ -8,18 +8,14 @@ export interface StoredRow extends RowOf<'Evaluation', 'saved_at' | 'total'> {
   readonly dimensions: Record<string, number>;
 }
 
-const FIND = statement<StoredRow>(
+/** The training's evaluation, or null. Needs the person's lock. */
+export const findStored = statement<StoredRow>(
   'evaluations.findStanding',
   `select saved_at, total, dimensions
    from evaluation
    where team_id = $1 and training_id = $2`,
   { because: 'hot' },
-);
-
-/** The training's evaluation, or null. Needs the person's lock. */
-export function findStored(tx: Tx, teamId: string, trainingId: string): Promise<StoredRow | null> {
-  return tx.queryFirst(FIND, [teamId, trainingId]);
-}
+).finds<[tx: Tx, teamId: string, trainingId: string]>();
 
 const COLUMNS = columnsOf('Evaluation', 'team_id', 'stored_at');
 

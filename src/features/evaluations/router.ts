@@ -1,5 +1,6 @@
 import { evaluation, INCLUDED } from '../../core/evaluation-shapes.ts';
 import { pageResponse } from '../../core/page.ts';
+import { POLLING_ADVICE } from '../../core/polling.ts';
 import { endpoint } from '../../trpc/endpoint.ts';
 import { getInput, listInput } from './schema.ts';
 import * as service from './service.ts';
@@ -44,9 +45,8 @@ export const evaluations = {
     description:
       'Sessions of the active members that have an evaluation, in the shape of `GET /trainings`. ' +
       'The session whose evaluation was stored last comes first, however late it arrived. ' +
-      'With `updated_since`, a client reads what was stored since it last asked. ' +
-      'Let the ranges overlap: ask from a minute before the last poll, by the `Date` header of ' +
-      'its response. To read all sessions once, use `GET /trainings?status=scored`.',
+      'A page can hold fewer entries than `limit`, or none, although `next_cursor` leads to ' +
+      `others. ${POLLING_ADVICE} To read all sessions once, use \`GET /trainings?status=scored\`.`,
     input: listInput,
     includes: INCLUDED,
     output: service.trainingPage,

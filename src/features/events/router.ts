@@ -35,8 +35,8 @@ export const events = {
       'They are kept for 30 days. A personal field is shown only if the privacy switches ' +
       'allowed it when the event happened, and allow it now. To follow the list, ask with ' +
       '`order=asc`, and pass the `next_after` of each response as `after` of the next call: no ' +
-      'event is skipped. A page can hold fewer entries than `limit`, or none, while ' +
-      '`next_cursor` leads on. ' +
+      'event is skipped. A page can hold fewer entries than `limit`, or none, although ' +
+      '`next_cursor` leads to others. ' +
       'This operation is an addition of this service to the specification of the API.',
     input: listInput,
     output: eventPage,

@@ -28,11 +28,21 @@
  *    node of Citus has its own, and any long transaction of the server would stop the list. A lag
  *    that no transaction exceeds: Postgres does not limit the time of a transaction of several
  *    statements. A number at the INSERT: all changes of a team would wait for each other.
- *  * `after` is an event of the team that is kept, or a `next_after`. Else the error of its field
- *    says to start over: what followed a deleted event may be deleted, too. That the event is of
- *    another team cannot be told from that. Nothing follows an event that has no place yet. One of
- *    a clock that is minutes behind may get its place after younger ones (`delivery/look.ts`),
- *    which a reader that has begun behind it does not see.
+ *  * `after` is `now`, a `next_after`, or an event of the team that is kept. Else the error of its
+ *    field says to start over: what followed a deleted event may be deleted, too. That the event is
+ *    of another team cannot be told from that.
+ *  * `after=now` begins behind the team's last place. All that was not committed by then gets a
+ *    later one (2. above), and so does what was shown without a place: that comes once more.
+ *  * The id of the newest event is no such beginning. An event is listed, and sent to webhooks,
+ *    before it has its place. It gets it behind events that were committed later and are older by
+ *    `created_at`: their calls waited for a lock, or the clock of their process is behind. Nobody
+ *    knows the order of the commits by then. So whoever begins behind an event that has no place
+ *    begins behind the last place that was given. One that got its place since it was seen may be
+ *    behind some that the reader has not seen, and so may one of a clock that is minutes behind
+ *    (`delivery/look.ts`): the order says what is behind an event, and nothing more is promised.
+ *    Rejected: to list only events that have a place. Without a worker nothing new would be listed,
+ *    and with one it would come half a second late. Places in the order of commits: Postgres keeps
+ *    it only if it is started so (`track_commit_timestamp`).
  *  * `next_after` is the last event that was looked at, which a filter by type may have left out.
  *    At the end of the list it also has the event's place and the day of the reading. What follows
  *    it then is younger than that day, and kept for {@link EVENT_KEEP_MS}: who reads on within four
@@ -102,6 +112,11 @@ export function formatEnd({ id, place }: Start, now: Date): string | null {
   if (id === null || place === null) return id;
   return `${id}.${place}.${now.toISOString().slice(0, 10)}`;
 }
+
+/** As `after`: with what becomes visible from now on. No event has this id. */
+export const NOW = 'now';
+/** Where that begins before any event has a place: null would be to begin anew each time. */
+export const FIRST: Start = { id: NOW, place: '0' };
 
 /** Reads `after`: what {@link formatEnd} gave, or the id of an event. */
 export function parseAfter(after: string | undefined, now: Date): Start {

@@ -60,8 +60,9 @@ export const listInput = z.object({
   after: id.optional().meta({
     description:
       'Only with `order=asc`: the events behind this one. Pass the `next_after` of the last ' +
-      'response, or the id of any event. Without: from the oldest event that is kept. If what ' +
-      'follows may be deleted, the error has the field `after`: start over without it.',
+      'response, the id of an event, or `now` to begin with now. Without: from the oldest event ' +
+      'that is kept. If what follows may be deleted, the error has the field `after`: start over ' +
+      'without it.',
     examples: ['evt_01jc4f6k2m8q'],
   }),
   since: dateTimeInput.optional().meta({

@@ -41,6 +41,10 @@ async function listInOrder(
   now: Date,
 ): Promise<EventPage> {
   const { cursor, limit, type, after } = query;
+  if (after === rules.NOW && cursor === undefined) {
+    const last = (await store.findLast(db, teamId)) ?? rules.FIRST;
+    return { rows: [], nextCursor: null, nextAfter: rules.formatEnd(last, now) };
+  }
   let end: rules.Start = { id: null, place: null };
   const { rows, nextCursor } = await readPageBy(
     (row: store.PlacedRow) => ({ at: row.created_at, id: rules.formatPlace(row) }),

@@ -99,6 +99,17 @@ export interface PlacedRow extends EventRow {
   readonly place: string;
 }
 
+/** Finds the event with the last place; null: none has one. */
+export const findLast = statement<Pick<PlacedRow, 'id' | 'place'>>(
+  'events.findLast',
+  `select id, place
+   from event
+   where team_id = $1 and place is not null
+   order by place desc
+   limit 1`,
+  { because: 'hot' },
+).finds<[db: Db, teamId: string]>();
+
 /** The last event that a search has read. */
 interface Last {
   readonly id: string;
@@ -110,7 +121,7 @@ type Nullable<Row> = { readonly [Column in keyof Row]: Row[Column] | null };
 
 /** Nothing but nulls behind the start: it exists, and nothing follows it. */
 type FoundRow = Nullable<PlacedRow> & {
-  readonly start_place: string | null;
+  readonly start_place: string;
   readonly last_id: string | null;
   readonly last_place: string | null;
   readonly last_at: string | null;
@@ -120,9 +131,16 @@ type FoundRow = Nullable<PlacedRow> & {
 const PLACED = listed([...SHOWN, 'place']);
 const OF_FOUND = listed([...SHOWN, 'place'], 'found.');
 
-/** SQL: the place behind which to read. No row: there is no such event. */
+/**
+ * SQL: the place behind which to read. No row: there is no such event. Behind an event that has no
+ * place yet, what has none is read: that event, and what was committed after it.
+ */
 const START = {
-  event: `select place
+  event: `select coalesce(
+       place,
+       (select max(place) from event where team_id = $1 and place is not null),
+       0
+     ) as place
      from event
      where team_id = $1 and id = $3`,
   place: 'select coalesce($3::bigint, 0) as place',
@@ -135,9 +153,8 @@ const rangeText = (condition: string, limit: number): string => `select ${PLACED
            order by place
            limit ${limit}`;
 
-// `place` is null for an event that has none yet; nothing is greater than that.
 const allText = (start: string): string => `
-   with start as (
+   with start as materialized (
      ${start}
    )
    select ${OF_FOUND}, start.place as start_place, null as last_id,
@@ -215,8 +232,8 @@ export interface Start {
 /** A part of the list in the order of the places. */
 export interface EventsInOrder {
   readonly rows: PlacedRow[];
-  /** The place behind which it was read; null if the event at its start has none yet. */
-  readonly startPlace: string | null;
+  /** The place behind which it was read. */
+  readonly startPlace: string;
   /** The last event that was read, whether it is wanted or not; null if there was none. */
   readonly last: Last | null;
   /** Whether the search has ended before the list. */

@@ -88,7 +88,8 @@ export async function insertHandover(tx: Tx, teamId: string, row: HandoverRow): 
   await tx.prisma.handover.createMany({ data: [{ teamId, ...SELECTION.toData(row) }] });
 }
 
-const FIND_FOR_OPENING = statement<HandoverRow & { readonly is_team_active: boolean }>(
+/** The link, locked until the transaction ends: only one call at a time can open or end it. */
+export const findForOpening = statement<HandoverRow & { readonly is_team_active: boolean }>(
   'handovers.findForOpening',
   `select ${listed(HANDOVER, 'h.')},
      t.status = 'active' and t.erasing_since is null as is_team_active
@@ -96,38 +97,21 @@ const FIND_FOR_OPENING = statement<HandoverRow & { readonly is_team_active: bool
    join team t on t.id = $1
    where h.team_id = $1 and h.id = $2
    for no key update of h`,
-);
+).finds<[tx: Tx, teamId: string, id: string]>();
 
-/** The link, locked until the transaction ends: only one call at a time can open or end it. */
-export function findForOpening(
-  tx: Tx,
-  teamId: string,
-  id: string,
-): Promise<(HandoverRow & { readonly is_team_active: boolean }) | null> {
-  return tx.queryFirst(FIND_FOR_OPENING, [teamId, id]);
-}
-
-const MARK_OPENED = statement(
+/** Empties a link that was opened. The caller has locked it. */
+export const markOpened = statement(
   'handovers.markOpened',
   `update handover
    set opened_at = $3, sealed = null
    where team_id = $1 and id = $2`,
   { because: 'pipelined' },
-);
+).sends<[tx: Tx, teamId: string, id: string, at: Date]>();
 
-/** Empties a link that was opened. The caller has locked it. */
-export function markOpened(tx: Tx, teamId: string, id: string, at: Date): void {
-  tx.send(MARK_OPENED, [teamId, id, at]);
-}
-
-const WITHDRAW = statement(
+/** Empties a link that must not be opened any more. The caller has locked it. */
+export const withdraw = statement(
   'handovers.withdraw',
   `update handover
    set expires_at = least(expires_at, $3), sealed = null
    where team_id = $1 and id = $2`,
-);
-
-/** Empties a link that must not be opened any more. The caller has locked it. */
-export function withdraw(tx: Tx, teamId: string, id: string, at: Date): void {
-  tx.send(WITHDRAW, [teamId, id, at]);
-}
+).sends<[tx: Tx, teamId: string, id: string, at: Date]>();

@@ -1,5 +1,6 @@
 /** Invitations: what limits them, their rows, and what their mail needs. */
 import type { Language } from '../../core/language.ts';
+import type { MailRecipient } from '../../core/mail.ts';
 import { statement, type Db, type Tx } from '../../db/client.ts';
 import { asLiveMember, selectionOf, type LiveMember } from '../../db/rows.ts';
 import { INVITATIONS_PER_HOUR, type AssignableRole, type InvitationFacts } from './rules.ts';
@@ -136,14 +137,7 @@ export async function insertResend(
   });
 }
 
-/** What the invitation mail needs. */
-export interface InvitationRow {
-  readonly email: string;
-  readonly language: Language;
-  readonly team_name: string;
-}
-
-const FIND_INVITATION = statement<InvitationRow>(
+const FIND_INVITATION = statement<MailRecipient>(
   'members.findInvitation',
   `select m.email, coalesce(m.language, t.language) as language, t.name as team_name
    from member m
@@ -156,7 +150,7 @@ export function findInvitation(
   db: Db,
   teamId: string,
   memberId: string,
-): Promise<InvitationRow | null> {
+): Promise<MailRecipient | null> {
   return db.queryFirst(FIND_INVITATION, [teamId, memberId]);
 }
 

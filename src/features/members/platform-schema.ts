@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { dateTime } from '../../core/shapes.ts';
-import { hostEmail, hostId, teamInput } from '../../core/platform-shapes.ts';
+import { dateTime, knownAddress } from '../../core/shapes.ts';
+import { hostId, teamInput } from '../../core/platform-shapes.ts';
 
 /** Either `member_id` or `email` names the invitation. */
 export const acceptInput = z
@@ -8,7 +8,7 @@ export const acceptInput = z
     ...teamInput,
     user_id: hostId,
     member_id: hostId.optional(),
-    email: hostEmail.optional(),
+    email: knownAddress.optional(),
   })
   .refine((input) => (input.member_id === undefined) !== (input.email === undefined), {
     error: 'Name the invitation by member_id or by email.',

@@ -67,7 +67,11 @@ export interface MembershipRow extends RowOf<
 // Each part reads an index of its own. An invitation that has ended has no address. One live
 // membership at most has an address: it is looked up, and only then asked whether it is open.
 // Otherwise a prepared plan reads all open invitations.
-const LIST_MEMBERSHIPS = statement<MembershipRow>(
+/**
+ * Lists the person's memberships of any status, and the open invitations to an email of theirs.
+ * Needs `lockTeam`.
+ */
+export const listMembershipsOfPerson = statement<MembershipRow>(
   'members.listMembershipsOfPerson',
   `with own as (
      select id, user_id, role, status, email, created_at
@@ -94,21 +98,13 @@ const LIST_MEMBERSHIPS = statement<MembershipRow>(
    ) m
    join team t on t.id = $1
    order by m.created_at, m.id`,
-);
+).lists<[tx: Tx, teamId: string, userId: string]>();
 
 /**
- * Lists the person's memberships of any status, and the open invitations to an email of theirs.
- * Needs `lockTeam`.
+ * Lists the memberships of any status with one of these addresses, but for the owner's. There are
+ * none if the team does not exist or is being erased. Needs `lockTeam`.
  */
-export function listMembershipsOfPerson(
-  tx: Tx,
-  teamId: string,
-  userId: string,
-): Promise<MembershipRow[]> {
-  return tx.query(LIST_MEMBERSHIPS, [teamId, userId]);
-}
-
-const LIST_BY_ADDRESSES = statement<Omit<MembershipRow, 'team_has_ended'>>(
+export const listByAddresses = statement<Omit<MembershipRow, 'team_has_ended'>>(
   'members.listByAddresses',
   `select m.id, m.user_id, m.role, m.status, m.email
    from member m
@@ -120,21 +116,13 @@ const LIST_BY_ADDRESSES = statement<Omit<MembershipRow, 'team_has_ended'>>(
      )
      and m.role <> 'owner'
    order by m.created_at, m.id`,
-);
+).lists<[tx: Tx, teamId: string, addresses: readonly string[]]>();
 
 /**
- * Lists the memberships of any status with one of these addresses, but for the owner's. There are
- * none if the team does not exist or is being erased. Needs `lockTeam`.
+ * Removes the hash of what the team was created with, if that was with one of these members: who is
+ * as old as the team. Whoever guesses the address could compare it with the hash.
  */
-export function listByAddresses(
-  tx: Tx,
-  teamId: string,
-  addresses: readonly string[],
-): Promise<Omit<MembershipRow, 'team_has_ended'>[]> {
-  return tx.query(LIST_BY_ADDRESSES, [teamId, addresses]);
-}
-
-const FORGET_CREATION = statement(
+export const forgetCreation = statement(
   'members.forgetCreation',
   `update team t
    set creation_hash = null
@@ -145,12 +133,5 @@ const FORGET_CREATION = statement(
        from member m
        where m.team_id = $1 and m.id = any ($2) and m.created_at = t.created_at
      )`,
-);
-
-/**
- * Removes the hash of what the team was created with, if that was with one of these members: who is
- * as old as the team. Whoever guesses the address could compare it with the hash.
- */
-export function forgetCreation(tx: Tx, teamId: string, memberIds: readonly string[]): void {
-  tx.send(FORGET_CREATION, [teamId, memberIds]);
-}
+  { isSearch: true },
+).sends<[tx: Tx, teamId: string, memberIds: readonly string[]]>();

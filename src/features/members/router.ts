@@ -62,6 +62,7 @@ export const members = {
     bodyName: 'MemberCreate',
     successStatus: 201,
     errors: {
+      insufficient_scope: 'The key lacks the scope, or its creator may not invite admins.',
       conflict:
         'The email already belongs to a member of the team, or a sandbox is full. With ' +
         '`Retry-After`: a call with the same `Idempotency-Key` is still running.',
@@ -112,6 +113,8 @@ export const members = {
     privacy: 'redact',
     bodyName: 'MemberUpdate',
     errors: {
+      insufficient_scope:
+        'The key lacks the scope, or its creator may not grant or revoke `admin`.',
       owner: 'The member is the owner of the team, whose role stays as it is.',
       last_admin: 'The member is the only active admin and would no longer be one.',
     },
@@ -133,11 +136,13 @@ export const members = {
     summary: 'Remove a member',
     description:
       'Ends the membership and revokes its open assignments at once. ' +
+      'Removing an admin needs a key created by the owner or by an active admin. ' +
       'Trainings and team cases stay stored.',
     input: removeInput,
     output: okOutput,
     outputName: 'Ok',
     errors: {
+      insufficient_scope: 'The key lacks the scope, or its creator may not remove admins.',
       owner: 'The member is the owner of the team, who cannot be removed.',
       last_admin: 'The member is the only active admin of the team.',
     },

@@ -14,7 +14,9 @@
  *    `member_detail_enabled` is off, an address cannot be found, for that would tell whose it is.
  *    A whole address finds only whoever has it, by its index: they may stand behind 10,000 others,
  *    or behind many whose address holds theirs (`ann@…` and `joann@…`). Rejected: them first and
- *    the others below, who would come twice or not at all where the page ends.
+ *    the others below, who would come twice or not at all where the page ends. While addresses are
+ *    withheld, members are called by their ids, so a whole id finds only whoever has it (`17` and
+ *    `170`).
  *  * The admin page can read them in four other orders than that of their creation, each from an
  *    index, so the first page of ten million costs what that of ten does. By address: the unique
  *    index of live addresses has it. By when they joined, from either end: an index of its own,
@@ -138,13 +140,17 @@ export function requireAssignableRole(role: string): AssignableRole {
   throw invalidField('role', 'A role is admin or member.');
 }
 
-/** Throws `insufficient_scope` unless the actor may give or take the role `admin`. */
+/**
+ * Throws `insufficient_scope` unless the actor may give or take the role `admin`, which the removal
+ * of an admin does, too.
+ */
 export function requireMayChangeAdmins(actor: CurrentActor): void {
   if (mayChangeAdmins(actor)) return;
   throw new ProblemError('insufficient_scope', {
     required_scope: 'users:write',
     detail:
-      'Granting or revoking the role admin needs a key created by the owner or by an active admin.',
+      'To grant or revoke the role admin, or to remove an admin, use a key created by the owner ' +
+      'or by an active admin.',
   });
 }
 
@@ -154,11 +160,11 @@ export function requireNotOwner(target: MemberFacts): void {
 }
 
 /**
- * Throws `last_admin` if the target is the only active admin. Count `otherActiveAdmins` under the
+ * Throws `last_admin` if the target is the only active admin. Read `hasAnotherAdmin` under the
  * team's lock.
  */
-export function requireAnotherAdmin(target: MemberFacts, otherActiveAdmins: number): void {
-  if (target.role === 'admin' && target.status === 'active' && otherActiveAdmins === 0)
+export function requireAnotherAdmin(target: MemberFacts, hasAnotherAdmin: boolean): void {
+  if (target.role === 'admin' && target.status === 'active' && !hasAnotherAdmin)
     throw new ProblemError('last_admin');
 }
 

@@ -3,7 +3,7 @@ import { LIVE_STATUSES, ROLES } from '../../core/actor.ts';
 import { LANGUAGES } from '../../core/language.ts';
 import { pageOf, pageQuery } from '../../core/page.ts';
 import { personal } from '../../core/private-fields.ts';
-import { dateTime, id, knownText, nameInput } from '../../core/shapes.ts';
+import { dateTime, id, knownAddress, knownText, nameInput, newAddress } from '../../core/shapes.ts';
 import { ASSIGNABLE_ROLES, SORTS } from './rules.ts';
 
 /** A member as the API shows it. */
@@ -75,8 +75,6 @@ const role = knownText(ASSIGNABLE_ROLES, nameInput).meta({
   examples: ['member'],
 });
 
-const address = z.string().trim().max(254).pipe(z.email());
-
 export const listInput = z.object({
   ...pageQuery,
   status: knownText(LIVE_STATUSES, nameInput.min(1))
@@ -85,7 +83,7 @@ export const listInput = z.object({
   role: knownText(ROLES, nameInput.min(1))
     .optional()
     .meta({ description: 'Only members with this role.', examples: ['admin'] }),
-  email: address.optional().meta({
+  email: knownAddress.optional().meta({
     description:
       'Only the member with this address, in any case. Encode a `+` as `%2B`. ' +
       '403 `privacy_restricted` while `member_detail_enabled` is off.',
@@ -103,7 +101,8 @@ export const searchInput = z.strictObject({
     .meta({
       description:
         'A part of the address or of an id, in any case. A whole address finds only whoever has ' +
-        'it. While `member_detail_enabled` is off, only ids are searched.',
+        'it. While `member_detail_enabled` is off, only ids are searched, and a whole id finds ' +
+        'only whoever has it.',
     }),
   role: z.enum(ROLES).optional(),
   status: z.enum(LIVE_STATUSES).optional(),
@@ -123,7 +122,7 @@ export const namesInput = z.strictObject({
 });
 export const getInput = z.object(memberId);
 export const createInput = z.strictObject({
-  email: address.meta({
+  email: newAddress.meta({
     description: 'Where the invitation goes.',
     examples: ['kim@example.com'],
   }),

@@ -1,7 +1,7 @@
 import type { PageSlice, SearchResult } from '../../core/page.ts';
 import { statement, type Db } from '../../db/client.ts';
-import { BY_CREATION, isAfter, positionValues } from '../../db/keyset.ts';
-import { listed, selectionOf, type RowOf } from '../../db/rows.ts';
+import { BY_CREATION, isAfter, newestFirst, positionValues } from '../../db/keyset.ts';
+import { asLiveMember, listed, selectionOf, type RowOf } from '../../db/rows.ts';
 import { search, SINCE, type FoundRow } from '../../db/search.ts';
 import { NOT_JOINED, readRolePosition, type Sort } from './rules.ts';
 import { SHOWN, type MemberRow } from './store.ts';
@@ -220,6 +220,23 @@ export function findByAddress(
   return db.query(FIND_BY_ADDRESS, [teamId, email, ...positionValues(after)]);
 }
 
+const WHOLE = selectionOf('Member', FOUND);
+
+/** The live member whose person, or who, has this id: rarely two. */
+export async function findById(
+  db: Db,
+  teamId: string,
+  { limit }: PageSlice,
+  id: string,
+): Promise<FoundMember[]> {
+  const found = await db.prisma.member.findMany({
+    where: { teamId, status: { not: 'ended' }, OR: [{ userId: id }, { id }] },
+    select: WHOLE.select,
+    take: limit,
+  });
+  return found.map((one) => asLiveMember(WHOLE.toRow(one)));
+}
+
 /** As many are counted as the team has seats, and so many of a team that has fewer. */
 const COUNTED_MIN = 100_000;
 
@@ -267,10 +284,22 @@ export async function findNames(
 /** More open assignments than anybody does. */
 export const OPEN_COUNTED_MAX = 1_000;
 
+const COUNT_OPEN = statement<{ readonly open: number }>(
+  'members.countOpenAssignments',
+  `select count(*)::int as open
+   from (
+     select
+     from assignment
+     where team_id = $1 and member_id = $2 and status = 'open'
+     ${newestFirst(BY_CREATION, OPEN_COUNTED_MAX + 1)}
+   ) counted`,
+);
+
 /** How many assignments of the member are open, one more than are counted at most. */
-export function countOpenAssignments(db: Db, teamId: string, memberId: string): Promise<number> {
-  return db.prisma.assignment.count({
-    where: { teamId, memberId, status: 'open' },
-    take: OPEN_COUNTED_MAX + 1,
-  });
+export async function countOpenAssignments(
+  db: Db,
+  teamId: string,
+  memberId: string,
+): Promise<number> {
+  return (await db.queryFirst(COUNT_OPEN, [teamId, memberId]))?.open ?? 0;
 }

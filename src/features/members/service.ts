@@ -12,6 +12,7 @@ import { workOnDue } from '../../db/due-rows.ts';
 import { forgetKeptDetails } from '../../db/kept-responses.ts';
 import { lockFreeTeam, lockTeam } from '../../db/team-lock.ts';
 import { record, type ChangeContext, type RecordContext } from '../../db/outbox.ts';
+import { removalTime } from '../../db/database-clock.ts';
 import { lockRow } from '../../db/row-lock.ts';
 import { requireRoomInSandbox } from '../../db/sandbox-rows.ts';
 import { revokeOpenAssignments, touchAssignments } from '../assignments/service.ts';
@@ -74,9 +75,10 @@ const FOUND: Readonly<Record<rules.Sort, string>> = {
 };
 
 /**
- * Finds live members, in the order `sort`; by a whole address, only whoever has it. A page can hold
- * fewer than its limit, or none, although `nextCursor` leads to others. Throws `validation_error`
- * for a foreign cursor, and `privacy_restricted` for an order that may not be shown.
+ * Finds live members, in the order `sort`; by a whole address, or a whole id while addresses are
+ * withheld, only whoever has it. A page can hold fewer than its limit, or none, although
+ * `nextCursor` leads to others. Throws `validation_error` for a foreign cursor, and
+ * `privacy_restricted` for an order that may not be shown.
  */
 export async function searchMembers(
   db: Db,
@@ -87,9 +89,11 @@ export async function searchMembers(
   if (sort === 'address') requireMemberDetail(privacy);
   const wanted = { ...filters, sort, byAddress: showsMemberDetail(privacy) };
   const query = { cursor, limit };
-  if (cursor === undefined && wanted.byAddress && filters.text?.includes('@')) {
+  const { text } = filters;
+  if (cursor === undefined && text !== undefined && (!wanted.byAddress || text.includes('@'))) {
     const slice = { limit, after: null };
-    const found = await searches.findByAddress(db, teamId, slice, filters.text);
+    const find = wanted.byAddress ? searches.findByAddress : searches.findById;
+    const found = await find(db, teamId, slice, text);
     const rows = found.filter((row) => rules.isAskedFor(row, filters));
     if (rows.length > 0) return { rows, nextCursor: null };
   }
@@ -159,7 +163,7 @@ export async function inviteMember(
     const [current, facts] = await Promise.all([
       lockTeamFor(tx, context),
       invitations.readInvitationFacts(tx, teamId, email, windowStart),
-      requireRoomInSandbox(tx, teamId, 'member'),
+      requireRoomInSandbox(tx, teamId, 'member', 1),
     ]);
     if (role === 'admin') rules.requireMayChangeAdmins(current.actor);
     rules.requireInvitable(facts, at);
@@ -199,7 +203,7 @@ export async function changeRole(
     rules.requireNotOwner(target);
     if (target.role === role) return target;
     rules.requireMayChangeAdmins(current.actor);
-    rules.requireAnotherAdmin(target, target.other_active_admins);
+    rules.requireAnotherAdmin(target, target.has_another_admin);
     store.updateRole(tx, teamId, memberId, role);
     record(tx, current, {
       audit: {
@@ -225,7 +229,7 @@ export async function removeMember(
     const { current, target } = await lockTarget(tx, context, memberId);
     rules.requireNotOwner(target);
     if (target.role === 'admin') rules.requireMayChangeAdmins(current.actor);
-    rules.requireAnotherAdmin(target, target.other_active_admins);
+    rules.requireAnotherAdmin(target, target.has_another_admin);
     await endMembership(tx, current, target, 'member.removed');
   });
 }
@@ -247,7 +251,7 @@ export async function resendInvitation(
     const [current, found] = await Promise.all([
       lockTeamFor(tx, context),
       invitations.findForResend(tx, teamId, memberId, windowStart),
-      requireRoomInSandbox(tx, teamId, 'invitation_resend'),
+      requireRoomInSandbox(tx, teamId, 'invitation_resend', 1),
     ]);
     if (!found) throw unknownId('member_id');
     const { member, limitingInvitedAt } = found;
@@ -293,7 +297,7 @@ export async function endExpiredInvitations(
   clock: Clock,
   signal?: AbortSignal,
 ): Promise<number> {
-  const at = clock.now();
+  const at = await removalTime(db, clock);
   const sentBefore = rules.endsInvitationsSentBefore(at);
   let ended = 0;
   await workOnDue<ExpiredRow>({
@@ -325,9 +329,10 @@ function endExpired(
 }
 
 /**
- * Ends the membership with what belongs to it. No kept response shows its details any more, as no
- * read does. An invitation ends without its address, because nobody has accepted it. `action` is
- * what the audit log says. The caller has locked the team and checked that the membership may end.
+ * Ends the membership with what belongs to it. Its details go from the kept responses. Its address
+ * is still shown as `member_email` of its assignments (`assignments/rules.ts`). But an invitation
+ * ends without its address, because nobody has accepted it. `action` is what the audit log says.
+ * The caller has locked the team and checked that the membership may end.
  */
 export async function endMembership(
   tx: Tx,
@@ -338,7 +343,7 @@ export async function endMembership(
   const { teamId, at } = context;
   const { id, role, user_id, status } = target;
   store.endMembership(tx, teamId, id, at);
-  revokeOpenAssignments(tx, teamId, id);
+  await revokeOpenAssignments(tx, teamId, id);
   if (status === 'invited') await forgetEmails(tx, teamId, [target]);
   else forgetKeptDetails(tx, teamId, [id]);
   record(tx, context, {
@@ -412,13 +417,5 @@ async function lockTarget(
   return { current, target };
 }
 
-/**
- * Returns the content of the invitation mail; null once the invitation was accepted or withdrawn.
- */
-export function findInvitation(
-  db: Db,
-  teamId: string,
-  memberId: string,
-): Promise<invitations.InvitationRow | null> {
-  return invitations.findInvitation(db, teamId, memberId);
-}
+/** The content of the invitation mail. */
+export { findInvitation } from './invitation-store.ts';

@@ -54,22 +54,21 @@ export function findMember(db: Db, teamId: string, memberId: string): Promise<Me
 
 /** A member to change. */
 export interface TargetRow extends MemberRow {
-  readonly other_active_admins: number;
+  readonly has_another_admin: boolean;
 }
 
 const FIND_TARGET = statement<TargetRow>(
   'members.findTarget',
   `select ${COLUMNS},
-     (
-       select count(*)::int
-       from member o
+     exists (
+       select from member o
        where o.team_id = $1 and o.role = 'admin' and o.status = 'active' and o.id <> $2
-     ) as other_active_admins
+     ) as has_another_admin
    from member
    where team_id = $1 and id = $2 and status <> 'ended'`,
 );
 
-/** A live member and the number of other active admins, or null. Needs `lockTeam`. */
+/** A live member, and whether another admin is active; or null. Needs `lockTeam`. */
 export function findTarget(tx: Tx, teamId: string, memberId: string): Promise<TargetRow | null> {
   return tx.queryFirst(FIND_TARGET, [teamId, memberId]);
 }
@@ -107,7 +106,7 @@ const FORGET_EMAILS = statement(
   `update member
    set email = null, language = null
    where team_id = $1 and id = any ($2)`,
-  { because: 'pipelined' },
+  { because: 'pipelined', isSearch: true },
 );
 
 /**

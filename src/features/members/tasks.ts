@@ -1,7 +1,8 @@
-import type { CronItem, Task } from 'graphile-worker';
+import type { Task } from 'graphile-worker';
 import { z } from 'zod';
 import type { Clock } from '../../core/clock.ts';
 import type { TeamMailer } from '../../core/mail.ts';
+import type { ScheduledJob } from '../../core/scheduled-job.ts';
 import type { Db } from '../../db/client.ts';
 import {
   endExpiredInvitations,
@@ -41,6 +42,6 @@ export function memberTasks(db: Db, clock: Clock): Record<string, Task> {
 }
 
 /** Every hour: nobody notices an invitation that ends an hour late. */
-export const MEMBER_CRON: readonly CronItem[] = [
-  { task: END_INVITATIONS, match: '37 * * * *', options: { backfillPeriod: 0 } },
+export const MEMBER_CRON: readonly ScheduledJob[] = [
+  { task: END_INVITATIONS, match: '37 * * * *' },
 ];

@@ -1,7 +1,6 @@
 import type { z } from 'zod';
 import type { Language } from '../../core/language.ts';
-import { oneLine, type Mail } from '../../core/mail.ts';
-import type { InvitationRow } from './invitation-store.ts';
+import { oneLine, type Mail, type MailRecipient } from '../../core/mail.ts';
 import type { foundMember, member } from './schema.ts';
 import type { FoundMember } from './search-store.ts';
 import type { MemberRow } from './store.ts';
@@ -41,7 +40,7 @@ Sign in there with this email address to accept the invitation${end}
  * The invitation mail in the language of the invitation. `url`: where the host application lets
  * invited people sign in; without it, the mail has no link.
  */
-export function toInvitationMail(invitation: InvitationRow, url: string | undefined): Mail {
+export function toInvitationMail(invitation: MailRecipient, url: string | undefined): Mail {
   const team = oneLine(invitation.team_name);
   const end = url === undefined ? '.' : `:\n${url}`;
   return { to: invitation.email, ...INVITATION[invitation.language](team, end) };

@@ -33,7 +33,7 @@ export const requests = {
         duration_ms: 4,
         network: '203.0.113.0/24',
         error_code: 'validation_error',
-        errors: [{ path: 'body.title', code: 'too_big' }],
+        errors: [{ path: 'body.title', code: 'too_small' }],
       },
     },
   }).query(async ({ ctx, input }) =>

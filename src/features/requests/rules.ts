@@ -178,6 +178,8 @@ function isMisspelt(name: string, declared: ReadonlySet<string>): boolean {
   const bare = bareName(name);
   return [...declared].map(bareName).some((known) => {
     const letters = known.length < MISSPELT_MIN_CHARACTERS ? 0 : MISSPELT_MAX_LETTERS;
+    // As many letters must be added or removed at least, and that is known at once.
+    if (Math.abs(bare.length - known.length) > letters) return false;
     return distance(bare, known) <= letters;
   });
 }

@@ -1,5 +1,6 @@
 import type { Actor } from '../../core/actor.ts';
 import type { Clock } from '../../core/clock.ts';
+import { isLockTimeout } from '../../db/errors.ts';
 import { readPage, type Page, type PageQuery } from '../../core/page.ts';
 import { notFound } from '../../core/problem.ts';
 import { toInstants } from '../../core/shapes.ts';
@@ -51,8 +52,8 @@ const TEAMS_PER_STATEMENT = 1_000;
 
 /**
  * Removes the calls that are too old, of all teams: it is the operator's job. Opens a transaction
- * for each day that goes at once. Fails if somebody reads one at the moment; the next run removes
- * it.
+ * for each day that goes at once. While somebody reads such a day, as a backup does for long, it is
+ * left to the next run; after a day of that this fails.
  */
 export async function removeOldRequests(
   db: Db,
@@ -60,10 +61,18 @@ export async function removeOldRequests(
   keptDays = rules.KEPT_DAYS_MAX,
 ): Promise<void> {
   const before = rules.oldestKept(now, keptDays);
+  const overdue = rules.oldestKept(now, keptDays + 1);
+  let isRead = false;
   for (const slot of rules.expiredSlots(now, keptDays)) {
-    if (await store.hasOld(db, slot, before))
+    if (!(await store.hasOld(db, slot, before))) continue;
+    try {
       await db.transaction((tx) => Promise.resolve(store.emptySlot(tx, slot)));
+    } catch (error) {
+      if (!isLockTimeout(error) || (await store.hasOld(db, slot, overdue))) throw error;
+      isRead = true;
+    }
   }
+  if (isRead) return;
   for await (const teamIds of pagesOfTeams(db, TEAMS_PER_STATEMENT)) {
     let removed: number;
     do removed = await store.removeOld(db, teamIds, before);

@@ -146,16 +146,12 @@ const EMPTY = Array.from({ length: SLOTS }, (_, slot) =>
   statement(`requests.empty.${slot}`, `truncate request_days.day_${slot}`),
 );
 
-const FIND_OLD = statement(
+/** Whether the partition holds calls from before this moment, of whichever team. */
+export const hasOld = statement(
   'requests.findOld',
   'select from request_log where slot = $1 and created_at < $2 limit 1',
   { because: 'many teams' },
-);
-
-/** Whether the partition holds calls from before this moment, of whichever team. */
-export async function hasOld(db: Db, slot: number, before: Date): Promise<boolean> {
-  return (await db.query(FIND_OLD, [slot, before])).length > 0;
-}
+).matches<[db: Db, slot: number, before: Date]>();
 
 /** Removes all calls of a partition at once. Gives up if somebody reads it for half a second. */
 export function emptySlot(tx: Tx, slot: number): void {

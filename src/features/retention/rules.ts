@@ -7,16 +7,18 @@
  *  * The usage of a key is kept for the 90 days that the app shows, an audit entry for 400 days. A
  *    sandbox keeps both for 30 days.
  *  * A resend is deleted 30 days after its end, a mail of a sandbox when it is 30 days old.
- *  * An idempotency record, and the record of an invitation that was mailed again, are kept for a
- *    day.
- *  * A spent token is remembered until it has expired, and for another hour: the clock that it is
- *    verified by is not the one that it is removed by.
+ *  * The record of an invitation that was mailed again is kept for a day.
+ *  * An idempotency record is kept for the day that it is valid, and a spent token until it has
+ *    expired, and both for another hour: the clock that they are judged by is not the one that they
+ *    are removed by.
  *  * A link that hands a key over is kept for a day after its end, so that its maker can see that
  *    nobody has opened it. What it held opens with the link only.
  *  * A job that has failed for the last time is kept for another 30 days, so that an operator can
  *    read why, mend it and reschedule the job. Its time to run is hours after its last attempt.
  *  * A rate counter counts one minute. An hour later, nobody reads it, unless it is that of a key:
  *    it tells when the key was last used, and stays as long as the key.
+ *
+ * A worker whose clock is ahead removes nothing too early (`db/database-clock.ts`).
  *
  * Each statement reads and deletes at most {@link BATCH_MAX} rows, from where the last one ended,
  * by an index that holds only rows that can go. That of the jobs has no index, and they are few. A
@@ -51,8 +53,8 @@ export interface Retention {
   readonly keepMs: number;
   /** The column that the age goes by. An index begins with it. */
   readonly at: string;
-  /** The type of that column. A date is a day in UTC. */
-  readonly type: 'timestamptz' | 'date';
+  /** The type of that column: `timestamptz` unless it is said. A date is a day in UTC. */
+  readonly type?: 'timestamptz' | 'date';
   /** SQL: what else must hold. */
   readonly condition?: string;
   readonly neededBy?: Need;
@@ -65,16 +67,14 @@ export const RETENTIONS: readonly Retention[] = [
   {
     name: 'idempotency',
     table: 'idempotency_record',
-    keepMs: DAY_MS,
+    keepMs: DAY_MS + HOUR_MS,
     at: 'created_at',
-    type: 'timestamptz',
   },
   {
     name: 'deliveries',
     table: 'webhook_delivery',
     keepMs: 30 * DAY_MS,
     at: 'kept_from',
-    type: 'timestamptz',
     // An urgent delivery waits for an attempt, even if it gave up before.
     condition: `status <> 'pending' and not urgent`,
     isDelivery: true,
@@ -84,7 +84,6 @@ export const RETENTIONS: readonly Retention[] = [
     table: 'event',
     keepMs: EVENT_KEEP_MS,
     at: 'created_at',
-    type: 'timestamptz',
     condition: 'fanned_out_at is not null and not kept_for_deliveries',
     // Whoever deletes the last delivery clears the mark (`db/kept-events.ts`).
     neededBy: {
@@ -104,7 +103,6 @@ export const RETENTIONS: readonly Retention[] = [
     table: 'webhook_resend',
     keepMs: 30 * DAY_MS,
     at: 'finished_at',
-    type: 'timestamptz',
   },
   {
     name: 'invitation_resends',
@@ -112,35 +110,30 @@ export const RETENTIONS: readonly Retention[] = [
     // The hourly limit reads the last hour only.
     keepMs: DAY_MS,
     at: 'sent_at',
-    type: 'timestamptz',
   },
   {
     name: 'spent_tokens',
     table: 'spent_token',
     keepMs: HOUR_MS,
     at: 'expires_at',
-    type: 'timestamptz',
   },
   {
     name: 'handovers',
     table: 'handover',
     keepMs: DAY_MS,
     at: 'expires_at',
-    type: 'timestamptz',
   },
   {
     name: 'sandbox_mails',
     table: 'sandbox_mail',
     keepMs: SANDBOX_KEEP_MS,
     at: 'created_at',
-    type: 'timestamptz',
   },
   {
     name: 'audit',
     table: 'audit_log',
     keepMs: 400 * DAY_MS,
     at: 'created_at',
-    type: 'timestamptz',
   },
   {
     name: 'sandbox_usage',
@@ -155,7 +148,6 @@ export const RETENTIONS: readonly Retention[] = [
     table: 'audit_log',
     keepMs: SANDBOX_KEEP_MS,
     at: 'created_at',
-    type: 'timestamptz',
     condition: IS_OF_SANDBOX,
   },
 ];

@@ -1,6 +1,7 @@
 import type { Clock } from '../../core/clock.ts';
 import type { Db } from '../../db/client.ts';
 import { isDistributed, partsOf } from '../../db/parts.ts';
+import { removalTime } from '../../db/database-clock.ts';
 import { removeOldRequests } from '../requests/service.ts';
 import { BATCH_MAX, RETENTIONS } from './rules.ts';
 import * as store from './store.ts';
@@ -22,7 +23,7 @@ export async function removeOld(
   clock: Clock,
   { batch = BATCH_MAX, requestLogDays }: RemovalOptions = {},
 ): Promise<Record<string, number>> {
-  const now = clock.now();
+  const now = await removalTime(db, clock);
   const removed: Record<string, number> = {};
   const failures: Error[] = [];
   for (const { name, remove } of kindsOf(db, now, batch)) {

@@ -37,7 +37,10 @@ const BEFORE = {
 // Each statement reads the index from where the last one ended, so none passes the entries of rows
 // that earlier ones have deleted. The constant limit, the one that the planner cannot know, the
 // ctid and `offset 0` make it fetch each row by its place or its key, however large the tables are.
-function seenText({ table, at, type, condition = 'true' }: Retention, key: string): string {
+function seenText(
+  { table, at, type = 'timestamptz', condition = 'true' }: Retention,
+  key: string,
+): string {
   return `select *
       from (
         select ctid as place, ${at} as at${key}
@@ -278,7 +281,7 @@ export async function deleteGivenUpJobs(db: Db, now: Date, limit: number): Promi
 const LOOKED_AT = 100_000;
 
 const TEAMS = new Map(
-  RETENTIONS.map(({ name, table, at, type, condition = 'true' }) => [
+  RETENTIONS.map(({ name, table, at, type = 'timestamptz', condition = 'true' }) => [
     name,
     statement<{ readonly team_id: string }>(
       `retention.teams.${name}`,

@@ -1,5 +1,6 @@
-import type { CronItem, Task } from 'graphile-worker';
+import type { Task } from 'graphile-worker';
 import type { Clock } from '../../core/clock.ts';
+import type { ScheduledJob } from '../../core/scheduled-job.ts';
 import type { Db } from '../../db/client.ts';
 import { removeOld, type RemovalOptions } from './service.ts';
 
@@ -20,6 +21,4 @@ export function retentionTasks(
 }
 
 /** Every hour, so that no run has much to do. The next run makes up for a missed one. */
-export const RETENTION_CRON: readonly CronItem[] = [
-  { task: REMOVE_OLD, match: '17 * * * *', options: { backfillPeriod: 0 } },
-];
+export const RETENTION_CRON: readonly ScheduledJob[] = [{ task: REMOVE_OLD, match: '17 * * * *' }];

@@ -37,18 +37,14 @@ export function insertMail(tx: Tx, teamId: string, mail: MailRow): void {
 }
 
 // The end of a membership waits for this lock, and not for a weaker one.
-const HOLD_RECIPIENT = statement<{ readonly id: string }>(
+/** Keeps whoever has this address a member until the transaction ends. False if nobody has it. */
+export const holdRecipient = statement<{ readonly id: string }>(
   'sandbox.holdRecipient',
   `select id
    from member
    where team_id = $1 and lower(email) = lower($2) and status <> 'ended'
    for share`,
-);
-
-/** Keeps whoever has this address a member until the transaction ends. False if nobody has it. */
-export async function holdRecipient(tx: Tx, teamId: string, address: string): Promise<boolean> {
-  return (await tx.queryFirst(HOLD_RECIPIENT, [teamId, address])) !== null;
-}
+).matches<[tx: Tx, teamId: string, address: string]>();
 
 const LIST = statement<MailRow>(
   'sandbox.listMails',

@@ -16,7 +16,8 @@
  *  * `at` moves what the host application would report: the beginning and the end of the training,
  *    or when the evaluation was made. So lists and weeks show it then. What this service notes
  *    itself is of now: events, deliveries, the audit log, and when an evaluation was stored, which
- *    orders `GET /evaluations`. A score is never earlier than the one that it corrects.
+ *    orders `GET /evaluations`. A score is never earlier than the one that it corrects. The clock
+ *    of a caller may be ahead: a time up to a minute in the future is taken as now.
  *  * A correction raises no event, as it raises none in a live team.
  *  * A failing CRM is noted like any failed attempt: with its event, and with the next attempt
  *    after a minute. A synchronization that runs at that moment has lost the connection.
@@ -133,6 +134,8 @@ export const CRM_REASONS = [
 export const SPEED_MAX = 1_000;
 export const DAYS_BACK = 90;
 const DAY_MS = 86_400_000;
+/** The clock of a caller may be so far ahead. */
+const AHEAD_MAX_MS = 60_000;
 
 /** What a play has where the call says nothing. */
 export const DEFAULTS = {
@@ -158,13 +161,14 @@ export function requireTaken(wanted: Wanted): void {
 }
 
 /**
- * Returns the time that is played, now if none is given. Throws `validation_error` (field `at`) for
- * one in the future or more than `DAYS_BACK` days ago.
+ * Returns the time that is played, now if none is given or if it is up to a minute ahead. Throws
+ * `validation_error` (field `at`) for a later one, and for one more than `DAYS_BACK` days ago.
  */
 export function requireRecent(at: string | undefined, now: Date): Date {
   if (at === undefined) return now;
   const wanted = new Date(at);
   const ageMs = now.getTime() - wanted.getTime();
+  if (ageMs < 0 && ageMs >= -AHEAD_MAX_MS) return now;
   if (ageMs >= 0 && ageMs <= DAYS_BACK * DAY_MS) return wanted;
   const detail = `A time in the last ${DAYS_BACK} days, and not in the future.`;
   throw invalidField('at', detail, 'not_recent');
@@ -188,7 +192,7 @@ export function correctedScore(before: number | null): number {
 export function requireLater(at: string | undefined, before: string, now: Date): Date {
   const wanted = requireRecent(at, now);
   if (wanted.getTime() > Date.parse(before)) return wanted;
-  if (at === undefined) return new Date(Date.parse(before) + 1);
+  if (at === undefined || Date.parse(at) > now.getTime()) return new Date(Date.parse(before) + 1);
   throw invalidField('at', `The evaluation that it corrects is of ${before}.`);
 }
 

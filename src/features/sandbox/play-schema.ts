@@ -31,7 +31,11 @@ export const simulateInput = z.strictObject({
     .min(0)
     .max(100)
     .optional()
-    .meta({ description: `The total score; ${DEFAULTS.score} by default.` }),
+    .meta({
+      description:
+        `The total score; ${DEFAULTS.score} by default, of a correction five more than before, ` +
+        'or five less where that would be over 100.',
+    }),
   duration_s: z
     .int()
     .min(1)
@@ -74,7 +78,7 @@ export const simulateInput = z.strictObject({
   at: dateTimeInput.optional().meta({
     description:
       `When the training ended or the evaluation was made, within the last ${DAYS_BACK} days. ` +
-      'Now by default. Events are of now nevertheless.',
+      'Now by default, and if it is up to a minute ahead. Events are of now nevertheless.',
   }),
 });
 

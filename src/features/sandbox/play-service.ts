@@ -94,9 +94,9 @@ const PLAYERS: Record<Play, (stage: Stage, wanted: Wanted) => Promise<Made>> = {
 };
 
 async function completeTraining(stage: Stage, wanted: Wanted): Promise<Made> {
-  const { tx, sandbox, host } = stage;
+  const { tx, sandbox, clock, host } = stage;
   const { teamId } = host;
-  await requireRoomInSandbox(tx, teamId, 'training');
+  await requireRoomInSandbox(tx, teamId, 'training', 1);
   const assignment = await requireAssignment(stage, wanted.assignment_id);
   const named = { memberId: wanted.member_id, userId: wanted.user_id };
   const isNamed = Object.values(named).some((id) => id !== undefined);
@@ -134,7 +134,8 @@ async function completeTraining(stage: Stage, wanted: Wanted): Promise<Made> {
     return made;
   }
   const payload: ScorePayload = { teamId, ...score };
-  await enqueue(tx, teamId, { task: SCORE_TRAINING, payload: { ...payload }, runAt: evaluationAt });
+  const wait = { ms: delayMs, from: clock.override() };
+  await enqueue(tx, teamId, { task: SCORE_TRAINING, payload: { ...payload }, wait });
   return made;
 }
 
@@ -268,7 +269,7 @@ async function failSync({ tx, host, clock }: Stage, wanted: Wanted): Promise<Mad
 }
 
 async function suspend(stage: Stage, wanted: Wanted): Promise<Made> {
-  const { tx, host, sandbox } = stage;
+  const { tx, host, sandbox, clock } = stage;
   const { teamId } = host;
   const forS = wanted.for_s ?? plays.DEFAULTS.suspendedS;
   if (forS === 0) {
@@ -283,7 +284,8 @@ async function suspend(stage: Stage, wanted: Wanted): Promise<Made> {
   const until = new Date(host.at.getTime() + forS * 1000);
   await store.markPlayed(tx, teamId, { suspendedUntil: until });
   const payload = { teamId, until: until.toISOString() };
-  await enqueue(tx, teamId, { task: END_SUSPENSION, payload, runAt: until });
+  const wait = { ms: forS * 1000, from: clock.override() };
+  await enqueue(tx, teamId, { task: END_SUSPENSION, payload, wait });
   return { until };
 }
 

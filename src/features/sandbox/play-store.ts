@@ -206,7 +206,7 @@ export async function markPlayed(
   await tx.prisma.sandbox.updateMany({ where: { teamId }, data: played });
 }
 
-// The minute that `authenticate_key` counts in: it is of the database's clock, or of a test's,
+// The minute that `authenticate_api_key` counts in: it is of the database's clock, or of a test's,
 // and never goes back.
 const FIND_MINUTE = statement<{ minute: number }>(
   'sandbox.findMinute',

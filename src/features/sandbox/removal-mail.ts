@@ -1,11 +1,10 @@
 /** The mail that tells an admin when their sandbox goes, and how it stays, in their language. */
 import type { Language } from '../../core/language.ts';
-import { oneLine, type Mail } from '../../core/mail.ts';
-import type { RecipientRow } from './removal-store.ts';
+import { oneLine, type Mail, type MailRecipient } from '../../core/mail.ts';
 
 /** Writes the mail about a sandbox that is removed then. `pageUrl`: where it can be reset. */
 export function writeWarning(
-  { email: to, language, team_name }: RecipientRow,
+  { email: to, language, team_name }: MailRecipient,
   removalAt: string,
   pageUrl: string,
 ): Mail {

@@ -10,6 +10,7 @@ import { liveIdOf, sandboxIdOf } from '../../core/sandbox.ts';
 import type { Db, Tx } from '../../db/client.ts';
 import { workOnDue } from '../../db/due-rows.ts';
 import { record } from '../../db/outbox.ts';
+import { removalTime } from '../../db/database-clock.ts';
 import { enqueueForAdmins, type AdminPlace } from '../../db/team-admins.ts';
 import { lockFreeTeam, lockTeam } from '../../db/team-lock.ts';
 import {
@@ -73,7 +74,7 @@ export async function removeIdle(
   { signal, pageSize, runMs = RUN_MS }: IdleOptions = {},
 ): Promise<void> {
   const until = performance.now() + runMs;
-  const now = clock.now();
+  const now = await removalTime(db, clock);
   await workOnDue<DueRow>({
     list: (slice) => removals.listDue(db, now, slice),
     work: ({ team_id: sandboxId }) => checkSandbox(db, sandboxId, now),
@@ -123,11 +124,8 @@ function enqueueWarnings(tx: Tx, teamId: string, after: AdminPlace | null): Prom
       payload: { teamId, memberId },
       key: `${SEND_REMOVAL_WARNING}:${teamId}:${memberId}`,
     }),
-    next: (after) => ({
-      task: WARN_ADMINS,
-      payload: { teamId, after },
-      key: `${WARN_ADMINS}:${teamId}`,
-    }),
+    next: (after) => ({ task: WARN_ADMINS, payload: { teamId, after } }),
+    key: `${WARN_ADMINS}:${teamId}`,
   });
 }
 

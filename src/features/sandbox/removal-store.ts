@@ -1,4 +1,5 @@
 import type { Language } from '../../core/language.ts';
+import type { MailRecipient } from '../../core/mail.ts';
 import { statement, type Db, type Tx } from '../../db/client.ts';
 import type { RowOf } from '../../db/rows.ts';
 
@@ -30,7 +31,8 @@ export type UseRow = RowOf<'Sandbox', 'used_at' | 'warned_at'>;
 // Each part is one row of an index, however much the sandbox was used. The day of a call counts to
 // its end, but not beyond now. A process writes what it has counted after some seconds, so the
 // minute that all keys are counted in tells of the last calls.
-const FIND_USE = statement<UseRow>(
+/** Returns null if the sandbox is not due any more. Its team must be locked. */
+export const findUse = statement<UseRow>(
   'sandbox.findUse',
   `select
      greatest(
@@ -53,7 +55,7 @@ const FIND_USE = statement<UseRow>(
      s.warned_at
    from sandbox s
    where s.team_id = $1 and s.check_at <= $2`,
-);
+).finds<[tx: Tx, sandboxId: string, now: Date]>();
 
 function lastChangeBy(kind: string): string {
   return `(
@@ -63,11 +65,6 @@ function lastChangeBy(kind: string): string {
          order by a.created_at desc, a.id desc
          limit 1
        )`;
-}
-
-/** Returns null if the sandbox is not due any more. Its team must be locked. */
-export function findUse(tx: Tx, sandboxId: string, now: Date): Promise<UseRow | null> {
-  return tx.queryFirst(FIND_USE, [sandboxId, now]);
 }
 
 /** Writes what is known of its use, and when it is looked at again. */
@@ -88,18 +85,11 @@ export async function updateUse(
 
 const ADMINS = { status: 'active', role: { in: ['owner', 'admin'] } };
 
-/** Who gets a mail. */
-export interface RecipientRow {
-  readonly email: string;
-  readonly language: Language;
-  readonly team_name: string;
-}
-
 /** Returns null if the member is no longer an admin, or the team is being erased. */
 export async function findRecipient(
   db: Db,
   { teamId, memberId }: { readonly teamId: string; readonly memberId: string },
-): Promise<RecipientRow | null> {
+): Promise<MailRecipient | null> {
   const found = await db.prisma.member.findFirst({
     where: { teamId, id: memberId, ...ADMINS, team: { erasingSince: null } },
     select: { email: true, language: true, team: { select: { name: true, language: true } } },

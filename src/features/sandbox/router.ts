@@ -43,9 +43,8 @@ export const sandbox = {
     tag: 'Sandbox',
     summary: 'Reset the sandbox',
     description:
-      'Brings a scenario back: its members, trainings, evaluations, assignments, cases and ' +
-      'deals, with the same ids and with times counted back from now. Keys, webhook endpoints, ' +
-      'events and the audit log stay, and no webhook is sent.',
+      'Brings a scenario back, with the same ids and times counted back from now. Keys, ' +
+      'webhook endpoints, events and the audit log stay, and no webhook is sent.',
     input: schema.resetInput,
     output: schema.sandbox,
     outputName: 'Sandbox',
@@ -54,7 +53,7 @@ export const sandbox = {
     errors: {
       conflict:
         'Another reset of the sandbox, or a call with the same `Idempotency-Key`, is running. ' +
-        'Without `Retry-After`: the sandbox is above its limits, and too full to be reset.',
+        'Without `Retry-After`: the sandbox is too full to be reset.',
     },
     example: { body: { scenario: 'typical' }, output: EXAMPLE },
   }).mutation(async ({ ctx, input }) =>
@@ -98,9 +97,9 @@ export const sandbox = {
     tag: 'Sandbox',
     summary: 'Play an event in the sandbox',
     description:
-      'Lets happen what otherwise the host application or its members do. It has the same ' +
-      'effects as in a live team: rows, figures, entries of the audit log, and signed events to ' +
-      'your webhook endpoints. Only `play` is needed; each play takes these fields:\n\n' +
+      'Lets happen what otherwise the host application or its members do, with the same ' +
+      'effects, signed events included. Only `play` is needed; each play takes these ' +
+      'fields:\n\n' +
       PLAYS_TABLE,
     input: simulateInput,
     output: simulation,
@@ -141,7 +140,8 @@ export const sandbox = {
     summary: 'List the mails of the sandbox',
     description:
       'A sandbox sends no mail. What a live team would have sent, for instance an invitation, is ' +
-      'kept here for 30 days or until the next reset, newest first.',
+      'kept here for 30 days or until the next reset, newest first; of more than 1,000 the ' +
+      'oldest go.',
     input: schema.mailsInput,
     output: schema.mailPage,
     outputName: 'SandboxMailPage',

@@ -7,8 +7,9 @@
  *  * A test key is made by that owner, so it may do what an owner's key may.
  *  * To create a sandbox that exists changes nothing. A reset brings its scenario back, or another
  *    one, in one transaction: keys, webhook endpoints, events, the audit log and the switches of
- *    privacy stay. It raises no event: nothing has happened to anybody. A second reset waits some
- *    seconds for the first one, and then is a `conflict` with `retry_after`.
+ *    privacy stay. Nothing of the catalog is blocked or withheld any more. It raises no event:
+ *    nothing has happened to anybody. A second reset waits some seconds for the first one, and then
+ *    is a `conflict` with `retry_after`.
  *  * The responses that are kept for an `Idempotency-Key` go with what they tell of, the refused
  *    ones, too. So a test with fixed keys can be run again after a reset. Those of webhook
  *    endpoints, which stay, and of resets stay: a reset that is repeated late resets nothing.

@@ -44,21 +44,17 @@ export async function findLiveTeam(tx: Tx, liveId: string): Promise<LiveTeam | n
   return found && LIVE.toRow(found);
 }
 
-const LOCK_LIVE = statement<LiveTeam>(
+/**
+ * The live team, locked until the transaction ends; null if there is none. Lock that of the sandbox
+ * before, because whoever holds it may hold it for seconds.
+ */
+export const lockLiveTeam = statement<LiveTeam>(
   'sandbox.lockLiveTeam',
   `select ${listed(TAKEN_OVER)}
    from team
    where id = $1 and erasing_since is null
    for no key update`,
-);
-
-/**
- * The live team, locked until the transaction ends; null if there is none. Lock that of the sandbox
- * before, because whoever holds it may hold it for seconds.
- */
-export function lockLiveTeam(tx: Tx, liveId: string): Promise<LiveTeam | null> {
-  return tx.queryFirst(LOCK_LIVE, [liveId]);
-}
+).finds<[tx: Tx, liveId: string]>();
 
 /** A sandbox to create. */
 export interface NewSandbox {
@@ -152,6 +148,14 @@ const REMOVALS = REMOVED_BY_RESET.map((table) =>
   ),
 );
 
+// The entries of a partial release go with `REMOVALS`. Without them, the mark that only they count
+// would hide the whole catalog.
+const RELEASE_ALL = statement(
+  'sandbox.releaseAll',
+  'update team set all_released = true where id = $1 and not all_released',
+  { because: 'pipelined' },
+);
+
 // In the order of `seed/remove-store.ts`. Whoever adds a row that needs one of these has committed,
 // or waits and then finds it gone.
 const LOCKS = (['crm_connection', 'training_case', 'member', 'person', 'assignment'] as const).map(
@@ -210,7 +214,7 @@ const BY_INDEX = statement(
 export async function removeContent(tx: Tx, sandboxId: string, large: boolean): Promise<void> {
   if (large) tx.send(ANEW, [sandboxId]);
   tx.send(BY_INDEX, [sandboxId]);
-  for (const removal of [...LOCKS, UNLINK, ...REMOVALS])
+  for (const removal of [...LOCKS, UNLINK, ...REMOVALS, RELEASE_ALL])
     if (large) await tx.query(removal, [sandboxId]);
     else tx.send(removal, [sandboxId]);
 }

@@ -1,8 +1,9 @@
-import type { CronItem, Task } from 'graphile-worker';
+import type { Task } from 'graphile-worker';
 import { z } from 'zod';
 import { ROLES } from '../../core/actor.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { TeamMailer } from '../../core/mail.ts';
+import type { ScheduledJob } from '../../core/scheduled-job.ts';
 import type { Db } from '../../db/client.ts';
 import { END_SUSPENSION, SCORE_TRAINING, SEND_REMOVAL_WARNING, WARN_ADMINS } from './jobs.ts';
 import { scoreTraining } from './play-service.ts';
@@ -56,6 +57,6 @@ export function sandboxMailTasks({
 }
 
 /** Every hour. A sandbox is due once in 25 days; a run looks at thousands. */
-export const SANDBOX_CRON: readonly CronItem[] = [
-  { task: REMOVE_IDLE_SANDBOXES, match: '23 * * * *', options: { backfillPeriod: 0 } },
+export const SANDBOX_CRON: readonly ScheduledJob[] = [
+  { task: REMOVE_IDLE_SANDBOXES, match: '23 * * * *' },
 ];

@@ -22,6 +22,12 @@ const IS_ERASING = `exists (
        where id = $1 and erasing_since is not null
      )`;
 
+/**
+ * With one plan for all teams each batch might read all rows of the team: of most teams that is
+ * cheaper than to fetch the rows that were picked.
+ */
+const PLANNED = { isSearch: true } as const;
+
 // A training and the assignment that it completes point at each other.
 function unlinkStep(): Step {
   const rows = `from assignment
@@ -47,8 +53,9 @@ function unlinkStep(): Step {
        from picked
        order by id desc
        limit 1`,
+      PLANNED,
     ),
-    findRow: statement('erasure.findCompletion', `select ${rows} limit 1`),
+    findRow: statement('erasure.findCompletion', `select ${rows} limit 1`, PLANNED),
   };
 }
 
@@ -78,6 +85,7 @@ function removalStep(table: TenantTable): Step {
          .map((column) => `${column} desc`)
          .join(', ')}
        limit 1`,
+      PLANNED,
     ),
     findRow: statement(
       `erasure.find.${table}`,
@@ -86,6 +94,7 @@ function removalStep(table: TenantTable): Step {
        where team_id = $1
          and ${IS_ERASING}
        limit 1`,
+      PLANNED,
     ),
   };
 }

@@ -8,18 +8,14 @@ export interface ErasableRow {
   readonly is_erasing: boolean;
 }
 
-const FIND_FOR_ERASURE = statement<ErasableRow>(
+/** The team, or null. Takes the lock that writers of memberships and settings take. */
+export const findForErasure = statement<ErasableRow>(
   'erasure.find',
   `select status, erasing_since is not null as is_erasing
    from team
    where id = $1
    for no key update`,
-);
-
-/** The team, or null. Takes the lock that writers of memberships and settings take. */
-export function findForErasure(tx: Tx, teamId: string): Promise<ErasableRow | null> {
-  return tx.queryFirst(FIND_FOR_ERASURE, [teamId]);
-}
+).finds<[tx: Tx, teamId: string]>();
 
 // Deliveries of no endpoint are not sent, those of a disabled one are if somebody has requested an
 // attempt. In the order of their keys, as the delivery loop locks them.

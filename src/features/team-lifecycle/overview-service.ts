@@ -1,17 +1,11 @@
 /** What the operator's commands ask about a team besides the procedures that they call. */
 import { ProblemError } from '../../core/problem.ts';
-import type { Db, Tx } from '../../db/client.ts';
+import type { Tx } from '../../db/client.ts';
 import type { TeamStatus } from '../../core/vocabularies.ts';
-import { findOverview, type TeamOverview } from './overview-store.ts';
 import { findTeamForUpdate } from './store.ts';
 
-export type { TeamOverview } from './overview-store.ts';
-export { COUNT_MAX } from './overview-store.ts';
-
 /** The team with what it has, or null. A count of more than `COUNT_MAX` is cut. */
-export function describeTeam(db: Db, teamId: string, at: Date): Promise<TeamOverview | null> {
-  return findOverview(db, teamId, at);
-}
+export { COUNT_MAX, findOverview as describeTeam, type TeamOverview } from './overview-store.ts';
 
 /**
  * Locks the team until the transaction ends, and its sandbox before. Throws `conflict` if its

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { PLANS } from '../../core/plans.ts';
 import { LANGUAGES } from '../../core/language.ts';
-import { hostCount, hostEmail, hostId, teamInput } from '../../core/platform-shapes.ts';
+import { hostCount, hostId, teamInput } from '../../core/platform-shapes.ts';
+import { newAddress } from '../../core/shapes.ts';
 import { TEAM_STATUSES } from '../../core/vocabularies.ts';
 
 const NAME_MAX_CHARACTERS = 200;
@@ -31,7 +32,7 @@ export const createInput = z.strictObject({
     /** If left out, this service makes an id. */
     member_id: hostId.optional(),
     user_id: hostId,
-    email: hostEmail,
+    email: newAddress,
   }),
 });
 /** The ids of a team and of its owner's membership. */

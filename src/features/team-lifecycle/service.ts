@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { newId } from '../../core/ids.ts';
 import { ProblemError, unknownId } from '../../core/problem.ts';
 import { isSandbox } from '../../core/sandbox.ts';
-import type { Db, Tx } from '../../db/client.ts';
+import type { Db } from '../../db/client.ts';
 import { record } from '../../db/outbox.ts';
 import { lockTeam } from '../../db/team-lock.ts';
 import { readChangeContext, type PlatformChangeContext } from '../../db/change-context.ts';
@@ -65,9 +65,7 @@ export async function createTeam(
 }
 
 /** Inserts the first member of a new team. */
-export function addOwner(tx: Tx, teamId: string, owner: store.Owner, at: Date): Promise<void> {
-  return store.insertOwner(tx, teamId, owner, at);
-}
+export { insertOwner as addOwner } from './store.ts';
 
 /** Sets the given fields and returns the team. Opens a transaction. Throws `not_found`. */
 export async function updateTeam(

@@ -1,6 +1,12 @@
 import { SCHNITTSTELLEN } from '../../core/access.ts';
 import type { MemberStatus, Role } from '../../core/actor.ts';
-import { asSandbox, isSandbox, sandboxIdOf, TAKEN_OVER } from '../../core/sandbox.ts';
+import {
+  asSandbox,
+  isSandbox,
+  sandboxIdOf,
+  statusInSandbox,
+  TAKEN_OVER,
+} from '../../core/sandbox.ts';
 import { statement, type Tx } from '../../db/client.ts';
 import { listed, selectionOf, type RowOf } from '../../db/rows.ts';
 import { lockTeam } from '../../db/team-lock.ts';
@@ -116,7 +122,7 @@ export async function updateSandbox(tx: Tx, team: TeamRow): Promise<void> {
     where: { teamId: sandboxId, suspendedUntil: { not: null } },
     select: { suspendedUntil: true },
   });
-  const status = played && team.status === 'active' ? 'suspended' : team.status;
+  const status = statusInSandbox(team.status, played !== null);
   await tx.prisma.team.updateMany({
     where: { id: sandboxId, erasingSince: null },
     data: IN_SANDBOX.toData({ ...asSandbox(team), status }),

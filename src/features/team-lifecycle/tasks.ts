@@ -1,4 +1,5 @@
-import type { CronItem, Task } from 'graphile-worker';
+import type { Task } from 'graphile-worker';
+import type { ScheduledJob } from '../../core/scheduled-job.ts';
 import type { Db } from '../../db/client.ts';
 import { eraseTeams } from './erasure-service.ts';
 import { ERASE_TEAMS, REMOVALS_QUEUE } from './jobs.ts';
@@ -16,6 +17,6 @@ export function teamTasks(db: Db): Record<string, Task> {
 const SPEC = { queueName: REMOVALS_QUEUE, jobKey: ERASE_TEAMS } as const;
 
 /** Every minute, in case that a job was lost or given up: a marked team is always erased. */
-export const TEAM_CRON: readonly CronItem[] = [
-  { task: ERASE_TEAMS, match: '* * * * *', options: { backfillPeriod: 0, ...SPEC } },
+export const TEAM_CRON: readonly ScheduledJob[] = [
+  { task: ERASE_TEAMS, match: '* * * * *', queue: REMOVALS_QUEUE },
 ];

@@ -17,6 +17,33 @@ export async function listBlocked(
   return blocks.map(({ entryId }) => entryId);
 }
 
+// A list has up to 5,000 ids. Prisma would send each as a parameter of its own, or two or three for
+// a row that it inserts: to write such a statement stops the process for up to 0.2 s.
+const UNBLOCK = statement(
+  'team.unblock',
+  `delete from team_block
+   where team_id = $1 and entry_id = any ($2)`,
+  { because: 'long list' },
+);
+const BLOCK = statement(
+  'team.block',
+  `insert into team_block (team_id, entry_id)
+   select $1, id
+   from unnest($2::text[]) id`,
+);
+const UNBLOCK_FOR_MEMBER = statement(
+  'team.unblockForMember',
+  `delete from member_block
+   where team_id = $1 and entry_id = any ($2) and member_id = $3`,
+  { because: 'long list' },
+);
+const BLOCK_FOR_MEMBER = statement(
+  'team.blockForMember',
+  `insert into member_block (team_id, member_id, entry_id)
+   select $1, $3, id
+   from unnest($2::text[]) id`,
+);
+
 /** Changes the team's policy or, with a member id, the member's own. Needs `lockTeam`. */
 export async function changeBlocked(
   tx: Tx,
@@ -24,17 +51,25 @@ export async function changeBlocked(
   memberId: string | null,
   { added, removed }: IdChange,
 ): Promise<void> {
-  const entryId = { in: [...removed] };
   if (memberId === null) {
-    await tx.prisma.teamBlock.deleteMany({ where: { teamId, entryId } });
-    await tx.prisma.teamBlock.createMany({ data: added.map((id) => ({ teamId, entryId: id })) });
+    if (removed.length > 0) await tx.query(UNBLOCK, [teamId, removed]);
+    if (added.length > 0) await tx.query(BLOCK, [teamId, added]);
     return;
   }
-  await tx.prisma.memberBlock.deleteMany({ where: { teamId, memberId, entryId } });
-  await tx.prisma.memberBlock.createMany({
-    data: added.map((id) => ({ teamId, memberId, entryId: id })),
-  });
+  if (removed.length > 0) await tx.query(UNBLOCK_FOR_MEMBER, [teamId, removed, memberId]);
+  if (added.length > 0) await tx.query(BLOCK_FOR_MEMBER, [teamId, added, memberId]);
 }
+
+const FIND_KNOWN = statement<{ id: string }>(
+  'team.findKnownEntries',
+  `select id
+   from team_catalog_entry
+   where team_id = $1 and id = any ($2)
+   union
+   select id
+   from catalog_entry
+   where id = any ($2)`,
+);
 
 /** Returns those of the ids that are own entries of the team or global ones. */
 export async function findKnownEntries(
@@ -42,13 +77,8 @@ export async function findKnownEntries(
   teamId: string,
   ids: readonly string[],
 ): Promise<string[]> {
-  const id = { in: [...ids] };
-  const select = { id: true } as const;
-  const found = await Promise.all([
-    db.prisma.teamCatalogEntry.findMany({ where: { teamId, id }, select }),
-    db.prisma.catalogEntry.findMany({ where: { id }, select }),
-  ]);
-  return [...new Set(found.flat().map((entry) => entry.id))];
+  if (ids.length === 0) return [];
+  return (await db.query(FIND_KNOWN, [teamId, ids])).map(({ id }) => id);
 }
 
 // Locked, because an entry that is deleted after this check would break the foreign key of its
@@ -94,6 +124,19 @@ export async function findRelease(db: Db, teamId: string): Promise<Release> {
   return { all: row.all_released, ids: row.ids };
 }
 
+const WITHDRAW = statement(
+  'team.withdrawEntries',
+  `delete from catalog_release
+   where team_id = $1 and entry_id = any ($2)`,
+  { because: 'long list' },
+);
+const RELEASE = statement(
+  'team.releaseEntries',
+  `insert into catalog_release (team_id, entry_id)
+   select $1, id
+   from unnest($2::text[]) id`,
+);
+
 /** Changes the release of the team. Needs `lockTeam`. */
 export async function changeRelease(
   tx: Tx,
@@ -102,10 +145,8 @@ export async function changeRelease(
   { added, removed }: IdChange,
 ): Promise<void> {
   await tx.prisma.team.updateMany({ where: { id: teamId }, data: { allReleased: all } });
-  await tx.prisma.catalogRelease.deleteMany({ where: { teamId, entryId: { in: [...removed] } } });
-  await tx.prisma.catalogRelease.createMany({
-    data: added.map((entryId) => ({ teamId, entryId })),
-  });
+  if (removed.length > 0) await tx.query(WITHDRAW, [teamId, removed]);
+  if (added.length > 0) await tx.query(RELEASE, [teamId, added]);
 }
 
 /** A catalog entry and whether the team can use it. */

@@ -6,15 +6,16 @@ import * as service from './service.ts';
 import { toAdmin, toCatalogEntry, toRelease } from './view.ts';
 
 /** A procedure of the owner that gives a member a right, or takes it. */
-function changeOfRight(change: typeof service.grantRight) {
+function changeOfRight(granted: boolean) {
   return appProcedure({
     access: 'owner',
     input: schema.rightInput,
     output: schema.heldRights,
-  }).mutation(async ({ ctx, input: { member_id, right } }) => ({
-    member_id,
-    rights: [...(await change(ctx.db, changeContextOf(ctx), member_id, right))],
-  }));
+  }).mutation(async ({ ctx, input: { member_id, right } }) => {
+    const change = { memberId: member_id, right, granted };
+    const rights = await service.changeRights(ctx.db, changeContextOf(ctx), change);
+    return { member_id, rights: [...rights] };
+  });
 }
 
 /**
@@ -31,8 +32,8 @@ export const teamSettings = {
     return pageResponse(page, toAdmin);
   }),
 
-  grantRight: changeOfRight(service.grantRight),
-  withdrawRight: changeOfRight(service.withdrawRight),
+  grantRight: changeOfRight(true),
+  withdrawRight: changeOfRight(false),
 
   privacy: {
     get: appProcedure({ access: 'admins', input: schema.nothing, output: schema.privacy }).query(
@@ -56,7 +57,7 @@ export const teamSettings = {
       input: schema.setPolicyInput,
       output: schema.policy,
     }).mutation(async ({ ctx, input }) => ({
-      blocked: [...(await service.setPolicy(ctx.db, changeContextOf(ctx), null, input.blocked))],
+      blocked: [...(await service.setPolicy(ctx.db, changeContextOf(ctx), null, input))],
     })),
   },
 
@@ -73,9 +74,7 @@ export const teamSettings = {
       input: schema.setMemberPolicyInput,
       output: schema.policy,
     }).mutation(async ({ ctx, input }) => ({
-      blocked: [
-        ...(await service.setPolicy(ctx.db, changeContextOf(ctx), input.member_id, input.blocked)),
-      ],
+      blocked: [...(await service.setPolicy(ctx.db, changeContextOf(ctx), input.member_id, input))],
     })),
   },
 
@@ -88,7 +87,7 @@ export const teamSettings = {
       input: schema.setReleaseInput,
       output: schema.release,
     }).mutation(async ({ ctx, input }) =>
-      toRelease(await service.setRelease(ctx.db, changeContextOf(ctx), input.released)),
+      toRelease(await service.setRelease(ctx.db, changeContextOf(ctx), input)),
     ),
   },
 

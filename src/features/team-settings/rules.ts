@@ -15,6 +15,9 @@
  *    `blocked`, unless the policy blocks it already: an entry that has left the catalog must not
  *    make the list unchangeable. An entry that is not released can be blocked, in case it is
  *    released later.
+ *  * A list is set as a whole, so of two admins who read it and set it, the second would undo what
+ *    the first one changed. `was`, the list as it was read, prevents that: `precondition_failed` if
+ *    it is another one now. It is optional, for whoever means the list whatever it was.
  *  * A release is either all global entries, future ones included, or a list of ids. With an empty
  *    list, the team has only its own entries. An id that is no global entry is a validation error
  *    of the field `released`. The team's own entries need no release.
@@ -24,7 +27,7 @@
  *    its own entries, and all global ones that no own entry hides. It is ordered by id.
  */
 import type { MemberStatus, Role } from '../../core/actor.ts';
-import { invalidField } from '../../core/problem.ts';
+import { invalidField, ProblemError } from '../../core/problem.ts';
 
 /**
  * Throws `validation_error` (field `member_id`) for anybody but an active admin. Read the target
@@ -41,6 +44,9 @@ export function requireActiveAdmin(target: {
     'not_active_admin',
   );
 }
+
+/** The global entries that are released to a team. */
+export type Released = 'all' | readonly string[];
 
 /** The difference between two sets of ids. */
 export interface IdChange {
@@ -60,6 +66,16 @@ export function changeOf(before: readonly string[], after: readonly string[]): I
 /** Whether the two sets differ. */
 export function isChange({ added, removed }: IdChange): boolean {
   return added.length > 0 || removed.length > 0;
+}
+
+/**
+ * Throws `precondition_failed` if what is changed was another one than the caller has read. Order
+ * does not count. `was`: what the caller has read, if it says so.
+ */
+export function requireUnchanged(was: Released | undefined, now: Released): void {
+  if (was === undefined || was === now) return;
+  if (was === 'all' || now === 'all' || isChange(changeOf(was, now)))
+    throw new ProblemError('precondition_failed');
 }
 
 /** Throws `validation_error` (field `blocked`) with the first added id that is not in `known`. */

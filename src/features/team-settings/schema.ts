@@ -52,9 +52,14 @@ export const policy = z.object({
 const blocked = ids.meta({
   description: 'The whole list of blocked catalog entries, global or own.',
 });
-export const setPolicyInput = z.strictObject({ blocked });
+const was = {
+  description:
+    'As it was read. If it is another one now, the call fails with `precondition_failed`.',
+};
+const policyChange = { blocked, was: ids.optional().meta(was) };
+export const setPolicyInput = z.strictObject(policyChange);
 export const memberPolicyInput = z.strictObject({ member_id: memberId });
-export const setMemberPolicyInput = z.strictObject({ member_id: memberId, blocked });
+export const setMemberPolicyInput = z.strictObject({ member_id: memberId, ...policyChange });
 
 const everything = z.literal('all');
 export const release = z.object({
@@ -62,10 +67,12 @@ export const release = z.object({
     .union([everything, z.array(z.string())])
     .meta({ description: '`all`, or the ids of global entries.' }),
 });
+const released = z.union([everything, ids]);
 export const setReleaseInput = z.strictObject({
-  released: z.union([everything, ids]).meta({
+  released: released.meta({
     description: '`all` for every global entry, future ones included; or the whole list of ids.',
   }),
+  was: released.optional().meta(was),
 });
 
 const kind = z.enum(CATALOG_KINDS);

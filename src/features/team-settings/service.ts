@@ -7,6 +7,7 @@ import { requireRoomInSandbox } from '../../db/sandbox-rows.ts';
 import * as catalogStore from './catalog-store.ts';
 import type { CatalogRow } from './catalog-store.ts';
 import * as rules from './rules.ts';
+import type { Released } from './rules.ts';
 import * as store from './store.ts';
 import type { AdminRow, Switches } from './store.ts';
 
@@ -25,29 +26,10 @@ export async function listAdmins(
 }
 
 /**
- * Returns the rights that the member has then. Opens a transaction. Throws `not_found`,
- * `validation_error` (field `member_id`).
+ * Grants a right or withdraws it, and returns the rights that the member has then. Opens a
+ * transaction. Throws `not_found` and, when it grants, `validation_error` (field `member_id`).
  */
-export function grantRight(
-  db: Db,
-  context: ChangeContext,
-  memberId: string,
-  right: string,
-): Promise<readonly string[]> {
-  return changeRights(db, context, { memberId, right, granted: true });
-}
-
-/** Returns the rights that the member has then. Opens a transaction. Throws `not_found`. */
-export function withdrawRight(
-  db: Db,
-  context: ChangeContext,
-  memberId: string,
-  right: string,
-): Promise<readonly string[]> {
-  return changeRights(db, context, { memberId, right, granted: false });
-}
-
-async function changeRights(
+export async function changeRights(
   db: Db,
   context: ChangeContext,
   {
@@ -75,9 +57,7 @@ async function changeRights(
 }
 
 /** The privacy switches as they are set. */
-export function getSwitches(db: Db, teamId: string): Promise<Switches> {
-  return store.findSwitches(db, teamId);
-}
+export { findSwitches as getSwitches } from './store.ts';
 
 /**
  * Sets the given switches. They apply to every request that starts afterwards, and to what is
@@ -128,13 +108,16 @@ export async function getPolicy(
 /**
  * Replaces the list of blocked entries of the team's policy or, with a member id, of the member's
  * own policy. Returns the new list. Opens a transaction. Throws `not_found`, `validation_error`
- * (field `blocked`), `conflict` (the sandbox is full).
+ * (field `blocked`), `conflict` (the sandbox is full), `precondition_failed`.
  */
 export async function setPolicy(
   db: Db,
   context: ChangeContext,
   memberId: string | null,
-  blocked: readonly string[],
+  {
+    blocked,
+    was,
+  }: { readonly blocked: readonly string[]; readonly was?: readonly string[] | undefined },
 ): Promise<readonly string[]> {
   const { teamId } = context;
   return db.transaction(async (tx) => {
@@ -142,6 +125,7 @@ export async function setPolicy(
       lockTeamFor(tx, context),
       getPolicy(tx, teamId, memberId),
     ]);
+    rules.requireUnchanged(was, before);
     const change = rules.changeOf(before, blocked);
     if (!rules.isChange(change)) return before;
     const added = change.added.length - change.removed.length;
@@ -156,20 +140,23 @@ export async function setPolicy(
   });
 }
 
-/** The global entries that are released to the team. */
-export type Released = 'all' | readonly string[];
-
 /** The global entries that are released to the team now. */
 export async function getRelease(db: Db, teamId: string): Promise<Released> {
-  const { all, ids } = await catalogStore.findRelease(db, teamId);
+  return releasedOf(await catalogStore.findRelease(db, teamId));
+}
+
+function releasedOf({ all, ids }: catalogStore.Release): Released {
   return all ? 'all' : ids;
 }
 
-/** Replaces what is released. Opens a transaction. Throws `validation_error` (field `released`). */
+/**
+ * Replaces what is released. Opens a transaction. Throws `validation_error` (field `released`),
+ * `precondition_failed`.
+ */
 export async function setRelease(
   db: Db,
   context: ChangeContext,
-  released: Released,
+  { released, was }: { readonly released: Released; readonly was?: Released | undefined },
 ): Promise<Released> {
   const { teamId } = context;
   const all = released === 'all';
@@ -178,6 +165,7 @@ export async function setRelease(
       lockTeamFor(tx, context),
       catalogStore.findRelease(tx, teamId),
     ]);
+    rules.requireUnchanged(was, releasedOf(before));
     const change = rules.changeOf(before.ids, all ? [] : released);
     if (before.all === all && !rules.isChange(change)) return getRelease(tx, teamId);
     if (!all) rules.requireReleasable(released, await catalogStore.findGlobalEntries(tx, released));

@@ -66,7 +66,8 @@ export function withEvaluations({ columns, rows, order }: PageText): PageText {
   };
 }
 
-const FIND = statement<EvaluationRow>(
+/** The evaluation of an active member's training; null if there is none. */
+export const findEvaluation = statement<EvaluationRow>(
   'evaluations.find',
   `select ${listed(SHOWN, 'e.')}
    from evaluation e
@@ -77,13 +78,4 @@ const FIND = statement<EvaluationRow>(
        from member m
        where m.team_id = $1 and m.user_id = e.user_id and m.status = 'active'
      )`,
-);
-
-/** The evaluation of an active member's training; null if there is none. */
-export function findEvaluation(
-  db: Db,
-  teamId: string,
-  trainingId: string,
-): Promise<EvaluationRow | null> {
-  return db.queryFirst(FIND, [teamId, trainingId]);
-}
+).finds<[db: Db, teamId: string, trainingId: string]>();

@@ -53,6 +53,7 @@ export async function recordStep(
       audit: { action: AUDIT_ACTIONS[step.kind], targetId: wanted.id },
       events: followUp(tx, current, { before, after, assignments }),
     });
+    if (before?.status === 'scored') store.listAgain(tx, teamId, wanted.id);
     return after;
   });
 }

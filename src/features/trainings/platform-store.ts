@@ -3,65 +3,45 @@ import { statement, type Tx } from '../../db/client.ts';
 import { assigned, columnsOf, listed, parameters, valuesIn } from '../../db/rows.ts';
 import { COLUMNS, type TrainingRow } from './store.ts';
 
-const LOCK_PERSON = statement(
+/**
+ * Locks the person until the transaction ends. Other writers of the person's trainings, evaluations
+ * and figures wait. Every writer locks the person first, then assignments, then the rows
+ * themselves, so that they cannot deadlock.
+ */
+export const lockPerson = statement(
   'trainings.lockPerson',
   `select
    from person
    where team_id = $1 and id = $2
    for no key update`,
-);
+).sends<[tx: Tx, teamId: string, userId: string]>();
 
-const LOCK_PERSON_OF = statement<{ id: string }>(
+/**
+ * Locks the person of a training. Returns false if there was no such training. Then nothing is
+ * locked, even if the training has been inserted since.
+ */
+export const lockPersonOf = statement<{ id: string }>(
   'trainings.lockPersonOf',
   `select id
    from person
    where team_id = $1
      and id = (select user_id from training where team_id = $1 and id = $2)
    for no key update`,
-);
+).matches<[tx: Tx, teamId: string, trainingId: string]>();
 
-/**
- * Locks the person until the transaction ends. Other writers of the person's trainings, evaluations
- * and figures wait. Every writer locks the person first, then assignments, then the rows
- * themselves, so that they cannot deadlock.
- */
-export function lockPerson(tx: Tx, teamId: string, userId: string): void {
-  tx.send(LOCK_PERSON, [teamId, userId]);
-}
-
-/**
- * Locks the person of a training. Returns false if there was no such training. Then nothing is
- * locked, even if the training has been inserted since.
- */
-export async function lockPersonOf(tx: Tx, teamId: string, trainingId: string): Promise<boolean> {
-  return (await tx.query(LOCK_PERSON_OF, [teamId, trainingId])).length > 0;
-}
-
-const KNOWS_PERSON = statement(
+/** Whether the team knows the person, as a member of any status. */
+export const knowsPerson = statement(
   'trainings.knowsPerson',
   'select from person where team_id = $1 and id = $2',
   { because: 'hot' },
-);
+).matches<[tx: Tx, teamId: string, userId: string]>();
 
-/** Whether the team knows the person, as a member of any status. */
-export async function knowsPerson(tx: Tx, teamId: string, userId: string): Promise<boolean> {
-  return (await tx.query(KNOWS_PERSON, [teamId, userId])).length > 0;
-}
-
-const FIND = statement<TrainingRow>(
+/** The training, even if its person is no longer a member; null if there is none. */
+export const findTrainingOfAnybody = statement<TrainingRow>(
   'trainings.findOfAnybody',
   `select ${listed(COLUMNS)} from training where team_id = $1 and id = $2`,
   { because: 'hot' },
-);
-
-/** The training, even if its person is no longer a member; null if there is none. */
-export function findTrainingOfAnybody(
-  tx: Tx,
-  teamId: string,
-  trainingId: string,
-): Promise<TrainingRow | null> {
-  return tx.queryFirst(FIND, [teamId, trainingId]);
-}
+).finds<[tx: Tx, teamId: string, trainingId: string]>();
 
 const STORED = columnsOf('Training', 'team_id');
 /** The columns that a step may change. */
@@ -94,6 +74,18 @@ export function updateTraining(tx: Tx, teamId: string, row: TrainingRow): void {
   tx.send(UPDATE, [teamId, row.id, ...valuesIn(CHANGEABLE, toStored(row))]);
 }
 
+// By the clock of the database, as an evaluation that is saved; Citus takes no `clock_timestamp()`.
+/**
+ * Moves a training that has an evaluation to the front of `GET /evaluations`. Needs the person's
+ * lock. Send it last: others see the row from COMMIT on, under the time at which this runs.
+ */
+export const listAgain = statement(
+  'trainings.listAgain',
+  `update evaluation
+   set stored_at = statement_timestamp()
+   where team_id = $1 and training_id = $2`,
+).sends<[tx: Tx, teamId: string, trainingId: string]>();
+
 function toStored(row: TrainingRow) {
   const { external_ref: ref } = row;
   const isNull = ref === null;
@@ -104,13 +96,9 @@ function toStored(row: TrainingRow) {
   };
 }
 
-const MARK_SCORED = statement(
+/** Sets the status `scored`. */
+export const markScored = statement(
   'trainings.markScored',
   `update training set status = 'scored' where team_id = $1 and id = $2`,
   { because: 'pipelined' },
-);
-
-/** Sets the status `scored`. */
-export function markScored(tx: Tx, teamId: string, trainingId: string): void {
-  tx.send(MARK_SCORED, [teamId, trainingId]);
-}
+).sends<[tx: Tx, teamId: string, trainingId: string]>();

@@ -22,6 +22,8 @@ export const trainings = {
     description:
       'Sessions of the active members, newest first, without transcripts. ' +
       'Filters can be combined. A filter that matches nothing gives an empty page. ' +
+      'A page can hold fewer entries than `limit`, or none, although `next_cursor` leads to ' +
+      'others. ' +
       'With `include=evaluation`, each session comes with its evaluation.',
     input: listInput,
     includes: INCLUDED,

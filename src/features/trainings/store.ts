@@ -308,23 +308,15 @@ export async function listTrainings(
   return search<ScoredRow & MeasuredRow>(db, teamId, slice, { ...filtered, since, until });
 }
 
-const FIND = statement<TrainingRow>(
+/** The training of an active member, or null. */
+export const findTraining = statement<TrainingRow>(
   'trainings.find',
   `select ${listed(COLUMNS, 't.')}
    from training t
    where t.team_id = $1
      and t.id = $2
      and ${isActive('t.user_id')}`,
-);
-
-/** The training of an active member, or null. */
-export function findTraining(
-  db: Db,
-  teamId: string,
-  trainingId: string,
-): Promise<TrainingRow | null> {
-  return db.queryFirst(FIND, [teamId, trainingId]);
-}
+).finds<[db: Db, teamId: string, trainingId: string]>();
 
 /** A training and the time when its evaluation was stored here. */
 export interface EvaluatedTrainingRow extends ScoredRow {

@@ -19,7 +19,7 @@ import {
   type Backlog,
   type Health,
 } from './health-store.ts';
-import { BACKLOG_WITHIN_S, COUNTED_MAX, LATELY_MS } from './rules.ts';
+import { BACKLOG_WITHIN_S, COUNTED_MAX, LATELY_MS, partsShown } from './rules.ts';
 
 const LIST = 'admin_deliveries';
 
@@ -61,13 +61,16 @@ export async function getBacklog(
   const rows = await readBacklog(db, teamId, { endpointId, now: clock.now() });
   const countAt = (place: number | null): number =>
     rows.find((row) => row.place === place)?.count ?? 0;
-  const again = [...BACKLOG_WITHIN_S, null].map((withinS, place) => ({
-    withinS,
-    count: countAt(place),
-  }));
+  const groups = [...BACKLOG_WITHIN_S, null];
   const first = countAt(null);
-  const retried = again.reduce((sum, { count }) => sum + count, 0);
-  return { first, again, hasMore: first > COUNTED_MAX || retried > COUNTED_MAX };
+  const retried = groups.map((_, place) => countAt(place));
+  const shown = partsShown(retried);
+  const sum = retried.reduce((total, count) => total + count, 0);
+  return {
+    first: Math.min(first, COUNTED_MAX),
+    again: groups.map((withinS, place) => ({ withinS, count: shown[place] ?? 0 })),
+    hasMore: first > COUNTED_MAX || sum > COUNTED_MAX,
+  };
 }
 
 /** One delivery with its request and its attempts. */

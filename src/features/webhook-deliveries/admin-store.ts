@@ -225,7 +225,8 @@ export interface DeliveryDetailRow
   readonly failed_attempts: unknown;
 }
 
-const FIND = statement<DeliveryDetailRow>(
+/** The delivery with its event and its endpoint, or null. */
+export const findDelivery = statement<DeliveryDetailRow>(
   'webhooks.adminFind',
   `select ${COLUMNS}, d.failed_attempts, w.url, w.api_version, e.data::text as event_data,
      e.created_at as event_created_at
@@ -233,13 +234,4 @@ const FIND = statement<DeliveryDetailRow>(
    join webhook_endpoint w on w.team_id = d.team_id and w.id = d.endpoint_id
    join event e on e.team_id = d.team_id and e.id = d.event_id
    where d.team_id = $1 and d.id = $2`,
-);
-
-/** The delivery with its event and its endpoint, or null. */
-export function findDelivery(
-  db: Db,
-  teamId: string,
-  deliveryId: string,
-): Promise<DeliveryDetailRow | null> {
-  return db.queryFirst(FIND, [teamId, deliveryId]);
-}
+).finds<[db: Db, teamId: string, deliveryId: string]>();

@@ -37,7 +37,8 @@ const counted = (range: string): string => `(
 
 // Reads the end of each endpoint's part of an index, however many deliveries it has. Counters would
 // cost every attempt a write.
-const LIST = statement<HealthRow>(
+/** The health of each of the team's endpoints. `failed`: of deliveries created since then. */
+export const listHealth = statement<HealthRow>(
   'webhooks.listHealth',
   `select w.id as endpoint_id, w.url, w.description, w.status, w.secret_unconfirmed_since,
      recent.arrived, recent.median_ms,
@@ -61,12 +62,9 @@ const LIST = statement<HealthRow>(
    ) recent
    where w.team_id = $1
    order by w.id`,
-);
-
-/** The health of each of the team's endpoints. `failed`: of deliveries created since then. */
-export function listHealth(db: Db, teamId: string, since: Date): Promise<HealthRow[]> {
-  return db.query(LIST, [teamId, since]);
-}
+  // One plan for all teams would sort all deliveries of an endpoint for its last ones.
+  { isSearch: true },
+).lists<[db: Db, teamId: string, since: Date]>();
 
 /** What waits for an attempt at an endpoint. */
 export interface Backlog {

@@ -13,6 +13,9 @@ const IS_GONE = `not exists (
        where team_id = $1 and id = $2
      )`;
 
+/** With one plan for all teams each batch might read all rows of the team to find those picked. */
+const PLANNED = { isSearch: true } as const;
+
 // Begins behind the last batch: the index still has the entries of all rows that were deleted, and
 // to skip them each time would be quadratic. Skips locked rows, so it waits for nobody.
 const REMOVE_DELIVERIES = statement<{ at: string; id: string; event_id: string }>(
@@ -33,6 +36,7 @@ const REMOVE_DELIVERIES = statement<{ at: string; id: string; event_id: string }
    select created_at as at, id, event_id
    from picked
    order by created_at, id`,
+  PLANNED,
 );
 
 /**
@@ -70,6 +74,7 @@ const REMOVE_RESENDS = statement<{ id: string }>(
        for update skip locked
      ))
    returning id`,
+  PLANNED,
 );
 
 /** Removes a batch of the resends of a deleted endpoint. Returns how many. */

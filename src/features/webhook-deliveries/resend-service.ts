@@ -193,10 +193,8 @@ function whatOf(
   };
 }
 
-/** Lists the last resends of all endpoints, newest first. */
-export function listResends(db: Db, teamId: string): Promise<ResendRow[]> {
-  return store.listResends(db, teamId);
-}
+/** The last resends of all endpoints, newest first. */
+export { listResends } from './resend-store.ts';
 
 /** A resend of `failed` deliveries. Without any, it is done at once. */
 function newResend(counted: CountedFacts, wanted: Wanted): ResendRow {
@@ -269,8 +267,8 @@ export async function resendBatch(db: Db, clock: Clock, job: ResendJob): Promise
     const status = await store.lockEndpoint(tx, teamId, endpointId);
     const resend = await store.findResendForUpdate(tx, teamId, resendId);
     if (status === null || resend?.state !== 'running') return;
-    const again = (inMs: number): void =>
-      store.addJob(tx, jobOf(job), new Date(now.getTime() + inMs));
+    const again = (ms: number): void =>
+      store.addJob(tx, jobOf(job), { ms, from: clock.override() });
     if (status !== 'active') return again(PAUSED_WAIT_MS);
     const due = await store.countDue(tx, teamId, { endpointId, now, countMax: DUE_MAX });
     if (due >= DUE_MAX) return again(WAIT_MS);

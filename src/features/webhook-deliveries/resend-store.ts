@@ -1,7 +1,8 @@
 import type { PagePosition } from '../../core/page.ts';
 import { statement, type Db, type Tx } from '../../db/client.ts';
+import { runAtText, waitValues, type JobWait } from '../../db/job-wait.ts';
 import { columnsOf, listed, selectionOf, type RowOf } from '../../db/rows.ts';
-import type { RESEND_STATES } from './rules.ts';
+import { PINGS_PASSED_MAX, type RESEND_STATES } from './rules.ts';
 
 const FIELDS = columnsOf('WebhookResend', 'team_id');
 const COLUMNS = listed(FIELDS);
@@ -31,8 +32,11 @@ const HAS_ENDPOINT = `exists (
        offset 0
      )`;
 
-/** Failed deliveries that can be resent. Pings cannot: a new test shows the same. */
-const HAS_FAILED = `has_failed and event_type <> 'ping'`;
+/**
+ * SQL: a failed delivery that can be resent. A ping cannot: a new test shows the same. No index
+ * leaves pings out, and there may be very many. So it is asked of a bounded number of rows.
+ */
+const IS_NO_PING = `event_type <> 'ping'`;
 
 // A batch locks the same row. This mode does not block new deliveries.
 const LOCK_FOR_START = statement(
@@ -51,7 +55,8 @@ export interface StartFacts {
   readonly is_running: boolean;
 }
 
-const START_FACTS = statement<StartFacts>(
+/** Reads what a start depends on, of one endpoint or of all (null). */
+export const findStartFacts = statement<StartFacts>(
   'webhooks.resend.facts',
   `select w.id as endpoint_id, w.status,
      exists (
@@ -62,16 +67,7 @@ const START_FACTS = statement<StartFacts>(
    from webhook_endpoint w
    where w.team_id = $1 and w.id = coalesce($2, w.id)
    order by w.id`,
-);
-
-/** Reads what a start depends on, of one endpoint or of all (null). */
-export function findStartFacts(
-  db: Db | Tx,
-  teamId: string,
-  endpointId: string | null,
-): Promise<StartFacts[]> {
-  return db.query(START_FACTS, [teamId, endpointId]);
-}
+).lists<[db: Db | Tx, teamId: string, endpointId: string | null]>();
 
 /** Locks the endpoints against other starts, and does the same as `findStartFacts`. */
 export function readStartFacts(
@@ -86,7 +82,7 @@ export function readStartFacts(
 interface FailedRow {
   readonly endpoint_id: string;
   readonly failed: number;
-  /** Whether there were more failed deliveries than it has looked at. */
+  /** Whether there were more failed deliveries, or tests, than it has looked at. */
   readonly has_more: boolean;
 }
 
@@ -94,22 +90,32 @@ interface FailedRow {
 // statement for both would have one plan, which suits neither.
 
 // No index has the status of failed deliveries, because every attempt would have to update it. So
-// it is looked for among those that the count may read.
+// it is looked for among those that the count may read. Of these, no more are read than it takes to
+// find so many.
 const countFailedText = (isOfType: string): string => `
    select w.id as endpoint_id, least(counted.failed, $6::int - 1) as failed,
-     counted.looked_at >= $6 as has_more
+     counted.looked_at >= $6 or counted.is_cut as has_more
    from webhook_endpoint w
    cross join lateral (
-     select count(*)::int as looked_at,
-       (count(*) filter (where found.status = coalesce($7, found.status)))::int as failed
+     select (count(*) filter (where ${IS_NO_PING}))::int as looked_at,
+       (count(*) filter (where ${IS_NO_PING} and status = coalesce($7, status)))::int as failed,
+       coalesce(bool_or(place = $6 + ${PINGS_PASSED_MAX}), false) as is_cut
      from (
-       select status
-       from webhook_delivery
-       where team_id = $1 and endpoint_id = w.id and ${HAS_FAILED}
-         and created_at >= $3 and created_at <= $4
-         and created_at < coalesce($5::timestamptz, 'infinity')
-         ${isOfType}
-       order by created_at, id
+       select status, event_type, place
+       from (
+         select status, event_type, row_number() over (order by created_at, id) as place
+         from (
+           select status, event_type, created_at, id
+           from webhook_delivery
+           where team_id = $1 and endpoint_id = w.id and has_failed
+             and created_at >= $3 and created_at <= $4
+             and created_at < coalesce($5::timestamptz, 'infinity')
+             ${isOfType}
+           order by created_at, id
+           limit $6::int + ${PINGS_PASSED_MAX}
+         ) passed
+       ) numbered
+       where ${IS_NO_PING} or place = $6 + ${PINGS_PASSED_MAX}
        limit $6
      ) found
    ) counted
@@ -145,7 +151,8 @@ export interface Counted {
 
 /**
  * Counts the failed deliveries of each endpoint. It looks at `countMax` of them and one more, which
- * tells whether there are more. Those of 50 endpoints take a second, so hold no lock meanwhile.
+ * tells whether there are more; behind too many pings it ends before. Those of 50 endpoints take a
+ * second, so hold no lock meanwhile.
  */
 export async function countFailed(
   db: Db,
@@ -172,22 +179,19 @@ export async function insertResends(
   });
 }
 
-const FIND = statement<ResendRow>(
+/** The resend, or null. */
+export const findResend = statement<ResendRow>(
   'webhooks.resend.find',
   `select ${COLUMNS}
    from webhook_resend r
    where team_id = $1 and id = $2
      and ${HAS_ENDPOINT}`,
-);
-
-/** The resend, or null. */
-export function findResend(db: Db, teamId: string, resendId: string): Promise<ResendRow | null> {
-  return db.queryFirst(FIND, [teamId, resendId]);
-}
+).finds<[db: Db, teamId: string, resendId: string]>();
 
 // The ids are in the order of their creation. A resend that finds nothing has ended at once, so a
 // team may have very many.
-const LIST = statement<ResendRow>(
+/** Lists the last 50 resends, newest first. */
+export const listResends = statement<ResendRow>(
   'webhooks.resend.list',
   `select ${COLUMNS}
    from webhook_resend r
@@ -196,30 +200,17 @@ const LIST = statement<ResendRow>(
    order by id desc
    limit 50`,
   { inOrder: true },
-);
+).lists<[db: Db, teamId: string]>();
 
-/** Lists the last 50 resends, newest first. */
-export function listResends(db: Db, teamId: string): Promise<ResendRow[]> {
-  return db.query(LIST, [teamId]);
-}
-
-const FIND_FOR_UPDATE = statement<ResendRow>(
+/** The resend, or null. Locks it until the transaction ends. */
+export const findResendForUpdate = statement<ResendRow>(
   'webhooks.resend.findForUpdate',
   `select ${COLUMNS}
    from webhook_resend r
    where team_id = $1 and id = $2
      and ${HAS_ENDPOINT}
    for no key update`,
-);
-
-/** The resend, or null. Locks it until the transaction ends. */
-export function findResendForUpdate(
-  tx: Tx,
-  teamId: string,
-  resendId: string,
-): Promise<ResendRow | null> {
-  return tx.queryFirst(FIND_FOR_UPDATE, [teamId, resendId]);
-}
+).finds<[tx: Tx, teamId: string, resendId: string]>();
 
 // Locks the endpoint before its deliveries, as whoever deletes or replaces them does, or the two
 // could deadlock. Results of its deliveries do not wait for a batch: they come later.
@@ -274,9 +265,9 @@ export async function countDue(
 // are wanted may be rare.
 const queueText = (isOfType: string): string => `
    with scanned as materialized (
-     select created_at, id, status
+     select created_at, id, status, event_type
      from webhook_delivery
-     where team_id = $1 and endpoint_id = $2 and ${HAS_FAILED}
+     where team_id = $1 and endpoint_id = $2 and has_failed
        and (created_at, id) > (coalesce($3::timestamptz, '-infinity'), $4)
        and created_at >= $5 and created_at <= $6
        and created_at < coalesce($9::timestamptz, 'infinity')
@@ -287,7 +278,7 @@ const queueText = (isOfType: string): string => `
    ), picked as materialized (
      select created_at, id
      from scanned
-     where status = coalesce($10, status)
+     where ${IS_NO_PING} and status = coalesce($10, status)
      order by created_at, id
      limit $11
    ), queued as (
@@ -375,15 +366,16 @@ const ADD_JOB = statement(
      identifier => $1,
      payload => $2,
      job_key => $3,
-     run_at => $4,
+     run_at => ${runAtText('$4', '$5')},
      max_attempts => 25)`,
 );
 
-/** Adds the job of the next batch, to run at `runAt`, in the transaction that wrote this batch. */
+/** Adds the job of the next batch in the transaction that wrote this batch. */
 export function addJob(
   tx: Tx,
   job: { readonly task: string; readonly payload: object; readonly key: string },
-  runAt: Date,
+  wait: JobWait,
 ): void {
-  tx.send(ADD_JOB, [job.task, JSON.stringify(job.payload), job.key, runAt]);
+  const { task, payload, key } = job;
+  tx.send(ADD_JOB, [task, JSON.stringify(payload), key, ...waitValues(wait)]);
 }

@@ -10,6 +10,9 @@
  *    With one of them it is the list of the app, by pages, with the event of each delivery.
  *  * A bulk resend of one status looks at the failed deliveries as they are when their batch comes.
  *    Its `total` is counted among the first 10,000 failed ones, so that no count is unbounded.
+ *  * Failed tests are not sent again, and somebody may test a dead endpoint every second. A count
+ *    passes 10,000 of them. Behind more, `total` is what was found before and `has_more` is true,
+ *    also if nothing follows. The resend itself looks on, batch by batch.
  *  * Of a receiver's answer the values of the event's personal fields are not kept. It may quote
  *    them, and is shown for 30 days, also when `member_detail_enabled` is off again or the person
  *    is deleted. Rejected: null while the switch is off. The answer of a team that never had the
@@ -27,6 +30,19 @@ export const RECENT = 100;
 
 /** Up to how many failed, and how many waiting deliveries of an endpoint are counted. */
 export const COUNTED_MAX = 1_000;
+
+/** The parts of a count of which COUNTED_MAX is shown. The last ones lose what is over. */
+export function partsShown(parts: readonly number[]): number[] {
+  let left = COUNTED_MAX;
+  return parts.map((count) => {
+    const shown = Math.min(count, left);
+    left -= shown;
+    return shown;
+  });
+}
+
+/** How many failed tests of an endpoint the count of a resend passes. */
+export const PINGS_PASSED_MAX = 10_000;
 
 /** In how many seconds deliveries are due, as the backlog groups them. A last group has no end. */
 export const BACKLOG_WITHIN_S = [0, 60, 300, 1_800, 7_200, 21_600, 43_200, 86_400] as const;

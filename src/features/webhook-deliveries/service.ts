@@ -74,7 +74,6 @@ export async function retryDelivery(
     store.makeUrgent(tx, teamId, deliveryId);
     record(tx, current, {
       audit: { action: 'webhook_delivery.retried', targetId: deliveryId },
-      makesDeliveryDue: true,
     });
     return delivery;
   });

@@ -57,31 +57,19 @@ export async function hasEndpoint(db: Db, teamId: string, endpointId: string): P
   return (await db.prisma.webhookEndpoint.count({ where })) > 0;
 }
 
-const FIND_DELIVERY_FOR_UPDATE = statement<DeliveryRow>(
+/** Finds the delivery and locks it until the transaction ends. Returns null if there is none. */
+export const findDeliveryForUpdate = statement<DeliveryRow>(
   'webhooks.findDeliveryForUpdate',
   `select ${COLUMNS}
    from webhook_delivery d
    join webhook_endpoint w on w.team_id = d.team_id and w.id = d.endpoint_id
    where d.team_id = $1 and d.id = $2
    for no key update of d`,
-);
-
-/** Finds the delivery and locks it until the transaction ends. Returns null if there is none. */
-export function findDeliveryForUpdate(
-  tx: Tx,
-  teamId: string,
-  deliveryId: string,
-): Promise<DeliveryRow | null> {
-  return tx.queryFirst(FIND_DELIVERY_FOR_UPDATE, [teamId, deliveryId]);
-}
-
-const MAKE_URGENT = statement(
-  'webhooks.makeUrgent',
-  'update webhook_delivery set urgent = true where team_id = $1 and id = $2',
-  { because: 'pipelined' },
-);
+).finds<[tx: Tx, teamId: string, deliveryId: string]>();
 
 /** Requests one more attempt, now. The delivery loop makes urgent attempts first. */
-export function makeUrgent(tx: Tx, teamId: string, deliveryId: string): void {
-  tx.send(MAKE_URGENT, [teamId, deliveryId]);
-}
+export const makeUrgent = statement(
+  'webhooks.makeUrgent',
+  'update webhook_delivery set urgent = true where team_id = $1 and id = $2',
+  { wakes: 'deliveries', because: 'pipelined' },
+).sends<[tx: Tx, teamId: string, deliveryId: string]>();

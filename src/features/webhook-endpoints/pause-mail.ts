@@ -55,7 +55,7 @@ type Text = (parts: Parts) => Omit<Mail, 'to'>;
 
 const TEXTS: Record<Language, Text> = {
   de: ({ endpointId, name, team, since, lastFailure, pageUrl, docsUrl }) => ({
-    subject: 'Webhook pausiert: seit drei Tagen keine erfolgreiche Zustellung',
+    subject: `Webhook pausiert: seit ${since} (UTC) keine erfolgreiche Zustellung`,
     text: `Guten Tag,
 
 an den Webhook-Endpunkt ${endpointId} des Teams „${team}“ war seit
@@ -74,7 +74,7 @@ Dokumentation: ${docsUrl}
 `,
   }),
   en: ({ endpointId, name, team, since, lastFailure, pageUrl, docsUrl }) => ({
-    subject: 'Webhook paused: no successful delivery for three days',
+    subject: `Webhook paused: no successful delivery since ${since} (UTC)`,
     text: `Hello,
 
 no delivery to the webhook endpoint ${endpointId} of the team "${team}" has succeeded

@@ -44,7 +44,7 @@ const FIRST = { failing_since: '-infinity', team_id: '', id: '' };
 const PAUSE = statement<{ id: string }>(
   'webhooks.pause',
   `update webhook_endpoint
-   set status = 'disabled_failures'
+   set status = 'disabled_failures', paused_at = $5
    where team_id = $1 and id = (
      select id
      from webhook_endpoint
@@ -61,9 +61,9 @@ const PAUSE = statement<{ id: string }>(
 export async function pauseSilent(
   tx: Tx,
   { team_id: teamId, id }: Pick<SilentRow, 'team_id' | 'id'>,
-  { failingUntil, failedAfter }: Silence,
+  { failingUntil, failedAfter, at }: Silence & { readonly at: Date },
 ): Promise<boolean> {
-  return (await tx.queryFirst(PAUSE, [teamId, id, failingUntil, failedAfter])) !== null;
+  return (await tx.queryFirst(PAUSE, [teamId, id, failingUntil, failedAfter, at])) !== null;
 }
 
 /** A paused endpoint, its last failure, and the admin who gets the mail. */
@@ -88,7 +88,7 @@ const FIND_PAUSE_MAIL = statement<PauseMailRow>(
   `select m.email, coalesce(m.language, t.language) as language, t.name as team_name,
      w.url, w.description, w.failing_since, d.response_code, d.error
    from member m
-   join team t on t.id = m.team_id
+   join team t on t.id = m.team_id and t.status = 'active'
    join webhook_endpoint w
      on w.team_id = m.team_id and w.id = $3 and w.status = 'disabled_failures'
    left join lateral (
@@ -110,7 +110,7 @@ const FIND_PAUSE_MAIL = statement<PauseMailRow>(
      and m.role in ('owner', 'admin')`,
 );
 
-/** Returns undefined when the member is no longer an admin, or the endpoint not paused. */
+/** Undefined: the member is no admin now, the endpoint not paused, or the team not active. */
 export async function findPauseMailRow(
   db: Db,
   ids: { readonly teamId: string; readonly memberId: string; readonly endpointId: string },

@@ -29,13 +29,14 @@ export async function pauseSilentEndpoints(
   return pauseEndpoints(db, {
     failingUntil: new Date(at.getTime() - pauseAfterMs),
     failedAfter: new Date(at.getTime() - failedWithinMs),
-    at,
+    clock,
     requestId: newRequestId(),
   });
 }
 
 interface Pause extends Silence {
-  readonly at: Date;
+  /** Each has its own time: all that happened before it is still sent. */
+  readonly clock: Clock;
   readonly requestId: string;
   readonly pageSize?: number;
 }
@@ -60,11 +61,13 @@ export async function pauseEndpoints(db: Db, pause: Pause): Promise<number> {
 
 async function pauseEndpoint(db: Db, endpoint: SilentRow, pause: Pause): Promise<boolean> {
   const { team_id: teamId, id } = endpoint;
-  const { at, requestId } = pause;
+  const { clock, requestId } = pause;
   const actor = { kind: 'system', id: 'worker' } as const;
   const payload = { teamId, endpointId: id };
   return db.transaction(async (tx) => {
-    if (!(await pauseSilent(tx, endpoint, pause))) return false;
+    // Not before: what happens while this waits for a connection is still sent.
+    const at = clock.now();
+    if (!(await pauseSilent(tx, endpoint, { ...pause, at }))) return false;
     record(tx, contextOfJob({ teamId, actor, requestId, at }), {
       audit: { action: 'webhook_endpoint.paused', targetId: id },
       jobs: [{ task: MAIL_PAUSE, payload, key: mailPauseKey(teamId, id) }],
@@ -86,11 +89,11 @@ export async function mailAdmins(
   },
 ): Promise<void> {
   const { teamId, endpointId, after } = pause;
-  const key = mailPauseKey(teamId, endpointId);
   await db.transaction((tx) =>
     enqueueForAdmins(tx, teamId, after, {
       each: (memberId) => ({ task: SEND_PAUSE_MAIL, payload: { teamId, memberId, endpointId } }),
-      next: (after) => ({ task: MAIL_PAUSE, payload: { teamId, endpointId, after }, key }),
+      next: (after) => ({ task: MAIL_PAUSE, payload: { teamId, endpointId, after } }),
+      key: mailPauseKey(teamId, endpointId),
     }),
   );
 }

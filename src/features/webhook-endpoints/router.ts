@@ -123,7 +123,7 @@ export const webhookEndpoints = {
     description:
       'Sets the fields that the body names; null clears `description`. ' +
       '`disabled` keeps what waits until the endpoint is `active` again. What happens meanwhile ' +
-      'is never sent (see `GET /events`). `active` also ends a pause after failures.',
+      'may never be sent (see `GET /events`). `active` also ends a pause after failures.',
     input: updateInput,
     output: webhookEndpoint,
     outputName: 'WebhookEndpoint',
@@ -171,6 +171,11 @@ export const webhookEndpoints = {
     output: webhookEndpoint,
     outputName: 'WebhookEndpoint',
     bodyName: 'WebhookSecretRotation',
+    errors: {
+      conflict:
+        'A secret cannot be read (`grace_s` 0 replaces it), or a call with the same ' +
+        '`Idempotency-Key` is running.',
+    },
     privateOf: ({ output }) => [output.id],
     example: {
       body: { grace_s: 86_400 },

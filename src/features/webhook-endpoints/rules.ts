@@ -10,9 +10,14 @@
  *  * A request can set the status to `active` or `disabled`; anything else is an error of the field
  *    `status`. `active` clears the time since which deliveries fail, whatever the status was. The
  *    client vouches for the receiver, so the three days begin again.
+ *  * An endpoint gets what happened while it was active, also if a pause comes before the fan-out:
+ *    it waits like other deliveries. So the endpoint keeps when it was paused last. What happened
+ *    in the last moments of a pause may be sent, too: the fan-out then finds the endpoint active.
  *  * The three days of a pause begin at the first failed attempt after the last success, by the
  *    times of the attempts and not of their writing. Nothing is paused without a failure in the
  *    second half of them, because nothing was attempted, for want of events or of workers.
+ *  * No mail tells of a pause while the team is not active: nobody could reactivate the endpoint.
+ *    Who resumes the team sees it in the overview.
  *  * A new `url` is checked like that of a creation. The endpoint keeps its secret, its events and
  *    its waiting deliveries.
  *  * A creation checks events, then the target, then the limit. The name is resolved before that.
@@ -25,6 +30,10 @@
  *    whose response was lost can be repeated. At most three earlier secrets stay: the oldest goes.
  *    With `grace_s` 0, for a secret that has leaked, all earlier ones end at once. Deliveries that
  *    a worker has in hand then are still signed with the old one, for seconds at most.
+ *  * What no key opens cannot sign on: a rotation with a `grace_s` is a `conflict` with
+ *    `Retry-After`, and so are a confirmation and a link, which compare. While APP_SECRET is
+ *    changed, another process may open it. A rotation with `grace_s` 0 opens nothing and replaces
+ *    it: that is the repair after a secret is damaged or its key is lost.
  *  * A secret that a person in the app has got by a creation or a rotation can be lost before
  *    anybody has stored it. So the endpoint keeps since when, until somebody confirms it; the page
  *    names such endpoints and replaces the secret at once. What a program has got by its key needs
@@ -47,7 +56,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Actor } from '../../core/actor.ts';
 import { ENCRYPTED_COLUMNS } from '../../core/encrypted-columns.ts';
 import { SUBSCRIBABLE_EVENTS, type EventType } from '../../core/events.ts';
-import { invalidField, type ProblemError } from '../../core/problem.ts';
+import { invalidField, ProblemError } from '../../core/problem.ts';
 import { stillValid, type EarlierSecret } from '../../core/signing-secrets.ts';
 import { limitOf } from '../../core/team-limits.ts';
 
@@ -113,6 +122,19 @@ export function requireHashOfPresent(hash: Buffer, present: string): void {
 
 function secretReplaced(field: 'secret' | 'secret_hash'): ProblemError {
   return invalidField(field, 'Another secret has replaced it meanwhile.', 'secret_replaced');
+}
+
+/** A process with a newer APP_SECRET may answer the next call. */
+const UNREADABLE_RETRY_AFTER_S = 1;
+
+/** The problem of a call that needs a stored secret, which no key opens. It says when to come. */
+export function secretUnreadable(): ProblemError {
+  return new ProblemError('conflict', {
+    retry_after: UNREADABLE_RETRY_AFTER_S,
+    detail:
+      'The present secret of the webhook endpoint cannot be read. Try again. If that does not ' +
+      'help, replace it at once: rotate it with grace_s 0.',
+  });
 }
 
 /** What the encryption binds an endpoint's secret to: table, column, team and row. */

@@ -54,7 +54,7 @@ export const webhookEndpoint = z
 
 export const endpointExample = {
   id: 'whe_01jc4f9d',
-  url: 'https://example.com/hooks/team',
+  url: 'https://your-receiver.example/hooks',
   events: ['assignment.created', 'evaluation.completed'],
   status: 'active',
   api_version: '2026-11',
@@ -80,7 +80,7 @@ const url = z
     description:
       'Where events are sent: `https`, at most 2048 characters, without user info or fragment, ' +
       'at public addresses only.',
-    examples: ['https://example.com/hooks/team'],
+    examples: ['https://your-receiver.example/hooks'],
   });
 const eventTypes = SUBSCRIBABLE_EVENTS.map((type) => `\`${type}\``).join(', ');
 const events = listOf(knownText(SUBSCRIBABLE_EVENTS, nameInput), { max: EVENTS_MAX }).meta({

@@ -9,7 +9,7 @@ import {
 } from '../../core/events.ts';
 import type { Privacy } from '../../core/privacy.ts';
 import { makeWebhookSecret, newId } from '../../core/ids.ts';
-import { checkAll, invalidField, notFound, unknownId } from '../../core/problem.ts';
+import { checkAll, invalidField, notFound, passing, unknownId } from '../../core/problem.ts';
 import { earlierSecretsText, readEarlierSecrets } from '../../core/signing-secrets.ts';
 import { lockTeamFor, readChangeContext } from '../../db/change-context.ts';
 import type { Db, Tx } from '../../db/client.ts';
@@ -168,7 +168,8 @@ export async function updateEndpoint(
     ]);
     if (!before) throw notFound();
     const row = { ...before, ...Object.fromEntries(named) };
-    store.updateEndpoint(tx, teamId, row);
+    const isPause = before.status === 'active' && row.status !== 'active';
+    store.updateEndpoint(tx, teamId, row, isPause ? context.at : null);
     if (status === 'active') store.activateEndpoint(tx, teamId, endpointId, context.at);
     record(tx, current, {
       audit: {
@@ -188,8 +189,9 @@ export interface SecretRotation {
 }
 
 /**
- * Gives the endpoint a new secret, and returns both. Opens a transaction. Throws `not_found`, and
- * what {@link readChangeContext} throws: whoever has lost the right meanwhile gets no secret.
+ * Gives the endpoint a new secret, and returns both. Opens a transaction. Throws `not_found`,
+ * `conflict` (an earlier secret is to sign on, and no key opens it), and what
+ * {@link readChangeContext} throws: whoever has lost the right meanwhile gets no secret.
  */
 export async function rotateSecret(
   db: Db,
@@ -200,7 +202,7 @@ export async function rotateSecret(
   const { teamId, at } = context;
   const { webhookSecret, earlierWebhookSecrets } = ENCRYPTED_COLUMNS;
   const open = (column: EncryptedColumn, sealed: Buffer): string =>
-    decrypt(sealed, appSecrets, column.context(teamId, endpointId));
+    openSealed(sealed, appSecrets, column.context(teamId, endpointId));
   const seal = (column: EncryptedColumn, text: string): Buffer =>
     encrypt(text, appSecrets.current, column.context(teamId, endpointId));
   return db.transaction(async (tx) => {
@@ -209,11 +211,12 @@ export async function rotateSecret(
     const [found, current] = await Promise.all([finding, readChangeContext(tx, context)]);
     if (!found) throw notFound();
     const { secret_encrypted: sealed, earlier_secrets_encrypted: sealedEarlier, ...row } = found;
-    const before = {
+    const openAll = () => ({
       current: open(webhookSecret, sealed),
       earlier: sealedEarlier ? readEarlierSecrets(open(earlierWebhookSecrets, sealedEarlier)) : [],
-    };
-    const earlier = rules.earlierAfterRotation(before, { at, graceS });
+    });
+    // Without a grace period nothing is opened, so that what no key opens can be replaced.
+    const earlier = graceS === 0 ? [] : rules.earlierAfterRotation(openAll(), { at, graceS });
     const earlier_secrets_until = rules.lastEnd(earlier);
     const secret = makeWebhookSecret();
     store.replaceSecrets(tx, teamId, endpointId, {
@@ -236,7 +239,7 @@ export async function rotateSecret(
 
 /**
  * Keeps that somebody has stored the secret `shown`. Opens a transaction. Throws `not_found`,
- * `validation_error` (field `secret`: another one has replaced it).
+ * `validation_error` (field `secret`: another one has replaced it), `conflict` (no key opens it).
  */
 export async function confirmStored(
   db: Db,
@@ -252,7 +255,7 @@ export async function confirmStored(
     ]);
     if (!found) throw unknownId('endpoint_id');
     const boundTo = rules.webhookSecretContext(teamId, endpointId);
-    rules.requirePresentSecret(shown, decrypt(found.secret_encrypted, appSecrets, boundTo));
+    rules.requirePresentSecret(shown, openSealed(found.secret_encrypted, appSecrets, boundTo));
     if (found.secret_unconfirmed_since === null) return;
     await store.markSecretStored(tx, teamId, endpointId);
     record(tx, current, {
@@ -263,7 +266,8 @@ export async function confirmStored(
 
 /**
  * Locks the endpoint until the transaction ends, so that it keeps the secret with this SHA-256.
- * Throws `not_found`, `validation_error` (field `secret_hash`: another one has replaced it).
+ * Throws `not_found`, `validation_error` (field `secret_hash`: another one has replaced it),
+ * `conflict` (no key opens it).
  */
 export async function lockPresentSecret(
   tx: Tx,
@@ -274,7 +278,7 @@ export async function lockPresentSecret(
   const found = await store.findSealedForUpdate(tx, teamId, endpointId);
   if (!found) throw unknownId('endpoint_id');
   const boundTo = rules.webhookSecretContext(teamId, endpointId);
-  rules.requireHashOfPresent(secretHash, decrypt(found.secret_encrypted, appSecrets, boundTo));
+  rules.requireHashOfPresent(secretHash, openSealed(found.secret_encrypted, appSecrets, boundTo));
 }
 
 /**
@@ -331,7 +335,6 @@ export async function testEndpoint(
         targetId: endpointId,
         details: { delivery_id: deliveryId },
       },
-      makesDeliveryDue: true,
     });
     return { id: deliveryId, status: 'pending' };
   });
@@ -345,8 +348,18 @@ export function listExamples(
   return SUBSCRIBABLE_EVENTS.map((type) => ({ type, data: exampleData(privacy, type, teamId) }));
 }
 
+/** Throws `conflict` if no key opens it. */
+function openSealed(sealed: Buffer, appSecrets: AppSecrets, context: string): string {
+  try {
+    return decrypt(sealed, appSecrets, context);
+  } catch {
+    throw rules.secretUnreadable();
+  }
+}
+
 /** Returns the host, the only part of a URL that audit entries show. */
 function requireTarget(target: ParsedTarget): string {
-  if (!target.ok) throw invalidField('url', target.detail, target.reason);
-  return target.url.host;
+  if (target.ok) return target.url.host;
+  const refusal = invalidField('url', target.detail, target.reason);
+  throw target.error === 'name_not_resolved' ? passing(refusal) : refusal;
 }

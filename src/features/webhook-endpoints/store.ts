@@ -99,49 +99,45 @@ export function insertEndpoint(
   tx.send(INSERT_ENDPOINT, [teamId, ...valuesIn(INSERTED, row)]);
 }
 
-const FIND_FOR_UPDATE = statement<EndpointRow>(
+/** The endpoint, locked until the transaction ends, or null. */
+export const findForUpdate = statement<EndpointRow>(
   'webhooks.findForUpdate',
   `select ${listed(SHOWN)}
    from webhook_endpoint
    where team_id = $1 and id = $2
    for no key update`,
-);
-
-/** The endpoint, locked until the transaction ends, or null. */
-export function findForUpdate(
-  tx: Tx,
-  teamId: string,
-  endpointId: string,
-): Promise<EndpointRow | null> {
-  return tx.queryFirst(FIND_FOR_UPDATE, [teamId, endpointId]);
-}
+).finds<[tx: Tx, teamId: string, endpointId: string]>();
 
 const CHANGEABLE = ['url', 'description', 'events', 'status'] as const;
 
 const UPDATE = statement(
   'webhooks.update',
   `update webhook_endpoint
-   set ${assigned(CHANGEABLE, 3)}
+   set ${assigned(CHANGEABLE, 4)}, paused_at = coalesce($3, paused_at)
    where team_id = $1 and id = $2`,
-  { because: 'pipelined' },
 );
-const ACTIVATE = statement(
+
+/**
+ * Writes all values that a change can set, of an endpoint that the caller has locked. `pausedAt`
+ * null: the change does not pause it.
+ */
+export function updateEndpoint(
+  tx: Tx,
+  teamId: string,
+  row: EndpointRow,
+  pausedAt: Date | null,
+): void {
+  tx.send(UPDATE, [teamId, row.id, pausedAt, ...valuesIn(CHANGEABLE, row)]);
+}
+
+/** Clears the failures and makes workers look for deliveries that waited. */
+export const activateEndpoint = statement(
   'webhooks.activate',
   `update webhook_endpoint
    set failing_since = null, hourly_failures = '{}', activated_at = $3
    where team_id = $1 and id = $2`,
   { because: 'pipelined' },
-);
-
-/** Writes all values that a change can set, of an endpoint that the caller has locked. */
-export function updateEndpoint(tx: Tx, teamId: string, row: EndpointRow): void {
-  tx.send(UPDATE, [teamId, row.id, ...valuesIn(CHANGEABLE, row)]);
-}
-
-/** Clears the failures and makes workers look for deliveries that waited. */
-export function activateEndpoint(tx: Tx, teamId: string, endpointId: string, at: Date): void {
-  tx.send(ACTIVATE, [teamId, endpointId, at]);
-}
+).sends<[tx: Tx, teamId: string, endpointId: string, at: Date]>();
 
 const SEALED = [
   ...SHOWN,
@@ -156,22 +152,14 @@ const SEALED = [
  */
 export type SealedEndpointRow = RowOf<'WebhookEndpoint', (typeof SEALED)[number]>;
 
-const FIND_SEALED = statement<SealedEndpointRow>(
+/** Locks the endpoint and returns it with its secrets, or null if there is none. */
+export const findSealedForUpdate = statement<SealedEndpointRow>(
   'webhooks.findSealed',
   `select ${listed(SEALED)}
    from webhook_endpoint
    where team_id = $1 and id = $2
    for no key update`,
-);
-
-/** Locks the endpoint and returns it with its secrets, or null if there is none. */
-export function findSealedForUpdate(
-  tx: Tx,
-  teamId: string,
-  endpointId: string,
-): Promise<SealedEndpointRow | null> {
-  return tx.queryFirst(FIND_SEALED, [teamId, endpointId]);
-}
+).finds<[tx: Tx, teamId: string, endpointId: string]>();
 
 const SECRETS = [
   'secret_encrypted',
@@ -206,19 +194,15 @@ export async function markSecretStored(tx: Tx, teamId: string, endpointId: strin
   });
 }
 
-const REMOVE = statement<{ readonly id: string }>(
-  'webhooks.remove',
-  'delete from webhook_endpoint where team_id = $1 and id = $2 returning id',
-  { because: 'pipelined' },
-);
-
 /**
  * Deletes the endpoint's row. Its deliveries belong to no endpoint then. Returns false if there is
  * no such endpoint.
  */
-export async function removeEndpoint(tx: Tx, teamId: string, endpointId: string): Promise<boolean> {
-  return (await tx.query(REMOVE, [teamId, endpointId])).length > 0;
-}
+export const removeEndpoint = statement<{ readonly id: string }>(
+  'webhooks.remove',
+  'delete from webhook_endpoint where team_id = $1 and id = $2 returning id',
+  { because: 'pipelined' },
+).matches<[tx: Tx, teamId: string, endpointId: string]>();
 
 // The event comes together with its delivery, so it needs no fan-out. VALUES, as in db/outbox.ts.
 const INSERT_PING = statement(
@@ -233,6 +217,7 @@ const INSERT_PING = statement(
    insert into webhook_delivery
      (team_id, id, endpoint_id, event_id, event_type, created_at, next_try_at, urgent)
    values ($1, $4, $2, $3, 'ping', $5, $5, true)`,
+  { wakes: 'deliveries' },
 );
 
 /** Queues a `ping` to the endpoint, whatever its status. Needs `holdRow`. */

@@ -1,8 +1,9 @@
-import type { CronItem, Task } from 'graphile-worker';
+import type { Task } from 'graphile-worker';
 import { z } from 'zod';
 import { ROLES } from '../../core/actor.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { TeamMailer } from '../../core/mail.ts';
+import type { ScheduledJob } from '../../core/scheduled-job.ts';
 import type { Db } from '../../db/client.ts';
 import { MAIL_PAUSE, SEND_PAUSE_MAIL } from './jobs.ts';
 import { findPauseMail } from './pause-mail.ts';
@@ -66,6 +67,6 @@ export function webhookMailTasks({
 }
 
 /** Every minute: nobody notices a pause that is up to a minute late. */
-export const WEBHOOK_CRON: readonly CronItem[] = [
-  { task: PAUSE_ENDPOINTS, match: '* * * * *', options: { backfillPeriod: 0 } },
+export const WEBHOOK_CRON: readonly ScheduledJob[] = [
+  { task: PAUSE_ENDPOINTS, match: '* * * * *' },
 ];

@@ -14,6 +14,7 @@ import {
   BODY_MAX_BYTES,
   decodeText,
   hasBody,
+  isTyped,
   parseJson,
   readBytes,
   refuseBody,
@@ -60,8 +61,10 @@ export function createBodies(
   };
   const receive = async (request: IncomingMessage, owner: string): Promise<Buffer> => {
     try {
-      requireJson(request);
-      return await readAll(request, owner);
+      if (isTyped(request)) requireJson(request);
+      const bytes = await readAll(request, owner);
+      if (bytes.length > 0) requireJson(request);
+      return bytes;
     } catch (error) {
       if (error instanceof ProblemError && error.limit) observeRefusal(error.limit, owner);
       throw error;

@@ -10,7 +10,7 @@
  * client that sends nothing would keep the others out. The refusal is 503 `unavailable` with
  * `Retry-After` and not 408, because the request may be repeated as it is, and clients know how.
  */
-import { createLine, type Leave, type Line } from '../../core/line.ts';
+import { createLine, firstOf, type Leave, type Line } from '../../core/line.ts';
 import { overLimit, ProblemError } from '../../core/problem.ts';
 
 export interface BodyRoomLimits {
@@ -156,9 +156,4 @@ export function createBodyRoom(
       },
     };
   };
-}
-
-function firstOf<T>(line: Iterable<T>): T | undefined {
-  for (const member of line) return member;
-  return undefined;
 }

@@ -11,7 +11,7 @@ export interface CallerLimits {
   readonly recognized: (request: IncomingMessage) => void;
   /**
    * The caller is a stranger or over a limit. Resolves when the refusal may be sent: an address
-   * gets only so many of them a second.
+   * gets only so many of them a second. `calls`: how many it refuses, if they came as one request.
    */
-  readonly refused: (request: IncomingMessage) => Promise<void> | undefined;
+  readonly refused: (request: IncomingMessage, calls?: number) => Promise<void> | undefined;
 }

@@ -57,6 +57,8 @@ export interface RestExchange {
   readonly requestId: string;
   /** When the request came; a time of performance.now(). */
   readonly startedAt: number;
+  /** The path of `publicUrl`, which callers put before ours; '' without one. */
+  readonly publicPath: string;
   readonly language: Language;
   readonly path: string;
   readonly query: string;

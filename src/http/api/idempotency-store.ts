@@ -81,6 +81,15 @@ const INSERT = statement(
    set ${['created_at', ...STORED].map((name) => `${name} = excluded.${name}`).join(',\n     ')}`,
 );
 
+/** On Citus, the number of the shard follows. */
+const TEAM_OF_RECORD = /^idempotency_record_team_id_fkey(?:_\d+)?$/;
+
+/** Whether a record was refused because its team is gone. */
+export function isTeamGone(error: unknown): boolean {
+  if (!(error instanceof Error) || !('constraint' in error)) return false;
+  return typeof error.constraint === 'string' && TEAM_OF_RECORD.test(error.constraint);
+}
+
 /** Sends the record without waiting. Needs the key's lock (`beginIdempotent`). */
 export function insertRecord(tx: Tx, { teamId, key, now }: RecordKey, record: NewRecord): void {
   tx.send(INSERT, [teamId, key, now, ...valuesIn(STORED, record)]);

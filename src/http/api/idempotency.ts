@@ -30,6 +30,7 @@ import {
   beginIdempotent,
   findRecord,
   insertRecord,
+  isTeamGone,
   type IdempotencyRecord,
   type NewRecord,
   type RecordKey,
@@ -158,7 +159,8 @@ type ClaimResult =
 /**
  * Locks the key and stores what `produce` responds, unless there is a record already. Opens a
  * transaction. Rejects only with errors of `produce` and of the database, so that the caller never
- * takes `conflict` or `idempotency_mismatch` for a refusal of the operation.
+ * takes `conflict` or `idempotency_mismatch` for a refusal of the operation. If the team was erased
+ * meanwhile it rejects with `unauthorized`: a team that is gone has no key.
  */
 async function claim(
   call: IdempotentCall,
@@ -166,13 +168,16 @@ async function claim(
   produce: (tx: Tx) => Promise<KeptResponse>,
 ): Promise<ClaimResult> {
   const recordKey = recordKeyOf(call);
-  return call.db.transaction(async (tx) => {
+  const claiming = call.db.transaction<ClaimResult>(async (tx) => {
     const found = await beginIdempotent(tx, recordKey);
     if (!found?.locked) return { kind: 'running' };
     if (found.fingerprint !== null) return { kind: 'found', record: found };
     const response = await produce(tx);
     insertRecord(tx, recordKey, { fingerprint: fingerprint(), ...toRecord(call, response) });
     return { kind: 'performed', response };
+  });
+  return claiming.catch((error: unknown) => {
+    throw isTeamGone(error) ? new ProblemError('unauthorized') : error;
   });
 }
 
@@ -281,5 +286,5 @@ function contextOf(call: IdempotentCall, column: SealedColumn): string {
 
 function isKept(error: unknown): error is ProblemError {
   if (!(error instanceof ProblemError) || error.status >= 500) return false;
-  return !NOT_KEPT.has(error.code) && error.fields['retry_after'] === undefined;
+  return !error.passes && !NOT_KEPT.has(error.code) && error.fields['retry_after'] === undefined;
 }

@@ -7,6 +7,7 @@ import { runCall, runIf, type OperationCall } from '../../trpc/call.ts';
 import type { Tenant } from './authentication/tenant.ts';
 import { conditionOf, etagHeader, requireMatch, tagOf, type Condition } from './etag.ts';
 import { BASE_PATH, type RestExchange } from './exchange.ts';
+import { areOutdated } from './facts-age.ts';
 import { hangUpOf } from './hang-up.ts';
 import {
   fingerprintOf,
@@ -42,16 +43,23 @@ export function beginRead(exchange: RestExchange, tenant: Tenant): SpeculativeRe
   return { tenant, response };
 }
 
+/** A request that may run its operation. */
+interface Admitted {
+  readonly tenant: Tenant;
+  readonly speculative: SpeculativeRead | null;
+  /** The tenant as it is now. Refuses as authentication does, and counts nothing. */
+  readonly readAgain: () => Promise<Tenant>;
+}
+
 /** Runs the operation and answers. Uses the response of a speculative read for the same tenant. */
 export async function operate(
   exchange: RestExchange,
-  tenant: Tenant,
-  speculative: SpeculativeRead | null,
+  { tenant, speculative, readAgain }: Admitted,
 ): Promise<void> {
   const { match } = exchange;
   if (match.kind !== 'route') throw new Error('a tenant without a route');
   if (exchange.query !== '') tellIgnored(exchange, match.route);
-  if (match.route.endpoint.method !== 'GET') return write(exchange, match, tenant);
+  if (match.route.endpoint.method !== 'GET') return write(exchange, match, { tenant, readAgain });
   // Another object: the key or its team has changed since its last request.
   const response =
     speculative?.tenant === tenant ? speculative.response : read(exchange, match, tenant);
@@ -74,13 +82,13 @@ async function read(
   match: RouteMatch,
   tenant: Tenant,
 ): Promise<ApiResponse> {
-  const { call, db } = await prepareCall(exchange, match, tenant);
+  const { call, db } = await prepareCall(exchange, match, { tenant, readAgain: null });
   return toResponse(match.route, await runCall(call, db));
 }
 
-async function write(exchange: RestExchange, match: RouteMatch, tenant: Tenant): Promise<void> {
+async function write(exchange: RestExchange, match: RouteMatch, caller: Caller): Promise<void> {
   const { route } = match;
-  const { call, db, key, condition, rawInput } = await prepareCall(exchange, match, tenant);
+  const { call, db, tenant, key, condition, rawInput } = await prepareCall(exchange, match, caller);
   if (key === null) {
     const output = await runConditional(call, condition, db);
     // The output of a removal is no representation of anything.
@@ -119,14 +127,22 @@ function versionOf(state: unknown): string {
   return tagOf(JSON.stringify(state));
 }
 
-/** Checks the scope, then reads and checks the input. */
+/** `readAgain` is null for a read, which has no body. */
+interface Caller {
+  readonly tenant: Tenant;
+  readonly readAgain: Admitted['readAgain'] | null;
+}
+
+/** Checks the scope, then reads and checks the input. If that takes long, the caller once more. */
 async function prepareCall(
   exchange: RestExchange,
   { route, rawParameters }: RouteMatch,
-  tenant: Tenant,
+  { tenant, readAgain }: Caller,
 ): Promise<{
   readonly call: OperationCall;
   readonly db: Db;
+  /** As it was when the body had come. */
+  readonly tenant: Tenant;
   /** The `Idempotency-Key` of a POST; null without one. */
   readonly key: string | null;
   /** What `If-Match` of a change asks for. */
@@ -140,23 +156,32 @@ async function prepareCall(
     trace: exchange.trace,
     signal: hangUpOf(exchange.response),
   });
-  const ctx: Context = {
-    requestId: exchange.requestId,
-    actor: tenant.actor,
-    team: tenant.team,
-    privacy: privacyOfCall(tenant.privacy),
-    language: exchange.language,
-    db,
-    services: options.services,
-    once: null,
-    describeError: (error, causes = {}) => describeEntry(exchange, route, error, causes),
+  const admit = ({ actor, team, privacy }: Tenant): Context => {
+    const ctx: Context = {
+      requestId: exchange.requestId,
+      actor,
+      team,
+      privacy: privacyOfCall(privacy),
+      language: exchange.language,
+      db,
+      services: options.services,
+      once: null,
+      describeError: (error, causes = {}) => describeEntry(exchange, route, error, causes),
+    };
+    operation.guard(ctx);
+    return ctx;
   };
-  operation.guard(ctx);
+  const ctx = admit(tenant);
   const key = method === 'POST' ? idempotencyKeyOf(exchange.request) : null;
   const condition = isConditional ? conditionOf(exchange.request) : null;
   const readBody = () => options.bodies.readJson(exchange.request, tenant.team.id);
+  const began = performance.now();
   const rawInput = await readInput(readBody, route, rawParameters, exchange.query);
-  return { call: operation.parse(ctx, rawInput), db, key, condition, rawInput };
+  const own = { db, key, condition, rawInput };
+  if (readAgain === null || !areOutdated(began))
+    return { ...own, tenant, call: operation.parse(ctx, rawInput) };
+  const current = await readAgain();
+  return { ...own, tenant: current, call: operation.parse(admit(current), rawInput) };
 }
 
 interface KeyedCall {

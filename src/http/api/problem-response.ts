@@ -161,7 +161,8 @@ interface Fault {
 
 /**
  * Turns zod's issues into a problem, with the first fault of each place. Each path begins with
- * where the value was: `path.`, `query.` or `body.`. A single one is in `field` and `detail`, too.
+ * where the value was: `path.`, `query.` or `body.`. A single one is in `field` and `detail`, too;
+ * one of the body as a whole has no `field`.
  */
 function validationError(error: z.ZodError, route: Route | null): ProblemError {
   // zod goes on after a wrong type: an empty list is no text, and is too short besides.
@@ -173,10 +174,10 @@ function validationError(error: z.ZodError, route: Route | null): ProblemError {
     byPlace.set(place, fault);
   }
   const [only, ...others] = byPlace.values();
-  const field = String((only?.path[0] === '' ? only.path[1] : only?.path[0]) ?? '');
-  return !only || others.length > 0 || field === ''
-    ? validationErrors(byPlace, {})
-    : validationErrors(byPlace, { field: shorten(field), detail: only.message });
+  if (!only || others.length > 0) return validationErrors(byPlace, {});
+  const { path, message: detail } = only;
+  const field = String((path[0] === '' ? path[1] : path[0]) ?? '');
+  return validationErrors(byPlace, field === '' ? { detail } : { field: shorten(field), detail });
 }
 
 function validationErrors(

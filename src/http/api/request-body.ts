@@ -19,6 +19,14 @@ export function lengthOf({ headers }: IncomingMessage): number | null {
   return headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : null;
 }
 
+/**
+ * Whether the body must be what its headers say. Without a type and a length it may be empty:
+ * clients that read a body from a stream send an empty one like this, in chunks.
+ */
+export function isTyped(request: IncomingMessage): boolean {
+  return request.headers['content-type'] !== undefined || lengthOf(request) !== null;
+}
+
 /** Whether the body is known to be short, or there is none. */
 export function isBodySmall(request: IncomingMessage): boolean {
   return (lengthOf(request) ?? Infinity) <= SMALL_BYTES;

@@ -1,6 +1,9 @@
 import { invalidInput } from '../../core/problem.ts';
 import type { CompiledRoute } from './routes.ts';
 
+/** What is wrong with a text that cannot be decoded. */
+export const UNDECODED = 'Malformed percent-encoding.';
+
 const DIGITS = /^\d{1,9}$/;
 
 /**
@@ -67,7 +70,7 @@ function decode(text: string, path: readonly string[]): string {
     return text.includes('%') ? decodeURIComponent(text) : text;
   } catch {
     // decodeURIComponent throws nothing but URIError.
-    return refuse(path, 'Malformed percent-encoding.', 'invalid_encoding');
+    return refuse(path, UNDECODED, 'invalid_encoding');
   }
 }
 

@@ -37,7 +37,8 @@ export function answer(
   { status, body, location }: ApiResponse,
   language: Language = exchange.language,
 ): void {
-  if (location !== null) exchange.response.setHeader('Location', location);
+  // Here, so that the records of idempotency do not depend on the public URL.
+  if (location !== null) exchange.response.setHeader('Location', exchange.publicPath + location);
   // Kept as text, because few problems are logged, and a replayed refusal is only text.
   if (status >= 400) exchange.problemText = body;
   send(exchange, status, status < 400 ? 'application/json' : 'application/problem+json', {
@@ -201,11 +202,6 @@ function unknownRate({ limits, services }: RestOptions): RateState {
   };
 }
 
-/** How much of a minute's limit is used, from 0 to 1. */
-function shareOf(rate: RateState | undefined): number {
-  return rate === undefined || rate.limit === 0 ? 0 : 1 - rate.remaining / rate.limit;
-}
-
 /**
  * Measures and logs the request after its response. The one log line never contains a secret, an
  * email or a body.
@@ -224,7 +220,7 @@ export function finish(exchange: RestExchange): void {
   const key = authentication?.tenant?.actor.id;
   const ip = options.ipOf(request);
   if (team !== undefined && key !== undefined) {
-    options.countUse?.(team, key, status, shareOf(authentication?.rate));
+    options.countUse?.(team, key, status, authentication?.used ?? 0);
     options.logRequest?.({
       requestId,
       teamId: team,

@@ -34,20 +34,26 @@ export function createRest(
   const authenticator = createAuthenticator({ db, limits, clock: services.clock });
   const matchRoute = compileRoutes(endpoints);
   const headersOf = compileDeprecations(options, endpoints);
+  const publicPath = new URL(options.publicUrl).pathname.replace(/\/+$/, '');
   const document = createResource('application/json', options.document);
   return async (request, response) => {
-    const exchange = begin(options, { request, response, matchRoute });
-    headersOf?.(exchange.match)?.forEach(([name, value]) => response.setHeader(name, value));
+    const exchange = begin(options, { request, response, publicPath, matchRoute });
     try {
-      const { guess, result } = authenticator.authenticate({
-        authorization: authorizationOf(exchange),
-        ip: options.ipOf(request),
-      });
+      headersOf?.(exchange.match)?.forEach(([name, value]) => response.setHeader(name, value));
+      const ip = options.ipOf(request);
+      const authorization = authorizationOf(exchange);
+      const { guess, result } = authenticator.authenticate({ authorization, ip });
       if (guess) options.callerLimits.recognized(request);
       const speculative = guess && beginRead(exchange, guess);
       const tenant = await admit(exchange, result).catch((error: unknown) => hold(exchange, error));
       if (tenant === null) await sendDocument(exchange, document);
-      else await operate(exchange, tenant, speculative);
+      else {
+        const readAgain = () =>
+          admitAgain(exchange, authenticator.readAgain(tenant, ip)).catch((error: unknown) =>
+            hold(exchange, error),
+          );
+        await operate(exchange, { tenant, speculative, readAgain });
+      }
     } catch (error) {
       if (isTeamBusy(error)) await options.callerLimits.refused(request);
       answerProblem(exchange, error);
@@ -86,8 +92,11 @@ function begin(
   {
     request,
     response,
+    publicPath,
     matchRoute,
-  }: Pick<RestExchange, 'request' | 'response'> & { readonly matchRoute: MatchRoute },
+  }: Pick<RestExchange, 'request' | 'response' | 'publicPath'> & {
+    readonly matchRoute: MatchRoute;
+  },
 ): RestExchange {
   const startedAt = performance.now();
   const url = originForm(request.url ?? '/');
@@ -106,6 +115,7 @@ function begin(
     response,
     requestId: newRequestId(),
     startedAt,
+    publicPath,
     language,
     path,
     query,
@@ -153,11 +163,25 @@ async function admit(
       detail: `This path has ${match.allow.join(', ')}.`,
     });
   }
-  if (!tenant) {
-    const detail = describeRefusal(request.headersDistinct['authorization']);
-    throw new ProblemError('unauthorized', { detail });
-  }
+  if (!tenant) throw withoutKey(request);
   return tenant;
+}
+
+/** Checks the key and the tenant of an admitted request as they are now. */
+async function admitAgain(
+  { options, request }: RestExchange,
+  reading: Promise<Tenant | null>,
+): Promise<Tenant> {
+  const tenant = await reading;
+  if (!tenant) throw withoutKey(request);
+  if (!tenant.enabled) await requireOverdue(options, tenant);
+  return tenant;
+}
+
+function withoutKey({ headersDistinct }: IncomingMessage): ProblemError {
+  return new ProblemError('unauthorized', {
+    detail: describeRefusal(headersDistinct['authorization']),
+  });
 }
 
 /** Throws `api_disabled` for a team that is closed, unless it should not be any more. */

@@ -18,6 +18,7 @@ import { hasHungUp } from '../api/hang-up.ts';
 import { negotiateLanguage } from '../api/language.ts';
 import {
   isOurFault,
+  isTeamBusy,
   problemBody,
   retryAfterOf,
   toProblem,
@@ -253,6 +254,7 @@ export async function beginRefusal(exchange: AppExchange, error: unknown): Promi
   exchange.told.code = problem.code;
   exchange.told.refusal = problem;
   if (problem.status < 500) await options.callerLimits.refused(request);
+  else if (isTeamBusy(problem)) await holdBackBusy(exchange, 1);
   if (isOurFault(error, problem) && !hasHungUp(response))
     options.logger.error({ err: error, request_id: requestId }, problem.code);
   response.status(problem.status);
@@ -260,6 +262,17 @@ export async function beginRefusal(exchange: AppExchange, error: unknown): Promi
   // The rest of the body is not read, so the connection cannot be reused.
   if (!request.complete) response.setHeader('Connection', 'close');
   return problem;
+}
+
+/**
+ * Resolves when the refusal of so many calls may be sent, whose team has too much in progress. That
+ * of the host application's services is not held back: one address of theirs calls for all teams.
+ */
+export async function holdBackBusy(
+  { options, request, told }: AppExchange,
+  calls: number,
+): Promise<void> {
+  if (told.kind !== 'platform') await options.callerLimits.refused(request, calls);
 }
 
 /** Sets the headers that belong to a problem. */

@@ -20,7 +20,7 @@ export interface MemberRow extends TeamRow {
 }
 
 /** For anybody but an active member, `member_id` and the other columns of the member are null. */
-type CallerRow = RateRow & (MemberRow | { readonly member_id: null });
+export type CallerRow = RateRow & (MemberRow | { readonly member_id: null });
 
 const AUTHENTICATE = statement<CallerRow>(
   'http.authenticateCaller',
@@ -98,16 +98,12 @@ export interface DevelopmentPerson {
   readonly role: Role;
 }
 
-const LIST_PEOPLE = statement<DevelopmentPerson>(
+/** Lists a few active members of the team, the owner and admins first. */
+export const listDevelopmentPeople = statement<DevelopmentPerson>(
   'http.listDevelopmentPeople',
   `select user_id, email, role
    from member
    where team_id = $1 and status = 'active' and user_id is not null
    order by case role when 'owner' then 0 when 'admin' then 1 else 2 end, created_at desc, id
    limit 6`,
-);
-
-/** Lists a few active members of the team, the owner and admins first. */
-export function listDevelopmentPeople(db: Db, teamId: string): Promise<DevelopmentPerson[]> {
-  return db.query(LIST_PEOPLE, [teamId]);
-}
+).lists<[db: Db, teamId: string]>();

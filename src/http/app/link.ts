@@ -22,6 +22,11 @@ import { issueSessionToken } from './session-token.ts';
 import { spendToken } from './spent-token-store.ts';
 
 export const LINK_PATH = '/trpc-session/link';
+/**
+ * The answer leads to no longer address: it stands in a header, and nginx takes a process for
+ * broken that sends 4 KB of headers.
+ */
+const PLACE_MAX_CHARACTERS = 1000;
 /** Tells the page that the reader has just come from this host application. */
 const fromHost = (origin: string): string => `#from-host=${encodeURIComponent(origin)}`;
 
@@ -120,5 +125,6 @@ function placeOf(publicUrl: string, wanted: unknown): string {
   const url = typeof wanted === 'string' ? URL.parse(wanted, base) : null;
   const isOfPage = url?.pathname === base.pathname || url?.pathname.startsWith(`${base.pathname}/`);
   if (!url || url.origin !== base.origin || !isOfPage) return base.pathname;
-  return url.pathname + url.search;
+  const place = url.pathname + url.search;
+  return place.length > PLACE_MAX_CHARACTERS ? base.pathname : place;
 }

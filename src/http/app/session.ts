@@ -95,7 +95,11 @@ async function closeSession(exchange: AppExchange): Promise<void> {
   const token = await present(exchange, sessionOf(options, request), 'app');
   const found = await identify(exchange, token, 1);
   const { caller } = found;
-  if (!caller) requireCounted(exchange, found);
+  if (!caller) {
+    requireCounted(exchange, found);
+    // It is a refusal for everybody but the caller.
+    await options.callerLimits.refused(request);
+  }
   const { verified } = token;
   if (caller && verified?.identity.kind === 'user') {
     const { teamId } = verified.identity;

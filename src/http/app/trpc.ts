@@ -14,8 +14,9 @@ import { ProblemError } from '../../core/problem.ts';
 import { appRouter } from '../../routers/routers.ts';
 import type { CallerContext } from '../../trpc/context.ts';
 import type { EarlyError } from '../../trpc/init.ts';
+import { areOutdated } from '../api/facts-age.ts';
 import { hangUpOf, hasHungUp } from '../api/hang-up.ts';
-import { isOurFault, toProblem } from '../api/problem-response.ts';
+import { isOurFault, isTeamBusy, toProblem } from '../api/problem-response.ts';
 import { requireJson } from '../api/request-body.ts';
 import { securityHeaders } from '../api/security-headers.ts';
 import {
@@ -24,6 +25,7 @@ import {
   beginRefusal,
   describeProblem,
   enterMode,
+  holdBackBusy,
   present,
   setProblemHeaders,
   type AppExchange,
@@ -83,13 +85,18 @@ async function serveCalls(exchange: AppExchange): Promise<void> {
     exchange.told.calls = calls.names;
     const once = onceOf(request, calls.names.length, services);
     const token = await present(exchange, tokenOf(options, request), 'app');
-    const admitted = await admit(exchange, token, calls.names.length);
-    const caller = await enterMode(exchange, admitted, dbFor);
+    const find = async (counted: number) =>
+      enterMode(exchange, await admit(exchange, token, counted), dbFor);
+    let caller = await find(calls.names.length);
     exchange.told.teamId = caller.team?.id ?? null;
     const owner = caller.team?.id ?? `service ${caller.actor.id}`;
+    const foundAtMs = performance.now();
     const body = request.method === 'POST' ? await readBody(exchange, owner) : null;
+    if (areOutdated(foundAtMs)) caller = await find(0);
     const answer = await perform(exchange, { calls, body, signal }, { ...shared, once, ...caller });
     const text = await answer.text();
+    const busy = exchange.told.failures.filter(({ problem }) => isTeamBusy(problem)).length;
+    if (busy > 0) await holdBackBusy(exchange, busy);
     response.status(answer.status).setHeaders(answer.headers).end(text);
   } catch (error) {
     await beginRefusal(exchange, error);

@@ -2,7 +2,7 @@
  * Serves the developer pages. Everything that they need comes from this process: no page loads
  * anything from another host. A page is made when it is first asked for, and kept.
  */
-import { Router, type Request } from 'express';
+import { Router, type Request, type Response } from 'express';
 import type { oas31 } from 'zod-openapi';
 import type { Deprecation } from '../../core/deprecation.ts';
 import { once } from '../../core/once.ts';
@@ -30,14 +30,22 @@ export interface DocsOptions {
   readonly allowsLocalReceivers: boolean;
   /** The end of v1, or null. */
   readonly deprecation: Deprecation | null;
-  /** Resolves when it is the caller's turn for one more answer, which costs as much as `cost`. */
-  readonly slowDown: (request: Request, cost: number) => Promise<void> | undefined;
+  readonly admitReader: AdmitReader;
 }
+
+/**
+ * Resolves when it is the caller's turn for an answer that costs so much; false: too many of the
+ * caller's wait, so the request was refused, and no work may be done for it.
+ */
+export type AdmitReader = (request: Request, response: Response, cost: number) => Promise<boolean>;
 
 /** A resource costs one answer for each of these. Most pages cost one. */
 const BYTES_PER_COST = 65_536;
-/** A search takes a few milliseconds, because no two readers search for the same. */
-const SEARCH_COST = 5;
+/**
+ * No two readers search for the same, so each search takes up to 7 ms. What an address gets at once
+ * must not take longer than anybody may wait.
+ */
+const SEARCH_COST = 10;
 
 const PATHS = ['/docs{/*path}', '/docs.md', '/llms.txt', '/llms-full.txt'];
 
@@ -67,11 +75,11 @@ export function docsRouter(options: DocsOptions): Router {
         const found = await resource(languageOf(request.query['language']));
         // One answer has been counted before.
         const extra = Math.floor(found.bytes / BYTES_PER_COST);
-        if (extra > 0) await options.slowDown(request, extra);
+        if (extra > 0 && !(await options.admitReader(request, response, extra))) return;
         await sendResource(request, response, found);
       } else if (results) {
         const { q } = request.query;
-        await options.slowDown(request, SEARCH_COST - 1);
+        if (!(await options.admitReader(request, response, SEARCH_COST - 1))) return;
         await sendResource(request, response, await results(typeof q === 'string' ? q : ''));
       } else if (/\/[\w-]+$/.test(path)) await sendResource(request, response, notFound(), 404);
       else next();
@@ -123,7 +131,7 @@ function readContents(options: DocsOptions): Contents {
     ['/llms.txt', once(() => createResource(TEXT, llmsIndex(site, navigation, germanPages)))],
     [
       '/llms-full.txt',
-      byLanguage((language) => createResource(TEXT, llmsFull(site, pages, language))),
+      byLanguage(async (language) => createResource(TEXT, await llmsFull(site, pages, language))),
     ],
     ...searches.map(({ path, index }) => [`${path}.json`, index] as const),
   ]);
@@ -183,7 +191,7 @@ function languageOf(wanted: unknown): string {
 }
 
 /** Makes each language's text once, when somebody reads it. */
-function byLanguage(make: (language: string) => Resource): (language: string) => Resource {
+function byLanguage<T>(make: (language: string) => T): (language: string) => T {
   const made = new Map(LANGUAGES.map(({ id }) => [id, once(() => make(id))]));
   return (language) => made.get(language)?.() ?? make(language);
 }

@@ -1,5 +1,7 @@
 /**
- * The guides: Markdown files in `guides/`. Two things are replaced in them:
+ * The guides: Markdown files in `guides/`. Three things are replaced in them:
+ *  * lines between `{{if local_receivers}}`, `{{else}}` and `{{end}}`: the first part stays where
+ *    webhooks may go to `http://localhost`, and else the second one;
  *  * `{{name}}` within a line, by a fact of the service (`factsOf`);
  *  * a line that is only `{{name argument}}`, by a block (`makeDirectives`).
  * An unknown name throws, so a test that renders all guides finds it.
@@ -10,6 +12,7 @@ import { EVENT_API_VERSION, PERSONAL_EVENT_FIELDS } from '../../core/events.ts';
 import type { Language } from '../../core/language.ts';
 import { COMMAND, PACKAGE_NAME, tarballOf } from '../../client/package-name.ts';
 import { PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX } from '../../core/page.ts';
+import { POLL_OVERLAP } from '../../core/polling.ts';
 import { listFields } from '../openapi/webhooks.ts';
 import type { Block } from './block.ts';
 import { makeDirectives } from './directives.ts';
@@ -41,6 +44,7 @@ export function guideFileOf(path: string): string {
   return `${path === '/docs' ? 'introduction' : path.replace('/docs/', '')}.md`;
 }
 
+const CHOICE = /^\{\{if local_receivers\}\}\n(.*?)^\{\{else\}\}\n(.*?)^\{\{end\}\}\n/gms;
 const FACT = /\{\{(\w+)\}\}/g;
 /** The argument may hold path parameters in braces. */
 const DIRECTIVE = /^\{\{(\w+) ?(.*)\}\}$/gm;
@@ -52,6 +56,7 @@ function readGuide(site: Site, { file, path }: Guide): Block[] {
   const facts = factsOf(site);
   const partsIn = (language: Language): string[] =>
     readSource(language, file)
+      .replaceAll(CHOICE, site.allowsLocalReceivers ? '$1' : '$2')
       .replaceAll(FACT, (match, name: string) => facts[name] ?? match)
       // With two groups, this yields text, name, argument, text, name, …
       .split(DIRECTIVE);
@@ -88,6 +93,7 @@ function factsOf({ apiUrl, language }: Site): Readonly<Record<string, string>> {
     client_tarball: tarballOf(version),
     page_limit_default: String(PAGE_LIMIT_DEFAULT),
     page_limit_max: String(PAGE_LIMIT_MAX),
+    poll_overlap: POLL_OVERLAP[language],
     personal_fields: listFields(PERSONAL_EVENT_FIELDS, language),
     event_version: EVENT_API_VERSION,
   };

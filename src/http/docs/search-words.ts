@@ -82,7 +82,7 @@ const WORDS: Readonly<Record<string, string>> = {
   '/docs/pagination':
     'page token, number of results, pagination, paging, next page, cursor, offset, page size, ' +
     'page limit, has_more, next_cursor, total count, sort order, newest first, list more ' +
-    'results, maximum page size, seitenweise abrufen, blättern',
+    'results, maximum page size, date range, seitenweise abrufen, blättern',
   '/docs/pagination#read-all-pages':
     'read all pages, page through results, iterate over all, loop over pages, last page, ' +
     'fetch everything, export all data, invalid cursor, cursor expired, load all records, ' +
@@ -102,7 +102,8 @@ const WORDS: Readonly<Record<string, string>> = {
     'backfill, resume after outage, service outage, maintenance window',
   '/docs/pagination#deletions':
     'deleted records, deleted objects, detect deletions, soft delete, tombstones, are ' +
-    'trainings deleted, removed members in sync',
+    'trainings deleted, removed members in sync, invitation accepted, member came back, ' +
+    'member returned, invited again',
   '/docs/idempotency':
     'idempotency, idempotent request, retry safely, safe retry, duplicate request, same ' +
     'request twice, double submit, avoid duplicates, request timed out',
@@ -284,8 +285,7 @@ const WORDS: Readonly<Record<string, string>> = {
   '/docs/events#assignment.completed':
     'assignment webhook, assignment completed event, task done, assignment fulfilled, user ' +
     'completed assignment',
-  '/docs/events#member.joined':
-    'member joined event, new user event, invitation accepted, user signed up',
+  '/docs/events#member.joined': 'member joined event, new user event, user signed up',
   '/docs/events#member.removed': 'member removed event, user deleted event, user left event',
   '/docs/events#crm.sync.failed':
     'crm sync failed, crm connection broken, salesforce sync error, hubspot sync failed',
@@ -361,8 +361,8 @@ const WORDS: Readonly<Record<string, string>> = {
     'create assignment, assign training, assign course to user, set due date, set deadline, ' +
     'homework, assignment with goal, our own id for an assignment, training zuweisen',
   '/docs/reference/assignments-create-batch':
-    'bulk assignments, create many assignments, assign to multiple users, assign to whole ' +
-    'team, batch create, mass assignment',
+    'bulk assignments, create many assignments, assign to multiple users, assign to several ' +
+    'people, assign to whole team, batch create, mass assignment',
   '/docs/reference/assignments-get':
     'get assignment by id, assignment status, assignment progress, assignment details',
   '/docs/reference/assignments-update':

@@ -1,4 +1,5 @@
 /** What programs read: a Markdown twin of each page, llms.txt and llms-full.txt. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { joinMarkdown, type Reader } from './block.ts';
 import type { NavigationGroup, Page, Site } from './page.ts';
 import { CONVENTIONS, SAID_ONCE } from './reference/conventions.ts';
@@ -62,9 +63,14 @@ const VALUES = /(?<=(?:values|Values|one of): )`[\w.:]+`(?:, `[\w.:]+`){3,}/g;
 /**
  * All pages, one after the other, with their samples in one language: small enough for a program
  * that reads it at once. What pages repeat stands once, and history is left out. JSON has no white
- * space, and a link to a page of this file is its title.
+ * space, and a link to a page of this file is its title. Made page by page: all at once would stop
+ * the process for 150 ms.
  */
-export function llmsFull(site: Site, pages: readonly Page[], language: string): string {
+export async function llmsFull(
+  site: Site,
+  pages: readonly Page[],
+  language: string,
+): Promise<string> {
   const reader = { language, hasAllPages: true };
   const shown = pages.filter(
     ({ isHistory, languages = [language] }) => isHistory !== true && languages.includes(language),
@@ -80,14 +86,20 @@ export function llmsFull(site: Site, pages: readonly Page[], language: string): 
   const objects = new Map<string, string>();
   const fields = new Map<string, string>();
   const values = new Map<string, string>();
-  const texts = shown.map((page) => {
+  const textOf = (page: Page): string => {
     const { title, path, description } = page;
     if (page.isRecipe) return `# ${title}\n\n${description} See ${site.publicUrl}${path}.md\n`;
     const text = pageText(page, reader).replaceAll(LINK, toTitle);
     const compacted = text.replaceAll(JSON_BLOCK, (_match, json: string) => compact(json));
     const own = SAID_ONCE.reduce((rest, [said, brief]) => rest.replaceAll(said, brief), compacted);
     return listOnce(describeOnce(expandOnce(own, title, objects), title, fields), title, values);
-  });
+  };
+  // In order, because what a page describes is left out of those that follow.
+  const texts: string[] = [];
+  for (const page of shown) {
+    texts.push(textOf(page));
+    await nextTurn();
+  }
   return [`${CONVENTIONS}\n`, ...texts].join('\n');
 }
 

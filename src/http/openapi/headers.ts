@@ -21,7 +21,8 @@ export const PARAMETERS = {
     description:
       'Makes it safe to repeat the call: within 24 hours the same key with the same body returns ' +
       'the first response again without repeating the action. What may not be shown any more is ' +
-      'left out. Use a new UUID for each action, for instance. An empty one counts as none.',
+      'left out. The reset of a sandbox frees most keys. Use a new UUID for each action, for ' +
+      'instance. An empty one counts as none.',
     // Postman and others fill the header in with the example, or with a placeholder without one,
     // and would send it with every call as the same key. Only a default stops them.
     schema: { type: 'string', maxLength: 100, default: '' },
@@ -88,6 +89,11 @@ const HEADERS = {
     schema: { type: 'string' },
     example: 'sicne, limti',
   },
+  'Svc-Mode': {
+    description: 'Present and `test` when the key is one of a sandbox.',
+    schema: { anyOf: [{ type: 'string', enum: ['test'] }, { type: 'string' }] },
+    example: 'test',
+  },
   ETag: {
     description:
       'The version of the representation. Send it unchanged as `If-None-Match` with the same ' +
@@ -117,9 +123,9 @@ const HEADERS = {
   },
   'Retry-After-If-Running': {
     description:
-      'Seconds to wait before the next attempt. Only while a call with the same ' +
-      '`Idempotency-Key` is still running. Without it, the state does not allow the call, and ' +
-      'repeating it is no use.',
+      'Seconds to wait before the next attempt. Only if the cause passes by itself, as a call ' +
+      'with the same `Idempotency-Key` that is still running. Without it, the state does not ' +
+      'allow the call, and repeating it is no use.',
     required: false,
     schema: { type: 'integer', format: 'int32', minimum: 0 },
     example: 1,
@@ -177,6 +183,7 @@ const ALWAYS: readonly HeaderName[] = [
   'RateLimit-Reset',
   'Content-Language',
   'Svc-Ignored-Parameters',
+  'Svc-Mode',
 ];
 
 /** Problems that idempotency never stores, so they are never replayed. */

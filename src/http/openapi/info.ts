@@ -1,8 +1,8 @@
 import type { oas31 } from 'zod-openapi';
 import { introduction } from './introduction.ts';
 
-/** The version of the document. The version of the API is in the path, in `servers`. */
-const VERSION = '1.0.0';
+/** The version of the document: that of the release. That of the API is in the path. */
+const VERSION = '1.1.0';
 
 const TAGS: Readonly<Record<string, string>> = {
   Account: 'The API key in use.',

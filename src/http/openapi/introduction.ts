@@ -70,8 +70,8 @@ const PAGINATION = `
 Lists respond with \`{ "data": […], "next_cursor": "…" }\`. For the next page, send
 \`next_cursor\` unchanged as \`cursor\`. If it is \`null\`, there is no next page.
 \`limit\` is ${PAGE_LIMIT_DEFAULT} by default and ${PAGE_LIMIT_MAX} at most.
-A page of very large entries ends after about 256 KB and holds fewer: only \`next_cursor\` tells
-whether another page follows.
+A page can hold fewer, or none, and one of very large entries ends after about 256 KB: only
+\`next_cursor\` tells whether another page follows.
 
 Lists are sorted newest first. If entries are added or removed while you read the pages, no other
 entry is repeated or skipped.
@@ -99,14 +99,14 @@ const IDEMPOTENCY = `
 Every POST accepts the header \`Idempotency-Key\`, a text of up to 100 characters; an empty one
 counts as none. Within 24 hours, the same key with the same body returns the first response again,
 with \`Idempotency-Replayed: true\`, and the action is not repeated. So after a timeout or a 503,
-repeat the call with the same key.
+repeat the call with the same key. The reset of a sandbox frees most keys.
 
-- A repeated call shows emails only while \`member_detail_enabled\` is on, and only until the
-  member's invitation ends. It shows a \`secret\` only to the API key that made the first call, and
+- A repeated call shows emails only while \`member_detail_enabled\` is on, and only while the
+  membership exists. It shows a \`secret\` only to the API key that made the first call, and
   only while the webhook endpoint exists. The rest of the response stays the same.
 - The same key with another body or operation is 422 \`idempotency_mismatch\`.
 - The same key while the first call is still running is 409 \`conflict\` with \`Retry-After\`. A
-  409 without that header will stay: do not repeat the call.
+  409 without that header stays with its key: once the cause is gone, call with a new one.
 `;
 
 const CONDITIONS = `
@@ -117,7 +117,8 @@ without a body if nothing has changed. Send it as \`If-Match\` with PATCH or DEL
 412 \`precondition_failed\`, and nothing is written, if the object has changed meanwhile. A PATCH
 answers with the new \`ETag\`.
 
-Reads of 4 KB and more are compressed with \`Accept-Encoding: gzip\` or \`br\`.
+Reads of 4 KB and more are compressed with \`Accept-Encoding: gzip\` or \`br\`, those of webhook
+endpoints never.
 `;
 
 const RATE_LIMITS = `
@@ -139,6 +140,7 @@ A team can switch off the details of its members. \`GET /me\` shows the switch a
 \`member_detail_enabled\`. While it is off:
 
 - Members have no \`email\`, deals no \`owner_user_id\` and analytics no \`members\`.
+- In responses that contain an assignment, \`member_email\` is null.
 - Trainings, evaluations, GET on assignments and cases, \`GET /sandbox/mails\`, and \`GET /users\`
   with \`email\` respond with 403 \`privacy_restricted\`.
 - Events do not have ${listFields(PERSONAL_EVENT_FIELDS)}.
@@ -154,10 +156,11 @@ order. Use \`Svc-Event-Id\` to recognize a repetition.
 
 To verify a delivery:
 
-1. Take \`t\` and \`v1\` from \`Svc-Signature: t=<unix time>,v1=<hex>\`.
+1. Take \`t\` and every \`v1\` from \`Svc-Signature: t=<unix time>,v1=<hex>\`. There are several
+   while an earlier secret is valid.
 2. Compute the HMAC-SHA256 of \`<t>.<raw body>\` in lowercase hex. The key is the \`secret\` of the
    webhook endpoint.
-3. Compare it with \`v1\` in constant time.
+3. Compare it with each \`v1\` in constant time: one must match.
 4. Refuse the delivery if \`t\` is older than five minutes.
 
 Respond with 2xx within 10 seconds. After any other result the delivery is repeated after 1 min,
@@ -169,7 +172,7 @@ const VERSIONING = `
 ## Versioning
 
 The path contains the version. Changes within v1 only add: new fields, routes, event types and error
-codes. Ignore what you do not know. A breaking change comes as v2. It runs beside v1 for at least
-twelve months. It is announced by the headers \`Deprecation\` and \`Sunset\`, and by mail to every
-admin with an active key.
+codes, and new values of fields such as \`status\`. Ignore what you do not know. A breaking change
+comes as v2. It runs beside v1 for at least twelve months. It is announced by the headers
+\`Deprecation\` and \`Sunset\`, and by mail to every admin with an active key.
 `;

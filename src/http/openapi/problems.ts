@@ -1,6 +1,8 @@
 import type { oas31 } from 'zod-openapi';
+import { PAGE_LIMIT_MAX } from '../../core/page.ts';
 import {
   insufficientScope,
+  invalidInput,
   PROBLEMS,
   ProblemError,
   unknownId,
@@ -10,15 +12,16 @@ import { API_CODES, entryProblem, type EntryProblem } from '../../core/problem-s
 import type { Endpoint } from '../../routers/endpoints.ts';
 import { refTo } from './schemas.ts';
 import { stillRunning } from '../api/idempotency.ts';
-import { problemBody } from '../api/problem-response.ts';
+import { problemBody, toProblem } from '../api/problem-response.ts';
 import { rateLimited } from '../api/rate-limited.ts';
+import { UNDECODED } from '../api/request-input.ts';
 
 const REQUEST_ID = '0193a1b2-7c4d-7e5f-8a6b-1c2d3e4f5a6b';
 
 /** The codes that an operation can respond with, by HTTP status in ascending order. */
 export function codesByStatus(endpoint: Endpoint): ReadonlyMap<number, readonly ProblemCode[]> {
   const pairs = API_CODES.filter((code) => endpoint.errors.includes(code)).flatMap((code) =>
-    statusesOf(code, endpoint).map((status) => ({ status, code })),
+    statusesOf(code).map((status) => ({ status, code })),
   );
   const grouped = Map.groupBy(
     pairs.toSorted((a, b) => a.status - b.status),
@@ -27,10 +30,9 @@ export function codesByStatus(endpoint: Endpoint): ReadonlyMap<number, readonly 
   return new Map([...grouped].map(([status, group]) => [status, group.map(({ code }) => code)]));
 }
 
-/** The status of `bad_request` depends on its cause: 413 and 415 need an operation with a body. */
-function statusesOf(code: ProblemCode, { method }: Endpoint): readonly number[] {
-  if (code !== 'bad_request') return [PROBLEMS[code].status];
-  return method === 'POST' || method === 'PATCH' ? [400, 413, 415] : [400];
+/** The status of `bad_request` depends on what is wrong with the body. */
+function statusesOf(code: ProblemCode): readonly number[] {
+  return code === 'bad_request' ? [400, 413, 415] : [PROBLEMS[code].status];
 }
 
 /** One example per problem code. `component` collects the examples that operations share. */
@@ -111,51 +113,40 @@ const BAD_REQUEST_DETAILS: Readonly<Record<number, string>> = {
   415: 'Send the body as application/json in UTF-8.',
 };
 
-/** An example of invalid input, in the operation's body, query or path. */
+/** An example of invalid input, in the operation's body, query or path: what a call would get. */
 function sampleValidationError(endpoint: Endpoint): {
   error: ProblemError;
   component: string | null;
 } {
-  const names = Object.keys(endpoint.input.shape);
-  const own = names.find((name) => !endpoint.pathParameters.includes(name));
-  if (endpoint.bodyName !== null && own !== undefined) {
-    return validationError(
-      `body.${own}`,
-      'Invalid input: expected string, received number',
-      'invalid_type',
-      null,
-    );
+  const { input, pathParameters, bodyName } = endpoint;
+  const own = Object.keys(input.shape).find((name) => !pathParameters.includes(name));
+  if (bodyName !== null && own !== undefined)
+    return { error: refuse(endpoint, own, WRONG_VALUES), component: null };
+  if ('limit' in input.shape) {
+    const error = refuse(endpoint, 'limit', [PAGE_LIMIT_MAX + 1]);
+    return { error, component: 'validation_error_query' };
   }
-  if (names.includes('limit'))
-    return validationError(
-      'query.limit',
-      'Too big: expected number to be <=200',
-      'too_big',
-      'query',
-    );
-  const [parameter] = endpoint.pathParameters;
-  if (parameter !== undefined)
-    return validationError(
-      `path.${parameter}`,
-      'Malformed percent-encoding.',
-      'invalid_encoding',
-      null,
-    );
-  return validationError('query', 'Malformed percent-encoding.', 'invalid_encoding', 'encoding');
+  const [parameter] = pathParameters;
+  const undecoded = invalidInput([parameter ?? '%E4'], UNDECODED, 'invalid_encoding');
+  return {
+    error: toProblem(undecoded, endpoint),
+    component: parameter === undefined ? 'validation_error_encoding' : null,
+  };
 }
 
-function validationError(
-  path: string,
-  message: string,
-  code: string,
-  variant: string | null,
-): { error: ProblemError; component: string | null } {
-  const [, field] = path.split('.');
-  const error = new ProblemError('validation_error', {
-    errors: [{ path, message, code }],
-    ...(field !== undefined && { field, detail: message }),
-  });
-  return { error, component: variant === null ? null : `validation_error_${variant}` };
+/** No field takes both. */
+const WRONG_VALUES = [5, 'x'];
+
+/** What the operation answers to the first of the values that it refuses. */
+function refuse(endpoint: Endpoint, field: string, values: readonly unknown[]): ProblemError {
+  const { input, pathParameters, example } = endpoint;
+  const ids = Object.fromEntries(pathParameters.map((name) => [name, 'id']));
+  for (const value of values) {
+    const sent = { ...ids, ...(example.body as object | undefined), [field]: value };
+    const { error } = input.safeParse(sent);
+    if (error) return toProblem(error, endpoint);
+  }
+  throw new Error(`${endpoint.name} takes any ${field}`);
 }
 
 /**

@@ -39,6 +39,14 @@ const HEADERS = z.object({
       'it. While an earlier secret is valid, there are several with spaces between them.',
     param: { example: 'v1,gDxzU0ADmSA2Eip/ZhBqmURG0avDZlgNLMVtRUrd+Kk=' },
   }),
+  traceparent: z
+    .string()
+    .optional()
+    .meta({
+      description:
+        'W3C Trace Context: with the trace id of the call that raised the event, if that had one.',
+      param: { example: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01' },
+    }),
 });
 
 /** The `webhooks` section and its components: one entry per event type. */

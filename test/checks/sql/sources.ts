@@ -59,7 +59,7 @@ function lastName(node: ts.Expression): string {
   return ts.isIdentifier(node) ? node.text : '';
 }
 
-function callsIn(source: ts.SourceFile): ts.CallExpression[] {
+export function callsIn(source: ts.SourceFile): ts.CallExpression[] {
   return nodesIn(source).filter((node) => ts.isCallExpression(node));
 }
 

@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import pickle
+import signal
 import socket
 import threading
 import time
@@ -92,19 +93,36 @@ def threads() -> Any:
 
 
 def forked() -> Any:
-    """Parent and child go on, each with connections of its own."""
-    client = make("threads")
+    """The child opens a connection of its own, although that of the parent is idle."""
+    client = make("forked")
     client.me.get()
     child = os.fork()
     if child == 0:
         try:
-            same = all(client.me.get()["tenant_id"] == "team" for _ in range(5))
-            os._exit(0 if same else 1)
+            read = [client.catalog.get() for _ in range(5)]
+            os._exit(0 if all(one == {"tenant_id": "team"} for one in read) else 1)
         finally:
             os._exit(2)
-    mine = [client.me.get()["tenant_id"] for _ in range(5)]
+    # Only then, so that a connection of both would be seen.
     _, status = os.waitpid(child, 0)
+    mine = [client.me.get()["tenant_id"] for _ in range(5)]
     return [mine, os.waitstatus_to_exitcode(status)]
+
+
+def closed_in_child() -> Any:
+    """The lock is held while the process is forked, so nobody in the child lets it go."""
+    client = make("closed")
+    client.me.get()
+    lock = client._setup.transport._lock  # type: ignore
+    with lock:
+        child = os.fork()
+        if child == 0:
+            # Ends the process if it waits.
+            signal.alarm(5)
+            client.close()
+            os._exit(0)
+    _, status = os.waitpid(child, 0)
+    return [os.waitstatus_to_exitcode(status), client.me.get()["tenant_id"]]
 
 
 def one_connection() -> Any:
@@ -112,7 +130,7 @@ def one_connection() -> Any:
     return [client.me.get()["tenant_id"] for _ in range(5)]
 
 
-def interim(kind: str) -> Any:
+def interim(kind: str, pause_s: float = 0.2) -> Any:
     """Whose answers the calls get. The pause is for what comes after an answer."""
     client = make(kind, max_retries=0)
     found: list[Any] = []
@@ -121,7 +139,7 @@ def interim(kind: str) -> Any:
             found.append(client.members.get(member_id=member_id)["id"])
         except ApiConnectionError as error:
             found.append(str(error))
-        time.sleep(0.2)
+        time.sleep(pause_s)
     return found
 
 
@@ -168,12 +186,37 @@ def addresses(*more: tuple[str, int]) -> Any:
     ]
     socket.getaddrinfo = lambda *_args, **_options: found  # type: ignore
     try:
-        return make("addresses", timeout_s=2, max_retries=0).me.get()
+        return make("addresses", timeout_s=5, max_retries=0).me.get()
     finally:
         socket.getaddrinfo = real
         for one in [full, *waiting]:
             one.close()
 
+
+def without_name(fault: int) -> Any:
+    """The name server gives the name at the second try only."""
+    real = socket.getaddrinfo
+
+    def fail(*_args: Any, **_options: Any) -> Any:
+        socket.getaddrinfo = real
+        raise socket.gaierror(fault, "no name")
+
+    socket.getaddrinfo = fail  # type: ignore
+    return make("named").me.get()
+
+
+def too_large(part: str, url: str = URL) -> Any:
+    """Its answer comes before all of it is sent."""
+    client = Client(KEY, f"{url}/{part}{PATH}", max_retries=0)
+    try:
+        client.cases.create(user_id="u", title=TOO_LONG)
+    except ApiError as error:
+        return [type(error).__name__, error.status, client.me.get()["tenant_id"]]
+    return None
+
+
+# More than a connection takes before anybody reads it.
+TOO_LONG = "a title that is far too long to be sent at once" * 400_000
 
 PARTS: dict[str, Callable[[], Any]] = {
     "retried": lambda: make("retried").members.create(email="kim@example.com"),
@@ -184,10 +227,11 @@ PARTS: dict[str, Callable[[], Any]] = {
     "pages-async": pages_async,
     "threads": threads,
     "forked": forked,
+    "closed in child": closed_in_child,
     "connections": one_connection,
     "hints": lambda: interim("hints"),
     "hints-at-once": lambda: interim("hints-at-once"),
-    "surplus": lambda: interim("surplus"),
+    "surplus": lambda: interim("surplus", 1),
     "switched": lambda: interim("switched"),
     "drip": lambda: make("drip", timeout_s=1, max_retries=0).me.get(),
     "silent": lambda: make("silent", max_retries=0).me.get(timeout_s=1),
@@ -200,10 +244,13 @@ PARTS: dict[str, Callable[[], Any]] = {
     "website": lambda: make("website").me.get(),
     "redirect": lambda: make("redirect").me.get(),
     "then-page": then_page,
-    "no host": lambda: Client(KEY, f"http://no-such-host.invalid{PATH}").me.get(),
+    "no host": lambda: without_name(socket.EAI_NONAME),
+    "no name yet": lambda: without_name(socket.EAI_AGAIN),
     "lost": lambda: make("lost", max_retries=1).cases.create(
-        user_id="u", title="a title that is far too long to be sent at once" * 400_000
+        user_id="u", title=TOO_LONG
     ),
+    "early": lambda: too_large("early"),
+    "early-tls": lambda: too_large("early-tls", os.environ["TLS_URL"]),
     "refused": lambda: Client(KEY, f"http://127.0.0.1:9{PATH}", max_retries=1).me.get(),
     "repr": lambda: [repr(make("x")), repr(AsyncClient(KEY, f"{URL}{PATH}"))],
     "no key": wrong(api_key=""),

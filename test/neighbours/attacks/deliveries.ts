@@ -80,8 +80,8 @@ export async function receive(
   };
 }
 
-/** Lets a retry become due each second, and throws if one of them is attempted late. */
-async function watchRetries({ pool, end }: World): Promise<void> {
+/** Lets a retry become due each second. Resolves with the latest's share of what is allowed. */
+async function watchRetries({ pool, end }: World): Promise<number> {
   const arrivedAt = new Map<string, number>();
   const { url, close } = await receive((request, response) => {
     arrivedAt.set(String(request.headers['svc-event-id']), Date.now());
@@ -111,7 +111,7 @@ async function watchRetries({ pool, end }: World): Promise<void> {
   const lateMs = [...dueAt].map(([id, at]) => (arrivedAt.get(id) ?? Infinity) - at);
   const latest = Math.max(...lateMs);
   console.log(`the latest of ${lateMs.length} retries was attempted ${latest} ms late`);
-  if (latest > RETRY_LATE_MAX_MS) throw new Error(`a retry was attempted ${latest} ms late`);
+  return latest / RETRY_LATE_MAX_MS;
 }
 
 /** How late the deliveries beside 200 bad endpoints may be. On a fast machine: 50 and 75 ms. */
@@ -127,9 +127,9 @@ const BAD_MS = 14_000;
 
 /**
  * Makes 20,000 deliveries for 100 endpoints that hang and 100 that fail, while another team has an
- * event each 50 ms. Throws if one of those is late.
+ * event each 50 ms. Resolves with the share that the latest of those take of what is allowed.
  */
-async function watchHealthy({ pool }: World): Promise<void> {
+async function watchHealthy({ pool }: World): Promise<number> {
   const arrivedAt = new Map<string, number>();
   let lastFailedAt = -Infinity;
   const { url, close } = await receive((request, response) => {
@@ -191,7 +191,7 @@ async function watchHealthy({ pool }: World): Promise<void> {
   console.log(`${lateMs.length} deliveries beside 200 bad endpoints: ${seen}`);
   const p99Max = Math.max(HEALTHY.p99Ms, HEALTHY_SHARE.p99 * burstMs);
   const slowestMax = Math.max(HEALTHY.slowestMs, HEALTHY_SHARE.slowest * burstMs);
-  if (p99 > p99Max || slowest > slowestMax) throw new Error(`late: ${seen}`);
+  return Math.max(p99 / p99Max, slowest / slowestMax);
 }
 
 const badTeam = (name: string) =>
@@ -205,9 +205,9 @@ const badTeam = (name: string) =>
 
 export const byDeliveries: readonly Attack[] = [
   {
-    name: 'the deletion of a webhook endpoint with 1,000,000 deliveries',
+    name: 'the deletion of a webhook endpoint with 300,000 deliveries',
     teams: [attackerWith('whe_huge')],
-    prepare: (world) => insertDeliveries(world, 1_000_000),
+    prepare: (world) => insertDeliveries(world, 300_000),
     run: async ({ call, key, end }) => {
       const { status } = await call(key(), 'DELETE', '/webhook-endpoints/whe_huge');
       if (status !== 200) throw new Error(`the deletion was answered with ${status}`);
@@ -215,9 +215,9 @@ export const byDeliveries: readonly Attack[] = [
     },
   },
   {
-    name: '100,000 webhook endpoints with retries that are not due yet',
+    name: '50,000 webhook endpoints with retries that are not due yet',
     teams: [attackerWith('whe_retry')],
-    prepare: (world) => insertEndpoints(world, 100_000),
+    prepare: (world) => insertEndpoints(world, 50_000),
     run: watchRetries,
   },
   {

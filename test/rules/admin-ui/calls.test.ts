@@ -21,6 +21,7 @@ import {
 import type { Session, SessionState } from '../../../src/admin-ui/lib/session.ts';
 import { shownFirst } from '../../../src/admin-ui/lib/shown-first.ts';
 import { PROBLEMS } from '../../../src/core/problem.ts';
+import { readAdminSources } from '../../support/admin-ui.ts';
 
 afterEach(() => {
   vi.useRealTimers();
@@ -164,16 +165,24 @@ describe('a change that is shown before the service has answered', () => {
     const before = await options.onMutate(2);
     expect(cache.getQueryData(KEY)).toEqual([1, 2]);
     expect(onUndone).not.toHaveBeenCalled();
-    options.onError(new Error('refused'), 2, before);
+    options.onError(errorOf('conflict'), 2, before);
     expect(cache.getQueryData(KEY)).toEqual([1]);
     expect(onUndone).toHaveBeenCalledOnce();
+  });
+
+  test('is not called undone if its answer was lost', async () => {
+    const { cache, onUndone, options } = setUp([1]);
+    const before = await options.onMutate(2);
+    options.onError(errorOf('network'), 2, before);
+    expect(cache.getQueryData(KEY)).toEqual([1]);
+    expect(onUndone).not.toHaveBeenCalled();
   });
 
   test('of what is not shown yet shows nothing', async () => {
     const { cache, onUndone, options } = setUp();
     const before = await options.onMutate(2);
-    options.onError(new Error('refused'), 2, before);
-    options.onError(new Error('refused'), 2, undefined);
+    options.onError(errorOf('conflict'), 2, before);
+    options.onError(errorOf('conflict'), 2, undefined);
     expect(cache.getQueryData(KEY)).toBeUndefined();
     expect(onUndone).toHaveBeenCalledTimes(2);
   });
@@ -199,7 +208,7 @@ describe('a change that is shown before the service has answered', () => {
     };
     const before = await later().onMutate({ of: 'kim' });
     chosen = 'team';
-    later().onError(new Error('refused'), { of: 'kim' }, before);
+    later().onError(errorOf('conflict'), { of: 'kim' }, before);
     expect(cache.getQueryData(['kim'])).toEqual([1]);
     expect(cache.getQueryData(['team'])).toEqual([1]);
   });
@@ -210,5 +219,67 @@ describe('a change that is shown before the service has answered', () => {
     await options.onSettled(undefined, null, 2);
     expect(cache.getQueryState(KEY)?.isInvalidated).toBe(true);
     expect(cache.getQueryState(['other'])?.isInvalidated).toBe(false);
+  });
+});
+
+describe('what comes of each change', () => {
+  /** The changes of a file: those of its components, and of its hooks by what they call them. */
+  const changesIn = (file: string, text: string) => {
+    const hooks = [...text.matchAll(/function (use\w+)\(\) \{((?:(?!\n\}).)*)/gs)];
+    const makers = new Map([
+      ['useMutation', ''],
+      ['useSecretMutation', ''],
+      ...hooks
+        .filter(([, , body = '']) => body.includes('return useMutation('))
+        .map(([, hook = '', body = '']) => [hook, body] as const),
+    ]);
+    const made = [...text.matchAll(/const (\w+) = (\w+)(?:<.*>)?\(/g)].flatMap(
+      ([, name = '', maker = '']) => {
+        const body = makers.get(maker);
+        return body === undefined ? [] : { name, isShownFirst: body.includes('...optimistic') };
+      },
+    );
+    const others = made.map(({ name }) => name);
+    return made.map((one) => ({ ...one, change: `${file} ${one.name}`, text, others }));
+  };
+  const CHANGES = [...readAdminSources()].flatMap(([file, text]) => changesIn(file, text));
+  const namesOf = (some: typeof CHANGES): string[] => some.map(({ change }) => change);
+  /** `mutation`: a dialog that shows both. */
+  const isGiven = ({ name, text }: (typeof CHANGES)[number]): boolean =>
+    text.includes(`mutation={${name}}`);
+
+  test('is said where it failed', () => {
+    expect(CHANGES.length).toBeGreaterThan(35);
+    const silent = CHANGES.filter((one) => {
+      const { name, text, isShownFirst } = one;
+      // What is shown before has a scope, if several can be made.
+      const isKept = isShownFirst && text.includes('useLastFailure(SCOPE)');
+      const isLast = new RegExp(`lastError\\([^)]*\\b${name}\\b`).test(text);
+      return !isLast && !isKept && !isGiven(one) && !text.includes(`${name}.error`);
+    });
+    expect(namesOf(silent)).toEqual([]);
+  });
+
+  test('is waited for, unless it is shown before', () => {
+    const OTHERWISE: Readonly<Record<string, string>> = {
+      'pages/crm.tsx pause': 'toggle.isPending',
+      'pages/crm.tsx resume': 'toggle.isPending',
+      // It leads elsewhere.
+      'sign-in.tsx visit': 'location.assign(href)',
+    };
+    const unheeded = CHANGES.filter((one) => {
+      const { change, name, text, isShownFirst } = one;
+      const isHeeded = text.includes(OTHERWISE[change] ?? `${name}.isPending`);
+      return !isShownFirst && !isHeeded && !isGiven(one);
+    });
+    expect(namesOf(unheeded)).toEqual([]);
+  });
+
+  test('is that of the last one, where several can be made', () => {
+    const first = CHANGES.filter(({ name, text, others }) =>
+      others.some((other) => text.includes(`${name}.error ?? ${other}.error`)),
+    );
+    // Use `lastError` of `lib/field-problems.ts`.
+    expect(namesOf(first)).toEqual([]);
   });
 });

@@ -11,7 +11,7 @@ import {
 } from '../../../src/admin-ui/lib/host-choices.ts';
 import { KEY_RIGHT, mayManageKeys } from '../../../src/admin-ui/lib/key-right.ts';
 import { readPreference, writePreference } from '../../../src/admin-ui/lib/preferences.ts';
-import { typedFilter } from '../../../src/admin-ui/ui/filter-values.ts';
+import { typedFilter, withChosen } from '../../../src/admin-ui/ui/filter-values.ts';
 import { THEMES, themeOf } from '../../../src/admin-ui/lib/themes.ts';
 
 afterEach(() => {
@@ -179,4 +179,20 @@ test.each([
 ])('an %s with the rights %j may manage keys: %j', (role, rights, may) => {
   expect(KEY_RIGHT).toBe('schnittstellen');
   expect(mayManageKeys({ role, rights })).toBe(may);
+});
+
+describe('what is offered', () => {
+  const options = [['a', 'A'] as const, ['b', 'B'] as const];
+
+  test.each([undefined, 'a', 'b'])('is the options, if %s is chosen', (chosen) => {
+    expect(withChosen(options, chosen as 'a')).toEqual(options);
+  });
+
+  test('is nothing where nothing is there and nothing was chosen', () => {
+    expect(withChosen([], undefined)).toEqual([]);
+  });
+
+  test('is also what was chosen and is gone, by its own name', () => {
+    expect(withChosen<string>(options, 'gone')).toEqual([...options, ['gone', 'gone']]);
+  });
 });

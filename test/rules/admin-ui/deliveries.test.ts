@@ -40,7 +40,7 @@ const endpoint = (id: string, what: Partial<Endpoint> = {}) =>
   }) as Endpoint;
 
 describe('the words for a delivery', () => {
-  const failed = { status: 'gave_up', error: null } as const;
+  const failed = { status: 'retrying', error: null } as const;
   const { explain, todo } = en.deliveries;
 
   test.each([
@@ -72,6 +72,31 @@ describe('the words for a delivery', () => {
       const { what, todo: next } = explanationOf(t, outcome);
       expect(what).toBe(t.deliveries.explain[error]);
       expect(next).toBe(t.deliveries.todo[error as keyof typeof t.deliveries.todo] ?? null);
+    }
+  });
+
+  test.each(['internal', 'simulated'] as const)(
+    'that will not be tried again after %s promise no other attempt',
+    (error) => {
+      for (const t of [de, en]) {
+        const outcome = { status: 'gave_up', response_code: null, error };
+        const { what, todo: next } = explanationOf(t, outcome);
+        expect(what).toBe(t.deliveries.explain[error]);
+        expect(next).toBe(t.deliveries.todo.gave_up);
+        expect(next).not.toBe(t.deliveries.todo[error]);
+      }
+    },
+  );
+
+  test.each([
+    [429, null],
+    [500, null],
+    [null, 'name_not_resolved'],
+  ] as const)('that will not be tried again after %s %s say so', (response_code, error) => {
+    for (const t of [de, en]) {
+      const { todo: own } = explanationOf(t, { status: 'retrying', response_code, error });
+      const { todo: last } = explanationOf(t, { status: 'gave_up', response_code, error });
+      expect(last).toBe(`${own} ${t.deliveries.todo.gave_up}`);
     }
   });
 
@@ -206,6 +231,9 @@ describe('what is sent again', () => {
     [TWO, undefined, ALL],
     [TWO, 'whe-2', 'whe-2'],
     [[], undefined, undefined],
+    [TWO, 'whe-gone', ALL],
+    [ONE, 'whe-gone', 'whe-1'],
+    [[], 'whe-gone', undefined],
   ])('is of the endpoint of the filter, of all, or of the only one', (endpoints, first, id) => {
     expect(firstChoice(endpoints, { ...nothing, endpoint: first }).endpointId).toBe(id);
   });

@@ -82,10 +82,11 @@ describe('the page that opens a link', () => {
       Object.entries(texts).map(([name, text]) => [name, `${text} <${name}> & "`]),
     ) as typeof texts;
     const written = handoverHtml(odd);
-    // The path of the documentation is part of an address.
-    for (const [name, text] of Object.entries(odd).filter(([one]) => one !== 'verifyPath'))
+    // Paths of the documentation are parts of addresses.
+    for (const [name, text] of Object.entries(odd).filter(([one]) => !one.endsWith('Path')))
       expect([name, written.includes(escape(text))]).toEqual([name, true]);
-    expect(written).toContain(`href="__SERVICE__/docs${odd.verifyPath}"`);
+    for (const path of [odd.docsPath, odd.verifyPath])
+      expect(written).toContain(`href="__SERVICE__/docs${path}"`);
   });
 
   test('speaks of the kind of secret that it shows', () => {
@@ -97,7 +98,7 @@ describe('the page that opens a link', () => {
       );
     const link = (path: string, text: string) =>
       `<a href="__SERVICE__/docs${path}" target="_blank" rel="noopener">${text}</a>`;
-    expect(of('key')).toEqual([t.titleOfKey, t.shown, t.name, link('', t.docs)]);
+    expect(of('key')).toEqual([t.titleOfKey, t.shown, t.name, link(t.docsPath, t.docs)]);
     expect(of('endpoint')).toEqual([
       t.titleOfEndpoint,
       t.shownOfEndpoint,

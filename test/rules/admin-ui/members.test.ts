@@ -52,6 +52,10 @@ describe('the right to manage keys', () => {
     [true, false, true, false, null],
     [false, true, false, true, null],
     [false, true, true, false, null],
+    // Nobody knows whether it was granted.
+    [true, true, null, true, 'grant'],
+    [true, true, null, false, 'withdraw'],
+    [false, true, null, true, null],
   ] as const)(
     'by the owner %j, for whom may hold it %j, from %j to %j: %s',
     (isOwner, mayHold, had, has, change) => {

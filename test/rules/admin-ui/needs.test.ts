@@ -55,6 +55,7 @@ const crm = (id: string, what: Partial<Crm> = {}): Crm => ({
   failure_streak: 0,
   next_sync_at: null,
   syncing: false,
+  due: false,
   has_credentials: true,
   ...what,
 });

@@ -1,7 +1,9 @@
-// What is shown of two queries that are shown together.
+// What is shown of queries that are shown together, of what is unknown, and after a change.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { QueryClient, QueryObserver } from '@tanstack/react-query';
 import { describe, expect, test, vi } from 'vitest';
+import { readAllAnew } from '../../../src/admin-ui/lib/forget.ts';
 import {
   alongWith,
   rowsKnown,
@@ -70,4 +72,22 @@ describe('what is unknown', () => {
     // Use `Loaded`, `alongWith`, or `whileUnknown` and the like of `lib/queries.ts`.
     expect(found).toEqual([]);
   });
+});
+
+test('after a change of everything, nothing that was read before is shown again', async () => {
+  const cache = new QueryClient();
+  const read = vi.fn<() => Promise<string>>(async () => 'of now');
+  const shown = new QueryObserver(cache, {
+    queryKey: ['shown'],
+    queryFn: read,
+    staleTime: Infinity,
+  });
+  cache.setQueryData(['shown'], 'of before');
+  cache.setQueryData(['elsewhere'], 'of before');
+  const end = shown.subscribe(() => undefined);
+  expect(read).not.toHaveBeenCalled();
+  await readAllAnew(cache);
+  expect(cache.getQueryData(['elsewhere'])).toBeUndefined();
+  expect(cache.getQueryData(['shown'])).toBe('of now');
+  end();
 });

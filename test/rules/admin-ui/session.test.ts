@@ -93,6 +93,25 @@ describe('a document that shows a team to a person', () => {
   });
 });
 
+describe('a sign-out', () => {
+  test.each([
+    ['no answer', [], 'no network'],
+    ['502', [status(502)], 'the sign-out: 502'],
+  ])('that gets %s is said to have failed, and the session stays', async (_, given, why) => {
+    const { page, answers } = await open([ok(A)]);
+    answers.push(...given);
+    await expect(page.signOut()).rejects.toThrow(why);
+    expect(await page.freshHeaders()).toEqual({ 'x-csrf-token': 'first', 'svc-team': 'team_a' });
+  });
+
+  test('ends the session', async () => {
+    const { page, answers } = await open([ok(A)]);
+    answers.push(status(200));
+    await page.signOut();
+    expect(await page.freshHeaders()).toEqual({ 'svc-team': 'team_a' });
+  });
+});
+
 describe('in a frame, a token that is refused', () => {
   /** What a fault would take to be without end. */
   const MANY = 50;

@@ -57,18 +57,18 @@ describe('a CRM connection', () => {
   });
 
   test.each([
-    [true, null, true],
-    [false, null, false],
-    [false, at(1), false],
-    [false, at(0), true],
-    [false, at(-1), true],
-    [true, at(1), true],
-  ])('that is read (%j), next at %s, is being read: %j', (syncing, next_sync_at, expected) => {
-    const one = { syncing, next_sync_at };
+    [true, false, true],
+    [false, false, false],
+    [false, true, true],
+    [true, true, true],
+  ])('that is read (%j), or due (%j), is being read: %j', (syncing, due, expected) => {
+    const one = { syncing, due };
     expect(isBeingRead(one)).toBe(expected);
-    expect(looksAgainMs([{ syncing: false, next_sync_at: null }, one])).toBe(
-      expected ? 2_000 : false,
-    );
+    expect(looksAgainMs([{ syncing: false, due: false }, one])).toBe(expected ? 2_000 : false);
+  });
+
+  test('that an older server does not call due is not taken to be', () => {
+    expect(isBeingRead({ syncing: false })).toBe(false);
   });
 
   test('is not asked for while there is none', () => {

@@ -35,6 +35,8 @@ export interface FakeDeal {
   lostReason?: string;
   ownerId?: number;
   modified: string;
+  /** The time by which HubSpot's search still sorts and filters it; none: `modified`. */
+  indexed?: string;
   deleted?: boolean;
   /** Removed without a trace: not even listed among the deleted deals. */
   purged?: boolean;
@@ -46,6 +48,8 @@ export interface FakeNote {
   dealId: number;
   html: string;
   modified: string;
+  /** As in `FakeDeal`. */
+  indexed?: string;
   /**
    * `listed` means that Pipedrive still lists it, with `active_flag` false. Its documentation has
    * that field for deleted notes but does not say whether the list leaves them out.
@@ -82,6 +86,8 @@ export interface FakeCrm {
   readonly deals: Map<number, FakeDeal>;
   readonly notes: Map<number, FakeNote>;
   readonly owners: Map<number, string>;
+  /** Those of users that were deactivated, which HubSpot lists apart. */
+  readonly archivedOwners: Map<number, string>;
   readonly requests: FakeRequest[];
   intercept: Interceptor | null;
   put(deal: FakeDeal): void;
@@ -94,7 +100,9 @@ export interface FakeCrm {
 /** Starts an empty CRM of this provider. It is stopped when the test file ends. */
 export async function startCrm(name: ProviderName): Promise<FakeCrm> {
   const fake = FAKES[name];
-  const server = createServer();
+  // A busy machine loads a provider's package for longer than the five seconds after which a server
+  // closes an idle connection. The next call would take that one, and fail.
+  const server = createServer({ keepAliveTimeout: 300_000 });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   atEnd(() => {
@@ -110,6 +118,7 @@ export async function startCrm(name: ProviderName): Promise<FakeCrm> {
     deals: new Map(),
     notes: new Map(),
     owners: new Map(),
+    archivedOwners: new Map(),
     requests: [],
     intercept: null,
     put: (deal) => {

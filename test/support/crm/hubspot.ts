@@ -18,9 +18,13 @@ function isThere(deal: FakeDeal): boolean {
 
 function answerRequest(crm: FakeCrm, { method, path, query, body }: FakeRequest): unknown {
   if (method === 'POST' && path === DEALS_PATH)
-    return search(crm, body, [...crm.deals.values()].filter(isThere).map(toDeal));
+    return search(crm, body, [...crm.deals.values()].filter(isThere).map(indexed(toDeal)));
   if (method === 'POST' && path === '/crm/v3/objects/notes/search')
-    return search(crm, body, [...crm.notes.values()].filter((note) => !note.deleted).map(toNote));
+    return search(
+      crm,
+      body,
+      [...crm.notes.values()].filter((note) => !note.deleted).map(indexed(toNote)),
+    );
   if (path === '/crm/v3/associations/notes/deals/batch/read') {
     const inputs = body['inputs'] as { id: string }[];
     const results = inputs.flatMap(({ id }) => {
@@ -43,21 +47,29 @@ function answerRequest(crm: FakeCrm, { method, path, query, body }: FakeRequest)
       ...(rows.length > page.length ? { paging: { next: { after } } } : {}),
     };
   }
-  if (path === '/crm/v3/owners' || path === '/crm/v3/owners/')
+  if (path === '/crm/v3/owners' || path === '/crm/v3/owners/') {
+    const archived = query.get('archived') === 'true';
+    const owners = archived ? crm.archivedOwners : crm.owners;
+    const start = Number(query.get('after') ?? 0);
+    const end = start + pageSizeOf(crm, Math.min(Number(query.get('limit') ?? 100), 500));
     return {
-      results: [...crm.owners].map(([id, email]) => ({
-        id: String(id),
-        email,
-        type: 'PERSON',
-        archived: false,
-      })),
+      results: [...owners]
+        .slice(start, end)
+        .map(([id, email]) => ({ id: String(id), email, type: 'PERSON', archived })),
+      ...(end < owners.size ? { paging: { next: { after: String(end) } } } : {}),
     };
+  }
   return null;
 }
 
 interface HubspotObject {
   readonly id: string;
   readonly properties: Record<string, string | null>;
+}
+
+/** The search knows a change later than the object that it returns. */
+interface IndexedObject extends HubspotObject {
+  readonly indexed: string;
 }
 
 interface SearchBody {
@@ -67,12 +79,17 @@ interface SearchBody {
   limit?: number;
 }
 
-function search(crm: FakeCrm, body: SearchBody, all: readonly HubspotObject[]): unknown {
-  const value = ({ properties }: HubspotObject, name: string): number => {
-    const text = properties[name] ?? '';
-    return name === 'hs_lastmodifieddate' ? Date.parse(text) : Number(text);
-  };
-  const fits = (object: HubspotObject): boolean =>
+function indexed<Entry extends FakeDeal | FakeNote>(toObject: (entry: Entry) => HubspotObject) {
+  return (entry: Entry): IndexedObject => ({
+    ...toObject(entry),
+    indexed: entry.indexed ?? entry.modified,
+  });
+}
+
+function search(crm: FakeCrm, body: SearchBody, all: readonly IndexedObject[]): unknown {
+  const value = ({ properties, indexed }: IndexedObject, name: string): number =>
+    name === 'hs_lastmodifieddate' ? Date.parse(indexed) : Number(properties[name] ?? '');
+  const fits = (object: IndexedObject): boolean =>
     (body.filterGroups ?? [{ filters: [] }]).some(({ filters }) =>
       filters.every(({ propertyName, operator, value: wanted }) => {
         const difference = value(object, propertyName) - Number(wanted);
@@ -92,7 +109,7 @@ function search(crm: FakeCrm, body: SearchBody, all: readonly HubspotObject[]): 
   const after = from + page.length;
   return {
     total: hits.length,
-    results: page,
+    results: page.map(({ id, properties }) => ({ id, properties })),
     ...(after < hits.length ? { paging: { next: { after: String(after) } } } : {}),
   };
 }

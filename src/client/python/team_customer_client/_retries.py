@@ -1,8 +1,9 @@
 """When a call is repeated, and what becomes of it in the end. It sends nothing and does not wait.
 
 * Every call may be repeated, because a POST has one Idempotency-Key in all attempts.
-* Repeated are: no response, a 429, a 503, a 500 (once), the 409 of a call that is still running,
-  and what a gateway answers. `Retry-After` says how long to wait; without it the waits grow.
+* Repeated are: no response, a 408, a 429, a 503, a 500 (once), the 409 of a call that is still
+  running, and what a gateway answers. `Retry-After` says how long to wait; of a 503 it says the
+  first wait only. Such waits grow, as those without it do.
 * A DELETE whose first attempt had no known outcome, and whose next one is a 404, has worked.
 * A redirect, and an address where the API has never answered, are said at once: waiting would not
   help against a wrong `base_url`.
@@ -28,6 +29,8 @@ from .errors import error_of
 
 _FIRST_WAIT_S = 0.5
 _WAIT_MAX_S = 8.0
+# Up to this the waits after a 503 double. Four of them from 2 s on outlast a failover of 25 s.
+_UNAVAILABLE_MAX_S = 16.0
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,7 @@ class RetryRules:
 def call_steps(request: Request, rules: RetryRules) -> Steps:
     """Yields what to do next, takes what came of it, and returns the body of the success."""
     is_uncertain = False
+    unavailable = 0
     budget_s = rules.retry_budget_s
     for attempt in range(rules.max_retries + 1):
         came = yield request
@@ -64,6 +68,12 @@ def call_steps(request: Request, rules: RetryRules) -> Steps:
                 return body
             error = _error_of(request, came, body)
             retry_after_s = _retry_after_s_of(came)
+            if came.status == 503 and retry_after_s is not None:
+                # The API says the same with every 503, and not how long the outage will last.
+                # At the end of its budget a call waits no longer than it was told, or than it may.
+                most_s = max(retry_after_s, min(_UNAVAILABLE_MAX_S, budget_s))
+                retry_after_s = min(retry_after_s * 2**unavailable, most_s)
+                unavailable += 1
         else:
             error, retry_after_s = _no_response(request, came), None
         if isinstance(error, ApiError):
@@ -79,10 +89,11 @@ def call_steps(request: Request, rules: RetryRules) -> Steps:
             raise error
         if not isinstance(error, ApiError) or error.status >= 500:
             is_uncertain = True
-        budget_s -= wait_s
         # Clients that were refused together must not come back together.
-        spread = growing_s / 2 if retry_after_s is None else growing_s / 4
-        yield Wait(wait_s + random.random() * spread)
+        spread_s = growing_s / 2 if retry_after_s is None else growing_s / 4
+        wait_s = min(wait_s + random.random() * spread_s, budget_s)
+        budget_s -= wait_s
+        yield Wait(wait_s)
     raise AssertionError("the last attempt returns or raises")
 
 
@@ -93,7 +104,7 @@ def _is_worth_repeating(error: Exception, attempt: int, retry_after_s: float | N
         return attempt == 0
     if error.status == 409:
         return retry_after_s is not None
-    return error.status in (429, 503)
+    return error.status in (408, 429, 503)
 
 
 def _error_of(request: Request, came: Response, body: Any) -> ApiError | ApiConnectionError:
@@ -131,7 +142,9 @@ def _is_wrong_address(came: Response | Exception | None, rules: RetryRules) -> b
     if isinstance(came, Response):
         is_temporary = came.status >= 500 or came.status in (408, 429)
         return 300 <= came.status < 400 or not (rules.has_answered or is_temporary)
-    return isinstance(came, socket.gaierror) and not rules.has_answered
+    # Not if the name servers gave no answer: that passes, as on a machine that has just started.
+    is_unknown = isinstance(came, socket.gaierror) and came.errno != socket.EAI_AGAIN
+    return is_unknown and not rules.has_answered
 
 
 def _with_hint(error: Exception, request: Request) -> ApiConnectionError:
@@ -153,10 +166,12 @@ def _parse(came: Response) -> Any:
 
 
 def _retry_after_s_of(came: Response) -> float | None:
-    """It is a number of seconds, or a date. None: there is none, or it is neither."""
+    """It is a number of seconds, or an HTTP date. None: there is none, or it is neither."""
     text = came.headers.get("retry-after", "")
-    if re.fullmatch(r"[0-9]{1,9}", text):
+    if re.fullmatch(r"[0-9]+", text):
         return float(text)
+    if not text.endswith(" GMT"):
+        return None
     try:
         return max(parsedate_to_datetime(text).timestamp() - time.time(), 0.0)
     except (ValueError, TypeError, OverflowError):

@@ -34,11 +34,16 @@ class Request:
 
 @dataclass(frozen=True)
 class Response:
-    """What came. The names of its headers are in lower case."""
+    """What came. The names of its headers are in lower case, however they were given."""
 
     status: int
     headers: Mapping[str, str] = field(repr=False)
     body: bytes = field(repr=False)
+
+    def __post_init__(self) -> None:
+        # The class is frozen, so this is how it sets a field of its own.
+        lower = {name.lower(): value for name, value in self.headers.items()}
+        object.__setattr__(self, "headers", lower)
 
 
 Transport = Callable[[Request], Response]
@@ -70,6 +75,7 @@ class HttpTransport:
 
     def close(self) -> None:
         """Ends the idle connections."""
+        self._forget_those_of_the_parent()
         with self._lock:
             idle, self._idle = self._idle, []
         for _, _, connection in idle:
@@ -139,14 +145,20 @@ def _exchange(connection: HTTPConnection, request: Request, deadline: float) -> 
     connection.sock.settimeout(_remaining_s(deadline))
     # The type stubs know it only as a class.
     connection.response_class = functools.partial(_TimedResponse, deadline)  # type: ignore
-    connection.request(request.method, target, body=request.body, headers=dict(request.headers))
+    is_sent = True
+    try:
+        connection.request(request.method, target, body=request.body, headers=dict(request.headers))
+    except (ConnectionError, ssl.SSLEOFError):
+        # A server may answer before it has read a large body, and close the connection. Its answer
+        # has arrived then, and says why. Without one, reading it fails, too. The last is what
+        # TLS makes of it.
+        is_sent = False
     response = connection.getresponse()
     body = response.read()
-    if response.status == 101:
-        # What comes after it is no HTTP.
+    if response.status == 101 or not is_sent:
+        # What comes after the one is no HTTP, and of the other the server has read a part.
         connection.close()
-    headers = {name.lower(): value for name, value in response.getheaders()}
-    return Response(response.status, headers, body)
+    return Response(response.status, dict(response.getheaders()), body)
 
 
 def _has_input(connection: HTTPConnection) -> bool:

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { okOutput } from '../../../core/shapes.ts';
-import { changeContextOf, type Services } from '../../../trpc/context.ts';
+import { changeContextOf, type Context, type Services } from '../../../trpc/context.ts';
 import { appProcedure } from '../../../trpc/procedures.ts';
 import {
   connectInput,
@@ -16,7 +16,7 @@ import { toConnection } from './view.ts';
 export const adminCrm = {
   list: appProcedure({ access: 'admins', input: z.strictObject({}), output: connectionList }).query(
     async ({ ctx }) => {
-      const rows = await service.listConnections(ctx.db, ctx.team.id, ctx.services.clock.now());
+      const rows = await service.listConnections(ctx.db, ctx.services.clock, ctx.team.id);
       return { data: rows.map(toConnection) };
     },
   ),
@@ -31,7 +31,7 @@ export const adminCrm = {
         baseUrl: base_url,
       };
       const options = optionsOf(ctx.services);
-      return toConnection(await service.connect(ctx.db, changeContextOf(ctx), wanted, options));
+      return toConnection(await service.connect(ctx.db, byOf(ctx), wanted, options));
     },
   ),
 
@@ -43,32 +43,35 @@ export const adminCrm = {
     const { connection_id, provider, credentials } = input;
     const wanted = { connectionId: connection_id, provider, credentials };
     const options = optionsOf(ctx.services);
-    const context = changeContextOf(ctx);
-    return toConnection(await service.replaceCredentials(ctx.db, context, wanted, options));
+    return toConnection(await service.replaceCredentials(ctx.db, byOf(ctx), wanted, options));
   }),
 
   pause: appProcedure({ access: 'admins', input: connectionInput, output: connection }).mutation(
     async ({ ctx, input }) =>
-      toConnection(await service.pause(ctx.db, changeContextOf(ctx), input.connection_id)),
+      toConnection(await service.pause(ctx.db, byOf(ctx), input.connection_id)),
   ),
 
   resume: appProcedure({ access: 'admins', input: connectionInput, output: connection }).mutation(
     async ({ ctx, input }) =>
-      toConnection(await service.resume(ctx.db, changeContextOf(ctx), input.connection_id)),
+      toConnection(await service.resume(ctx.db, byOf(ctx), input.connection_id)),
   ),
 
   syncNow: appProcedure({ access: 'admins', input: connectionInput, output: connection }).mutation(
     async ({ ctx, input }) =>
-      toConnection(await service.syncNow(ctx.db, changeContextOf(ctx), input.connection_id)),
+      toConnection(await service.syncNow(ctx.db, byOf(ctx), input.connection_id)),
   ),
 
   disconnect: appProcedure({ access: 'admins', input: connectionInput, output: okOutput }).mutation(
     async ({ ctx, input }) => {
-      await service.disconnect(ctx.db, changeContextOf(ctx), input.connection_id);
+      await service.disconnect(ctx.db, byOf(ctx), input.connection_id);
       return { ok: true };
     },
   ),
 };
+
+function byOf(ctx: Context): service.CrmChange {
+  return { context: changeContextOf(ctx), clock: ctx.services.clock };
+}
 
 function optionsOf({ secrets, webhookAllowPrivateTargets }: Services): service.CredentialOptions {
   // Configuration refuses this switch in production.

@@ -6,6 +6,9 @@
  *    former ones had read: the next round reads everything, and removes what it does not find.
  *  * They also forget the failures of the former ones. A run that still uses those loses the
  *    connection. A paused connection stays paused.
+ *  * An account may be connected twice, and then has all of its deals twice: a token does not tell
+ *    whose it is. The admin page says so. Rejected: to ask the CRM for the account, which needs a
+ *    column, and a right that nobody has given to a token that works.
  */
 import { ENCRYPTED_COLUMNS } from '../../../core/encrypted-columns.ts';
 import { invalidField } from '../../../core/problem.ts';

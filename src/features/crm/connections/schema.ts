@@ -16,12 +16,13 @@ export const connection = z.object({
   last_error: z
     .string()
     .nullable()
-    .meta({ description: 'Why the last attempt failed; null after a success.' }),
-  failure_streak: z.int().meta({ description: 'Failed attempts since the last success.' }),
+    .meta({ description: 'Why the last attempt failed; null if it did not.' }),
+  failure_streak: z.int().meta({ description: 'Failed attempts since the last complete round.' }),
   next_sync_at: dateTime
     .nullable()
     .meta({ description: 'When it is read next; null while it is not.' }),
   syncing: z.boolean(),
+  due: z.boolean().meta({ description: 'A worker reads it in a moment, or would if none does.' }),
   has_credentials: z
     .boolean()
     .meta({ description: 'Without them it is not read until they are entered.' }),

@@ -1,26 +1,35 @@
+import type { Clock } from '../../../core/clock.ts';
 import { encrypt } from '../../../core/encryption.ts';
 import { newId } from '../../../core/ids.ts';
 import { invalidField, ProblemError, unknownId } from '../../../core/problem.ts';
 import { lockTeamFor, readChangeContext, type CurrentContext } from '../../../db/change-context.ts';
 import type { Db, Tx } from '../../../db/client.ts';
-import { record, type NewJob, type ChangeContext } from '../../../db/outbox.ts';
+import { databaseTime } from '../../../db/database-clock.ts';
+import { record, type ChangeContext } from '../../../db/outbox.ts';
 import { requireRoomInSandbox } from '../../../db/sandbox-rows.ts';
 import { isProviderError } from '../providers/errors.ts';
 import { serializeCredentials } from '../providers/provider.ts';
 import { openProvider, type ProviderName } from '../providers/registry.ts';
-import { removalJob, SCHEDULE_SYNCS } from '../sync/jobs.ts';
+import { removalJob, scheduleJob } from '../sync/jobs.ts';
 import { credentialsContext, requireRoom } from './rules.ts';
 import * as store from './store.ts';
 import type { ConnectionRow } from './store.ts';
 
 /** Shorter than a synchronization's timeout: an admin waits for the answer. */
 const CHECK_TIMEOUT_MS = 10_000;
-/** Schedules due connections now instead of at the next minute. */
-const SCHEDULE_NOW: NewJob = { task: SCHEDULE_SYNCS, payload: {}, key: SCHEDULE_SYNCS };
 
 /** Newest first, without disconnected ones. */
-export function listConnections(db: Db, teamId: string, now: Date): Promise<ConnectionRow[]> {
-  return store.listConnections(db, teamId, now);
+export function listConnections(db: Db, clock: Clock, teamId: string): Promise<ConnectionRow[]> {
+  return store.listConnections(db, teamId, clock.override());
+}
+
+/**
+ * Who changes a connection. When it is due, workers judge by the database's clock: by that of the
+ * process, what is asked for now could be of the future to them.
+ */
+export interface CrmChange {
+  readonly context: ChangeContext;
+  readonly clock: Clock;
 }
 
 /** What an admin sends to connect a CRM. */
@@ -49,7 +58,7 @@ export interface CredentialOptions {
  */
 export async function connect(
   db: Db,
-  context: ChangeContext,
+  { context, clock }: CrmChange,
   wanted: WantedConnection,
   { appSecret, allowBaseUrl }: CredentialOptions,
 ): Promise<ConnectionRow> {
@@ -62,12 +71,13 @@ export async function connect(
   );
   const id = newId('crmConnection');
   return db.transaction(async (tx) => {
-    const [current, count] = await Promise.all([
+    const [current, count, next] = await Promise.all([
       lockTeamFor(tx, context),
       store.countConnections(tx, teamId),
+      databaseTime(tx, clock.override()),
     ]);
     requireRoom(teamId, count);
-    await requireRoomInSandbox(tx, teamId, 'crm_connection');
+    await requireRoomInSandbox(tx, teamId, 'crm_connection', 1);
     const credentialsEncrypted = encrypt(
       storedCredentials,
       appSecret,
@@ -80,12 +90,13 @@ export async function connect(
       objection_marker: objectionMarker,
       base_url: baseUrl,
       at,
+      next,
     });
     record(tx, current, {
       audit: { action: 'crm_connection.connected', targetId: id, details: { provider } },
-      jobs: [SCHEDULE_NOW],
+      jobs: [scheduleJob(teamId)],
     });
-    return requireConnection(tx, context, id);
+    return requireConnection(tx, { context, clock }, id);
   });
 }
 
@@ -106,11 +117,11 @@ export interface WantedCredentials {
  */
 export async function replaceCredentials(
   db: Db,
-  context: ChangeContext,
+  by: CrmChange,
   { connectionId, provider, credentials }: WantedCredentials,
   { appSecret, allowBaseUrl }: CredentialOptions,
 ): Promise<ConnectionRow> {
-  const { teamId, at } = context;
+  const { teamId, at } = by.context;
   const settings = await store.findSettings(db, teamId, connectionId);
   if (!settings) throw unknownId('connection_id');
   if (settings.provider !== provider)
@@ -121,13 +132,13 @@ export async function replaceCredentials(
     { teamId, provider, storedCredentials, baseUrl, readsNotes: marker !== null, at },
     allowBaseUrl,
   );
-  return change(db, context, connectionId, async (tx, { status }, current) => {
+  return change(db, by, connectionId, async (tx, { row: { status }, current, at: due }) => {
     const credentialsEncrypted = encrypt(
       storedCredentials,
       appSecret,
       credentialsContext(teamId, connectionId),
     );
-    const next = status === 'active' ? at : null;
+    const next = status === 'active' ? due : null;
     await store.replaceCredentials(tx, teamId, { connectionId, credentialsEncrypted, next });
     record(tx, current, {
       audit: {
@@ -135,7 +146,7 @@ export async function replaceCredentials(
         targetId: connectionId,
         details: { provider },
       },
-      jobs: status === 'active' ? [SCHEDULE_NOW] : [],
+      jobs: status === 'active' ? [scheduleJob(teamId)] : [],
     });
   });
 }
@@ -156,7 +167,7 @@ async function requireSufficient(
       const notes = connection.readsNotes ? ' and notes' : '';
       throw invalidField(
         'credentials',
-        `The token may not read deals and users${notes}.`,
+        `The token may not read deals and users${notes}, or the account is closed.`,
         'token_insufficient',
       );
     }
@@ -171,30 +182,23 @@ async function requireSufficient(
 }
 
 /** Hides its deals and objections until it is resumed. Opens a transaction. Throws `not_found`. */
-export function pause(
-  db: Db,
-  context: ChangeContext,
-  connectionId: string,
-): Promise<ConnectionRow> {
-  return change(db, context, connectionId, async (tx, row, current) => {
+export function pause(db: Db, by: CrmChange, connectionId: string): Promise<ConnectionRow> {
+  return change(db, by, connectionId, async (tx, { row, current }) => {
     if (row.status === 'paused') return;
-    await store.pauseConnection(tx, context.teamId, connectionId);
+    await store.pauseConnection(tx, by.context.teamId, connectionId);
     record(tx, current, { audit: { action: 'crm_connection.paused', targetId: connectionId } });
   });
 }
 
 /** Opens a transaction; enqueues a synchronization. Throws `not_found`. */
-export function resume(
-  db: Db,
-  context: ChangeContext,
-  connectionId: string,
-): Promise<ConnectionRow> {
-  return change(db, context, connectionId, async (tx, row, current) => {
+export function resume(db: Db, by: CrmChange, connectionId: string): Promise<ConnectionRow> {
+  const { teamId } = by.context;
+  return change(db, by, connectionId, async (tx, { row, current, at }) => {
     if (row.status === 'active') return;
-    store.resumeConnection(tx, context.teamId, { connectionId, at: context.at });
+    store.resumeConnection(tx, teamId, { connectionId, at });
     record(tx, current, {
       audit: { action: 'crm_connection.resumed', targetId: connectionId },
-      jobs: [SCHEDULE_NOW],
+      jobs: [scheduleJob(teamId)],
     });
   });
 }
@@ -203,20 +207,17 @@ export function resume(
  * Opens a transaction; enqueues a synchronization. Throws `not_found`, and `conflict` for a
  * connection that is paused or has no credentials.
  */
-export function syncNow(
-  db: Db,
-  context: ChangeContext,
-  connectionId: string,
-): Promise<ConnectionRow> {
-  return change(db, context, connectionId, async (tx, row, current) => {
+export function syncNow(db: Db, by: CrmChange, connectionId: string): Promise<ConnectionRow> {
+  const { teamId } = by.context;
+  return change(db, by, connectionId, async (tx, { row, current, at }) => {
     if (row.status !== 'active')
       throw new ProblemError('conflict', { detail: 'The connection is paused.' });
     if (!row.has_credentials)
       throw new ProblemError('conflict', { detail: 'The connection has no credentials.' });
-    await store.makeDue(tx, context.teamId, { connectionId, at: context.at });
+    store.makeDue(tx, teamId, { connectionId, at });
     record(tx, current, {
       audit: { action: 'crm_connection.sync_requested', targetId: connectionId },
-      jobs: [SCHEDULE_NOW],
+      jobs: [scheduleJob(teamId)],
     });
   });
 }
@@ -225,15 +226,12 @@ export function syncNow(
  * Cannot be undone: hides its deals and objections at once, and enqueues a job that removes the
  * rows. Opens a transaction. Throws `not_found`.
  */
-export async function disconnect(
-  db: Db,
-  context: ChangeContext,
-  connectionId: string,
-): Promise<void> {
+export async function disconnect(db: Db, by: CrmChange, connectionId: string): Promise<void> {
+  const { context } = by;
   const { teamId } = context;
   await db.transaction(async (tx) => {
     const [{ provider }, current] = await Promise.all([
-      requireConnection(tx, context, connectionId),
+      requireConnection(tx, by, connectionId),
       readChangeContext(tx, context),
     ]);
     await store.disconnect(tx, teamId, connectionId);
@@ -248,28 +246,37 @@ export async function disconnect(
   });
 }
 
+/** A connection that is to be changed. `at`: now, by the database's clock. */
+interface Locked {
+  readonly row: ConnectionRow;
+  readonly current: CurrentContext;
+  readonly at: Date;
+}
+
 function change(
   db: Db,
-  context: ChangeContext,
+  by: CrmChange,
   connectionId: string,
-  work: (tx: Tx, row: ConnectionRow, current: CurrentContext) => Promise<void>,
+  work: (tx: Tx, locked: Locked) => Promise<void>,
 ): Promise<ConnectionRow> {
   return db.transaction(async (tx) => {
-    const [row, current] = await Promise.all([
-      requireConnection(tx, context, connectionId),
-      readChangeContext(tx, context),
+    const [row, current, at] = await Promise.all([
+      requireConnection(tx, by, connectionId),
+      readChangeContext(tx, by.context),
+      databaseTime(tx, by.clock.override()),
     ]);
-    await work(tx, row, current);
-    return requireConnection(tx, context, connectionId);
+    await work(tx, { row, current, at });
+    return requireConnection(tx, by, connectionId);
   });
 }
 
 async function requireConnection(
   tx: Tx,
-  { teamId, at }: ChangeContext,
+  { context: { teamId }, clock }: CrmChange,
   connectionId: string,
 ): Promise<ConnectionRow> {
-  const row = await store.findConnectionLocked(tx, teamId, { connectionId, now: at });
+  const now = clock.override();
+  const row = await store.findConnectionLocked(tx, teamId, { connectionId, now });
   if (!row) throw unknownId('connection_id');
   return row;
 }

@@ -23,10 +23,14 @@ const SHOWN = [
 export interface ConnectionRow extends RowOf<'CrmConnection', (typeof SHOWN)[number]> {
   readonly provider: CrmProvider;
   readonly syncing: boolean;
+  readonly due: boolean;
   readonly has_credentials: boolean;
 }
 
-const COLUMNS = `${listed(SHOWN)}, coalesce(sync_lease_until > $2, false) as syncing,
+// Both times are of the database's clock; $2 is `clock.override()`.
+const COLUMNS = `${listed(SHOWN)},
+  coalesce(sync_lease_until > coalesce($2::timestamptz, now()), false) as syncing,
+  coalesce(next_sync_at <= coalesce($2::timestamptz, now()), false) as due,
   credentials_encrypted is not null as has_credentials`;
 
 const LIST = statement<ConnectionRow>(
@@ -39,7 +43,11 @@ const LIST = statement<ConnectionRow>(
 );
 
 /** Newest first, without disconnected ones. */
-export function listConnections(db: Db, teamId: string, now: Date): Promise<ConnectionRow[]> {
+export function listConnections(
+  db: Db,
+  teamId: string,
+  now: Date | null,
+): Promise<ConnectionRow[]> {
   return db.query(LIST, [teamId, now]);
 }
 
@@ -57,7 +65,7 @@ const FIND_LOCKED = statement<ConnectionRow>(
 export function findConnectionLocked(
   tx: Tx,
   teamId: string,
-  { connectionId, now }: { connectionId: string; now: Date },
+  { connectionId, now }: { connectionId: string; now: Date | null },
 ): Promise<ConnectionRow | null> {
   return tx.queryFirst(FIND_LOCKED, [teamId, now, connectionId]);
 }
@@ -112,16 +120,18 @@ export interface NewConnection extends ConnectionSettings {
   readonly id: string;
   readonly credentialsEncrypted: Uint8Array<ArrayBuffer>;
   readonly at: Date;
+  /** When it is due, by the database's clock. */
+  readonly next: Date;
 }
 
-/** The connection is due at once. */
+/** The connection is due at `next`. */
 export async function insertConnection(
   tx: Tx,
   teamId: string,
-  { at, objection_marker: objectionMarker, base_url: baseUrl, ...connection }: NewConnection,
+  { at, next, objection_marker: objectionMarker, base_url: baseUrl, ...connection }: NewConnection,
 ): Promise<void> {
   await tx.prisma.crmConnection.createMany({
-    data: [{ teamId, ...connection, objectionMarker, baseUrl, createdAt: at, nextSyncAt: at }],
+    data: [{ teamId, ...connection, objectionMarker, baseUrl, createdAt: at, nextSyncAt: next }],
   });
 }
 
@@ -153,16 +163,22 @@ export function resumeConnection(
   tx.send(RESUME, [teamId, connectionId, at]);
 }
 
+// What is overdue already keeps its place before those that are due since a later time.
+const MAKE_DUE = statement(
+  'crm.makeDue',
+  `update crm_connection
+   set next_sync_at = least(next_sync_at, $3), sync_requested_at = $3
+   where team_id = $1
+     and id = $2`,
+);
+
 /** The connection is due at once. During a round another one is due at its end. */
-export async function makeDue(
+export function makeDue(
   tx: Tx,
   teamId: string,
   { connectionId, at }: { connectionId: string; at: Date },
-): Promise<void> {
-  await tx.prisma.crmConnection.updateMany({
-    where: { teamId, id: connectionId },
-    data: { nextSyncAt: at, syncRequestedAt: at },
-  });
+): void {
+  tx.send(MAKE_DUE, [teamId, connectionId, at]);
 }
 
 /** Forgets the credentials. The lists hide the deals and objections because of the status. */

@@ -15,6 +15,7 @@ export function toConnection(row: ConnectionRow): z.input<typeof connection> {
     failure_streak: row.failure_streak,
     next_sync_at: row.next_sync_at,
     syncing: row.syncing,
+    due: row.due,
     has_credentials: row.has_credentials,
   };
 }

@@ -1,4 +1,5 @@
 /** Why a call to a CRM failed. */
+import { parseHttpDate } from '../../../core/http-date.ts';
 
 /** Sent in `crm.sync.failed`, and shown to admins as `last_error`. */
 export type FailureReason =
@@ -43,18 +44,26 @@ export function isProviderError(error: unknown): error is ProviderError {
 /** No CRM puts a connection off for longer. */
 const WAIT_MAX_MS = 24 * 3_600_000;
 
-/** The error for an HTTP status other than 2xx. `waitMs` is for a 429 without a `Retry-After`. */
+/** For how long HubSpot locks what is being written. */
+const LOCK_MS = 2_000;
+
+/**
+ * The error for an HTTP status other than 2xx. `waitMs` is for a 429 without a `Retry-After`. A 402
+ * is a closed account, a 423 a lock, and HubSpot's 477 an account that is being migrated, for up to
+ * a day.
+ */
 export function errorOfStatus(
   status: number,
   headers: Readonly<Record<string, unknown>>,
   waitMs: number,
 ): ProviderError {
-  const askedMs = readRetryAfter(headers['retry-after']) ?? (status === 429 ? waitMs : null);
+  const unsaidMs = status === 429 ? waitMs : status === 423 ? LOCK_MS : null;
+  const askedMs = readRetryAfter(headers['retry-after']) ?? unsaidMs;
   const retryAfterMs = askedMs && Math.min(askedMs, WAIT_MAX_MS);
   if (status === 401) return providerError('unauthorized');
-  if (status === 403) return providerError('forbidden');
-  if (status === 429) return providerError('rate_limited', { retryAfterMs });
-  if (status >= 500) return providerError('provider_error', { retryAfterMs });
+  if (status === 402 || status === 403) return providerError('forbidden');
+  if (status === 423 || status === 429) return providerError('rate_limited', { retryAfterMs });
+  if (status === 477 || status >= 500) return providerError('provider_error', { retryAfterMs });
   return providerError('invalid_response', { refusedPlace: status === 400 || status === 410 });
 }
 
@@ -71,7 +80,7 @@ export function errorOfNetwork(error: unknown): ProviderError {
 function readRetryAfter(value: unknown): number | null {
   if (typeof value !== 'string' && typeof value !== 'number') return null;
   const text = String(value).trim();
-  const isSeconds = /^\d+(\.\d+)?$/.test(text);
-  const waitMs = isSeconds ? Number(text) * 1000 : Date.parse(text) - Date.now();
-  return Number.isNaN(waitMs) ? null : Math.max(waitMs, 0);
+  if (/^\d+(\.\d+)?$/.test(text)) return Number(text) * 1000;
+  const at = parseHttpDate(text);
+  return at === null ? null : Math.max(at - Date.now(), 0);
 }

@@ -1,16 +1,24 @@
 /**
- * HubSpot, through its package. Deals and notes are read with the search API, by modification time.
+ * HubSpot, through its package. Deals and notes are read with the search API, by id.
  *
- * The search pages by offset, and only up to 10,000 entries. An entry that changes between two
- * pages would shift the others, and one would be skipped. So a page starts by key instead: at the
- * modification time of the last entry of the previous page. If more entries share that time than a
- * page holds, they are read by id. Deleted deals are a separate list ("archived"), kept for 90
- * days. It can neither be sorted nor begin at a time, so a run reads only a part of a long one.
+ * The search sorts and filters by its index, but returns an entry as it is now. So the modification
+ * time on a page says nothing about the next page, and no place is made of it: one deal that had
+ * just changed would hide all those behind it. An id never changes. The search filters by
+ * modification time, and a page has the ids above the last one of the page before. What changes
+ * behind the place is read by the next round. Deleted deals are a separate list ("archived"), kept
+ * for 90 days. It can neither be sorted nor begin at a time, so a run reads only a part of a long
+ * one.
  */
 import type { Client } from '@hubspot/api-client';
 import { z } from 'zod';
 import { limitedAgent, readAll } from './answers.ts';
-import { errorOfNetwork, errorOfStatus, isProviderError, providerError } from './errors.ts';
+import {
+  errorOfNetwork,
+  errorOfStatus,
+  isProviderError,
+  providerError,
+  type ProviderError,
+} from './errors.ts';
 import {
   defineProvider,
   tokenShape,
@@ -21,8 +29,10 @@ import {
   type ProviderNote,
   type ProviderPage,
 } from './provider.ts';
-import { cursorOf, decimalOf, htmlOf, idOf, instantOf, textOf } from './values.ts';
+import { send } from './requests.ts';
+import { addressOf, cursorOf, decimalOf, htmlOf, idOf, instantOf, textOf } from './values.ts';
 
+const OWN_ADDRESS = 'https://api.hubapi.com';
 const SEARCH_PAGE = 200;
 const LIST_PAGE = 100;
 const OWNERS_PAGE = 500;
@@ -51,20 +61,30 @@ const PROPERTIES = {
   notes: ['hs_note_body', 'hs_lastmodifieddate'],
 };
 
-const place = z.union([
-  z.strictObject({ since: z.string() }),
-  z.strictObject({ at: z.string(), afterId: z.string() }),
-]);
-type Place = z.output<typeof place>;
+/**
+ * The lists that the search reads. Their names say how: before, `deals` and `notes` were read by
+ * modification time, and `archived` was `deleted`. A process of either release that finds a place
+ * of the other one does not know the list, and begins the round anew (`roundOf`), unless only the
+ * sweep was left.
+ */
+const SEARCHED = { deals_by_id: 'deals', notes_by_id: 'notes' } as const;
+type Searched = keyof typeof PROPERTIES;
+
+const decimalId = /^\d+$/;
 
 const found = z.object({
   results: z.array(
-    z.object({ id: z.string(), properties: z.record(z.string(), z.string().nullish()) }),
+    z.object({
+      id: z.string().regex(decimalId),
+      properties: z.record(z.string(), z.string().nullish()),
+    }),
   ),
   paging: z.object({ next: z.object({ after: z.string() }).nullish() }).nullish(),
 });
 type Found = z.output<typeof found>;
 type Properties = Found['results'][number]['properties'];
+
+const anyPage = z.object({ results: z.array(z.unknown()) });
 
 /** The package's client, and the way to ask it: within the timeout, with our errors. */
 interface Session {
@@ -73,7 +93,8 @@ interface Session {
 }
 
 export const hubspot = defineProvider({
-  credentials: tokenShape('HubSpot: the access token of a private app.'),
+  // Since October 2026 no private apps can be made in HubSpot. Those that exist go on.
+  credentials: tokenShape('HubSpot: a service key, or the access token of a private app.'),
   open: openHubspot,
 });
 
@@ -81,74 +102,127 @@ async function openHubspot(
   token: string,
   { baseUrl, timeoutMs, answerMaxBytes, readsNotes }: ClientOptions,
 ): Promise<ProviderClient> {
-  const { Client: HubspotClient } = await import('@hubspot/api-client');
   // The package has no timeout. Destroying its agent is the only way to end a call that hangs.
   const agent = limitedAgent(baseUrl, answerMaxBytes);
-  const client = new HubspotClient({
-    accessToken: token,
-    httpAgent: agent,
-    ...(baseUrl === null ? {} : { basePath: baseUrl }),
-  });
-  const session: Session = {
-    client,
-    ask: (call) => withDeadline(call, timeoutMs, () => agent.destroy()),
+  const openSession = async (): Promise<Session> => {
+    const { Client: HubspotClient } = await import('@hubspot/api-client');
+    return {
+      client: new HubspotClient({
+        accessToken: token,
+        httpAgent: agent,
+        ...(baseUrl === null ? {} : { basePath: baseUrl }),
+      }),
+      ask: (call) => withDeadline(call, timeoutMs, () => agent.destroy()),
+    };
   };
+  let session: Promise<Session> | null = null;
+  const open = (): Promise<Session> => (session ??= openSession());
+  const call = async (path: string, body?: object): Promise<unknown> => {
+    const answer = await send(
+      `${baseUrl ?? OWN_ADDRESS}${path}`,
+      { authorization: `Bearer ${token}` },
+      { timeoutMs, answerMaxBytes, ...(body && { body }) },
+    );
+    const { status, headers, text } = answer;
+    if (status < 200 || status > 299) throw errorOfStatus(status, headers, RATE_WINDOW_MS);
+    return JSON.parse(text);
+  };
+  const findOne = async (list: Searched): Promise<Found> =>
+    found.parse(await call(`/crm/v3/objects/${list}/search`, queryOf(list, { limit: 1 })));
   const check = async (): Promise<void> => {
-    await listOwners(session);
-    await search(session, 'deals', { limit: 1 });
-    if (readsNotes) await search(session, 'notes', { limit: 1 });
+    anyPage.parse(await call('/crm/v3/owners/?limit=1&archived=false'));
+    await findOne('deals');
+    if (!readsNotes) return;
+    const { results } = await findOne('notes');
+    if (results.length === 0) return;
+    const inputs = results.map(({ id }) => ({ id }));
+    anyPage.parse(await call('/crm/v3/associations/notes/deals/batch/read', { inputs }));
   };
   let deletedPages = 0;
   const readDeleted = async (at: PagePlace): Promise<ProviderPage> => {
-    const page = await readArchived(session, at);
+    const page = await readArchived(await open(), at);
     deletedPages += 1;
     return deletedPages < DELETED_PAGES_MAX ? page : { ...page, next: null };
   };
   return {
-    lists: readsNotes ? ['deals', 'deleted', 'notes'] : ['deals', 'deleted'],
-    listOwners: () => checked(() => listOwners(session)),
+    lists: readsNotes ? ['deals_by_id', 'archived', 'notes_by_id'] : ['deals_by_id', 'archived'],
+    listOwners: () => checked(async () => listOwners(await open())),
     readPage: (list, at) =>
-      checked(() =>
-        list === 'deleted'
+      checked(async () =>
+        list === 'archived'
           ? readDeleted(at)
-          : readModified(session, list === 'notes' ? 'notes' : 'deals', at),
+          : readModified(await open(), SEARCHED[list as keyof typeof SEARCHED], at),
       ),
     check: () => checked(check),
     close: () => agent.destroy(),
   };
 }
 
-async function search(
-  { client, ask }: Session,
-  list: 'deals' | 'notes',
-  request: object,
-): Promise<Found> {
+async function search({ client, ask }: Session, list: Searched, request: object): Promise<Found> {
   const api = list === 'notes' ? client.crm.objects.notes.searchApi : client.crm.deals.searchApi;
-  const query = { properties: PROPERTIES[list], limit: SEARCH_PAGE, after: '0', ...request };
-  return found.parse(await ask(() => api.doSearch(query)));
+  return found.parse(await ask(() => api.doSearch(queryOf(list, request))));
 }
 
+function queryOf(list: Searched, request: object) {
+  return { properties: PROPERTIES[list], limit: SEARCH_PAGE, after: '0', ...request };
+}
+
+/** The place of a page is the id after which it begins. */
 async function readModified(
   session: Session,
-  list: 'deals' | 'notes',
+  list: Searched,
   { since, cursor }: PagePlace,
 ): Promise<ProviderPage> {
-  const from: Place =
-    cursor === null
-      ? { since: since ?? '1970-01-01T00:00:00.000Z' }
-      : place.parse(JSON.parse(cursor));
-  const { results, paging } = await search(session, list, requestOf(from));
-  const last = results.at(-1);
-  if (paging?.next && !last) throw providerError('invalid_response');
-  const lastTime = instantOf(last?.properties['hs_lastmodifieddate']);
-  const next = placeAfter(from, paging?.next && last ? { lastId: last.id, lastTime } : null);
+  const afterId = cursor ?? '0';
+  if (!decimalId.test(afterId)) throw refusedPlace('a place that is no id');
+  const { results, paging } = await search(session, list, requestOf(since, afterId));
+  const lastId = lastOf(afterId, results);
+  if (paging?.next && results.length === 0) throw providerError('invalid_response');
   return {
     deals: list === 'deals' ? results.map(toDeal) : [],
     notes: list === 'notes' ? await toNotes(session, results) : [],
     deletedDealIds: [],
-    next: next && JSON.stringify(next),
-    modifiedUntil: lastTime,
+    next: paging?.next ? lastId : null,
+    modifiedUntil: latestOf(results),
   };
+}
+
+function requestOf(since: string | null, afterId: string): object {
+  const behind = { propertyName: 'hs_object_id', operator: 'GT', value: afterId };
+  const changed = since !== null && {
+    propertyName: 'hs_lastmodifieddate',
+    operator: 'GTE',
+    value: String(Date.parse(since)),
+  };
+  const filters = changed ? [changed, behind] : [behind];
+  return { filterGroups: [{ filters }], sorts: ['hs_object_id'] };
+}
+
+/**
+ * The last id. Throws if the ids do not rise from `afterId`: the next page would leave some out,
+ * and what a full round leaves out is removed.
+ */
+function lastOf(afterId: string, results: Found['results']): string {
+  let last = afterId;
+  for (const { id } of results) {
+    if (BigInt(id) <= BigInt(last)) throw refusedPlace('the ids of a page do not rise');
+    last = id;
+  }
+  return idOf(last);
+}
+
+function latestOf(results: Found['results']): string | null {
+  let latest: string | null = null;
+  for (const { properties } of results) {
+    const time = instantOf(properties['hs_lastmodifieddate']);
+    if (time !== null && time > (latest ?? '')) latest = time;
+  }
+  return latest;
+}
+
+/** The next run begins the round anew. */
+function refusedPlace(cause: string): ProviderError {
+  return providerError('invalid_response', { refusedPlace: true, cause });
 }
 
 /** Adds the deals of the notes, which the search does not return. */
@@ -188,48 +262,20 @@ async function readArchived(
   };
 }
 
+/** Also those of users that were deactivated there: their deals still name them. */
 async function listOwners({ client, ask }: Session): Promise<Map<string, string>> {
   const { ownersApi } = client.crm.owners;
   const owners = new Map<string, string>();
-  await readAll(async (after) => {
-    const page = await ask(() => ownersApi.getPage(undefined, after, OWNERS_PAGE, false));
-    for (const { id, email } of page.results) {
-      const address = textOf(email);
-      if (address !== null) owners.set(id, address);
-    }
-    return page.paging?.next?.after;
-  });
+  for (const isArchived of [false, true])
+    await readAll(async (after) => {
+      const page = await ask(() => ownersApi.getPage(undefined, after, OWNERS_PAGE, isArchived));
+      for (const { id, email } of page.results) {
+        const address = addressOf(email);
+        if (address !== null && !owners.has(id)) owners.set(id, address);
+      }
+      return page.paging?.next?.after;
+    });
   return owners;
-}
-
-function requestOf(from: Place): object {
-  if ('since' in from) {
-    const value = String(Date.parse(from.since));
-    const filters = [{ propertyName: 'hs_lastmodifieddate', operator: 'GTE', value }];
-    return { filterGroups: [{ filters }], sorts: ['hs_lastmodifieddate'] };
-  }
-  const filters = [
-    { propertyName: 'hs_lastmodifieddate', operator: 'EQ', value: String(Date.parse(from.at)) },
-    { propertyName: 'hs_object_id', operator: 'GT', value: from.afterId },
-  ];
-  return { filterGroups: [{ filters }], sorts: ['hs_object_id'] };
-}
-
-/** `last` is null if the search that began at `from` has no further results. */
-function placeAfter(
-  from: Place,
-  last: { lastId: string; lastTime: string | null } | null,
-): Place | null {
-  if ('at' in from) {
-    if (last) return { at: from.at, afterId: last.lastId };
-    return { since: new Date(Date.parse(from.at) + 1).toISOString() };
-  }
-  if (last === null) return null;
-  if (last.lastTime === null) throw providerError('invalid_response');
-  // The whole page has one time: searching from it again would return the same page for ever.
-  if (Date.parse(last.lastTime) <= Date.parse(from.since))
-    return { at: last.lastTime, afterId: '0' };
-  return { since: last.lastTime };
 }
 
 function toDeal({ id, properties }: { id: string; properties: Properties }): ProviderDeal {

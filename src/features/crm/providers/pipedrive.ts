@@ -25,7 +25,17 @@ import {
   type ProviderDeal,
   type ProviderPage,
 } from './provider.ts';
-import { cursorOf, decimalOf, htmlOf, idOf, instantOf, parseExactly, textOf } from './values.ts';
+import { send } from './requests.ts';
+import {
+  addressOf,
+  cursorOf,
+  decimalOf,
+  htmlOf,
+  idOf,
+  instantOf,
+  parseExactly,
+  textOf,
+} from './values.ts';
 
 const OWN_ADDRESS = 'https://api.pipedrive.com';
 const DEALS_PAGE = 500;
@@ -89,6 +99,9 @@ interface Session {
   readonly notesApi: v1.NotesApi;
 }
 
+/** Sends a request, by the package or without it. `ask` reads what it returns or throws. */
+type Call = (request: Readonly<Record<string, string | number>>) => Promise<unknown>;
+
 export const pipedrive = defineProvider({
   credentials: tokenShape('Pipedrive: a personal API token.'),
   open: openPipedrive,
@@ -98,21 +111,41 @@ async function openPipedrive(
   token: string,
   { baseUrl, timeoutMs, answerMaxBytes, readsNotes }: ClientOptions,
 ): Promise<ProviderClient> {
-  const session = await openSession(token, {
-    address: (baseUrl ?? OWN_ADDRESS).replace(/\/+$/, ''),
-    timeoutMs,
-    answerMaxBytes,
-  });
+  const address = (baseUrl ?? OWN_ADDRESS).replace(/\/+$/, '');
+  const limits = { timeoutMs, answerMaxBytes };
+  let session: Promise<Session> | null = null;
+  const open = (): Promise<Session> => (session ??= openSession(token, { address, ...limits }));
+  const callPlainly =
+    (path: string): Call =>
+    async (request) => {
+      const query = new URLSearchParams(
+        Object.entries(request).map(([name, value]) => [name, String(value)]),
+      );
+      const url = `${address}${path}?${query}`;
+      const { status, headers, text: body } = await send(url, { 'x-api-token': token }, limits);
+      if (isRefused(status)) throw refusalOf(status, headers);
+      return readBody(body);
+    };
   return {
     lists: readsNotes ? ['deals', 'archived', 'notes'] : ['deals', 'archived'],
-    listOwners: () => listOwners(session),
-    readPage: (list, at) =>
-      list === 'notes' ? readNotes(session, at) : readDeals(session, list, at),
+    listOwners: async () => {
+      const { usersApi } = await open();
+      return listOwners(() => usersApi.getUsers());
+    },
+    readPage: async (list, at) => {
+      const { dealsApi, notesApi } = await open();
+      if (list === 'notes') return readNotes((request) => notesApi.getNotes(request), at);
+      return readDeals(
+        (request) =>
+          list === 'archived' ? dealsApi.getArchivedDeals(request) : dealsApi.getDeals(request),
+        at,
+      );
+    },
     check: async () => {
       const start = { since: null, cursor: null };
-      await listOwners(session);
-      await readDeals(session, 'deals', start, 1);
-      if (readsNotes) await readNotes(session, start, 1);
+      await listOwners(callPlainly('/v1/users'));
+      await readDeals(callPlainly('/api/v2/deals'), start, 1);
+      if (readsNotes) await readNotes(callPlainly('/v1/notes'), start, 1);
     },
     // Each call ends by its own timeout.
     close: () => undefined,
@@ -153,23 +186,19 @@ async function openSession(
 }
 
 async function readDeals(
-  { dealsApi }: Session,
-  list: string,
+  getDeals: Call,
   { since, cursor }: PagePlace,
   limit = DEALS_PAGE,
 ): Promise<ProviderPage> {
   const request = {
-    // The API takes several; the package's type knows one.
-    status: 'open,won,lost,deleted' as 'open',
+    status: 'open,won,lost,deleted',
     sort_by: 'update_time',
     sort_direction: 'asc',
     limit,
     ...(since === null ? {} : { updated_since: toSeconds(since) }),
     ...(cursor === null ? {} : { cursor }),
-  } as const;
-  const answer = await ask(deals, () =>
-    list === 'archived' ? dealsApi.getArchivedDeals(request) : dealsApi.getDeals(request),
-  );
+  };
+  const answer = await ask(deals, () => getDeals(request));
   const rows = answer.data;
   return {
     deals: rows.filter((row) => !isDeleted(row)).map(toDeal),
@@ -181,7 +210,7 @@ async function readDeals(
 }
 
 async function readNotes(
-  { notesApi }: Session,
+  getNotes: Call,
   { since, cursor }: PagePlace,
   limit = NOTES_PAGE,
 ): Promise<ProviderPage> {
@@ -191,7 +220,7 @@ async function readNotes(
       : notesPlace.parse(JSON.parse(cursor));
   const { start } = from;
   const request = { updated_since: toSeconds(from.since), sort: 'update_time ASC', start, limit };
-  const answer = await ask(notes, () => notesApi.getNotes(request));
+  const answer = await ask(notes, () => getNotes(request));
   const rows = answer.data ?? [];
   // v1 writes `2026-11-02 14:05:00`, in UTC.
   const last = instantOf(rows.at(-1)?.update_time?.replace(/^(\S+) (\S+)$/, '$1T$2Z'));
@@ -215,11 +244,11 @@ async function readNotes(
   };
 }
 
-async function listOwners({ usersApi }: Session): Promise<Map<string, string>> {
-  const { data } = await ask(users, () => usersApi.getUsers());
+async function listOwners(getUsers: Call): Promise<Map<string, string>> {
+  const { data } = await ask(users, () => getUsers({}));
   return new Map(
     (data ?? []).flatMap(({ id, email }) => {
-      const address = textOf(email);
+      const address = addressOf(email);
       return address === null ? [] : [[String(id), address] as const];
     }),
   );
@@ -276,13 +305,24 @@ function readAnswer(
   headers: Readonly<Record<string, unknown>>,
   status?: number,
 ): unknown {
-  if (status !== undefined && (status < 200 || status > 299)) {
-    const reset = Number(headers['x-ratelimit-reset']);
-    const waitMs = Number.isFinite(reset) && reset > 0 ? reset * 1000 : RATE_WINDOW_MS;
-    return { refusal: errorOfStatus(status, headers, waitMs) } satisfies Refusal;
-  }
+  if (status !== undefined && isRefused(status))
+    return { refusal: refusalOf(status, headers) } satisfies Refusal;
   // A response that was cut has no text. The package throws an error of its own then.
-  return typeof body === 'string' ? parseExactly(body, ['value']) : body;
+  return typeof body === 'string' ? readBody(body) : body;
+}
+
+function isRefused(status: number): boolean {
+  return status < 200 || status > 299;
+}
+
+function refusalOf(status: number, headers: Readonly<Record<string, unknown>>): ProviderError {
+  const reset = Number(headers['x-ratelimit-reset']);
+  const waitMs = Number.isFinite(reset) && reset > 0 ? reset * 1000 : RATE_WINDOW_MS;
+  return errorOfStatus(status, headers, waitMs);
+}
+
+function readBody(body: string): unknown {
+  return parseExactly(body, ['value']);
 }
 
 async function ask<T extends z.ZodType>(
@@ -293,6 +333,7 @@ async function ask<T extends z.ZodType>(
   try {
     answer = await work();
   } catch (error) {
+    if (isProviderError(error)) throw error;
     const refusal = (error as Partial<Refusal> | null)?.refusal;
     throw isProviderError(refusal) ? refusal : timeoutOr(error);
   }

@@ -6,7 +6,9 @@
  * Every name, input shape and enum derives from the registry, and `test/features/crm-provider-*`
  * runs over all registered providers.
  *
- * A provider file is loaded by every process. Packages are large, so `open` imports them.
+ * A provider file is loaded by every process. Packages are large, so only the methods that read
+ * lists import them, which are for workers. `check` works without, because API processes call it
+ * (`requests.ts`).
  */
 import { z } from 'zod';
 import type { DealOutcome } from '../../../core/vocabularies.ts';
@@ -66,7 +68,8 @@ export interface PagePlace {
  * `ProviderError` only.
  *
  * Pages must be read by key, not by offset: a deal that changes between two pages may be read
- * twice, but must not make the next page skip another one.
+ * twice, but must not make the next page skip another one. The same holds for one that the CRM
+ * sorts by what it was, and returns as it is now.
  */
 export interface ProviderClient {
   /**

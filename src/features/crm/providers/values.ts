@@ -26,6 +26,11 @@ export function textOf(value: unknown, maxCharacters = TEXT_MAX_CHARACTERS): str
   return text.trim() === '' ? null : text;
 }
 
+/** An address of a person in the CRM, as those of members are kept: without space around it. */
+export function addressOf(value: unknown): string | null {
+  return textOf(value)?.trim() ?? null;
+}
+
 /**
  * An id of the CRM. Throws `invalid_response` for one that the database cannot hold: an id is never
  * changed, because it would be another one then.

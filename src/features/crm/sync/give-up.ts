@@ -8,7 +8,7 @@ import type { FailureReason, ProviderError } from '../providers/errors.ts';
 import type { ConnectionKey } from './jobs.ts';
 import * as store from './run-store.ts';
 import type { RunKey } from './run-store.ts';
-import { continuationAt, nextRetry } from './schedule.ts';
+import { continuationAt, forgetsRound, nextRetry, type Round } from './schedule.ts';
 
 /** A run that has failed, for the log. It holds ids and codes only. */
 export interface SyncFailure extends ConnectionKey {
@@ -36,6 +36,8 @@ interface Ending {
 interface RunError {
   readonly error: ProviderError;
   readonly madeProgress: boolean;
+  /** The one that the run was in; null: it came to none. */
+  readonly round: Round | null;
   /** How the run before failed; null: it did not. */
   readonly lastReason: string | null;
 }
@@ -48,17 +50,18 @@ interface RunError {
 export async function giveUp(
   { db, clock, random, onFailure }: Ending,
   run: RunKey,
-  { error, madeProgress, lastReason }: RunError,
+  { error, madeProgress, round, lastReason }: RunError,
 ): Promise<'yielded' | 'failed' | 'lost'> {
-  const { reason, retryAfterMs, refusedPlace } = error;
+  const { reason, retryAfterMs } = error;
   const at = clock.now();
   const continueAt = continuationAt(at, error, madeProgress);
   const ended = await db.transaction(async (tx): Promise<SyncFailure | 'yielded' | 'lost'> => {
     if (continueAt !== null) {
-      await store.release(tx, run, continueAt);
+      await store.release(tx, run, { next: continueAt, madeProgress });
       return 'yielded';
     }
-    const failed = await store.failRun(tx, run, { reason, forgetRound: refusedPlace });
+    const forgetRound = forgetsRound(round, error, at);
+    const failed = await store.failRun(tx, run, { reason, forgetRound });
     if (!failed) return 'lost';
     const { provider, failure_streak: failures } = failed;
     const nextAt = nextRetry(at, failures, { retryAfterMs, random: random() });

@@ -1,4 +1,4 @@
-/** Enqueues a job for each connection that is due. */
+/** Enqueues a job for each connection that is due, of all teams or of one. */
 export const SCHEDULE_SYNCS = 'schedule_crm_syncs';
 /** Every minute, because the first retry after a failure is due after a minute. */
 export const SCHEDULED = { cron: '* * * * *', everyMs: 60_000 } as const;
@@ -21,6 +21,11 @@ export function keyOfJob(task: string, { teamId, connectionId }: ConnectionKey):
 /** The same in SQL, of SQL. */
 export function keyOfJobText(task: string, { teamId, connectionId }: ConnectionKey): string {
   return `'${task}:' || ${teamId} || ':' || ${connectionId}`;
+}
+
+/** The job that schedules a team's due connections now instead of at the next minute. */
+export function scheduleJob(teamId: string) {
+  return { task: SCHEDULE_SYNCS, payload: { teamId }, key: `${SCHEDULE_SYNCS}:${teamId}` };
 }
 
 /** What is left to remove of a disconnected connection. */

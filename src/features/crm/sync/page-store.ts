@@ -6,8 +6,12 @@ import type { ConnectionKey } from './jobs.ts';
 import type { ObjectionText } from './objections.ts';
 import { removalText } from './removal-store.ts';
 
+// Of a page, each owner and each deal is looked up by itself, with a plan for this team. With a
+// join or a list, or one plan for all teams, Postgres may read all members, or all deals of a
+// connection: of most teams that is cheaper.
+
 // A deal's owner is the active member with the email that the owner has in the CRM. The index of
-// live addresses is unique, so there is one at most. It is asked for the owners of the page only.
+// live addresses is unique, so there is one at most.
 const UPSERT_DEALS = statement(
   'crm.upsertDeals',
   `insert into crm_deal as d (
@@ -24,11 +28,16 @@ const UPSERT_DEALS = statement(
      owner_email text, last_activity_at timestamptz
    )
    left join (
-     select lower(email) as email, user_id
-     from member
-     where team_id = $1
-       and status = 'active'
-       and lower(email) = any (array(select lower(owner) from unnest($5::text[]) owner))
+     select o.email, found.user_id
+     from (select distinct lower(owner) as email from unnest($5::text[]) owner) o
+     cross join lateral (
+       select user_id
+       from member
+       where team_id = $1
+         and status = 'active'
+         and lower(email) = o.email
+       limit 1
+     ) found
    ) m on m.email = lower(r.owner_email)
    on conflict (team_id, connection_id, external_id) do update
    set outcome = excluded.outcome, title = excluded.title, amount = excluded.amount,
@@ -37,6 +46,7 @@ const UPSERT_DEALS = statement(
      stage_id = excluded.stage_id, lost_reason = excluded.lost_reason,
      owner_user_id = excluded.owner_user_id, last_activity_at = excluded.last_activity_at,
      synced_at = greatest(d.synced_at, excluded.synced_at)`,
+  { isSearch: true },
 );
 
 /** A deal, and the email that its owner has in the CRM. */
@@ -60,6 +70,17 @@ export function upsertDeals(
   ]);
 }
 
+/** SQL: the deal of the connection with this id in the CRM. */
+function dealText(externalId: string): string {
+  return `
+       select id
+       from crm_deal
+       where team_id = $1
+         and connection_id = $2
+         and external_id = ${externalId}
+       limit 1`;
+}
+
 const REMOVE_BATCH = 1000;
 
 interface Removed {
@@ -70,15 +91,14 @@ interface Removed {
 const REMOVE_DEALS = statement<Removed>(
   'crm.removeDeletedDeals',
   `${removalText(
-    `select id
-     from crm_deal
-     where team_id = $1
-       and connection_id = $2
-       and external_id = any ($3::text[])`,
+    `select d.id
+     from (select distinct external_id from unnest($3::text[]) external_id) given
+     cross join lateral (${dealText('given.external_id')}) d`,
     REMOVE_BATCH,
   )}
    select (select count(*)::int from deal) as deals,
      (select count(*)::int from objection) as objections`,
+  { isSearch: true },
 );
 
 /** Removes a batch of these deals, by `externalId`, and of their objections. True: none is left. */
@@ -103,29 +123,40 @@ const DELETE_LOST_REASONS = statement(
   `delete from crm_objection
    where team_id = $1
      and source = 'lost_reason'
-     and deal_id in (
+     and deal_id = any (array(
        select d.id
-       from crm_deal d
-       where d.team_id = $1
-         and d.connection_id = $2
-         and d.external_id = any ($3::text[])
-     )`,
+       from unnest($3::text[]) as given (external_id)
+       cross join lateral (${dealText('given.external_id')}) d
+     ))`,
+  { isSearch: true },
 );
 
 const DELETE_NOTES = statement(
   'crm.deleteNotes',
-  `delete from crm_objection o
-   using crm_deal d
-   where o.team_id = $1
-     and o.source = any ($3::text[])
-     and d.team_id = $1
-     and d.id = o.deal_id
-     and d.connection_id = $2
-     and not exists (
-       select from json_to_recordset($4::json) as k (source text, deal_id text)
-       where k.source = o.source
-         and k.deal_id = d.external_id
-     )`,
+  `delete from crm_objection
+   where team_id = $1
+     and id = any (array(
+       select o.id
+       from unnest($3::text[]) as given (source)
+       cross join lateral (
+         select id, deal_id
+         from crm_objection
+         where team_id = $1 and source = given.source
+         offset 0
+       ) o
+       cross join lateral (
+         select external_id
+         from crm_deal
+         where team_id = $1 and id = o.deal_id and connection_id = $2
+         limit 1
+       ) d
+       where not exists (
+         select from json_to_recordset($4::json) as k (source text, deal_id text)
+         where k.source = given.source
+           and k.deal_id = d.external_id
+       )
+     ))`,
+  { isSearch: true },
 );
 
 const UPSERT_OBJECTIONS = statement(
@@ -137,10 +168,11 @@ const UPSERT_OBJECTIONS = statement(
    from json_to_recordset($4::json) as r (
      id text, source text, deal_id text, category text, text text, lang text
    )
-   join crm_deal d on d.team_id = $1 and d.connection_id = $2 and d.external_id = r.deal_id
+   cross join lateral (${dealText('r.deal_id')}) d
    on conflict (team_id, source, deal_id) do update
    set category = excluded.category, text = excluded.text, lang = excluded.lang,
      synced_at = greatest(o.synced_at, excluded.synced_at)`,
+  { isSearch: true },
 );
 
 /** Replaces the lost reasons of these deals (`externalId`) by `objections`. */

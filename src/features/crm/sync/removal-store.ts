@@ -59,6 +59,7 @@ const REMOVE_DEALS = statement<Removed>(
    from stale
    order by external_id desc
    limit 1`,
+  { isSearch: true },
 );
 
 /**

@@ -111,15 +111,23 @@ export async function endRound(
 const RELEASE = statement(
   'crm.releaseSync',
   `update crm_connection
-   set sync_token = null, sync_lease_until = null, next_sync_at = coalesce($4, next_sync_at)
+   set sync_token = null, sync_lease_until = null, next_sync_at = coalesce($4, next_sync_at),
+     last_error = case when $5 then null else last_error end
    where team_id = $1
      and id = $2
      and sync_token = $3`,
 );
 
-/** Gives the connection back in the middle of a round; the next run continues. `next` null: now. */
-export async function release(db: Db, run: RunKey, next: Date | null): Promise<void> {
-  await db.query(RELEASE, [...keyOf(run), next]);
+/**
+ * Gives the connection back in the middle of a round. The next run continues at `next`; null: now.
+ * With `madeProgress` it is no longer one that failed, but the next failure counts on.
+ */
+export async function release(
+  db: Db,
+  run: RunKey,
+  { next, madeProgress }: { next: Date | null; madeProgress: boolean },
+): Promise<void> {
+  await db.query(RELEASE, [...keyOf(run), next, madeProgress]);
 }
 
 const FAIL = statement<{ provider: string; failure_streak: number }>(

@@ -26,7 +26,7 @@ const JOB_KEY = keyOfJobText(SYNC_CONNECTION, { teamId: 'due.team_id', connectio
 
 const LANE = `case
            when c.team_id like '%${SANDBOX_END}' then 'sandboxes'
-           when c.failure_streak > 0 then 'failing'
+           when c.last_error is not null then 'failing'
            when jsonb_typeof(c.sync_state -> 'round') = 'object' then 'long'
            when coalesce(c.sync_state ->> 'fullAt', '') <= $2 then 'long'
            else 'regular'
@@ -34,7 +34,7 @@ const LANE = `case
 
 /** Of a lane's jobs, the lower number comes first. */
 const PRIORITY = `case
-           when c.failure_streak > 0 then least(c.failure_streak, 10)
+           when c.last_error is not null then least(c.failure_streak, 10)
            when jsonb_typeof(c.sync_state -> 'round') = 'object' then 1
            when c.sync_state ->> 'fullAt' <= $2 then 1
            else 0

@@ -71,6 +71,21 @@ export function roundOf(state: SyncState, lists: readonly string[], now: Date): 
   return { startedAt: now.toISOString(), full, list: lists[0] ?? SWEEP, cursor: null, seen: {} };
 }
 
+/**
+ * Whether a run that failed with this error forgets its round, so that the next one begins anew. It
+ * does if the CRM refuses the place, and for a list that the credentials may not read: once a day,
+ * or the lists before it would never be read again.
+ */
+export function forgetsRound(
+  current: Round | null,
+  { reason, refusedPlace }: Pick<ProviderError, 'reason' | 'refusedPlace'>,
+  now: Date,
+): boolean {
+  if (refusedPlace) return true;
+  if (reason !== 'forbidden' || current === null) return false;
+  return Date.parse(current.startedAt) <= fullSince(now).getTime();
+}
+
 /** The round after this page. */
 export function roundAfter(
   current: Round,

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../../core/clock.ts';
 import { unknownId } from '../../../core/problem.ts';
 import type { Db } from '../../../db/client.ts';
+import { databaseClock, databaseTime } from '../../../db/database-clock.ts';
 import { providerError, type FailureReason } from '../providers/errors.ts';
 import { giveUp } from './give-up.ts';
 import type { ConnectionKey } from './jobs.ts';
@@ -14,13 +15,13 @@ import { fullSince } from './schedule.ts';
  * (../rules.ts). The others of the team follow by `scheduleNext`.
  */
 export async function scheduleDue(db: Db, clock: Clock): Promise<void> {
-  const now = clock.now();
+  const now = await databaseTime(db, clock.override());
   await enqueueDue(db, { now, fullSince: fullSince(now) });
 }
 
-/** The same for the team whose run has ended, which may have more to do. */
+/** The same for one team: whose run has ended and may have more to do, or whose admin asks. */
 export async function scheduleNext(db: Db, clock: Clock, teamId: string): Promise<void> {
-  const now = clock.now();
+  const now = await databaseTime(db, clock.override());
   await enqueueDueOf(db, teamId, { now, fullSince: fullSince(now) });
 }
 
@@ -36,9 +37,11 @@ export async function failNow(
   reason: FailureReason,
 ): Promise<void> {
   const run = { teamId, connectionId, token: randomUUID() };
+  const ofDatabase = await databaseClock(db, clock);
   await db.transaction(async (tx) => {
-    if (!(await takeOver(tx, run, clock.now()))) throw unknownId('connection_id');
-    const failure = { error: providerError(reason), madeProgress: false, lastReason: null };
-    await giveUp({ db: tx, clock, random: Math.random }, run, failure);
+    if (!(await takeOver(tx, run, ofDatabase.now()))) throw unknownId('connection_id');
+    const error = providerError(reason);
+    const failure = { error, madeProgress: false, round: null, lastReason: null };
+    await giveUp({ db: tx, clock: ofDatabase, random: Math.random }, run, failure);
   });
 }

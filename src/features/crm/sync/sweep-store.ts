@@ -68,6 +68,7 @@ const SWEEP_NOTES = statement<{ at: string; id: string; read: number }>(
    from page
    order by created_at, id
    limit 1`,
+  { isSearch: true },
 );
 
 /** Removes the objections from notes in the same way, from behind `after` (null at first). */

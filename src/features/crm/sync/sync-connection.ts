@@ -12,10 +12,11 @@ import { decrypt, type AppSecrets } from '../../../core/encryption.ts';
 import { ProblemError } from '../../../core/problem.ts';
 import { modeOf } from '../../../core/sandbox.ts';
 import type { Db } from '../../../db/client.ts';
+import { databaseClock } from '../../../db/database-clock.ts';
 import { isCancelled } from '../../../db/errors.ts';
 import { credentialsContext } from '../connections/rules.ts';
 import { isProviderError, providerError } from '../providers/errors.ts';
-import type { ProviderClient, ProviderPage } from '../providers/provider.ts';
+import type { PagePlace, ProviderClient, ProviderPage } from '../providers/provider.ts';
 import { openProvider, requireProviderName, type ProviderSettings } from '../providers/registry.ts';
 import { applyPage, preparePage } from './apply-page.ts';
 import { giveUp, type SyncFailure } from './give-up.ts';
@@ -72,15 +73,18 @@ const WAITS_MAX = 5;
  * (../rules.ts). Throws unexpected errors, after they were recorded as `internal`.
  */
 export async function syncConnection(
-  dependencies: SyncDependencies,
+  given: SyncDependencies,
   key: ConnectionKey,
 ): Promise<RunOutcome> {
-  const { db, clock } = dependencies;
+  const { db } = given;
+  // Of all times that are compared with those that other processes have written.
+  const clock = await databaseClock(db, given.clock);
+  const dependencies = { ...given, clock };
   const run: RunKey = { teamId: key.teamId, connectionId: key.connectionId, token: randomUUID() };
   const now = clock.now();
   const row = await store.claim(db, run, now, leaseFrom(now));
   if (!row) return 'skipped';
-  const progress = { pages: 0 };
+  const progress: RunParts['progress'] = { pages: 0, round: null };
   let client: ProviderClient | null = null;
   try {
     client = await open(dependencies, run, row);
@@ -95,6 +99,7 @@ export async function syncConnection(
     const outcome = await giveUp(dependencies, run, {
       error: known,
       madeProgress: progress.pages > 0,
+      round: progress.round,
       lastReason: row.last_error,
     });
     if (!isExpected) throw error;
@@ -136,7 +141,7 @@ interface RunParts {
   readonly run: RunKey;
   readonly row: ClaimedConnection;
   readonly client: ProviderClient;
-  readonly progress: { pages: number };
+  readonly progress: { pages: number; round: Round | null };
 }
 
 async function readRound(parts: RunParts): Promise<RunOutcome> {
@@ -150,9 +155,10 @@ async function readRound(parts: RunParts): Promise<RunOutcome> {
   let round: Round = roundOf(state, client.lists, clock.now());
   while (round.list !== END) {
     if (owners === null || signal?.aborted || clock.now().getTime() - startMs > RUN_MS) {
-      await store.release(db, run, null);
+      await store.release(db, run, { next: null, madeProgress: progress.pages > 0 });
       return 'yielded';
     }
+    progress.round = round;
     const { list, full, cursor }: Round = round;
     const place = { since: full ? null : (state.since[list] ?? null), cursor };
     const read = () => client.readPage(list, place);
@@ -163,9 +169,30 @@ async function readRound(parts: RunParts): Promise<RunOutcome> {
     if (next === null) return 'lost';
     progress.pages += 1;
     round = next;
+    if (isUnexpectedlyLong(client.lists, { list, full, place, page })) {
+      await store.release(db, run, { next: null, madeProgress: true });
+      return 'yielded';
+    }
   }
   return endRound(dependencies, run, stateAfter(state, round));
 }
+
+/**
+ * Whether a round that should read what has changed begins to read everything, because its first
+ * list is not known yet (a release may rename it). The rest goes in the lane of long rounds.
+ */
+function isUnexpectedlyLong(
+  lists: readonly string[],
+  { list, full, place, page }: FirstPage,
+): boolean {
+  const isFirst = list === lists[0] && place.cursor === null;
+  return isFirst && !full && place.since === null && page !== null && page.next !== null;
+}
+
+type FirstPage = Pick<Round, 'list' | 'full'> & {
+  readonly place: PagePlace;
+  readonly page: Pick<ProviderPage, 'next'> | null;
+};
 
 interface Step {
   readonly state: SyncState;

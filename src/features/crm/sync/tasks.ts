@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { CronItem, Task } from 'graphile-worker';
+import type { Task } from 'graphile-worker';
 import { z } from 'zod';
 import type { Clock } from '../../../core/clock.ts';
 import type { AppSecrets } from '../../../core/encryption.ts';
+import type { ScheduledJob } from '../../../core/scheduled-job.ts';
 import type { Db } from '../../../db/client.ts';
 import { REMOVE_CONNECTION, SCHEDULE_SYNCS, SCHEDULED, SYNC_CONNECTION } from './jobs.ts';
 import { removeRows } from './removal.ts';
@@ -12,6 +13,8 @@ import { syncConnection, type SyncDependencies } from './sync-connection.ts';
 /** Of each network call. */
 const TIMEOUT_MS = 20_000;
 
+/** Without a team: of all teams, as each minute. */
+const schedulePayload = z.object({ teamId: z.string().optional() });
 const connectionPayload = z.object({ teamId: z.string(), connectionId: z.string() });
 const removalPayload = connectionPayload.extend({ after: z.string().optional() });
 
@@ -32,8 +35,9 @@ export function crmTasks({
 }): Record<string, Task> {
   const settings = { timeoutMs: TIMEOUT_MS, allowBaseUrl };
   return {
-    [SCHEDULE_SYNCS]: async () => {
-      await scheduleDue(db, clock);
+    [SCHEDULE_SYNCS]: async (payload) => {
+      const { teamId } = schedulePayload.parse(payload);
+      await (teamId === undefined ? scheduleDue(db, clock) : scheduleNext(db, clock, teamId));
     },
     [SYNC_CONNECTION]: async (payload, { abortSignal: signal }) => {
       const sleep = async (ms: number): Promise<void> => {
@@ -48,11 +52,9 @@ export function crmTasks({
       if (outcome !== 'skipped' && !signal?.aborted) await scheduleNext(db, clock, key.teamId);
     },
     [REMOVE_CONNECTION]: async (payload, { abortSignal: signal }) => {
-      await removeRows(db, removalPayload.parse(payload), signal);
+      await removeRows(db, removalPayload.parse(payload), { signal });
     },
   };
 }
 
-export const CRM_CRON: readonly CronItem[] = [
-  { task: SCHEDULE_SYNCS, match: SCHEDULED.cron, options: { backfillPeriod: 0 } },
-];
+export const CRM_CRON: readonly ScheduledJob[] = [{ task: SCHEDULE_SYNCS, match: SCHEDULED.cron }];

@@ -1,8 +1,8 @@
 import type { Clock } from '../../../core/clock.ts';
 import type { Database } from '../../../db/connections/database.ts';
-import type { AdmittedRow, AuthenticationRow, KeyFault } from './key-store.ts';
+import { readKey, type AdmittedRow, type AuthenticationRow, type KeyFault } from './key-store.ts';
 import type { RateLimits, RateState } from './rate-limits.ts';
-import type { Tenant } from './tenant.ts';
+import { toTenant, type Tenant } from './tenant.ts';
 
 /**
  * Finds the team and the key of each request, and counts the request. Every request asks the
@@ -10,6 +10,11 @@ import type { Tenant } from './tenant.ts';
  */
 export interface Authenticator {
   readonly authenticate: (request: AuthenticationRequest) => PendingAuthentication;
+  /**
+   * What the database says now of the tenant of a request that was counted, from the same address;
+   * null: its key is not valid any more. Counts nothing.
+   */
+  readonly readAgain: (tenant: Tenant, ip: AuthenticationRequest['ip']) => Promise<Tenant | null>;
 }
 
 /** Makes an authenticator; a process needs one. */
@@ -44,8 +49,19 @@ export interface Authentication {
   /** Why the key is not valid, for the log alone; null: it is. Without a key it is `unknown`. */
   readonly keyFault: KeyFault | null;
   readonly rate: RateState;
+  /** How much of the key's or of the team's limit is used, whichever is more, from 0 to 1. */
+  readonly used: number;
   /** False: the limit is reached, and this request was not counted. */
   readonly counted: boolean;
+}
+
+/** `Authenticator.readAgain`: both authenticators read alike. */
+export function readAgainBy(db: Database, clock: Clock): Authenticator['readAgain'] {
+  return async ({ actor, team }, ip) => {
+    const own = { teamId: team.id, keyId: actor.id };
+    const row = await readKey(db.forTeam(team.id), { ...own, ip, now: clock.override() });
+    return row && toTenant(row);
+  };
 }
 
 export function toAuthentication(
@@ -56,6 +72,7 @@ export function toAuthentication(
     tenant,
     keyFault: row.key_id === null ? row.key_fault : null,
     rate: { limit: row.bucket_limit, remaining: row.bucket_remaining, resetS: row.reset_s },
+    used: (row.used_percent ?? 0) / 100,
     counted: row.counted,
   };
 }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import {
+  readAgainBy,
   toAuthentication,
   type Authentication,
   type AuthenticationRequest,
@@ -49,5 +50,6 @@ export const createFastAuthenticator: CreateAuthenticator = ({ db, limits, clock
       const known = knownKeys.find(credential);
       return { guess: known?.tenant ?? null, result: resolve({ credential, ip, known }) };
     },
+    readAgain: readAgainBy(db, clock),
   };
 };

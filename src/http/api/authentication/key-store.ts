@@ -10,6 +10,8 @@ interface RateRow {
   readonly counted: boolean;
   readonly bucket_limit: number;
   readonly bucket_remaining: number;
+  /** Of the key's or of the team's limit, whichever is more; null without a valid key. */
+  readonly used_percent: number | null;
   readonly reset_s: number;
 }
 
@@ -26,7 +28,7 @@ export interface KeyRow extends TeamRow {
 
 const COLUMNS = `key_id, team_id, scopes, creator_id, creator_role, creator_status,
      ${TEAM_COLUMNS},
-     counted, bucket_limit, bucket_remaining, reset_s`;
+     counted, bucket_limit, bucket_remaining, used_percent, reset_s`;
 
 /** A request with a valid key. */
 export type AdmittedRow = RateRow & KeyRow;
@@ -42,7 +44,7 @@ export type AuthenticationRow =
 const AUTHENTICATE = statement<AuthenticationRow>(
   'http.authenticate',
   `select ${COLUMNS}, key_fault
-   from authenticate_key($1, $2, $3, $4, $5, $6, $7, $8)`,
+   from authenticate_api_key($1, $2, $3, $4, $5, $6, $7, $8)`,
 );
 
 /** What all requests of a process have in common. */
@@ -58,7 +60,7 @@ export interface AuthenticationTerms {
  * Looks up a key and counts the request, in one round trip.
  *
  * Every kind of bad key runs the same statement with the same comparison, so that the response time
- * tells nothing about a key (see `authenticate_key` in prisma/functions).
+ * tells nothing about a key (see `authenticate_api_key` in prisma/functions).
  */
 export async function authenticateRequest(
   db: Queries,
@@ -75,17 +77,51 @@ export async function authenticateRequest(
   const { keyPrefix, nonce, proof, ip, keyPerMinute, ipPerMinute, now, teamId } = request;
   const values = [keyPrefix, nonce, proof, ip, keyPerMinute, ipPerMinute, now, teamId];
   const row = await db.queryFirst(AUTHENTICATE, values);
-  if (!row) throw new Error('authenticate_key returned no row');
+  if (!row) throw new Error('authenticate_api_key returned no row');
   if (row.key_id === null || keyPrefix === null) return row;
   // Constraints of the database say so, too. Whatever has become of them, the kinds stay apart.
   const isOfKind = modeOfPrefix(keyPrefix) === modeOf(row.team_id);
   return isOfKind ? row : { ...row, key_id: null, key_fault: 'unknown' };
 }
 
+// The same facts as of `authenticate_api_key`, by the same clock.
+const READ_KEY = statement<KeyRow>(
+  'http.readKey',
+  `select k.id as key_id, k.team_id, array_to_string(k.scopes, ' ') as scopes,
+     k.created_by as creator_id, m.role as creator_role, m.status as creator_status,
+     t.plan, t.status as team_status, t.language, t.rate_limit_per_min,
+     t.member_detail_enabled, t.leaderboard_enabled
+   from api_key k
+   join team t on t.id = $1
+   join member m on m.team_id = $1 and m.id = k.created_by
+   where k.team_id = $1
+     and k.id = $2
+     and (k.revoked_at is null or k.revoked_at > coalesce($4, clock_timestamp()))
+     and (k.expires_at is null or k.expires_at > coalesce($4, clock_timestamp()))
+     and (k.allowed_ips is null or coalesce($3::inet <<= any (k.allowed_ips), false))`,
+);
+
+/** Reads a key that was valid for this address; null if it is not any more. Counts nothing. */
+export function readKey(
+  db: Queries,
+  {
+    teamId,
+    keyId,
+    ip,
+    now,
+  }: Pick<AuthenticationTerms, 'now'> & {
+    readonly teamId: string;
+    readonly keyId: string;
+    readonly ip: string | null;
+  },
+): Promise<KeyRow | null> {
+  return db.queryFirst(READ_KEY, [teamId, keyId, ip, now]);
+}
+
 const AUTHENTICATE_BATCH = statement<AdmittedRow>(
   'http.authenticateBatch',
   `select ${COLUMNS}
-   from authenticate_batch($1, $2, $3, $4, $5, $6, $7, $8)`,
+   from authenticate_api_keys($1, $2, $3, $4, $5, $6, $7, $8)`,
 );
 
 /** Requests of one key from one address. */
@@ -102,7 +138,7 @@ export interface KeyCalls {
  * lock. Returns a row for each valid key that was counted before, is below its limits and whose
  * counters nobody has locked. The others were not counted, and must be asked for one by one.
  * `bucket_remaining` is what is left after all calls of the key. Each team may be given only once.
- * Only for plain Postgres. See `authenticate_batch` in prisma/functions.
+ * Only for plain Postgres. See `authenticate_api_keys` in prisma/functions.
  */
 export function authenticateBatch(
   db: Pick<Queries, 'query'>,

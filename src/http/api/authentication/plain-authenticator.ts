@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import {
+  readAgainBy,
   toAuthentication,
   type Authentication,
   type CreateAuthenticator,
@@ -24,5 +25,6 @@ export const createPlainAuthenticator: CreateAuthenticator = ({ db, limits, cloc
       guess: null,
       result: ask(readCredential(authorization, nonce), ip),
     }),
+    readAgain: readAgainBy(db, clock),
   };
 };

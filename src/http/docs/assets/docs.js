@@ -167,8 +167,9 @@ onKey((key) => {
 // Search.
 
 function prepareSearch(input) {
-  input.addEventListener('focus', () => loadSearch(input), { once: true });
+  // Once: each load makes a list of its own.
   if (document.activeElement === input) loadSearch(input);
+  else input.addEventListener('focus', () => loadSearch(input), { once: true });
 }
 
 document.addEventListener('keydown', (event) => {

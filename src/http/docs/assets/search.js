@@ -24,6 +24,8 @@ const CHUNK = 40;
 /** From so many letters on, a word may be misspelt, in one of four letters. */
 const FUZZY_FROM = 4;
 const FUZZY = 0.25;
+/** So many words of a query may be: to look for one takes as long as for ten others. */
+const FUZZY_WORDS_MAX = 3;
 /** More words than that are not looked for. */
 const WORDS_MAX = 12;
 /** How much a section loses that has not all of the words. */
@@ -76,14 +78,17 @@ export async function createSearch(entries) {
   const likenessTo = compareWith(entries);
   /** @type {(query: import('minisearch').Query) => ReadonlySet<string>} */
   const find = (query) => new Set(index.search(query).map(({ id }) => id));
-  /** @type {(word: string) => Weighted} */
-  const weigh = (word) => {
-    const exact = queryOf(word, CALLED_HERE.get(stemOf(word)));
-    const query = find(exact).size > 0 ? exact : misspelt(word);
-    const found = find(query);
-    return { query, found, weight: Math.log(1 + entries.length / (1 + found.size)) };
-  };
   return (query, limit) => {
+    let fuzzyWords = 0;
+    /** @type {(word: string) => Weighted} */
+    const weigh = (word) => {
+      const exact = queryOf(word, CALLED_HERE.get(stemOf(word)));
+      const isUnknown = fuzzyWords < FUZZY_WORDS_MAX && find(exact).size === 0;
+      if (isUnknown) fuzzyWords += 1;
+      const asked = isUnknown ? misspelt(word) : exact;
+      const found = find(asked);
+      return { query: asked, found, weight: Math.log(1 + entries.length / (1 + found.size)) };
+    };
     const likeness = likenessTo(query);
     const words = wantedWords(asWritten(wordsOf(query).slice(0, 2 * WORDS_MAX))).map(weigh);
     const whole = words.reduce((sum, { weight }) => sum + weight, 0);

@@ -46,7 +46,9 @@ async function send(form) {
     const headers = SHOWN_HEADERS.filter((name) => response.headers.has(name)).map(
       (name) => `${name}: ${response.headers.get(name)}`,
     );
-    const title = `${response.status} ${response.statusText}, ${ms} ms`;
+    // HTTP/2 has no text of the status.
+    const status = `${response.status} ${response.statusText}`.trim();
+    const title = `${status}, ${ms} ms`;
     show(answer, { title, text: `${headers.join('\n')}\n\n${text}`, isGood: response.ok });
   } catch (error) {
     show(answer, { title: 'No response', text: String(error) });

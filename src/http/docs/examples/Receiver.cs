@@ -20,14 +20,28 @@ class Receiver
         while (true)
         {
             var context = listener.GetContext();
-            var body = new MemoryStream();
-            context.Request.InputStream.CopyTo(body);
-            var signature = context.Request.Headers["Svc-Signature"] ?? "";
-            var genuine = IsGenuine(signature, body.ToArray());
-            if (genuine) Console.WriteLine(Encoding.UTF8.GetString(body.ToArray()));
-            context.Response.StatusCode = genuine ? 204 : 400;
-            context.Response.Close();
+            try
+            {
+                Receive(context);
+            }
+            catch (Exception error)
+            {
+                // For instance, the sender hung up.
+                Console.Error.WriteLine(error.Message);
+                context.Response.Abort();
+            }
         }
+    }
+
+    static void Receive(HttpListenerContext context)
+    {
+        var body = new MemoryStream();
+        context.Request.InputStream.CopyTo(body);
+        var signature = context.Request.Headers["Svc-Signature"] ?? "";
+        var genuine = IsGenuine(signature, body.ToArray());
+        if (genuine) Console.WriteLine(Encoding.UTF8.GetString(body.ToArray()));
+        context.Response.StatusCode = genuine ? 204 : 400;
+        context.Response.Close();
     }
 
     static bool IsGenuine(string signature, byte[] body)

@@ -13,21 +13,25 @@ const PRACTICE = {
 const client = createClient({
   apiKey: API_KEY,
   baseUrl: process.env['API_URL'] ?? 'https://api.example.com/api/public/v1',
-  // A delivery has 10 seconds in all.
-  totalTimeoutMs: 8_000,
 });
+// A delivery has 10 seconds in all.
+const TIMEOUT_MS = 8_000;
 
 async function assign(eventId: string, trainingId: string): Promise<void> {
+  const signal = AbortSignal.timeout(TIMEOUT_MS);
   // A delivery can come again after two days, and an Idempotency-Key lasts for one.
-  const { data } = await client.assignments.list({ external_ref_id: eventId });
+  const { data } = await client.assignments.list({ external_ref_id: eventId }, { signal });
   if (data.length > 0) return;
-  const training = await client.trainings.get({ training_id: trainingId });
+  const training = await client.trainings.get({ training_id: trainingId }, { signal });
   // A practice does not lead to another practice.
   if (training.assignment_id !== null) return;
-  for await (const member of client.members.list({ status: 'active', limit: 200 }))
+  for await (const member of client.members.list({ status: 'active', limit: 200 }, { signal }))
     if (member.user_id === training.user_id) {
       const assignment = { ...PRACTICE, member_id: member.id, external_ref: { id: eventId } };
-      await client.assignments.create(assignment, { idempotencyKey: eventId });
+      // A refusal is kept with its key. In another hour the practice may be allowed.
+      const idempotencyKey = `${eventId}-${Math.floor(Date.now() / 3_600_000)}`;
+      await client.assignments.create(assignment, { idempotencyKey, signal });
+      return;
     }
 }
 

@@ -1,4 +1,5 @@
 import os
+import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from team_customer_client import Client, NotFoundError, TeamCustomerError
 from team_customer_client import WebhookVerificationError, verify_webhook
@@ -27,8 +28,10 @@ def assign(event_id, training_id):
                 personality_id="per_calm",
                 industry_id="ind_saas",
                 external_ref={"id": event_id},
-                idempotency_key=event_id,
+                # A refusal is kept with its key. In another hour the practice may be allowed.
+                idempotency_key=f"{event_id}-{int(time.time() // 3600)}",
             )
+            return
 
 
 def respond(body, headers):

@@ -19,8 +19,13 @@ export async function receiveWebhook(request, response, secret, keep) {
     response.writeHead(400).end(String(error));
     return;
   }
-  // Store the event unless you know its id, and process it later: a response after more than 10
-  // seconds counts as a failure.
-  await keep(event);
-  response.writeHead(204).end();
+  try {
+    // Store it unless you know its id, and process it later.
+    await keep(event);
+    response.writeHead(204).end();
+  } catch (error) {
+    // The delivery comes again.
+    console.error(error);
+    response.writeHead(500).end();
+  }
 }

@@ -6,14 +6,16 @@ const secret = process.env.WEBHOOK_SECRET;
 if (!secret) throw new Error('WEBHOOK_SECRET is missing');
 
 createServer(async (request, response) => {
-  const body = await buffer(request);
-  if (!isGenuine(String(request.headers['svc-signature']), body)) {
-    response.writeHead(400).end();
-    return;
+  try {
+    const body = await buffer(request);
+    const genuine = isGenuine(String(request.headers['svc-signature']), body);
+    if (genuine) console.log(JSON.parse(body.toString()));
+    response.writeHead(genuine ? 204 : 400).end();
+  } catch (error) {
+    // For instance, the sender hung up.
+    console.error(error);
+    response.writeHead(500).end();
   }
-  const event = JSON.parse(body.toString());
-  console.log(event.type, event.data);
-  response.writeHead(204).end();
 }).listen(4000);
 
 function isGenuine(signature, body) {

@@ -7,7 +7,7 @@ const FILE = join(import.meta.dirname, '../../../../CHANGELOG.md');
 const INTRODUCTION = `
 What changed for customers in each release, newest first: the API, then its clients and this
 documentation, then the admin page and the calls of the app. Within \`v1\` the API only grows: new
-fields, new routes, new event types.
+fields, new routes, new event types, new error codes, new values of known fields.
 `.trim();
 
 /** What the sections for other readers begin with. */

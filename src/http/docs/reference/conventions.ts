@@ -37,6 +37,8 @@ function asClause(sentence: string): string {
 export const SAID_ONCE: readonly (readonly [said: RegExp, brief: string])[] = [
   [/; a date-time with an offset\./g, '.'],
   [/ Encode the `\+` of an offset as `%2B`\./g, ''],
+  // The guide says it.
+  [/ (?:With a filter, a|A) page can hold fewer entries than `limit`, or none[^.]*\./g, ''],
   [
     /This operation is an addition of this service to the specification of the API\./g,
     'An addition of this service.',

@@ -12,6 +12,7 @@ import { inGerman } from './german-events.ts';
 import { resolve } from './operations.ts';
 
 interface DescribedEvent {
+  /** Those of every delivery. */
   readonly headers: readonly { readonly name: string; readonly example: unknown }[];
   /** The schema of `data`. */
   readonly data: oas31.SchemaObject;
@@ -29,9 +30,9 @@ export function readEvent({ document }: Site, type: string): DescribedEvent {
   if (!operation || !media?.schema) throw new Error(`The document has no event ${type}.`);
   const envelope = resolve<oas31.SchemaObject>(document, media.schema);
   return {
-    headers: (operation.parameters ?? []).map((parameter) => {
-      const { name, example } = resolve<oas31.ParameterObject>(document, parameter);
-      return { name, example: example as unknown };
+    headers: (operation.parameters ?? []).flatMap((parameter) => {
+      const { name, required, example } = resolve<oas31.ParameterObject>(document, parameter);
+      return required === true ? [{ name, example: example as unknown }] : [];
     }),
     data: resolve(document, (envelope.properties?.['data'] ?? {}) as oas31.SchemaObject),
     example: media.example as Record<string, unknown>,

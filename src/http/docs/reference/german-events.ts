@@ -19,7 +19,9 @@ const SENTENCES: Readonly<Record<string, string>> = {
   'An evaluation was saved.': 'Eine Bewertung wurde gespeichert.',
   'An assignment was created through this API.': 'Eine Zuweisung wurde über diese API angelegt.',
   'An assignment was completed through this API.': 'Eine Zuweisung wurde über diese API erledigt.',
-  'A membership started.': 'Eine Mitgliedschaft hat begonnen.',
+  'A membership started: with the invitation, if there is one.':
+    'Eine Mitgliedschaft hat begonnen: mit der Einladung, wenn es eine gibt.',
+  'Accepting it raises no event.': 'Ihre Annahme löst kein Ereignis aus.',
   'A membership ended.': 'Eine Mitgliedschaft ist zu Ende gegangen.',
   'A CRM sync attempt failed.': 'Ein Versuch, mit dem CRM abzugleichen, ist fehlgeschlagen.',
   'Each automatic retry is an attempt, too.':

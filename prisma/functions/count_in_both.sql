@@ -1,9 +1,9 @@
 -- Counts calls in the caller's own bucket and in the one that it shares with others of the team,
 -- or, when either is full, in neither. The own bucket is locked first, so callers lock both in the
 -- same order. The limit and the rest are those of the tighter one: the one with less left, and of
--- equals the smaller one. "minute" is the window that the calls count in, newer than p_minute if
--- they are late.
-CREATE OR REPLACE FUNCTION "count_for_team"(
+-- equals the smaller one. "used_percent" is the larger share of the two, which may be the other
+-- one's. "minute" is the window that the calls count in, newer than p_minute if they are late.
+CREATE OR REPLACE FUNCTION "count_in_both"(
   p_team_id text,
   p_own_bucket text,
   p_own_limit integer,
@@ -14,6 +14,7 @@ CREATE OR REPLACE FUNCTION "count_for_team"(
   OUT "counted" boolean,
   OUT "bucket_limit" integer,
   OUT "bucket_remaining" integer,
+  OUT "used_percent" integer,
   OUT "minute" integer
 )
 LANGUAGE plpgsql AS $$
@@ -41,6 +42,11 @@ BEGIN
     END IF;
   END IF;
   counted := shared_count IS NOT NULL;
+  used_percent := CASE
+    WHEN counted THEN
+      greatest(round(100.0 * own_count / p_own_limit), round(100.0 * shared_count / p_shared_limit))
+    ELSE 100
+  END;
   IF own_count IS NULL OR (counted
     AND (p_own_limit - own_count, p_own_limit) <= (p_shared_limit - shared_count, p_shared_limit))
   THEN
