@@ -1,4 +1,4 @@
-import type { Clock } from '../../src/core/clock.ts';
+import { systemClock, type Clock } from '../../src/core/clock.ts';
 import type { AppSecrets } from '../../src/core/encryption.ts';
 import { newRequestId } from '../../src/core/ids.ts';
 import type { Tx } from '../../src/db/client.ts';
@@ -59,7 +59,7 @@ async function callIn(tx: Tx, place: Workplace, wanted: Wanted): Promise<Perform
   const { command, teamId, input, operator } = wanted;
   const requestId = newRequestId();
   const at = new Date();
-  const clock: Clock = { now: () => at, override: () => null };
+  const clock: Clock = { ...systemClock, now: () => at, override: () => null };
   const id = operator === null ? 'operator' : `operator:${operator}`;
   const call = callerOf(tx, { place, clock, requestId, id });
   if (command.from !== null) await requireStatus(tx, teamId, command.from);

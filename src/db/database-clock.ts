@@ -26,9 +26,10 @@ export async function databaseTime(db: Db, override: Date | null): Promise<Date>
 export async function databaseClock(db: Db, clock: Clock): Promise<Clock> {
   if (clock.override()) return clock;
   const start = await databaseTime(db, null);
-  const since = performance.now();
+  const since = clock.monotonicMs();
   return {
-    now: () => new Date(start.getTime() + performance.now() - since),
+    ...clock,
+    now: () => new Date(start.getTime() + clock.monotonicMs() - since),
     override: () => null,
   };
 }

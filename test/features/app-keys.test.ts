@@ -4,6 +4,7 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { exportJWK, exportSPKI, generateKeyPair, SignJWT, type CryptoKey, type JWK } from 'jose';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/core/clock.ts';
 import { TOKEN_AUDIENCE, TOKEN_ISSUER } from '../../src/http/app/token.ts';
 import { startTestApi, TEST_APP_AUTH_SECRET, type TestApi } from '../support/api.ts';
 import { appAs, codeOf, tokenOf } from '../support/app.ts';
@@ -93,7 +94,7 @@ let api: TestApi;
 let ahead = 0;
 const START = Date.now();
 const now = (): Date => new Date(START + ahead);
-const clock = { now, override: now };
+const clock = { ...systemClock, now, override: now };
 
 /** Starts an API that asks the key server each time and waits this long for it. */
 function startApi(timeoutMs: number): Promise<TestApi> {

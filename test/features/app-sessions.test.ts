@@ -1,6 +1,6 @@
 // What a token opens, and until when: signing in, links, and signing out on all processes.
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { fixedClock } from '../../src/core/clock.ts';
+import { fixedClock, systemClock, type Clock } from '../../src/core/clock.ts';
 import type { AppSecrets } from '../../src/core/encryption.ts';
 import { SANDBOX_OWNER } from '../../src/core/sandbox.ts';
 import { removeOld } from '../../src/features/retention/service.ts';
@@ -23,7 +23,10 @@ let foreign: TestApi;
 /** The API's clock, in milliseconds ahead of the time, or standing still. */
 let ahead = 0;
 let stoppedAt: Date | null = null;
-const clock = { now: () => stoppedAt ?? new Date(Date.now() + ahead), override: () => null };
+const clock: Clock = {
+  ...systemClock,
+  now: () => stoppedAt ?? new Date(Date.now() + ahead),
+};
 
 beforeAll(async () => {
   const database = await createTestDatabase();

@@ -2,6 +2,7 @@
 // has made a million. The figures are rows and blocks, so they are the same on any machine.
 import type { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/core/clock.ts';
 import type { Page } from '../../src/core/page.ts';
 import type { Db } from '../../src/db/client.ts';
 import type { Database } from '../../src/db/connections/database.ts';
@@ -25,7 +26,7 @@ const AT_ONCE = 7;
 const STEP_MS = Math.floor((6 * DAY_MS * AT_ONCE) / CALLS);
 const NOW = new Date();
 const END = new Date(NOW.getTime() - 60_000);
-const clock = { now: () => NOW, override: () => NOW };
+const clock = { ...systemClock, now: () => NOW, override: () => NOW };
 const at = (n: number): Date =>
   new Date(END.getTime() - Math.floor((CALLS - n) / AT_ONCE) * STEP_MS);
 /** The only call of its key, of its status and of its error: the oldest one. */

@@ -1,5 +1,6 @@
 // The request log: what processes write about the calls of keys, and who finds it.
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { systemClock } from '../../src/core/clock.ts';
 import { newRequestId } from '../../src/core/ids.ts';
 import type { Db } from '../../src/db/client.ts';
 import type { AnsweredCall } from '../../src/core/answered-call.ts';
@@ -321,7 +322,7 @@ describe('the log', () => {
     const get = async (id: string) =>
       (await api.call(api.key('team_a'), 'GET', `/requests/${id}`)).status;
     expect([await get(expired), await get(hidden), await get(kept)]).toEqual([404, 404, 200]);
-    await removeOld(api.db, { now: () => now, override: () => now });
+    await removeOld(api.db, { ...systemClock, now: () => now, override: () => now });
     const { rows } = await api.db.pool.query('select id from request_log');
     const left = rows.map(({ id }) => id);
     expect(left).not.toContain(expired);
@@ -334,7 +335,7 @@ test('with fewer days, those that are not kept go, and no others', async () => {
   const insert = (daysAgo: number) => insertAt(new Date(now.getTime() - daysAgo * DAY_MS), '/few');
   const kept = await insert(2);
   for (const daysAgo of [3, 5]) await insert(daysAgo);
-  const clock = { now: () => now, override: () => now };
+  const clock = { ...systemClock, now: () => now, override: () => now };
   await removeOld(api.db, clock, { requestLogDays: 2 });
   const { rows } = await api.db.pool.query(`select id from request_log where route = '/few'`);
   expect(rows).toEqual([{ id: kept }]);

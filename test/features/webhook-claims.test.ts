@@ -1,7 +1,7 @@
 // Which deliveries a worker claims first, and how many: the statements, and the loop.
 import { Client } from 'pg';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { fixedClock, type Clock } from '../../src/core/clock.ts';
+import { fixedClock, systemClock, type Clock } from '../../src/core/clock.ts';
 import { openDatabase, type Database } from '../../src/db/connections/database.ts';
 import * as store from '../../src/delivery/claim-store.ts';
 import {
@@ -240,7 +240,7 @@ describe('the search for endpoints with due deliveries', () => {
 /** A clock that advances 1 ms each time it is read, so its times show the order of reads. */
 function countingClock(): Clock {
   let readings = 0;
-  return { now: () => new Date(NOW.getTime() + (readings += 1)), override: () => null };
+  return { ...systemClock, now: () => new Date(NOW.getTime() + (readings += 1)) };
 }
 
 const CLAIMED = 'select event_id from webhook_delivery where claimed_by is not null';

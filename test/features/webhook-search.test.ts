@@ -1,7 +1,7 @@
 // How a worker finds what is due: it visits what is due, however many endpoints wait.
 import pino from 'pino';
 import { beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
-import type { Clock } from '../../src/core/clock.ts';
+import { systemClock, type Clock } from '../../src/core/clock.ts';
 import { openDatabase, type Database } from '../../src/db/connections/database.ts';
 import { holdSessionLock, type SessionLock } from '../../src/db/connections/session-lock.ts';
 import { WORKER_LOCK_CLASS } from '../../src/delivery/claim-store.ts';
@@ -31,7 +31,7 @@ let loopDb: LoopDatabase;
 let lock: SessionLock;
 let sender: Sender;
 let now = NOW;
-const clock: Clock = { override: () => null, now: () => now };
+const clock: Clock = { ...systemClock, override: () => null, now: () => now };
 
 beforeAll(async () => {
   database = await createTestDatabase();
