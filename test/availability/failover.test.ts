@@ -8,13 +8,8 @@ import { afterAll, beforeAll, describe, expect, onTestFailed, test } from 'vites
 import { migrate } from '../../src/db/operator/migrate.ts';
 import { createRandom } from '../../src/seed/random.ts';
 import { startReceiver, type Receiver } from '../races/chaos/receiver.ts';
-import {
-  createCall,
-  loadTestSeed,
-  startApiProcess,
-  startWorkerProcess,
-  type RunningProcess,
-} from '../support/api.ts';
+import { createCall, loadTestSeed } from '../support/api.ts';
+import { startApiProcess, startWorkerProcess, type RunningProcess } from '../support/processes.ts';
 import { because } from '../support/debian.ts';
 import { makeSeed, makeTeam, memberId } from '../support/seed.ts';
 import { until } from '../support/until.ts';

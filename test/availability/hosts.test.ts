@@ -3,13 +3,8 @@ import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import {
-  createCall,
-  runScript,
-  startApiProcess,
-  startWorkerProcess,
-  TEST_APP_SECRET,
-} from '../support/api.ts';
+import { createCall, TEST_APP_SECRET } from '../support/api.ts';
+import { runScript, startApiProcess, startWorkerProcess } from '../support/processes.ts';
 import { because } from '../support/debian.ts';
 import { makeFolder } from '../support/folder.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';

@@ -8,7 +8,8 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { holdSessionLock } from '../../src/db/connections/session-lock.ts';
 import { migrate } from '../../src/db/operator/migrate.ts';
 import { PrimaryClient } from '../../src/db/wire/primary-client.ts';
-import { createCall, loadTestSeed, runEntry, runScript } from '../support/api.ts';
+import { createCall, loadTestSeed } from '../support/api.ts';
+import { runEntry, runScript } from '../support/processes.ts';
 import { because, whyNot } from '../support/debian.ts';
 import { makeFolder } from '../support/folder.ts';
 import { findFreePort } from '../support/ports.ts';

@@ -6,14 +6,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test
 import { holdSessionLock } from '../../src/db/connections/session-lock.ts';
 import { isConnectionBroken, isStandby, isUnavailable } from '../../src/db/errors.ts';
 import { migrate } from '../../src/db/operator/migrate.ts';
-import {
-  createCall,
-  loadTestSeed,
-  runEntry,
-  runScript,
-  startApiProcess,
-  startWorkerProcess,
-} from '../support/api.ts';
+import { createCall, loadTestSeed } from '../support/api.ts';
+import { runEntry, runScript, startApiProcess, startWorkerProcess } from '../support/processes.ts';
 import { because } from '../support/debian.ts';
 import { makeFolder } from '../support/folder.ts';
 import { findFreePort } from '../support/ports.ts';

@@ -3,13 +3,13 @@
 import { Client as Postgres } from 'pg';
 import { Client } from 'undici';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
+import { loadTestSeed } from '../support/api.ts';
 import {
-  loadTestSeed,
   runEntry,
   startApiProcess,
   startWorkerProcess,
   type RunningProcess,
-} from '../support/api.ts';
+} from '../support/processes.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { findFreePort } from '../support/ports.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';

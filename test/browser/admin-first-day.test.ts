@@ -4,7 +4,8 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openAdminPage } from '../support/admin-page.ts';
-import { startTestApi, startWorkerProcess, type TestApi } from '../support/api.ts';
+import { startTestApi, type TestApi } from '../support/api.ts';
+import { startWorkerProcess } from '../support/processes.ts';
 import { findFaults, launchBrowser, SKIPPED } from '../support/browser.ts';
 import { WAY_NAMES, WAYS, type Hands, type Way } from '../support/hands.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';

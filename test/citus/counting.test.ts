@@ -2,7 +2,8 @@
 // say nothing about growth. Each request stays in one shard, so its cost does not grow with them.
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { loadTestSeed, startTestApi, startWorkerProcess } from '../support/api.ts';
+import { loadTestSeed, startTestApi } from '../support/api.ts';
+import { startWorkerProcess } from '../support/processes.ts';
 import {
   createDistributed,
   runSql,

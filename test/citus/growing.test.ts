@@ -5,7 +5,8 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createCall, loadTestSeed, startApiProcess, startWorkerProcess } from '../support/api.ts';
+import { createCall, loadTestSeed } from '../support/api.ts';
+import { startApiProcess, startWorkerProcess } from '../support/processes.ts';
 import type { Call } from '../support/api.ts';
 import {
   createDistributed,

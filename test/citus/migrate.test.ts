@@ -6,7 +6,7 @@ import { migrate } from '../../src/db/operator/migrate.ts';
 import { TENANT_TABLE_NAMES } from '../../src/db/tenant-tables.ts';
 import { loadSeed } from '../../src/seed/load.ts';
 import { fullFile } from '../seed/full-file.ts';
-import { startApiProcess, startWorkerProcess } from '../support/api.ts';
+import { startApiProcess, startWorkerProcess } from '../support/processes.ts';
 import { runSql, startCitus, urlOf, whyNoCitus, type CitusCluster } from '../support/citus.ts';
 import { because } from '../support/debian.ts';
 import { makeFolder } from '../support/folder.ts';

@@ -2,13 +2,8 @@
 // at the nodes.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { openDatabase, type Database } from '../../src/db/connections/database.ts';
-import {
-  createCall,
-  loadTestSeed,
-  startApiProcess,
-  startWorkerProcess,
-  type RunningProcess,
-} from '../support/api.ts';
+import { createCall, loadTestSeed } from '../support/api.ts';
+import { startApiProcess, startWorkerProcess, type RunningProcess } from '../support/processes.ts';
 import { createDistributed, startCitus, whyNoCitus, type CitusCluster } from '../support/citus.ts';
 import { because } from '../support/debian.ts';
 import { hang, startReceiver, status, type Receiver } from '../support/receiver.ts';

@@ -7,7 +7,8 @@ import { systemClock } from '../../src/core/clock.ts';
 import { openDatabase } from '../../src/db/connections/database.ts';
 import { isUnavailable } from '../../src/db/errors.ts';
 import { pauseEndpoints } from '../../src/features/webhook-endpoints/pause.ts';
-import { loadTestSeed, startWorkerProcess, type RunningProcess } from '../support/api.ts';
+import { loadTestSeed } from '../support/api.ts';
+import { startWorkerProcess, type RunningProcess } from '../support/processes.ts';
 import {
   createDistributed,
   portsOf,

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { asPostgres, whyNoPostgres } from '../availability/postgres.ts';
-import { runEntry, runScript, startWorkerProcess } from '../support/api.ts';
+import { runEntry, runScript, startWorkerProcess } from '../support/processes.ts';
 import { because, isInstalled } from '../support/debian.ts';
 import { makeFolder } from '../support/folder.ts';
 import { findFreePort } from '../support/ports.ts';

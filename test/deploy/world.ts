@@ -2,7 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Pool } from 'pg';
 import { BASE_PATH } from '../../src/http/api/exchange.ts';
-import { loadTestSeed, startApiProcess, startWorkerProcess } from '../support/api.ts';
+import { loadTestSeed } from '../support/api.ts';
+import { startApiProcess, startWorkerProcess } from '../support/processes.ts';
 import { appAsMember } from '../support/app.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { findFreePort } from '../support/ports.ts';

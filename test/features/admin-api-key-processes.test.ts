@@ -2,7 +2,8 @@
 import { beforeAll, expect, test } from 'vitest';
 import { openDatabase, type Database } from '../../src/db/connections/database.ts';
 import { createKey, newKeyName, type App, withKey } from '../support/api-keys.ts';
-import { createCall, loadTestSeed, startApiProcess, type Call } from '../support/api.ts';
+import { createCall, loadTestSeed, type Call } from '../support/api.ts';
+import { startApiProcess } from '../support/processes.ts';
 import { appAsMember, codeOf } from '../support/app.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';

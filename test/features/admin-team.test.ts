@@ -1,11 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import {
-  createCall,
-  loadTestSeed,
-  startApiProcess,
-  startTestApi,
-  type TestApi,
-} from '../support/api.ts';
+import { createCall, loadTestSeed, startTestApi, type TestApi } from '../support/api.ts';
+import { startApiProcess } from '../support/processes.ts';
 import { appAs, appAsMember, appAsPlatform, appInSession, codeOf } from '../support/app.ts';
 import { auditOfUsers } from '../support/audit.ts';
 import { createTestDatabase } from '../support/database.ts';

@@ -4,13 +4,8 @@ import { beforeEach, expect, test } from 'vitest';
 import { encrypt } from '../../src/core/encryption.ts';
 import { credentialsContext } from '../../src/features/crm/connections/rules.ts';
 import { serializeCredentials } from '../../src/features/crm/providers/provider.ts';
-import {
-  startTestApi,
-  startWorkerProcess,
-  TEST_APP_SECRET,
-  type RunningProcess,
-  type TestApi,
-} from '../support/api.ts';
+import { startTestApi, TEST_APP_SECRET, type TestApi } from '../support/api.ts';
+import { startWorkerProcess, type RunningProcess } from '../support/processes.ts';
 import { startCrm, type FakeCrm } from '../support/crm/fake.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
 import { until } from '../support/until.ts';

@@ -14,7 +14,8 @@ import {
 } from '../../src/features/requests/rules.ts';
 import { removeOldRequests } from '../../src/features/requests/service.ts';
 import { removeOld } from '../../src/features/retention/service.ts';
-import { createCall, startApiProcess, startTestApi, type TestApi } from '../support/api.ts';
+import { createCall, startTestApi, type TestApi } from '../support/api.ts';
+import { startApiProcess } from '../support/processes.ts';
 import { appAs, codeOf, tokenOf } from '../support/app.ts';
 import { beginToWait, holdLock, lockWhole } from '../support/locks.ts';
 import { makeFullTeam, makeSeed, makeTeam, userId } from '../support/seed.ts';

@@ -2,7 +2,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { BASE_PATH } from '../../src/http/api/exchange.ts';
-import { startApiProcess, startTestApi, type TestApi } from '../support/api.ts';
+import { startTestApi, type TestApi } from '../support/api.ts';
+import { startApiProcess } from '../support/processes.ts';
 import { codeOf } from '../support/app.ts';
 import { isOnCitus } from '../support/database.ts';
 import { beginToWait, holdLock, lockWhole, untilWaiting } from '../support/locks.ts';

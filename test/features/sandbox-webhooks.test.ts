@@ -1,6 +1,7 @@
 // What is played with the webhook endpoints of a sandbox: real receivers, and real workers.
 import { beforeAll, describe, expect, it } from 'vitest';
-import { startTestApi, startWorkerProcess, type TestApi } from '../support/api.ts';
+import { startTestApi, type TestApi } from '../support/api.ts';
+import { startWorkerProcess } from '../support/processes.ts';
 import { startReceiver, status, type Receiver } from '../support/receiver.ts';
 import { openSandbox } from '../support/sandbox.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';

@@ -9,13 +9,8 @@ import { scheduleDue } from '../../src/features/crm/sync/service.ts';
 import { slotOf } from '../../src/features/requests/rules.ts';
 import { addRequests } from '../../src/features/requests/store.ts';
 import type { TraceResult } from '../../src/trace/view.ts';
-import {
-  startApiProcess,
-  startTestApi,
-  startWorkerProcess,
-  createCall,
-  type TestApi,
-} from '../support/api.ts';
+import { startTestApi, createCall, type TestApi } from '../support/api.ts';
+import { startApiProcess, startWorkerProcess } from '../support/processes.ts';
 import { appAsMember } from '../support/app.ts';
 import { syncAtOnce } from '../support/crm-sync.ts';
 import { answer, startCrm } from '../support/crm/fake.ts';

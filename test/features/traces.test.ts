@@ -8,14 +8,9 @@ import pino from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createTracing } from '../../src/runtime/open-telemetry.ts';
 import type { Sampling } from '../../src/runtime/tracing-settings.ts';
-import {
-  createCall,
-  loadTestSeed,
-  SOURCES,
-  startApiProcess,
-  startWorkerProcess,
-  type Call,
-} from '../support/api.ts';
+import { createCall, loadTestSeed, type Call } from '../support/api.ts';
+import { startApiProcess, startWorkerProcess } from '../support/processes.ts';
+import { SOURCES } from '../support/sources.ts';
 import { appWith, tokenOf } from '../support/app.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { makeFolder } from '../support/folder.ts';

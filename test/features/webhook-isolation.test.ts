@@ -6,7 +6,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { SeedFileInput } from '../../src/seed/schema.ts';
-import { loadTestSeed, startWorkerProcess } from '../support/api.ts';
+import { loadTestSeed } from '../support/api.ts';
+import { startWorkerProcess } from '../support/processes.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { until } from '../support/until.ts';
 

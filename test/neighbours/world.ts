@@ -6,13 +6,8 @@ import { Worker } from 'node:worker_threads';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import { Pool as HttpPool } from 'undici';
-import {
-  createCall,
-  loadTestSeed,
-  startApiProcess,
-  startWorkerProcess,
-  type Call,
-} from '../support/api.ts';
+import { createCall, loadTestSeed, type Call } from '../support/api.ts';
+import { startApiProcess, startWorkerProcess } from '../support/processes.ts';
 import { BASE_PATH } from '../../src/http/api/exchange.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { openSturdyPool } from '../support/pool.ts';

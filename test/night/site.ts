@@ -8,17 +8,15 @@ import { Client, type Pool } from 'pg';
 import { BASE_PATH } from '../../src/http/api/exchange.ts';
 import { startHaproxy, type Haproxy } from '../balancers/balancers.ts';
 import { startPrometheus, type Ending, type Prometheus } from '../deploy/prometheus.ts';
+import { loadTestSeed, TEST_APP_AUTH_SECRET, TEST_APP_SECRET } from '../support/api.ts';
 import {
-  loadTestSeed,
   runEntry,
   runScript,
   startApiProcess,
   startWorkerProcess,
-  TEST_APP_AUTH_SECRET,
-  TEST_APP_SECRET,
   type Exit,
   type RunningProcess,
-} from '../support/api.ts';
+} from '../support/processes.ts';
 import { appAsMember, codeOf } from '../support/app.ts';
 import { startCrm, type FakeCrm } from '../support/crm/fake.ts';
 import { createTestDatabase } from '../support/database.ts';

@@ -16,14 +16,8 @@ import {
   startEmbedded,
   type EmbeddedPostgres,
 } from '../../src/embedded-postgres/embedded-postgres.ts';
-import {
-  createCall,
-  loadTestSeed,
-  runEntry as runIn,
-  startApiProcess,
-  startWorkerProcess,
-  TEST_APP_SECRET,
-} from '../support/api.ts';
+import { createCall, loadTestSeed, TEST_APP_SECRET } from '../support/api.ts';
+import { runEntry as runIn, startApiProcess, startWorkerProcess } from '../support/processes.ts';
 import { tokenOf } from '../support/app.ts';
 import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { makeFolder } from '../support/folder.ts';

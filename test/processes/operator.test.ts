@@ -10,13 +10,12 @@ import { COMMANDS } from '../../scripts/operator/commands.ts';
 import { openerOf, readFragment, unseal } from '../../src/admin-ui/lib/sealing.ts';
 import { platform } from '../../src/routers/routers.ts';
 import {
-  runScript,
   startTestApi,
   TEST_APP_AUTH_SECRET,
   TEST_APP_SECRET,
-  type RunningProcess,
   type TestApi,
 } from '../support/api.ts';
+import { runScript, type RunningProcess } from '../support/processes.ts';
 import { appAs, appAsMember, appAsPlatform, codeOf } from '../support/app.ts';
 import { auditOf } from '../support/audit.ts';
 import { changesOf } from '../support/changed-rows.ts';

@@ -9,12 +9,10 @@ import { rotateSecret } from '../../src/db/operator/rotate-secret.ts';
 import {
   createCall,
   loadTestSeed,
-  runScript,
-  startApiProcess,
-  startWorkerProcess,
   TEST_APP_SECRET as OLD,
   type ApiResponse,
 } from '../support/api.ts';
+import { runScript, startApiProcess, startWorkerProcess } from '../support/processes.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { endWaiting, untilWaiting } from '../support/locks.ts';
 import { startReceiver } from '../support/receiver.ts';

@@ -11,14 +11,8 @@ import { pauseSilentEndpoints } from '../../src/features/webhook-endpoints/pause
 import { failNow } from '../../src/features/crm/sync/service.ts';
 import type { TraceResult } from '../../src/trace/view.ts';
 import { formatTrace } from '../../src/trace/text.ts';
-import {
-  createCall,
-  startApiProcess,
-  startWorkerProcess,
-  loadTestSeed,
-  type Call,
-  type RunningProcess,
-} from '../support/api.ts';
+import { createCall, loadTestSeed, type Call } from '../support/api.ts';
+import { startApiProcess, startWorkerProcess, type RunningProcess } from '../support/processes.ts';
 import { appAsMember, appAsPlatform } from '../support/app.ts';
 import { createTestDatabase, isOnCitus, type TestDatabase } from '../support/database.ts';
 import { hang, raw, startReceiver, status, type Receiver } from '../support/receiver.ts';

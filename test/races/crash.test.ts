@@ -3,7 +3,8 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { Client } from 'pg';
 import { createTestDatabase } from '../support/database.ts';
-import { createCall, loadTestSeed, startApiProcess, type Call } from '../support/api.ts';
+import { createCall, loadTestSeed, type Call } from '../support/api.ts';
+import { startApiProcess } from '../support/processes.ts';
 import { lockWhole } from '../support/locks.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
 import { until } from '../support/until.ts';

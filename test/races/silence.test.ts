@@ -1,7 +1,8 @@
 // Postgres falls silent under load: its host is lost, and nothing closes the connections.
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import { createCall, loadTestSeed, startApiProcess, startTestApi } from '../support/api.ts';
+import { createCall, loadTestSeed, startTestApi } from '../support/api.ts';
+import { startApiProcess } from '../support/processes.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { startPostgresProxy } from '../support/postgres-proxy.ts';
 import { openSandbox } from '../support/sandbox.ts';

@@ -1,13 +1,8 @@
 // Two API processes share a database and get conflicting calls. What must happen once happens once.
 import { beforeAll, describe, expect, test } from 'vitest';
 import { createTestDatabase } from '../support/database.ts';
-import {
-  createCall,
-  loadTestSeed,
-  startApiProcess,
-  type ApiResponse,
-  type Call,
-} from '../support/api.ts';
+import { createCall, loadTestSeed, type ApiResponse, type Call } from '../support/api.ts';
+import { startApiProcess } from '../support/processes.ts';
 import { makeMember, makeSeed, makeTeam } from '../support/seed.ts';
 import { Client } from 'pg';
 

@@ -8,7 +8,7 @@ import {
 } from '../../src/embedded-postgres/embedded-postgres.ts';
 import { isRunning } from '../../src/embedded-postgres/process.ts';
 import { openDataFolder } from '../../src/runtime/data-folder.ts';
-import { programOf } from '../support/api.ts';
+import { programOf } from '../support/processes.ts';
 import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { makeFolder } from '../support/folder.ts';
 import { until } from '../support/until.ts';

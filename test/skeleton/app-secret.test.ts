@@ -10,14 +10,8 @@ import type { Database } from '../../src/db/connections/database.ts';
 import { findAppSecretFault, rotateCanary } from '../../src/db/operator/app-secret.ts';
 import { expectedMigrations } from '../../src/db/operator/migrations.ts';
 import { startReadiness } from '../../src/runtime/readiness.ts';
-import {
-  createCall,
-  loadTestSeed,
-  runEntry,
-  runScript,
-  startApiProcess,
-  TEST_APP_SECRET as RIGHT,
-} from '../support/api.ts';
+import { createCall, loadTestSeed, TEST_APP_SECRET as RIGHT } from '../support/api.ts';
+import { runEntry, runScript, startApiProcess } from '../support/processes.ts';
 import { changesOf } from '../support/changed-rows.ts';
 import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { makeFolder } from '../support/folder.ts';

@@ -11,14 +11,8 @@ import { migrate } from '../../src/db/operator/migrate.ts';
 import { expectedMigrations } from '../../src/db/operator/migrations.ts';
 import { startEmbedded } from '../../src/embedded-postgres/embedded-postgres.ts';
 import { startReadiness } from '../../src/runtime/readiness.ts';
-import {
-  createCall,
-  loadTestSeed,
-  runEntry,
-  startApiProcess,
-  TEST_APP_SECRET,
-  type RunningProcess,
-} from '../support/api.ts';
+import { createCall, loadTestSeed, TEST_APP_SECRET } from '../support/api.ts';
+import { runEntry, startApiProcess, type RunningProcess } from '../support/processes.ts';
 import { GOOD, KEY } from '../support/certificates.ts';
 import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { findFreePort } from '../support/ports.ts';

@@ -1,15 +1,9 @@
-// Starts the API for tests, either in this process (`startTestApi`) or as the real processes
-// (`startApiProcess`, `startWorkerProcess`), always with real HTTP and a real database. Everything
-// that a test file starts is stopped when the file ends.
-import { spawn, type ChildProcess } from 'node:child_process';
+// Starts the API in this process (`startTestApi`), with real HTTP and a real database. It is stopped
+// when the test file ends. `processes.ts` starts the real processes.
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import pino from 'pino';
 import { Pool } from 'undici';
-import { inject } from 'vitest';
 import { systemClock, type Clock } from '../../src/core/clock.ts';
 import { NOTHING_ENDS } from '../../src/core/deprecation.ts';
 import type { ObserveRefusal } from '../../src/core/limits.ts';
@@ -29,7 +23,6 @@ import {
   isOnCitus,
   type TestDatabase,
 } from './database.ts';
-import { findFreePort } from './ports.ts';
 import { requireDocumentedResponse, type ApiResponse } from './response-contract.ts';
 
 export type { ApiResponse } from './response-contract.ts';
@@ -42,7 +35,7 @@ export const TEST_APP_SECRET = 'a secret of the tests, long enough to be one';
 export const TEST_APP_AUTH_SECRET = 'another secret of the tests, long enough too';
 
 /** Too high for a test to reach by accident. Tests of a limit set their own. */
-const NO_LIMIT = 1_000_000;
+export const NO_LIMIT = 1_000_000;
 /** Longer than any statement of a test. What the product sends, its watchdog gives up before. */
 const NO_TIMEOUT_MS = 120_000;
 
@@ -280,168 +273,6 @@ export function createCall(
     requireDocumentedResponse({ method, path: path.replace(/\?.*$/s, '') }, response);
     return response;
   };
-}
-
-/** A process that a test started. */
-export interface RunningProcess {
-  readonly pid: number;
-  /** Returns what it has written to standard output and standard error. */
-  output(): string;
-  /** Returns what it has written to standard output alone. */
-  stdout(): string;
-  /** Sends the signal and resolves when the process has ended. */
-  kill(signal: NodeJS.Signals): Promise<Exit>;
-  /** From now on nobody reads what it writes to standard output. */
-  stopReading(): void;
-  readonly exited: Promise<Exit>;
-}
-
-/** How a process ended; one of the fields is null. */
-export interface Exit {
-  readonly code: number | null;
-  readonly signal: NodeJS.Signals | null;
-}
-
-/**
- * Starts src/api.ts as a process and resolves when it is ready. Keys have no rate limit unless
- * `env` sets one. `folder` is another release of the project, or `SOURCES`.
- */
-export async function startApiProcess(
-  databaseUrl: string,
-  env: Record<string, string> = {},
-  folder?: string,
-): Promise<RunningProcess & { readonly url: string }> {
-  const port = env['PORT'] ?? String(await findFreePort());
-  const settings = {
-    DATABASE_URL: databaseUrl,
-    API_KEY_RATE_LIMIT_PER_MIN: String(NO_LIMIT),
-    PERSON_RATE_LIMIT_PER_MIN: String(NO_LIMIT),
-    ...env,
-    PORT: port,
-  };
-  const running = runEntry('src/api.ts', settings, [], folder);
-  const url = `http://127.0.0.1:${port}`;
-  await waitFor(
-    running,
-    async () => (await fetch(`${url}/readyz`).catch(() => null))?.status === 200,
-  );
-  return { ...running, url };
-}
-
-/**
- * Starts src/worker.ts as a process and resolves when it looks for jobs. A worker ends if the
- * database is too slow at its start, as on a busy machine. It is started again, as services are.
- */
-export async function startWorkerProcess(
-  databaseUrl: string,
-  env: Record<string, string> = {},
-  folder?: string,
-): Promise<RunningProcess> {
-  const settings = { DATABASE_URL: databaseUrl, LOG_LEVEL: 'info', ...env };
-  for (let starts = 1; ; starts += 1) {
-    const running = runEntry('src/worker.ts', settings, [], folder);
-    try {
-      await waitFor(running, async () => running.output().includes('worker runs'));
-      return running;
-    } catch (error) {
-      if (starts === 3 || !/^unavailable$/m.test(running.output())) throw error;
-    }
-  }
-}
-
-/** The folder of the sources, for tests that look at the files which a process loads. */
-export const SOURCES = fileURLToPath(new URL('../..', import.meta.url));
-/** What to start for an entry: its source or, in a whole run, its bundle. */
-export function programOf(entry: string): string {
-  return inject('programs')[entry] ?? join(SOURCES, entry);
-}
-
-/** Generous, because a busy machine is many times slower than an idle one. */
-const START_TIMEOUT_MS = 200_000;
-
-/** Starts a script of `scripts/`, with its arguments, as a process. */
-export function runScript(
-  databaseUrl: string,
-  [script, ...args]: string[],
-  env: Record<string, string> = {},
-): RunningProcess {
-  return runEntry(`scripts/${script}.ts`, { DATABASE_URL: databaseUrl, ...env }, args);
-}
-
-/**
- * Starts an entry as a process and does not wait. It knows no database unless `env` names one.
- * Without a `folder` it may be a bundle (`support/bundles.ts`).
- */
-export function runEntry(
-  entry: string,
-  env: Record<string, string>,
-  args: readonly string[] = [],
-  folder?: string,
-): RunningProcess {
-  const program = folder === undefined ? programOf(entry) : entry;
-  const child = spawn(process.execPath, [program, ...args], {
-    cwd: folder ?? SOURCES,
-    env: {
-      PATH: process.env['PATH'],
-      NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
-      NODE_ENV: 'test',
-      LOG_LEVEL: 'warn',
-      APP_SECRET: TEST_APP_SECRET,
-      APP_AUTH_SECRET: TEST_APP_AUTH_SECRET,
-      ...env,
-    },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  const pid = child.pid ?? fail(`${entry} did not start`);
-  const chunks: string[] = [];
-  const printed: string[] = [];
-  child.stdout.on('data', (chunk: Buffer) => printed.push(chunk.toString()));
-  for (const stream of [child.stdout, child.stderr])
-    stream.on('data', (chunk: Buffer) => chunks.push(chunk.toString()));
-  // At "exit", what it wrote last may still be on its way.
-  const exited = new Promise<Exit>((done) => {
-    child.once('close', (code, signal) => done({ code, signal }));
-  });
-  const kill = (signal: NodeJS.Signals): Promise<Exit> => {
-    child.kill(signal);
-    return exited;
-  };
-  atEnd(() => kill('SIGKILL'));
-  killAfterOurEnd(child);
-  const output = () => chunks.join('');
-  const stopReading = (): void => void child.stdout.pause();
-  return { pid, output, stdout: () => printed.join(''), kill, stopReading, exited };
-}
-
-/**
- * Kills `child` when this process ends, even by `kill -9`: a shell waits for the end of its
- * standard input, which this process holds open.
- */
-function killAfterOurEnd(child: ChildProcess): void {
-  const watcher = spawn(
-    '/bin/sh',
-    ['-c', 'cat >/dev/null; kill -9 "$1" 2>/dev/null', 'sh', String(child.pid)],
-    { stdio: ['pipe', 'ignore', 'ignore'], detached: true },
-  );
-  watcher.unref();
-  // Stop watching when the child has ended: another process may get its id.
-  child.once('exit', () => watcher.kill('SIGKILL'));
-}
-
-async function waitFor(running: RunningProcess, isReady: () => Promise<boolean>): Promise<void> {
-  let exit: Exit | null = null;
-  running.exited.then(
-    (value) => (exit = value),
-    () => undefined,
-  );
-  const deadline = Date.now() + START_TIMEOUT_MS;
-  while (!(await isReady())) {
-    if (exit !== null || Date.now() > deadline)
-      throw new Error(
-        `the process did not become ready: ${JSON.stringify(exit)}\n${running.output()}`,
-      );
-    await delay(20);
-  }
 }
 
 function appOptions(

@@ -1,7 +1,8 @@
 // A fresh API for each test, with deliveries as an earlier worker left them. Team a has the webhook
 // endpoints `whe_1` to `whe_3`, team b has `whe_b`. Each is at the receiver's path of its id.
 import { afterEach, beforeEach } from 'vitest';
-import { startTestApi, startWorkerProcess, type RunningProcess, type TestApi } from './api.ts';
+import { startTestApi, type TestApi } from './api.ts';
+import { startWorkerProcess, type RunningProcess } from './processes.ts';
 import { appAsMember } from './app.ts';
 import { startReceiver, type Receiver } from './receiver.ts';
 import { makeSeed, makeTeam } from './seed.ts';

@@ -2,7 +2,7 @@
 import type { Database } from '../../src/db/connections/database.ts';
 import { trace } from '../../src/trace/service.ts';
 import type { TraceResult } from '../../src/trace/view.ts';
-import { runScript, type Exit } from './api.ts';
+import { runScript, type Exit } from './processes.ts';
 
 /** Asks in this process. */
 export function traceOf(

@@ -1,7 +1,8 @@
 // Alerts by mail, from real worker processes.
 import { expect, test } from 'vitest';
 import { FIND_ALERTS } from '../../src/features/alerts/tasks.ts';
-import { startTestApi, startWorkerProcess } from '../support/api.ts';
+import { startTestApi } from '../support/api.ts';
+import { startWorkerProcess } from '../support/processes.ts';
 import { appAsMember } from '../support/app.ts';
 import { startMailServer } from '../support/mail-server.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { makeFolder } from '../../support/folder.ts';
 import { CATALOG, makeSeed, makeTeam, memberId, type TeamSeed } from '../../support/seed.ts';
-import { runScript } from '../../support/api.ts';
+import { runScript } from '../../support/processes.ts';
 import { appAsPlatform } from '../../support/app.ts';
 import { until } from '../../support/until.ts';
 import { REMOVE_OLD } from '../../../src/features/retention/tasks.ts';

@@ -2,14 +2,13 @@
 // them without warning.
 import { setTimeout as delay } from 'node:timers/promises';
 import { pick, type Random } from '../../../src/seed/random.ts';
+import { createCall, type Call } from '../../support/api.ts';
 import {
-  createCall,
   startApiProcess,
   startWorkerProcess,
-  type Call,
   type Exit,
   type RunningProcess,
-} from '../../support/api.ts';
+} from '../../support/processes.ts';
 
 export interface Fleet {
   /** Resolves with a running API process; waits until there is one. */
