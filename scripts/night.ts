@@ -40,12 +40,12 @@ async function start(): Promise<string> {
   await mkdir(FOLDER);
   const output = await open(join(FOLDER, 'stage.log'), 'w');
   const vitest = ['node_modules/.bin/vitest', 'run', '--config', 'test/vitest.config.ts'];
-  const stage = spawn(process.execPath, vitest, {
+  const stage = spawn(process.execPath, [...vitest, '--project', 'night'], {
     cwd: root,
     // So that all of it can be ended, also by another process.
     detached: true,
     stdio: ['ignore', output.fd, output.fd],
-    env: { ...process.env, TEST_SUITES: 'night', NIGHT_FOLDER: FOLDER, NIGHT_FAULT: name },
+    env: { ...process.env, NIGHT_FOLDER: FOLDER, NIGHT_FAULT: name },
   });
   stage.unref();
   await writeFile(join(FOLDER, 'pid'), String(stage.pid));

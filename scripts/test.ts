@@ -1,54 +1,62 @@
-// `npm test` runs the static checks beside the tests. With arguments (a file, -t NAME …)
-// it runs only the tests. `--heavy` runs the suites that want the machine to themselves, `--plain`
-// those that hold for both ways to speak with Postgres, with the plain one. Failures
-// are named again at the end, because the start of a long output may be lost. The last line is
-// `N passed, N failed, N skipped`; a static check that fails counts as one failed. With TEST_UNTIL
-// (seconds since 1970) no test begins later; the files that this leaves out are named.
+// `npm test` runs the static checks beside the tests of the tier `core`; `--smoke` those of
+// `smoke`; `--heavy` the heavy suites, all or those of the areas that are named; `--citus` and
+// `--plain` suites on a cluster, and with the plain wire. With arguments (a file, -t NAME …) only
+// the tests run that they name, in their tier. Failures are printed again at the end, because the
+// start of a long output may be lost. The last line is `N passed, N failed, N skipped`; a static
+// check that fails counts as one failed.
 import '../src/runtime/node-version.ts';
 import { spawn, type ChildProcess } from 'node:child_process';
-import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join, matchesGlob } from 'node:path';
-import { ALONE, HEAVY } from '../test/heavy.ts';
-import type { Outcome } from '../test/outcome.ts';
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { loadavg, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { FailedTest, Outcome } from '../test/outcome.ts';
+import { ALONE, tierOf } from '../test/tiers.ts';
+import { mayRunAgain } from './second-tries.ts';
 
-type Counts = Pick<Outcome, 'passed' | 'failed' | 'skipped'>;
+interface Counts {
+  readonly passed: number;
+  readonly failed: number;
+  readonly skipped: number;
+  readonly secondTries: readonly FailedTest[];
+}
 
 const root = join(import.meta.dirname, '..');
 /** Compiled code, which the many processes that the tests start would otherwise make again. */
 const COMPILED = join(root, 'node_modules/.cache/compiled');
 const bin = (name: string) => join(root, 'node_modules', '.bin', name);
-const NONE: Counts = { passed: 0, failed: 0, skipped: 0 };
+const NONE: Counts = { passed: 0, failed: 0, skipped: 0, secondTries: [] };
 /** Each with what ends it at a signal. */
 const running = new Map<ChildProcess, (signal: NodeJS.Signals) => void>();
 const failures: string[] = [];
-/** Files that ended before all of their tests had begun, because the time was over. */
-const unfinished: string[] = [];
 
 /**
  * One checker: each of the usual four works out the types of zod and tRPC for itself. Together they
  * need twice the processor time (45 s instead of 20), which the tests beside them want.
  */
 const TSC = ['node_modules/typescript-native/bin/tsc', '--checkers', '1', '-p'];
+const LINT = [bin('oxlint'), '--disable-nested-config', '--deny-warnings'];
+
+interface Check {
+  readonly name: string;
+  readonly args: readonly string[];
+}
 
 /** All are JavaScript programs, run by this Node, so that they do not depend on PATH. */
-const checks: ReadonlyArray<{ name: string; args: readonly string[] }> = [
-  {
-    name: 'format',
-    args: [bin('oxfmt'), '--check', 'src', 'scripts', 'test', 'prisma'],
-  },
-  {
-    name: 'lint',
-    args: [bin('oxlint'), '--disable-nested-config', '--deny-warnings'],
-  },
+const CORE_CHECKS: readonly Check[] = [
+  { name: 'format', args: [bin('oxfmt'), '--check', 'src', 'scripts', 'test', 'prisma'] },
+  { name: 'lint', args: LINT },
   { name: 'types', args: [...TSC, '.'] },
   { name: 'types of the admin page', args: [...TSC, 'src/admin-ui'] },
   { name: 'imports', args: ['test/checks/imports.ts'] },
   { name: 'lines', args: ['test/checks/width.ts'] },
+  { name: 'tiers of tests', args: ['test/checks/tiers.ts'] },
+];
+const SMOKE_CHECKS: readonly Check[] = [
+  { name: 'lint by types', args: [...LINT, '--type-aware'] },
   { name: 'unused code', args: [bin('knip'), '--no-config-hints'] },
 ];
 
-/** Whoever stops the command wants none of the runs that would follow. */
+/** A signal also prevents the runs that would follow. */
 let isStopped = false;
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => {
@@ -57,39 +65,55 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   });
 }
 
+const MODES = ['--smoke', '--heavy', '--citus', '--plain'] as const;
 const given = process.argv.slice(2);
-const isHeavy = given.includes('--heavy');
-const isOnCitus = given.includes('--citus');
-const isPlain = given.includes('--plain');
-const args = given.filter((arg) => !['--heavy', '--citus', '--plain'].includes(arg));
-const misplaced = isHeavy || isOnCitus || isPlain ? [] : args.filter(isOnlyHeavy);
-for (const arg of misplaced) failures.push(`${arg}: run it with "npm run test:heavy -- ${arg}"`);
-// The tests wait now and then, for a clock or a server. The checks compute meanwhile.
+const mode = MODES.find((name) => given.includes(name)) ?? null;
+const args = given.filter((arg) => arg !== mode).map(folderOf);
+const checks = args.length > 0 ? [] : mode === null ? CORE_CHECKS : [];
+// The tests wait now and then, for a lock or a server. The checks compute meanwhile.
 const [failedChecks, tests] = await Promise.all([
-  given.length > 0 ? 0 : runChecks(),
-  misplaced.length > 0 ? NONE : runSuites(),
+  runChecks(mode === '--smoke' && args.length === 0 ? SMOKE_CHECKS : checks),
+  runProjects(projectsOf()),
 ]);
-const failed = tests.failed + failedChecks + misplaced.length;
+const failed = tests.failed + failedChecks;
 if (failed > 0) process.exitCode = 1;
-for (const file of unfinished) console.log(`- not run to its end, the time was over: ${file}`);
 for (const failure of failures) console.log(`✗ ${failure}`);
-console.log(`${tests.passed} passed, ${failed} failed, ${tests.skipped} skipped`);
+for (const { file, name, error } of tests.secondTries)
+  console.log(`second try: ${file} > ${name}\n  ${error}\n  load ${loadavg()[0]?.toFixed(1)}`);
+const repeated =
+  tests.secondTries.length > 0 ? `, ${tests.secondTries.length} at its second try` : '';
+console.log(`${tests.passed} passed, ${failed} failed, ${tests.skipped} skipped${repeated}`);
 
-/** Whether the argument names files, and `npm test` runs none of them. */
-function isOnlyHeavy(arg: string, index: number): boolean {
-  // What follows `-t` is part of a test's name.
-  if (arg.startsWith('-') || args[index - 1]?.startsWith('-')) return false;
-  const named = globSync('test/**/*.test.ts', { cwd: root }).filter((file) => file.includes(arg));
-  return (
-    named.length > 0 &&
-    named.every((file) => [...HEAVY, ...ALONE].some((glob) => matchesGlob(file, glob)))
-  );
+/** An area (`browser`) is its folder. Other arguments stay as they are. */
+function folderOf(arg: string): string {
+  return /^[\w-]+$/.test(arg) && existsSync(join(root, 'test', arg)) ? `test/${arg}/` : arg;
+}
+
+/** The projects of `test/vitest.config.ts` that run one after the other. */
+function projectsOf(): readonly string[] {
+  if (mode === '--smoke') return ['smoke'];
+  if (mode === '--plain') return ['plain'];
+  const alone = globSync(ALONE, { cwd: root });
+  const files = globSync('test/**/*.test.ts', { cwd: root });
+  const named = args
+    // What follows `-t` is part of a test's name.
+    .filter((arg, index) => !arg.startsWith('-') && !args[index - 1]?.startsWith('-'))
+    .flatMap((arg) => files.filter((file) => file.includes(arg)));
+  const isNamed = (list: readonly string[]): boolean =>
+    named.length === 0 || named.some((file) => list.includes(file));
+  if (mode === '--citus') return ['citusAlone', 'citus'];
+  const heavy = files.filter((file) => tierOf(root, file) === 'heavy' && !alone.includes(file));
+  if (mode === '--heavy')
+    return [...(isNamed(alone) ? ['alone'] : []), ...(isNamed(heavy) ? ['heavy'] : [])];
+  if (named.length === 0) return ['core'];
+  const tiers = named.map((file) => (alone.includes(file) ? 'alone' : tierOf(root, file)));
+  return [...new Set(tiers)];
 }
 
 /** Resolves with how many failed. Prints the output of a check when it ends, so they do not mix. */
-async function runChecks(): Promise<number> {
+async function runChecks(checked: readonly Check[]): Promise<number> {
   const results = await Promise.all(
-    checks.map(async ({ name, args: checkArgs }) => {
+    checked.map(async ({ name, args: checkArgs }) => {
       const startedAt = performance.now();
       const { code, output } = await run(checkArgs, 'collect');
       const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
@@ -101,38 +125,56 @@ async function runChecks(): Promise<number> {
   return results.filter((code) => code !== 0).length;
 }
 
-/** The heavy suites, and those on Citus, are several runs, unless some are named. */
-async function runSuites(): Promise<Counts> {
-  if (isPlain) return runTests('plain', args);
-  if (!isHeavy && !isOnCitus) return runTests('usual', args);
-  if (args.length > 0) return runTests(isOnCitus ? 'allOnCitus' : 'allHeavy', args);
-  // What must never happen comes first: the time may be over before the last ones (`TEST_UNTIL`).
-  const alone = await runTests(isOnCitus ? 'citusAlone' : 'alone', []);
-  const sample = isOnCitus ? NONE : await runTests('plainSample', []);
-  const runs = [alone, sample, await runTests(isOnCitus ? 'citus' : 'heavy', [])];
-  const sum = (of: keyof Counts): number => runs.reduce((total, counts) => total + counts[of], 0);
-  return { passed: sum('passed'), failed: sum('failed'), skipped: sum('skipped') };
+async function runProjects(projects: readonly string[]): Promise<Counts> {
+  let total = NONE;
+  for (const project of projects) {
+    const { passed, failed: red, skipped, secondTries } = await runProject(project);
+    total = {
+      passed: total.passed + passed,
+      failed: total.failed + red,
+      skipped: total.skipped + skipped,
+      secondTries: [...total.secondTries, ...secondTries],
+    };
+  }
+  return total;
 }
 
-async function runTests(suites: string, testArgs: readonly string[]): Promise<Counts> {
+async function runProject(project: string): Promise<Counts> {
+  const first = await runVitest(project, ['--passWithNoTests', ...args]);
+  const { failedTests } = first;
+  if (project === 'smoke' && mayRunAgain(first)) {
+    const second = await repeat(project, failedTests);
+    if (second.failed === 0 && second.passed >= failedTests.length) {
+      const passed = first.passed + failedTests.length;
+      return { passed, failed: 0, skipped: first.skipped, secondTries: failedTests };
+    }
+  }
+  failures.push(...first.failures);
+  return { ...first, secondTries: [] };
+}
+
+/** Runs these tests alone, with one worker. */
+function repeat(project: string, failedTests: readonly FailedTest[]): Promise<Outcome> {
+  const escape = (name: string): string => name.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
+  const names = failedTests.map(({ name }) => `^${escape(name)}$`).join('|');
+  const files = new Set(failedTests.map(({ file }) => file));
+  return runVitest(project, ['--maxWorkers=1', '-t', names, ...files]);
+}
+
+async function runVitest(project: string, vitestArgs: readonly string[]): Promise<Outcome> {
   const folder = mkdtempSync(join(tmpdir(), 'test-outcome-'));
   try {
     const file = join(folder, 'outcome.json');
-    const vitest = [bin('vitest'), 'run', '--config', 'test/vitest.config.ts', ...testArgs];
-    const { code } = await run(vitest, 'show', {
-      TEST_SUITES: suites,
+    const vitest = [bin('vitest'), 'run', '--config', 'test/vitest.config.ts'];
+    const { code } = await run([...vitest, '--project', project, ...vitestArgs], 'show', {
       TEST_OUTCOME: file,
-      ...(suites.startsWith('plain') && { PLAIN_WIRE: '1' }),
-      TEST_BUNDLES: given.length === 0 ? '1' : '0',
+      ...(project === 'plain' && { PLAIN_WIRE: '1' }),
     });
     const outcome = readOutcome(file);
-    failures.push(...outcome.failures);
-    unfinished.push(...outcome.unfinished);
-    // Vitest fails when the time is over, too.
-    const isExpected = outcome.unfinished.length > 0 && outcome.failures.length === 0;
     // It can fail without a failed test: a file does not load, an unhandled error, a crash.
-    const hasFailed = code !== 0 && outcome.failed === 0 && !isExpected;
-    return hasFailed ? { ...outcome, failed: 1 } : outcome;
+    return code !== 0 && outcome.failed === 0
+      ? { ...outcome, failed: 1, hasOtherFaults: true }
+      : outcome;
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -142,8 +184,9 @@ function readOutcome(file: string): Outcome {
   try {
     return JSON.parse(readFileSync(file, 'utf8')) as Outcome;
   } catch (error) {
-    const failures = [`Vitest ended without an outcome: ${String(error)}`];
-    return { passed: 0, failed: 1, skipped: 0, failures, unfinished: [] };
+    const fault = `Vitest ended without an outcome: ${String(error)}`;
+    const none = { passed: 0, failed: 1, skipped: 0, failedTests: [] };
+    return { ...none, failures: [fault], hasOtherFaults: true };
   }
 }
 

@@ -11,7 +11,6 @@ import {
   startEmbedded,
   type EmbeddedPostgres,
 } from '../src/embedded-postgres/embedded-postgres.ts';
-import { bundlePrograms } from './support/bundles.ts';
 import { createDistributed, runSql, startCitus, whyNoCitus } from './support/citus.ts';
 import { findRoom } from './support/folder.ts';
 
@@ -23,8 +22,6 @@ declare module 'vitest' {
     testSocketFolder: string;
     /** On Citus, the URLs of the other nodes. A database is made on every node. */
     testWorkerUrls: readonly string[];
-    /** What to start for a source (`support/bundles.ts`). Any other one is started itself. */
-    programs: Readonly<Record<string, string>>;
   }
 }
 
@@ -48,7 +45,7 @@ const LONGEST_SOCKET_FOLDER = 80;
 
 /** Vitest's global setup; resolves with the teardown. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  if (/citus/i.test(process.env['TEST_SUITES'] ?? '')) return setUpCitus(project);
+  if (project.name.startsWith('citus')) return setUpCitus(project);
   const dataDir = await mkdtemp(join(await findRoom(), 'customer-api-test-'));
   // mkdtemp gives access to our user only, but if the tests run as root, Postgres is another user.
   await chmod(dataDir, 0o755);
@@ -61,15 +58,10 @@ export default async function setup(project: TestProject): Promise<() => Promise
   });
   const release = removeAfterOurEnd(dataDir, postgres);
   // Tests see the admin page as its sources are now.
-  const [programs] = await Promise.all([
-    process.env['TEST_BUNDLES'] === '1' ? bundlePrograms(join(dataDir, 'programs')) : {},
-    buildAdminIfChanged(),
-    makeTemplate(postgres.databaseUrl),
-  ]);
+  await Promise.all([buildAdminIfChanged(), makeTemplate(postgres.databaseUrl)]);
   project.provide('testServerUrl', postgres.databaseUrl);
   project.provide('testSocketFolder', hasSocket ? socketFolder : '');
   project.provide('testWorkerUrls', []);
-  project.provide('programs', programs);
   return async () => {
     await postgres.stop();
     await release();
@@ -115,7 +107,6 @@ async function setUpCitus(project: TestProject): Promise<() => Promise<void>> {
   project.provide('testServerUrl', server ?? '');
   project.provide('testSocketFolder', '');
   project.provide('testWorkerUrls', workers);
-  project.provide('programs', {});
   return () => cluster.stop();
 }
 

@@ -2,7 +2,19 @@
 // suite failed.
 import { writeFileSync } from 'node:fs';
 import { relative } from 'node:path';
-import type { Reporter, SerializedError, TestModule, Vitest } from 'vitest/node';
+import type { Reporter, SerializedError, TestCase, TestModule } from 'vitest/node';
+
+/** A test that failed by itself, not by its file or a hook. */
+export interface FailedTest {
+  /** From the root of the repository. */
+  readonly file: string;
+  /** With the names of its suites, as `vitest -t` takes it. */
+  readonly name: string;
+  /** The first line of its first error. */
+  readonly error: string;
+  /** false: it is tagged `never-repeated`. */
+  readonly mayRepeat: boolean;
+}
 
 export interface Outcome {
   readonly passed: number;
@@ -10,82 +22,58 @@ export interface Outcome {
   readonly skipped: number;
   /** Each with its place and its reasons: of tests, of hooks, of files that do not load. */
   readonly failures: readonly string[];
-  /** The files of which not every test could begin before the deadline. */
-  readonly unfinished: readonly string[];
+  readonly failedTests: readonly FailedTest[];
+  /** Whether something failed beside tests: a hook, a file that does not load, an error outside. */
+  readonly hasOtherFaults: boolean;
 }
 
-const TIMER_MAX_MS = 2 ** 31 - 1;
-
-/** Writes the {@link Outcome} to this file. No test begins after `deadline`. */
+/** Writes the {@link Outcome} to this file. */
 export class OutcomeReporter implements Reporter {
   readonly #file: string;
-  readonly #deadline: Date | null;
-  #vitest: Vitest | null = null;
-  #isOver = false;
 
-  constructor(file: string, deadline: Date | null) {
+  constructor(file: string) {
     this.#file = file;
-    this.#deadline = deadline;
-  }
-
-  onInit(vitest: Vitest): void {
-    this.#vitest = vitest;
-  }
-
-  onTestRunStart(): void {
-    if (this.#deadline === null) return;
-    const stop = (): void => {
-      this.#isOver = true;
-      // A test that runs ends as it would. What has not begun is skipped.
-      void this.#vitest?.cancelCurrentRun('keyboard-input');
-    };
-    // A longer timer would fire at once.
-    const left = Math.min(this.#deadline.getTime() - Date.now(), TIMER_MAX_MS);
-    setTimeout(stop, Math.max(0, left)).unref();
   }
 
   onTestRunEnd(modules: readonly TestModule[], unhandled: readonly SerializedError[]): void {
     const tests = modules.flatMap((module) => [...module.children.allTests()]);
-    const count = (state: string): number =>
-      tests.filter((test) => test.result().state === state).length;
+    const inState = (state: string): TestCase[] =>
+      tests.filter((test) => test.result().state === state);
+    const failed = inState('failed');
+    const otherFaults = [
+      ...modules.flatMap(faultsBesideTests),
+      ...unhandled.map((error) => describeFailure('outside of tests', [error])),
+    ];
     const outcome: Outcome = {
-      passed: count('passed'),
-      failed: count('failed'),
-      skipped: count('skipped') + count('pending'),
-      failures: [
-        ...modules.flatMap(failuresOf),
-        ...unhandled.map((error) => describeFailure('outside of tests', [error])),
-      ],
-      unfinished: this.#isOver ? modules.filter(isUnfinished).map(nameOf) : [],
+      passed: inState('passed').length,
+      failed: failed.length,
+      skipped: inState('skipped').length + inState('pending').length,
+      failures: [...failed.map(describeTest), ...otherFaults],
+      failedTests: failed.map((test) => ({
+        file: fileOf(test.module),
+        name: test.fullName.replaceAll(' > ', ' '),
+        error: test.result().errors?.[0]?.message.split('\n')[0] ?? '',
+        mayRepeat: !test.tags.includes('never-repeated'),
+      })),
+      hasOtherFaults: otherFaults.length > 0,
     };
     writeFileSync(this.#file, JSON.stringify(outcome));
   }
 }
 
-const nameOf = ({ moduleId }: TestModule): string => relative('.', moduleId);
+const fileOf = ({ moduleId }: TestModule): string => relative('.', moduleId);
 
-/** Whether a test of it was not begun that no condition of its own skips. */
-function isUnfinished(module: TestModule): boolean {
-  const tests = [...module.children.allTests()];
-  const isLeft = tests.some(
-    (test) => test.options.mode === 'run' && test.result().state === 'pending',
-  );
-  return tests.length === 0 || isLeft;
-}
+const describeTest = (test: TestCase): string =>
+  describeFailure(`${fileOf(test.module)} > ${test.fullName}`, test.result().errors ?? []);
 
-function failuresOf(module: TestModule): string[] {
-  const file = nameOf(module);
+function faultsBesideTests(module: TestModule): string[] {
+  const file = fileOf(module);
   const places = [
     { name: file, errors: module.errors() },
     ...[...module.children.allSuites()].map((suite) => ({
       name: `${file} > ${suite.fullName}`,
       errors: suite.errors(),
     })),
-    ...[...module.children.allTests()].map((test) => {
-      const { state, errors = [] } = test.result();
-      const again = state === 'passed' ? ' (passed when it was tried again)' : '';
-      return { name: `${file} > ${test.fullName}${again}`, errors };
-    }),
   ];
   return places
     .filter(({ errors }) => errors.length > 0)

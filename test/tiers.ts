@@ -39,6 +39,13 @@ export const TIER_GLOBS: Readonly<Record<Tier, { include: string[]; exclude: str
   },
 };
 
+/** Heavy suites that want the whole machine, one after the other. */
+export const ALONE = [
+  'test/balancers/**/*.test.ts',
+  'test/neighbours/**/*.test.ts',
+  'test/races/chaos.heavy.test.ts',
+];
+
 /** `file`: its path, absolute or from `root`. */
 export function tierOf(root: string, file: string): Tier {
   const path = file.startsWith(sep) ? relative(root, file) : file;

@@ -8,7 +8,6 @@ import {
 } from '../../src/embedded-postgres/embedded-postgres.ts';
 import { isRunning } from '../../src/embedded-postgres/process.ts';
 import { openDataFolder } from '../../src/runtime/data-folder.ts';
-import { programOf } from '../support/processes.ts';
 import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { makeFolder } from '../support/folder.ts';
 import { until } from '../support/until.ts';
@@ -54,7 +53,7 @@ function spawnSeed(
   const { promise, resolve } = Promise.withResolvers<Outcome>();
   const child = execFile(
     process.execPath,
-    [programOf('scripts/seed.ts'), ...args],
+    ['scripts/seed.ts', ...args],
     { cwd, env: { PATH, NODE_COMPILE_CACHE, ...env } },
     (error, stdout, stderr) => resolve({ code: error ? Number(error.code) : 0, stdout, stderr }),
   );

@@ -1,8 +1,6 @@
 // Starts the real processes. Everything that a test file starts is stopped when the file ends.
 import { spawn, type ChildProcess } from 'node:child_process';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { inject } from 'vitest';
 import { NO_LIMIT, TEST_APP_AUTH_SECRET, TEST_APP_SECRET } from './api.ts';
 import { atEnd } from './at-end.ts';
 import { findFreePort } from './ports.ts';
@@ -75,11 +73,6 @@ export async function startWorkerProcess(
   }
 }
 
-/** What to start for an entry: its source or, in a whole run, its bundle. */
-export function programOf(entry: string): string {
-  return inject('programs')[entry] ?? join(SOURCES, entry);
-}
-
 /** Generous, because a busy machine is many times slower than an idle one. */
 const START_TIMEOUT_MS = 200_000;
 
@@ -94,7 +87,6 @@ export function runScript(
 
 /**
  * Starts an entry as a process and does not wait. It knows no database unless `env` names one.
- * Without a `folder` it may be a bundle (`support/bundles.ts`).
  */
 export function runEntry(
   entry: string,
@@ -102,8 +94,7 @@ export function runEntry(
   args: readonly string[] = [],
   folder?: string,
 ): RunningProcess {
-  const program = folder === undefined ? programOf(entry) : entry;
-  const child = spawn(process.execPath, [program, ...args], {
+  const child = spawn(process.execPath, [entry, ...args], {
     cwd: folder ?? SOURCES,
     env: {
       PATH: process.env['PATH'],
