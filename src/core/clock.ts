@@ -12,7 +12,7 @@ export interface Clock {
    * production: all processes share the database's clock for rate limits and expiry.
    */
   override(): Date | null;
-  /** Milliseconds of a clock that never jumps. Only the difference of two readings has a meaning. */
+  /** Milliseconds of a clock that never jumps. Only differences of readings have a meaning. */
   monotonicMs(): number;
   /** Calls `run` once, in `ms`. The timer does not keep the process alive. */
   after(ms: number, run: () => void): Cancel;

@@ -1,5 +1,5 @@
-// Starts the API in this process (`startTestApi`), with real HTTP and a real database. It is stopped
-// when the test file ends. `processes.ts` starts the real processes.
+// Starts the API in this process (`startTestApi`), with real HTTP and a real database. It is
+// stopped when the test file ends. `processes.ts` starts the real processes.
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import pino from 'pino';
