@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 
 /**
  * Resolves with a mark of each table. It changes with the rows: one that is written has a younger
- * transaction than all others. Give it one connection, on which the plan stays known.
+ * transaction than all others. Each connection of `pool` keeps the plan, for the same tables.
  */
 export async function marksOf(
   pool: Pool,
