@@ -3,8 +3,8 @@ import { describe } from 'vitest';
 import { describeTwin } from './twins.ts';
 
 describe('the live team', () => {
-  describeTwin('a', { hasSandbox: true });
+  describeTwin('a', 'sample', { hasSandbox: true });
 });
 describe('the sandbox', () => {
-  describeTwin('b', { hasSandbox: true });
+  describeTwin('b', 'sample', { hasSandbox: true });
 });
