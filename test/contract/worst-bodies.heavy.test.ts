@@ -1,0 +1,3 @@
+import { describeWorstBodies } from './worst-bodies.ts';
+
+describeWorstBodies('whole');
