@@ -189,7 +189,7 @@ const BAD_TOKENS: Readonly<Record<string, BadToken>> = {
 
 /**
  * One function checks the tokens of all procedures. So all bad ones go to the first procedure of
- * each access and type, and these to every other.
+ * each API, and these to every other.
  */
 const TO_EVERY_ONE = [
   'no token at all',
@@ -198,9 +198,9 @@ const TO_EVERY_ONE = [
   'a user of another team',
   'an admin who left',
 ];
-const kindOf = ({ access, type }: (typeof PROCEDURES)[number]): string => `${access} ${type}`;
-const FIRST_OF_KIND = new Set(
-  new Map(PROCEDURES.toReversed().map((procedure) => [kindOf(procedure), procedure])).values(),
+const apiOf = ({ name }: Procedure): string => name.slice(0, name.indexOf('.'));
+const FIRST_OF_API = new Set(
+  new Map(PROCEDURES.toReversed().map((procedure) => [apiOf(procedure), procedure])).values(),
 );
 
 /** The problem codes of refusals; `none` stands for a response that is not one of our problems. */
@@ -239,7 +239,7 @@ describe.each(PROCEDURES)('$name ($access)', (procedure) => {
   it('refuses invalid tokens of a form with the same response, and does nothing', async () => {
     const before = await readState(api.db);
     for (const [what, make] of Object.entries(BAD_TOKENS)) {
-      if (!FIRST_OF_KIND.has(procedure) && !TO_EVERY_ONE.includes(what)) continue;
+      if (!FIRST_OF_API.has(procedure) && !TO_EVERY_ONE.includes(what)) continue;
       const token = await make(trusted(access));
       expectRefusal(
         await call(procedure, token === '' ? {} : bearer(token), sample),
