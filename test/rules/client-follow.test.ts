@@ -297,7 +297,7 @@ describe('followEvents', () => {
   it('ends without an error while it waits', async () => {
     const api = startApi();
     const ended = new AbortController();
-    api.before.push(() => setTimeout(() => ended.abort(), 10));
+    api.before.push(() => setImmediate(() => ended.abort()));
     expect(await take(api, 1, { intervalMs: 60_000, signal: ended.signal })).toEqual([]);
   });
 });
