@@ -111,14 +111,12 @@ describe('a text that quotes an event', () => {
     expect(withholdEventValues('evaluation.completed', value, quote)).toBe(expected);
   });
 
-  test('takes a bounded time, whatever a receiver writes', () => {
+  // What is exponential, or tries each spelling at each place, takes minutes for it.
+  test('is read in a moment, whatever a receiver writes', () => {
     const text = String.raw`aa\u0061%61+&#97;`.repeat(60).slice(0, 1_000);
     const personal = { ...data, user_id: 'a'.repeat(500) };
-    const before = process.cpuUsage();
-    for (let n = 0; n < 10; n += 1)
-      withholdEventValues('evaluation.completed', personal, { text, isCut: true });
-    const { user, system } = process.cpuUsage(before);
-    expect((user + system) / 10).toBeLessThan(50_000);
+    const quote = { text, isCut: true };
+    expect(withholdEventValues('evaluation.completed', personal, quote)).toBe(text);
   });
 
   test('keeps everything of an event without personal fields, null and empty ones', () => {

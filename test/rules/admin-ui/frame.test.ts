@@ -1,5 +1,4 @@
 // Who may speak with whom, where the page is in a frame: a token goes to nobody else.
-import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type * as HostPort from '../../../src/admin-ui/lib/host-port.ts';
 import type * as AdminFrame from '../../../src/client/admin-frame.ts';
@@ -16,7 +15,7 @@ import {
 
 /** Waits until the messages that are on their way over a port have come, by one or two turns. */
 async function arrived(): Promise<void> {
-  for (let turns = 0; turns < 20; turns += 1) await turn();
+  for (let turns = 0; turns < 20; turns += 1) await new Promise(setImmediate);
 }
 
 function makePort() {
