@@ -1,7 +1,6 @@
 // Requests of known keys that come at once are authenticated in one statement. Nobody may be able
 // to tell, except by a watch.
 import { randomBytes } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
 import {
   afterEach,
   beforeAll,
@@ -434,6 +433,7 @@ describe('the statement', () => {
 });
 
 describe('what waits', () => {
+  const endOfTurn = () => new Promise(setImmediate);
   const limits = { keyPerMinute: 1000, personPerMinute: 1000, ipPerMinute: 1000 };
 
   /** The keys of an API, with each statement held until it is let go. Timers stand still. */
@@ -466,10 +466,10 @@ describe('what waits', () => {
     const { ask, sent } = await startHeld();
     const first = [ask('team_t0'), ask('team_t1'), ask('team_t0')];
     expect(sent).toEqual([]);
-    await delay(1);
+    await endOfTurn();
     expect(sent).toMatchObject([{ keys: ['team_t0', 'team_t1'], calls: [2, 1] }]);
     const second = [ask('team_t2'), ask('team_t0')];
-    await delay(1);
+    await endOfTurn();
     expect(sent).toHaveLength(1);
     sent[0]?.go();
     expect((await Promise.all(first)).map((row) => [row?.team_id, row?.bucket_remaining])).toEqual([
@@ -490,7 +490,7 @@ describe('what waits', () => {
     const silent = ask('team_t0');
     await until(async () => sent.length === 1);
     const next = ask('team_t1');
-    await delay(5);
+    await endOfTurn();
     expect(sent).toHaveLength(1);
     vi.advanceTimersByTime(50);
     await until(async () => sent.length === 2);
@@ -498,7 +498,7 @@ describe('what waits', () => {
     // The end of the first one lets nobody go: the second one has taken its place.
     sent[0]?.go();
     expect(await silent).toMatchObject({ team_id: 'team_t0' });
-    await delay(5);
+    await endOfTurn();
     expect(sent).toHaveLength(2);
     sent[1]?.go();
     expect(await next).toMatchObject({ team_id: 'team_t1' });
