@@ -1,9 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { createCall, loadTestSeed, startTestApi, type TestApi } from '../support/api.ts';
-import { startApiProcess } from '../support/processes.ts';
+import { startTestApi, type TestApi } from '../support/api.ts';
 import { appAs, appAsMember, appAsPlatform, appInSession, codeOf } from '../support/app.ts';
 import { auditOfUsers } from '../support/audit.ts';
-import { createTestDatabase } from '../support/database.ts';
 import { problemOf } from '../support/problems.ts';
 import { makeFullTeam, makeMember, makeSeed, makeTeam, memberId } from '../support/seed.ts';
 
@@ -210,27 +208,6 @@ describe('privacy', () => {
         leaderboard_enabled: value,
       });
     }
-  });
-
-  test('a switch set on one process takes effect at the next request on another', async () => {
-    const database = await createTestDatabase();
-    const { teams } = await loadTestSeed(database, makeSeed([makeTeam('a')]));
-    const [one, two] = await Promise.all([
-      startApiProcess(database.url),
-      startApiProcess(database.url),
-    ]);
-    const app = await appAsMember(one, 'a', 'owner');
-    const call = createCall(two.url);
-    const statuses = [];
-    for (const member_detail_enabled of [false, true, false]) {
-      await app.admin.team.privacy.set.mutate({ member_detail_enabled });
-      statuses.push(
-        (await call(teams['team_a']?.api_keys['full'] ?? '', 'GET', '/trainings')).status,
-      );
-    }
-    expect(statuses).toEqual([403, 200, 403]);
-    await Promise.all([one.kill('SIGTERM'), two.kill('SIGTERM')]);
-    await database.drop();
   });
 });
 

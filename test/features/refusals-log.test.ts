@@ -5,12 +5,10 @@ import { describe, expect, test } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
 import { createFastAuthenticator } from '../../src/http/api/authentication/fast-authenticator.ts';
 import { createPlainAuthenticator } from '../../src/http/api/authentication/plain-authenticator.ts';
-import { startTestApi, createCall, type TestApiOptions } from '../support/api.ts';
-import { startApiProcess } from '../support/processes.ts';
+import { startTestApi, type TestApiOptions } from '../support/api.ts';
 import { tokenOf } from '../support/app.ts';
 import { holdLock, lockWhole } from '../support/locks.ts';
 import { makeSeed, makeTeam, userId } from '../support/seed.ts';
-import { runTrace, traceOf } from '../support/trace.ts';
 import { until } from '../support/until.ts';
 
 type Line = Readonly<Record<string, unknown>>;
@@ -207,28 +205,5 @@ describe('a refused call is told with its limit', () => {
     expect(first).toContainEqual(
       expect.objectContaining({ msg: 'request', status: 503, limit: 'team_queue_length' }),
     );
-  });
-
-  test('in the request log, which only operators ask for it', async () => {
-    const world = await startTestApi({ seed: makeSeed([makeTeam('a')]) });
-    const api = await startApiProcess(world.databaseUrl, { API_KEY_RATE_LIMIT_PER_MIN: '3' });
-    const call = createCall(api.url);
-    const key = world.key('team_a');
-    const refused = await until(async () => {
-      const answer = await call(key, 'GET', '/me');
-      return answer.status === 429 ? answer : null;
-    });
-    const id = String(refused.headers['x-request-id']);
-    const { requests } = await until(async () => {
-      const result = await traceOf(world.db, id);
-      return result.found ? result : null;
-    });
-    expect(requests).toMatchObject([{ status: 429, limited_by: 'key_rate' }]);
-    const { output } = await runTrace(world.databaseUrl, id);
-    expect(output).toContain('429 rate_limited key_rate');
-    // The customer's own log has what it had before.
-    const own = await world.call(key, 'GET', `/requests/${id}`);
-    expect(own.body).toMatchObject({ id, status: 429, error_code: 'rate_limited' });
-    expect(own.text).not.toContain('key_rate');
   });
 });
