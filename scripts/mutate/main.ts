@@ -62,8 +62,13 @@ const KINDS: Readonly<Partial<Record<string, readonly Mutant['kind'][]>>> = {
   writes: ['write'],
 };
 
-/** Tests of processes, which see no mutant; and random requests, which kill one by chance. */
-const LEFT_OUT = ['test/{skeleton,races,browser}/**', 'test/contract/fuzz.test.ts'];
+/** Tests of processes, which see no mutant; random requests, which kill one by chance; and what
+ * samples in other files repeat in full. */
+const LEFT_OUT = [
+  'test/{skeleton,races,browser}/**',
+  'test/**/*.heavy.test.ts',
+  'test/contract/fuzz.test.ts',
+];
 
 const kept: Kept = options.fresh ? { coverage: {}, results: {} } : readKept();
 const code = readCode();
