@@ -4,7 +4,6 @@ import { once } from 'node:events';
 import { readdir, readFile } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import type { Pool } from 'pg';
 import { describe, expect, test } from 'vitest';
 import { BASE_PATH } from '../../src/http/api/exchange.ts';
@@ -17,8 +16,6 @@ import { until } from '../support/until.ts';
 import { startPrometheus, untilFiring } from './prometheus.ts';
 import { ASSIGNMENT, createWorld, type Process, type World } from './world.ts';
 
-const here = fileURLToPath(new URL('.', import.meta.url));
-const CONFIGURATION = fileURLToPath(new URL('../../scripts/deploy/prometheus', import.meta.url));
 const DASHBOARD = new URL('../../scripts/deploy/grafana/dashboard.json', import.meta.url);
 /** A pending alert is none yet. */
 const BURNING = 'ALERTS{alertname="ErrorBudgetBurnsFast", slo="availability", alertstate="firing"}';
@@ -307,24 +304,9 @@ const causes: Readonly<Record<string, (world: World, alert: string) => Promise<v
 /** Minutes that are long enough for what happens in them. A process starts in up to 20 seconds. */
 const SECONDS_PER_MINUTE: Readonly<Record<string, number>> = { ProcessRestarts: 6 };
 
-const reason = whyNot(['prometheus', 'promtool', 'haproxy', 'prlimit']);
+const reason = whyNot(['prometheus', 'haproxy', 'prlimit']);
 
 describe.skipIf(reason !== null)(`the alerts${because(reason)}`, () => {
-  test.for(['alerts', 'slo', 'slo-days', 'postgres'])(
-    'of %s.promtool.yml fire at their thresholds and not before',
-    async (name) => {
-      const said = await run('promtool', ['test', 'rules', `${name}.promtool.yml`], { cwd: here });
-      expect(said).toContain('SUCCESS');
-    },
-  );
-
-  test('are read from a valid configuration, with containers and with units', async () => {
-    for (const name of ['prometheus.yml', 'prometheus.units.yml'])
-      expect(await run('promtool', ['check', 'config', name], { cwd: CONFIGURATION })).toContain(
-        'SUCCESS',
-      );
-  });
-
   test('are all provoked here', async (context) => {
     const prometheus = await startPrometheus(context, {});
     expect((await prometheus.alerts()).toSorted()).toEqual(Object.keys(causes).toSorted());
