@@ -1,0 +1,3 @@
+import { describeHosts } from './lost-primary.ts';
+
+describeHosts('is killed');
