@@ -1,44 +1,34 @@
 // Our client package, as a customer gets it: the tarball, installed into an empty folder, in each
-// runtime that npm can install.
+// runtime that npm can install. `client.smoke` has Node.
 import { execFile } from 'node:child_process';
 import { readdirSync } from 'node:fs';
-import { cp, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { build } from 'vite';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { deliveryHeaders, signingKeyOf } from '../../src/delivery/envelope.ts';
-import { BASE_PATH } from '../../src/http/api/exchange.ts';
-import { compileRoutes } from '../../src/http/api/routes.ts';
 import { eventExample } from '../../src/http/openapi/webhooks.ts';
-import { ENDPOINTS } from '../../src/routers/endpoints.ts';
-import { DEMO_SANDBOX_ID, DEMO_TEAM_ID } from '../../src/seed/demo-team.ts';
-import { demoSeedFile } from '../../src/seed/demo.ts';
-import { startTestApi } from '../support/api.ts';
 import { launchBrowser, SKIPPED } from '../support/browser.ts';
-import { makeFolder } from '../support/folder.ts';
+import { OPERATIONS, operationsCalledBy } from './operations.ts';
+import { installTypeScriptClient, VERDICTS, verdictsOf } from './typescript.ts';
+import type { TypeScriptClient } from './typescript.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const run = promisify(execFile);
 const MINUTES = 60_000;
 
+let client: TypeScriptClient;
 let project: string;
 let tarball: string;
 beforeAll(async () => {
-  project = await makeFolder('client');
-  await run(process.execPath, [join(root, 'scripts/build-client.ts')], { cwd: root });
-  const names = await readdir(join(root, 'build/client'));
-  tarball = join(root, 'build/client', names.find((name) => name.endsWith('.tgz')) ?? '');
-  await writeFile(join(project, 'package.json'), '{ "private": true, "type": "module" }');
-  const install = ['install', '--no-audit', '--no-fund', '--ignore-scripts'];
-  await run('npm', [...install, tarball, 'deno@2.9.6', 'bun@1.4.5'], { cwd: project });
-  await cp(join(root, 'test/clients/every-operation.ts'), join(project, 'program.ts'));
+  client = await installTypeScriptClient('deno@2.9.6', 'bun@1.4.5');
+  ({ project, tarball } = client);
 }, 10 * MINUTES);
 
 const bin = (name: string): string => join(project, 'node_modules/.bin', name);
 const RUNTIMES: readonly (readonly [string, () => readonly string[]])[] = [
-  ['Node', () => [process.execPath]],
   ['Deno', () => [bin('deno'), 'run', '--allow-all', '--quiet']],
   // Without its install script the command of the package is not there yet.
   ['Bun', () => [join(project, 'node_modules/@oven', bunOfThisMachine(), 'bin/bun')]],
@@ -47,18 +37,6 @@ const RUNTIMES: readonly (readonly [string, () => readonly string[]])[] = [
 function bunOfThisMachine(): string {
   const [name = ''] = readdirSync(join(project, 'node_modules/@oven'));
   return name;
-}
-
-/** Runs a program of the project. Returns what it prints. */
-async function runIn(
-  runtime: () => readonly string[],
-  file: string,
-  env: Readonly<Record<string, string>>,
-): Promise<unknown> {
-  const [command = '', ...args] = runtime();
-  const options = { cwd: project, env: { ...process.env, ...env } };
-  const { stdout } = await run(command, [...args, file], options);
-  return JSON.parse(stdout);
 }
 
 describe('the package', { timeout: 10 * MINUTES }, () => {
@@ -101,41 +79,12 @@ describe('the package', { timeout: 10 * MINUTES }, () => {
   });
 
   it.each(RUNTIMES)('calls every operation from %s', async (_name, runtime) => {
-    const api = await startTestApi({ seed: demoSeedFile(), allowPrivateTargets: true });
-    const env = {
-      API_URL: api.base,
-      API_KEY: api.key(DEMO_TEAM_ID, 'demo'),
-      TEST_KEY: api.key(DEMO_SANDBOX_ID, 'demo'),
-    };
-    const requests = (await runIn(runtime, 'program.ts', env)) as string[];
-    const matchRoute = compileRoutes(ENDPOINTS);
-    const called = requests.map((request) => {
-      const [method = '', path = ''] = request.split(' ');
-      const match = matchRoute(method, path.slice(BASE_PATH.length));
-      return match.kind === 'route' ? match.route.endpoint.name : request;
-    });
-    expect([...new Set(called)].toSorted()).toEqual(ENDPOINTS.map(({ name }) => name).toSorted());
+    const run = (env: Readonly<Record<string, string>>) => client.run(runtime(), 'program.ts', env);
+    expect(await operationsCalledBy(run)).toEqual(OPERATIONS);
   });
 
   it.each(RUNTIMES)('verifies deliveries of our sender in %s', async (_name, runtime) => {
-    const secret = 'whsec_YmVpc3BpZWxnZWhlaW1uaXMtMzItYnl0ZXMtbGFuZyE';
-    const body = JSON.stringify(eventExample('evaluation.completed'));
-    const sign = (...secrets: string[]) =>
-      deliveryHeaders(body, { keys: secrets.map(signingKeyOf), eventId: 'evt_01', at: new Date() });
-    const given = [
-      [body, sign(secret)],
-      [body, sign('whsec_new', secret)],
-      [body, sign('whsec_forged')],
-      [body.replace('71', '99'), sign(secret)],
-    ];
-    await writeFile(join(project, 'verify.mjs'), VERIFY);
-    const env = { GIVEN: JSON.stringify(given), SECRET: secret };
-    expect(await runIn(runtime, 'verify.mjs', env)).toEqual([
-      'evaluation.completed',
-      'evaluation.completed',
-      'signature_mismatch',
-      'signature_mismatch',
-    ]);
+    expect(await verdictsOf(client, runtime())).toEqual(VERDICTS);
   });
 
   /** Returns the program with what it imports. */
@@ -199,19 +148,6 @@ describe('the package', { timeout: 10 * MINUTES }, () => {
     console.log(`verifyWebhook: ${webhook}, createClient: ${calls}, all: ${whole} bytes`);
   });
 });
-
-const VERIFY = `import { env } from 'node:process';
-import { verifyWebhook } from '@team-customer-api/client';
-const results = [];
-for (const [body, headers] of JSON.parse(env.GIVEN))
-  results.push(
-    await verifyWebhook(new TextEncoder().encode(body), new Headers(headers), env.SECRET).then(
-      (event) => event.type,
-      (error) => error.reason,
-    ),
-  );
-console.log(JSON.stringify(results));
-`;
 
 const COMPILER_OPTIONS = {
   target: 'es2022',
