@@ -4,7 +4,7 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { userId } from './seed.ts';
 import type { TestApi } from './api.ts';
 import { tokenOf } from './app.ts';
-import { openPage } from './browser.ts';
+import { loadUndisturbed, openPage } from './browser.ts';
 
 /**
  * How much later each answer comes. With SLOW_TRPC_MS=400, a test that is red meets a race, of its
@@ -28,7 +28,8 @@ export async function openAdminPage(
   } & BrowserContextOptions,
 ): Promise<{ page: Page; complaints: string[] }> {
   const locale = { locale: 'en-GB', timezoneId: 'Europe/Berlin', ...options };
-  const { page, complaints } = await openPage(browser, api.url, locale);
+  const opened = await openPage(browser, api.url, locale);
+  const { page } = opened;
   await signIn(page, api, { team, member });
   if (SLOW_MS > 0)
     await page.route('**/trpc/**', async (route) => {
@@ -36,9 +37,11 @@ export async function openAdminPage(
       // The page may be gone.
       await route.continue().catch(() => undefined);
     });
-  await page.goto(`${api.url}/admin${path}`);
-  await page.locator('h1').first().waitFor();
-  return { page, complaints };
+  await loadUndisturbed(opened, async () => {
+    await page.goto(`${api.url}/admin${path}`);
+    await page.locator('h1').first().waitFor();
+  });
+  return opened;
 }
 
 /** Gives the page a session. Its cookie is set by the service's own response. */

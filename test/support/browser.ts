@@ -1,7 +1,7 @@
 // A real browser for tests of pages: what must not happen is recorded, and axe looks at the rest.
 import { existsSync } from 'node:fs';
 import axe, { type AxeResults } from 'axe-core';
-import { chromium, type Browser, type Frame, type Page } from 'playwright-core';
+import { chromium, type Browser, type Frame, type Page, type Request } from 'playwright-core';
 
 /** The first that is there. The shell is Chromium without windows, in half of the time. */
 const CHROMIUMS = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium'];
@@ -71,6 +71,31 @@ export async function openPage(
     if (response.status() >= 400) complaints.push(`${response.status()} for ${response.url()}`);
   });
   return { page, complaints };
+}
+
+/**
+ * Runs `work`, which loads a page. Runs it again, without the complaints so far, if an interface of
+ * the machine came or went: Chromium then ends requests that wait for a connection. It follows the
+ * interfaces by netlink, which no flag turns off.
+ */
+export async function loadUndisturbed(
+  { page, complaints }: { readonly page: Page; readonly complaints: string[] },
+  work: () => Promise<void>,
+): Promise<void> {
+  const before = complaints.length;
+  let isDisturbed = false;
+  const note = (request: Request): void => {
+    if (request.failure()?.errorText === 'net::ERR_NETWORK_CHANGED') isDisturbed = true;
+  };
+  page.on('requestfailed', note);
+  do {
+    isDisturbed = false;
+    complaints.length = before;
+    await work().catch((error: unknown) => {
+      if (!isDisturbed) throw error;
+    });
+  } while (isDisturbed);
+  page.off('requestfailed', note);
 }
 
 /** As much of a long page as tells what the rest is like. */
