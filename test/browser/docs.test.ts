@@ -1,27 +1,10 @@
 // The developer pages in a real browser: what scripts do under the content security policy, the
-// keyboard, accessibility by axe, and small screens.
+// keyboard, accessibility by axe, and small screens. `every-page.smoke` opens a page of each kind.
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { findFaults, launchBrowser, openPage, photograph, SKIPPED } from '../support/browser.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
-
-/** One page of each kind. */
-const KINDS = {
-  guide: '/docs',
-  quickstart: '/docs/quickstart',
-  webhooks: '/docs/webhooks',
-  events: '/docs/events',
-  errors: '/docs/errors',
-  index: '/docs/reference',
-  read: '/docs/reference/trainings-list',
-  change: '/docs/reference/assignments-create',
-  object: '/docs/objects/evaluation',
-  changelog: '/docs/changelog',
-  search: '/docs/search?q=webhook',
-  german: '/docs/de/webhooks',
-  germanErrors: '/docs/de/errors',
-} as const;
 
 describe.skipIf(SKIPPED !== '')(`developer pages in a browser${SKIPPED}`, () => {
   let api: TestApi;
@@ -37,21 +20,6 @@ describe.skipIf(SKIPPED !== '')(`developer pages in a browser${SKIPPED}`, () => 
 
   const open = (options: Parameters<typeof openPage>[2] = {}) =>
     openPage(browser, api.url, options);
-
-  it.each(Object.entries(KINDS))(
-    'has nothing that axe finds on a page of the kind %s, in both schemes',
-    async (kind, path) => {
-      const wide = await open({ colorScheme: 'light' });
-      await wide.page.goto(api.url + path);
-      await photograph(wide.page, `${kind}-light`);
-      expect(await findFaults(wide.page)).toEqual([]);
-      const small = await open({ colorScheme: 'dark', viewport: { width: 320, height: 640 } });
-      await small.page.goto(api.url + path);
-      await photograph(small.page, `${kind}-dark-small`);
-      expect(await findFaults(small.page)).toEqual([]);
-      expect([...wide.complaints, ...small.complaints]).toEqual([]);
-    },
-  );
 
   it('calls an operation with the key that the reader typed', async () => {
     const { page, complaints } = await open();
