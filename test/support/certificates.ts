@@ -1,5 +1,6 @@
-// Certificates for tests, valid from 2020 to 2120. Only tests that call `trustTestAuthority` trust
-// them. The key of their authority was thrown away.
+// Certificates for tests. Those of the authority are valid from 2020 to 2120. Only tests that call
+// `trustTestAuthority` trust them. The key of their authority was thrown away.
+import { createPublicKey, sign } from 'node:crypto';
 
 /** The certificate of the authority. */
 export const AUTHORITY = `-----BEGIN CERTIFICATE-----
@@ -73,3 +74,48 @@ MAAwGAYDVR0RBBEwD4INcmVjZWl2ZXIudGVzdDAKBggqhkjOPQQDAgNJADBGAiEA
 1oTUSl1FaUFmZ1w3FkjEaYJRcQ==
 -----END CERTIFICATE-----
 `;
+
+const TAG = { integer: 2, bits: 3, octets: 4, oid: 6, utf8: 12, time: 24, sequence: 48, set: 49 };
+/** In DER, as X.509 writes them. */
+const ECDSA_WITH_SHA256 = '2a8648ce3d040302';
+const COMMON_NAME = '550403';
+const SUBJECT_ALT_NAME = '551d11';
+
+/** A certificate with {@link KEY} for an IPv4 address, which trusts itself; `node:crypto` has none. */
+export function selfSigned(address: string, endsAt: Date): string {
+  const algorithm = der(TAG.sequence, oid(ECDSA_WITH_SHA256));
+  const common = der(TAG.sequence, oid(COMMON_NAME), der(TAG.utf8, Buffer.from(address)));
+  const name = der(TAG.sequence, der(TAG.set, common));
+  const dates = der(TAG.sequence, timeOf(new Date('2020-01-01T00:00:00Z')), timeOf(endsAt));
+  const alternative = der(0x87, Buffer.from(address.split('.').map(Number)));
+  const names = der(TAG.octets, der(TAG.sequence, alternative));
+  const extension = der(TAG.sequence, oid(SUBJECT_ALT_NAME), names);
+  const body = der(
+    TAG.sequence,
+    der(0xa0, der(TAG.integer, Buffer.of(2))),
+    der(TAG.integer, Buffer.of(1)),
+    algorithm,
+    name,
+    dates,
+    name,
+    createPublicKey(KEY).export({ type: 'spki', format: 'der' }),
+    der(0xa3, der(TAG.sequence, extension)),
+  );
+  const signature = der(TAG.bits, Buffer.of(0), sign('sha256', body, KEY));
+  const text = der(TAG.sequence, body, algorithm, signature).toString('base64');
+  const lines = text.match(/.{1,64}/g) ?? [];
+  return ['-----BEGIN CERTIFICATE-----', ...lines, '-----END CERTIFICATE-----', ''].join('\n');
+}
+
+const oid = (hex: string): Buffer => der(TAG.oid, Buffer.from(hex, 'hex'));
+const timeOf = (at: Date): Buffer =>
+  der(TAG.time, Buffer.from(at.toISOString().replaceAll(/[-T:]|\.\d+/g, '')));
+
+/** One value of DER: its tag, its length and its content. */
+function der(tag: number, ...content: Buffer[]): Buffer {
+  const bytes = Buffer.concat(content);
+  const { length } = bytes;
+  const size = length < 128 ? [length] : [0x82, length >> 8, length & 255];
+  if (length > 127 && length < 256) size.splice(0, 3, 0x81, length);
+  return Buffer.concat([Buffer.of(tag, ...size), bytes]);
+}
