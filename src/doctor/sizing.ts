@@ -6,7 +6,7 @@ const DAY_MS = 86_400_000;
 
 /**
  * Bytes of a row with its share of the indexes, as tables have them in life. How many a packed
- * table has is measured by `test/features/sizing.smoke.test.ts`, which holds these figures and the
+ * table has is measured by `test/features/sizing.heavy.test.ts`, which holds these figures and the
  * runbook's to it.
  */
 export const BYTES_PER_ROW = {

@@ -1,15 +1,12 @@
-// The published document says what the declarations say, its examples are valid, and tools can use
-// it.
-import { execFile } from 'node:child_process';
-import { readFile, symlink, writeFile } from 'node:fs/promises';
+// The published document says what the declarations say, and its examples are valid.
+// `openapi.smoke.test.ts` gives it to tools.
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import type { oas31 } from 'zod-openapi';
-import openapiTS, { astToString } from 'openapi-typescript';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { EVENT_TYPES } from '../../src/core/events.ts';
 import {
   committedDocument,
@@ -22,7 +19,6 @@ import { isCompressible } from '../../src/http/api/compress.ts';
 import { toProblem } from '../../src/http/api/problem-response.ts';
 import { TEST_SCOPES } from '../../src/core/scopes.ts';
 import { ENDPOINTS, type Endpoint } from '../../src/routers/endpoints.ts';
-import { makeFolder } from '../support/folder.ts';
 
 interface Media {
   readonly schema: object;
@@ -69,12 +65,6 @@ interface Document {
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const document = openApiDocument('https://team.example') as unknown as Document;
 const strict = strictOpenApiDocument('https://team.example') as unknown as Document;
-const run = promisify(execFile);
-
-let folder: string;
-beforeAll(async () => {
-  folder = await makeFolder('openapi-test');
-});
 
 const operationOf = (of: Document, endpoint: Endpoint): Operation => {
   const operation = of.paths[endpoint.path]?.[endpoint.method.toLowerCase()];
@@ -535,132 +525,3 @@ function refusalOf(endpoint: Endpoint, values: Json): Json {
   const { error } = endpoint.input.safeParse({ ...Object.fromEntries(ids), ...body, ...values });
   return error ? toProblem(error, endpoint).fields : {};
 }
-
-describe('tools', () => {
-  it('passes the strict rules of Redocly without an error or a warning', async () => {
-    const file = join(folder, 'openapi.v1.json');
-    await writeFile(file, committedDocument());
-    const args = [
-      'lint',
-      file,
-      '--config',
-      join(root, 'test/checks/redocly.yaml'),
-      '--format',
-      'json',
-    ];
-    const env = {
-      ...process.env,
-      REDOCLY_TELEMETRY: 'off',
-      REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true',
-    };
-    const { stdout } = await run(
-      process.execPath,
-      [join(root, 'node_modules/@redocly/cli/bin/cli.js'), ...args],
-      {
-        env,
-      },
-    ).catch((error: unknown) => error as { stdout: string });
-    const { totals, problems } = JSON.parse(stdout) as {
-      totals: object;
-      problems: { message: string; location: { pointer: string }[] }[];
-    };
-    expect(problems.map(({ message, location }) => `${location[0]?.pointer}: ${message}`)).toEqual(
-      [],
-    );
-    expect(totals).toEqual({ errors: 0, warnings: 0, ignored: 0 });
-  });
-
-  it('gives a TypeScript client that compiles, and that refuses a wrong field', async () => {
-    const types = astToString(await openapiTS(committedDocument()));
-    await writeFile(join(folder, 'api.ts'), types);
-    await writeFile(join(folder, 'program.ts'), PROGRAM);
-    await writeFile(join(folder, 'package.json'), '{ "type": "module" }');
-    await writeFile(
-      join(folder, 'tsconfig.json'),
-      JSON.stringify({ compilerOptions: CLIENT_OPTIONS, files: ['program.ts'] }),
-    );
-    await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
-    const tsc = join(root, 'node_modules/typescript-native/bin/tsc');
-    const complaint = await run(process.execPath, [tsc, '-p', folder]).then(
-      () => null,
-      (error: unknown) => error as { stdout: string; stderr: string },
-    );
-    expect(complaint && complaint.stdout + complaint.stderr).toBeNull();
-  });
-});
-
-const CLIENT_OPTIONS = {
-  target: 'esnext',
-  lib: ['es2024', 'dom'],
-  module: 'nodenext',
-  types: [],
-  strict: true,
-  noUncheckedIndexedAccess: true,
-  exactOptionalPropertyTypes: true,
-  allowImportingTsExtensions: true,
-  noEmit: true,
-};
-
-/** A program of a customer. `@ts-expect-error` fails if there is no error. */
-const PROGRAM = `
-import createClient from 'openapi-fetch';
-import type { components, paths } from './api.ts';
-
-const client = createClient<paths>({
-  baseUrl: 'https://team.example/api/public/v1',
-  headers: { Authorization: 'Bearer svck_live_x' },
-});
-
-const me = await client.GET('/me');
-if (me.error) {
-  const code: string = me.error.code;
-  const seconds: number | undefined = me.error.retry_after;
-  console.log(code, seconds);
-} else {
-  const scopes: string[] = me.data.scopes;
-  const limit: number | null = me.data.rate_limit_per_min;
-  // @ts-expect-error -- there is no such field
-  console.log(scopes, limit, me.data.team_name);
-}
-
-const page = await client.GET('/users', {
-  params: { query: { limit: 10 }, header: { 'Accept-Language': 'en' } },
-});
-const next: string | null | undefined = page.data?.next_cursor;
-const member: components['schemas']['Member'] | undefined = page.data?.data[0];
-const email: string | null | undefined = member?.email;
-// @ts-expect-error -- a number is wanted
-await client.GET('/users', { params: { query: { limit: 'ten' } } });
-
-const invited = await client.POST('/users', {
-  params: { header: { 'Idempotency-Key': '5f0c9a1e' } },
-  body: { email: 'kim@example.com', role: 'member', lang: null },
-});
-// @ts-expect-error -- a misspelt field that is required
-await client.POST('/users', { body: { emial: 'kim@example.com', role: 'member' } });
-// openapi-fetch infers the type of a body, and so accepts unknown fields. The schema's type does
-// not.
-type MemberCreate = components['schemas']['MemberCreate'];
-// @ts-expect-error -- a misspelt field that is optional
-const body: MemberCreate = { email: 'kim@example.com', role: 'member', lag: null };
-
-const changed = await client.PATCH('/assignments/{assignment_id}', {
-  params: { path: { assignment_id: 'asg_01' } },
-  body: { status: 'done', note: null },
-});
-const due: string | null | undefined = changed.data?.due_date;
-
-const removed = await client.DELETE('/users/{member_id}', {
-  params: { path: { member_id: 'mem_01' } },
-});
-const ok: boolean | undefined = removed.data?.ok;
-// @ts-expect-error -- the path needs its parameter
-await client.DELETE('/users/{member_id}');
-
-type Schemas = components['schemas'];
-type Event = Schemas['EvaluationCompletedEvent'] | Schemas['MemberJoinedEvent'];
-function receive(event: Event): number | string | null | undefined {
-  return event.type === 'evaluation.completed' ? event.data.score : event.data.role;
-}
-console.log(body, next, email, invited.data?.id, due, ok, receive);
-`;

@@ -1,11 +1,9 @@
-// The list of a team's events, and the command for development that follows it, as its own process.
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
+// The list of a team's events, and the command for development that follows it.
 import { chmod, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { createClient, followEvents, type WebhookEvent } from '../../src/client/index.ts';
+import { runCommand } from '../../src/client/run-command.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { EVENT_TYPES } from '../../src/core/events.ts';
 import { verifyWebhook } from '../../src/client/webhook-verification.ts';
@@ -18,7 +16,6 @@ import { startReceiver, status, type Receiver } from '../support/receiver.ts';
 import { makeFullTeam, makeSeed } from '../support/seed.ts';
 import { until } from '../support/until.ts';
 
-const COMMAND = fileURLToPath(new URL('../../src/client/command.ts', import.meta.url));
 const HOUR_MS = 3_600_000;
 const TEAMS = ['client', 'list', 'filter', 'switch', 'past', 'follow', 'replay', 'foreign'];
 
@@ -182,20 +179,23 @@ describe('followEvents of the client', () => {
   });
 });
 
-/** Starts the command as its own process. */
+/** Starts the command in this process. `end` is what a signal does. */
 function start(args: readonly string[], env: Record<string, string> = {}) {
-  const child = spawn(process.execPath, [COMMAND, ...args], {
-    env: { PATH: process.env['PATH'], API_URL: api.base, XDG_CONFIG_HOME: config, ...env },
-  });
-  onTestFinished(() => void child.kill('SIGKILL'));
+  const ended = new AbortController();
+  onTestFinished(() => ended.abort());
   let text = '';
   let printed = '';
-  child.stdout.on('data', (chunk: Buffer) => (printed += chunk.toString()));
-  for (const stream of [child.stdout, child.stderr])
-    stream.on('data', (chunk: Buffer) => (text += chunk.toString()));
-  // At "exit", what it wrote last may still be on its way.
-  const exited = once(child, 'close').then(([code]) => code as number | null);
-  return { child, exited, output: () => text, stdout: () => printed };
+  const exited = runCommand([...args], {
+    env: { API_URL: api.base, XDG_CONFIG_HOME: config, ...env },
+    print: (line) => {
+      printed += `${line}\n`;
+      text += `${line}\n`;
+    },
+    printError: (line) => void (text += `${line}\n`),
+    isTerminal: false,
+    signal: ended.signal,
+  });
+  return { end: () => ended.abort(), exited, output: () => text, stdout: () => printed };
 }
 
 describe('team-customer-api listen', () => {
@@ -212,7 +212,7 @@ describe('team-customer-api listen', () => {
     await store('team_past', 'evt_a', 'training.completed', agoIso(HOUR_MS / 3));
     await store('team_past', 'evt_ping', 'ping', agoIso(HOUR_MS / 4));
     const url = `${receiver.url}/past`;
-    const { child, exited, output } = start(
+    const { end, exited, output } = start(
       ['listen', '--forward-to', url, '--since', agoIso(HOUR_MS), '--secret', SECRET].concat(
         ['training.completed', 'member.joined'].flatMap((type) => ['--event', type]),
       ),
@@ -223,7 +223,7 @@ describe('team-customer-api listen', () => {
     const requests = await receiver.arrived('/past', 3);
     await until(() => output().includes(' -> 204 in '));
     expect(output().split(' -> 418 in ')).toHaveLength(3);
-    child.kill('SIGTERM');
+    end();
     // The receiver has refused those before the last one.
     expect(await exited).toBe(1);
 
@@ -244,10 +244,10 @@ describe('team-customer-api listen', () => {
     const args = ['listen', '--forward-to', url, '--replay', '1h', '--json', '--secret', SECRET];
     // An address without the path of the API.
     const env = { API_KEY: api.key('team_replay'), API_URL: api.url };
-    const { child, exited, output, stdout } = start(args, env);
+    const { end, exited, output, stdout } = start(args, env);
     await receiver.arrived('/replay');
     await until(() => stdout().endsWith('\n'));
-    child.kill('SIGINT');
+    end();
     expect(await exited).toBe(0);
     expect(receiver.requestsTo('/replay')).toHaveLength(1);
     expect(JSON.parse(stdout())).toEqual({

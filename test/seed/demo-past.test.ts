@@ -27,9 +27,7 @@ test.each(['2026-11-25T00:00:00.000Z', '2026-11-29T23:59:59.999Z', '2027-01-01T1
 test('is shown to the admins of the demo team as any other', async () => {
   const now = new Date();
   const api = await startTestApi({ seed: demoSeedFile(now) });
-  const begun = performance.now();
   await writeDemoPast(api.databaseUrl, now);
-  console.log(`the past of the demo team takes ${Math.round(performance.now() - begun)} ms`);
   const identity = { kind: 'user', userId: 'usr_1', teamId: 'team_demo' } as const;
   const app = appAs(api, await tokenOf(identity));
   const { data: days } = await app.admin.usage.daily.query({

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseApiKey, hashSecret } from '../../src/core/api-key.ts';
@@ -9,6 +8,7 @@ import { loadSeed, type SeedResult } from '../../src/seed/load.ts';
 import { webhookSecretContext } from '../../src/features/webhook-endpoints/rules.ts';
 import { createTestDatabase, isOnCitus, type TestDatabase } from '../support/database.ts';
 import { makeSeed, makeTeam, userId } from '../support/seed.ts';
+import { until } from '../support/until.ts';
 import {
   APP_SECRET,
   CASE,
@@ -406,12 +406,20 @@ it.skipIf(isOnCitus()).each(['statement_timeout', 'lock_timeout', 'transaction_t
     await there.query(`
     do $$ begin
       if current_setting('${limit}', true) is null then return; end if;
-      execute format('alter database %I set ${limit} = 1000', current_database());
+      execute format('alter database %I set ${limit} = 100', current_database());
     end $$`);
     await there.query('begin; lock table person');
     const loading = loadSeed(own.url, fullFile(), options);
     loading.catch(() => undefined);
-    await delay(2_500);
+    await until(async () => {
+      await there.query('select pg_stat_clear_snapshot()');
+      const { rowCount } = await there.query(
+        `select from pg_stat_activity
+         where datname = current_database() and wait_event_type = 'Lock'
+           and query_start < clock_timestamp() - interval '300 ms'`,
+      );
+      return rowCount;
+    });
     await there.query('commit');
     expect(Object.keys((await loading).teams)).toEqual(['team_a']);
     await there.end();

@@ -1,7 +1,5 @@
 // The runbook speaks of every alert and every metric of ours.
-import { spawnSync } from 'node:child_process';
-import { readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { readFile } from 'node:fs/promises';
 import type { AnyProcedure } from '@trpc/server';
 import { Client, Pool } from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -20,9 +18,7 @@ import {
   WORKER_CONNECTIONS_MAX,
 } from '../../src/runtime/worker-connections.ts';
 import { createWorkerMetrics } from '../../src/runtime/worker-metrics.ts';
-import { readBlocks } from '../deploy/runbook.ts';
 import { createTestDatabase } from '../support/database.ts';
-import { makeFolder } from '../support/folder.ts';
 import { jobIdOf } from '../support/jobs.ts';
 
 const MUTATIONS = Object.entries(
@@ -208,29 +204,6 @@ describe('the runbook', () => {
       const [, after] = compose.split(`\n  ${service}:`);
       expect(after?.split(/\n {2}\w/)[0]).not.toContain('ipv4_address');
     }
-  });
-
-  test('ends an upgrade with containers at the first step that fails', async () => {
-    const [upgrade = ''] = await readBlocks('One machine with containers');
-    const folder = await makeFolder('docker');
-    // Stands for docker: fails at the step that it is told, and notes each.
-    await writeFile(
-      join(folder, 'docker'),
-      '#!/bin/sh\necho "$@" >>"$STEPS"\ntest "$(wc -l <"$STEPS")" -ne "$FAILS_AT"\n',
-      { mode: 0o755 },
-    );
-    const stepsWith = async (failsAt: number): Promise<{ code: number | null; steps: number }> => {
-      const file = join(folder, `steps-${failsAt}`);
-      const env = { PATH: `${folder}:${process.env['PATH']}`, STEPS: file };
-      const shell = spawnSync('sh', ['-c', upgrade], {
-        env: { ...env, FAILS_AT: String(failsAt) },
-      });
-      return { code: shell.status, steps: (await readFile(file, 'utf8')).split('\n').length - 1 };
-    };
-    const { code, steps } = await stepsWith(0);
-    expect([code, steps]).toEqual([0, 10]);
-    for (let step = 1; step <= steps; step += 1)
-      expect(await stepsWith(step)).toEqual({ code: 1, steps: step });
   });
 
   // Who adds a procedure decides whether a restore takes back what it has closed.

@@ -183,6 +183,7 @@ describe('the package', () => {
         'request',
         'retries',
         'retry-after',
+        'run-command',
         'time-limit',
         'trigger',
         'webhook-delivery',
