@@ -32,12 +32,11 @@ export const EXCERPT_MAX_CHARACTERS = 1000;
 /** A character takes at most four bytes of UTF-8, and a byte order mark before them takes three. */
 export const EXCERPT_MAX_BYTES = EXCERPT_MAX_CHARACTERS * 4 + 3;
 
-/** Returns the result of an attempt that began at `startedAt` (performance.now()) and ends now. */
+/** Returns the result of an attempt that ends now. */
 export function toResult(
   outcome: { readonly answer: HttpAnswer } | { readonly error: DeliveryError },
-  startedAt: number,
+  responseMs: number,
 ): AttemptResult {
-  const responseMs = Math.round(performance.now() - startedAt);
   if ('error' in outcome) return { ...NO_ANSWER, responseMs, error: outcome.error };
   const { statusCode, retryAfter } = outcome.answer;
   const mayRetryAfter = statusCode === 429 || statusCode === 503;

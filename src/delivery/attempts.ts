@@ -28,14 +28,14 @@ const FAULT: AttemptResult = { ...NO_ANSWER, responseMs: 0, error: 'internal' };
 
 /** Queues claimed deliveries, and launches what it can. */
 export function accept(loop: Loop, rows: readonly ClaimedDelivery[]): void {
-  const nowMs = performance.now();
+  const nowMs = loop.options.clock.monotonicMs();
   for (const row of rows) loop.queues.accept(row, nowMs);
   fillSlots(loop.slots);
 }
 
 /** Launches one attempt of this loop. Returns false if none is ready, or every slot is taken. */
 export function launchNext(loop: Loop): boolean {
-  const flight = loop.queues.next(performance.now());
+  const flight = loop.queues.next(loop.options.clock.monotonicMs());
   if (!flight) return false;
   void attempt(loop, flight);
   return true;
@@ -58,7 +58,7 @@ async function attempt(loop: Loop, flight: Flight): Promise<void> {
   trace?.end(result);
   if (made) note(loop, flight, made);
   else keepClaim(loop, flight);
-  queues.land(flight, paceOf(result), performance.now());
+  queues.land(flight, paceOf(result), options.clock.monotonicMs());
   fillSlots(loop.slots);
   loop.startRounds();
   flush(loop);
@@ -89,7 +89,7 @@ function keepClaim({ options, queues, state }: Loop, { row, queue }: Flight): vo
     state.isInDoubt = true;
   };
   const faultMs = FAULT_TICKS * (options.tickMs ?? TICK_MS);
-  setTimeout(forget, Math.min(faultMs, FAULT_MAX_MS)).unref();
+  options.clock.after(Math.min(faultMs, FAULT_MAX_MS), forget);
 }
 
 /** In a sandbox receivers may be played, and time may run faster. Throws for a fault of ours. */

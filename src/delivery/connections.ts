@@ -6,6 +6,7 @@
 import { isIP, type Socket } from 'node:net';
 import { DEFAULT_CIPHERS } from 'node:tls';
 import { buildConnector, Client, errors } from 'undici';
+import { systemClock, type Cancel, type Clock } from '../core/clock.ts';
 import type { HostAddress } from '../core/dns-lookup.ts';
 import { CountedSocket } from './counted-socket.ts';
 
@@ -43,11 +44,12 @@ export interface Connection {
 export interface Connections {
   readonly attemptTimeoutMs: number;
   readonly keepAliveMs: number;
+  readonly clock: Pick<Clock, 'monotonicMs' | 'after' | 'every'>;
   /** By origin and address. Written by routeTo and sweep. */
   readonly routes: Map<string, Route>;
   /** All clients, in use or idle. Written by connect and discard; read by closeConnections. */
   readonly open: Set<Client>;
-  readonly sweeper: NodeJS.Timeout;
+  readonly endSweeps: Cancel;
 }
 
 /** How long a connection is kept that no request uses. */
@@ -70,13 +72,18 @@ const CIPHERS = `${DEFAULT_CIPHERS}:!DHE`;
 const TICKETS_MAX = 20;
 
 /** Returns an empty pool. The caller must end its attempts within `attemptTimeoutMs`. */
-export function newConnections(attemptTimeoutMs: number, keepAliveMs: number): Connections {
+export function newConnections(
+  attemptTimeoutMs: number,
+  keepAliveMs: number,
+  clock: Connections['clock'] = systemClock,
+): Connections {
   const connections: Connections = {
     attemptTimeoutMs,
     keepAliveMs,
+    clock,
     routes: new Map(),
     open: new Set(),
-    sweeper: setInterval(() => sweep(connections), keepAliveMs).unref(),
+    endSweeps: clock.every(keepAliveMs, () => sweep(connections)),
   };
   return connections;
 }
@@ -143,7 +150,7 @@ function nameToTell(hostname: string): string {
   return isIP(hostname) ? '' : hostname.replace(/\.$/, '');
 }
 
-/** As undici does without TLS, but that nobody holds the process open for it: attempts do. */
+/** As undici does without TLS, but that it does not hold the process open: a loop that drains does. */
 function connectBelow(below: CountedSocket, { address }: HostAddress, port: string): void {
   below.setNoDelay(true).setKeepAlive(true, 60_000).unref();
   below.connect({ host: address, port: Number(port || 443) });
@@ -188,8 +195,8 @@ function takenFrom({ bytesRead, readableLength }: Socket): number {
 }
 
 /** Keeps a connection for the route's next request. */
-export function keep(route: Route, connection: Connection): void {
-  connection.idleSinceMs = performance.now();
+export function keep({ clock }: Connections, route: Route, connection: Connection): void {
+  connection.idleSinceMs = clock.monotonicMs();
   route.idle.push(connection);
 }
 
@@ -202,8 +209,8 @@ export function discard({ open }: Connections, route: Route, { client }: Connect
 }
 
 /** Closes all connections. Requests in flight fail. */
-export async function closeConnections({ open, sweeper }: Connections): Promise<void> {
-  clearInterval(sweeper);
+export async function closeConnections({ open, endSweeps }: Connections): Promise<void> {
+  endSweeps();
   await Promise.all([...open].map((client) => client.destroy()));
 }
 
@@ -212,8 +219,8 @@ export async function closeConnections({ open, sweeper }: Connections): Promise<
  * take the connection that was used last, so the unused ones age at the front.
  */
 function sweep(connections: Connections): void {
-  const { routes, keepAliveMs } = connections;
-  const oldestMs = performance.now() - keepAliveMs;
+  const { routes, keepAliveMs, clock } = connections;
+  const oldestMs = clock.monotonicMs() - keepAliveMs;
   for (const [key, route] of routes) {
     const { idle } = route;
     const young = idle.findIndex(({ idleSinceMs }) => idleSinceMs >= oldestMs);

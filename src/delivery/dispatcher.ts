@@ -22,7 +22,6 @@
  * releases the claims that it does not know of. Both can lead to a second delivery, but never to a
  * lost one.
  */
-import { setTimeout as delay } from 'node:timers/promises';
 import type { TeamKey } from '../core/team-key.ts';
 import { launchNext } from './attempts.ts';
 import { forgetEvents } from './claim-store.ts';
@@ -61,8 +60,9 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
   const { state, queues } = loop;
   const launcher = (): boolean => launchNext(loop);
   loop.slots.launchers.add(launcher);
-  const ticker = setInterval(() => tick(loop), options.tickMs ?? TICK_MS);
-  const parker = setInterval(() => park(loop), PARK_CHECK_MS);
+  const { clock } = options;
+  const endTicks = clock.every(options.tickMs ?? TICK_MS, () => tick(loop));
+  const endParking = clock.every(PARK_CHECK_MS, () => park(loop));
   let stopped: Promise<void> | null = null;
   startRounds(loop);
   return {
@@ -74,10 +74,10 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
     tick: () => tick(loop),
     inHand: () => keysInHand(loop),
     stats: () => queues.stats(),
-    atLimit: () => queues.atLimit(performance.now()),
+    atLimit: () => queues.atLimit(clock.monotonicMs()),
     stop: () => {
-      clearInterval(ticker);
-      clearInterval(parker);
+      endTicks();
+      endParking();
       stopped ??= drain(loop, launcher);
       return stopped;
     },
@@ -95,7 +95,7 @@ function tick(loop: Loop): void {
 }
 
 function park(loop: Loop): void {
-  const hasParked = loop.queues.park(performance.now() - PARK_AFTER_MS);
+  const hasParked = loop.queues.park(loop.options.clock.monotonicMs() - PARK_AFTER_MS);
   if (hasParked) loop.state.wanted.release = true;
   fillSlots(loop.slots);
   startRounds(loop);
@@ -112,7 +112,7 @@ async function drain(loop: Loop, launcher: Launcher): Promise<void> {
     // Other workers release these claims when this worker's lock ends.
     options.logger.warn({ err: error }, 'claims could not be released');
   }
-  while (queues.flights.size > 0) await delay(DRAIN_CHECK_MS);
+  while (queues.flights.size > 0) await options.clock.wait(DRAIN_CHECK_MS);
   await drainResults(loop);
   await Promise.all(state.beside.values());
   await forgetEvents(options.db, options.lock.number).catch((error: unknown) =>

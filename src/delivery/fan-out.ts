@@ -31,9 +31,10 @@ const WAIT_MAX_MS = 250;
  * Whether to fan out now: it is wanted, and either the queues have room or the last fan-out was
  * long enough ago.
  */
-export function mayFanOut({ queues, state }: Loop): boolean {
+export function mayFanOut({ options, queues, state }: Loop): boolean {
   if (!state.wanted.events) return false;
-  return queues.capacity() > 0 || performance.now() - state.fannedOutAtMs > WAIT_MAX_MS;
+  if (queues.capacity() > 0) return true;
+  return options.clock.monotonicMs() - state.fannedOutAtMs > WAIT_MAX_MS;
 }
 
 /** Begins a look at all events if it is time for one. The next round takes what it finds. */
@@ -79,7 +80,7 @@ function lastOf({ lastTaken: { ends, fair }, fanOutNext }: Loop['state']): Taken
 export async function fanOut(loop: Loop, room: number): Promise<ClaimedDelivery[]> {
   const { options, state } = loop;
   state.wanted.events = false;
-  state.fannedOutAtMs = performance.now();
+  state.fannedOutAtMs = options.clock.monotonicMs();
   const at = options.clock.now();
   const limit = eventsToTake(loop, room);
   const which = state.fanOutNext;

@@ -1,5 +1,4 @@
 /** Writes the results of attempts, in batches. */
-import { setTimeout as delay } from 'node:timers/promises';
 import { teamKey } from '../core/team-key.ts';
 import { writeByHalves } from '../db/by-halves.ts';
 import { isCancelled, isLockTimeout, isUnavailable } from '../db/errors.ts';
@@ -31,11 +30,11 @@ export function writePostponed(loop: Loop): void {
 
 /** Waits until every result is written or has been tried LAST_TRIES times. */
 export async function drainResults(loop: Loop): Promise<void> {
-  const { state } = loop;
+  const { options, state } = loop;
   for (let tries = 1; tries <= LAST_TRIES; tries += 1) {
     while (state.flushing) await state.flushing;
     if (state.postponed.length === 0) return;
-    await delay(RETRY_MS);
+    await options.clock.wait(RETRY_MS);
     writePostponed(loop);
   }
   while (state.flushing) await state.flushing;
@@ -44,7 +43,7 @@ export async function drainResults(loop: Loop): Promise<void> {
 async function flushBatch(loop: Loop): Promise<void> {
   const { options, state } = loop;
   const { results, postponed } = state;
-  if (results.length < FLUSH_SIZE) await delay(FLUSH_AFTER_MS);
+  if (results.length < FLUSH_SIZE) await options.clock.wait(FLUSH_AFTER_MS);
   const batch = results.splice(0, FLUSH_SIZE);
   const left = new Set<RecordedAttempt>();
   // Each part at once: the next attempt of a delivery may begin before the other parts are written.
@@ -93,7 +92,7 @@ async function write(
   batch: readonly RecordedAttempt[],
 ): Promise<readonly RecordedAttempt[]> {
   const { options, state } = loop;
-  const { db, lock, logger } = options;
+  const { clock, db, lock, logger } = options;
   for (let tries = 1; state.mode === 'running' || tries <= LAST_TRIES; tries += 1) {
     try {
       return await recordAttempts(db, lock.number, batch, state);
@@ -106,7 +105,7 @@ async function write(
       }
       if (!isUnavailable(error) || isCancelled(error)) throw error;
       logger.warn({ err: error }, 'results of deliveries could not be written yet');
-      await delay(RETRY_MS);
+      await clock.wait(RETRY_MS);
     }
   }
   return [];

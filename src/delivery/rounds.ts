@@ -1,5 +1,4 @@
 /** The part of the loop that uses the database: rounds, one at a time, while there is work. */
-import { setTimeout as delay } from 'node:timers/promises';
 import type { TeamKey } from '../core/team-key.ts';
 import { accept } from './attempts.ts';
 import { runBeside } from './beside.ts';
@@ -53,7 +52,7 @@ async function runRounds(loop: Loop): Promise<void> {
       const err = options.lock.fault();
       if (hasLock) options.logger.warn({ err }, 'the delivery loop waits: it has no lock');
       hasLock = false;
-      await delay(RETRY_MS);
+      await options.clock.wait(RETRY_MS);
       continue;
     }
     hasLock = true;
@@ -69,7 +68,7 @@ async function runRounds(loop: Loop): Promise<void> {
       wanted.tick = true;
       // What it has taken to claim is not noted any more.
       searchAll(loop);
-      await delay(RETRY_MS);
+      await options.clock.wait(RETRY_MS);
     }
   }
 }
@@ -81,7 +80,8 @@ async function round(loop: Loop, isTick: boolean, release: boolean): Promise<voi
     await recover(loop);
     if (loop.state.unwritten.size > 0) analyze(loop);
   }
-  if (isTick || release) await releaseUnused(loop, performance.now() - CLAIM_STALE_MS);
+  if (isTick || release)
+    await releaseUnused(loop, loop.options.clock.monotonicMs() - CLAIM_STALE_MS);
   // What is claimed in between must not shrink the parts of the others.
   const room = loop.queues.capacity();
   const fresh = mayFanOut(loop) ? await fanOut(loop, loop.queues.divide(room, true).pending) : [];

@@ -7,6 +7,7 @@
  * connection. If the first request arrived after all, the receiver recognizes the second one by its
  * `Svc-Event-Id`. A request on a new connection is not repeated.
  */
+import { systemClock, type Clock } from '../core/clock.ts';
 import type { DeliveryError } from '../core/delivery-errors.ts';
 import {
   EXCERPT_MAX_BYTES,
@@ -48,11 +49,16 @@ export interface SenderOptions extends TargetOptions {
   readonly timeoutMs: number;
   /** How long a connection is kept that no request uses. */
   readonly keepAliveMs?: number;
+  /** For all of these times; the system's clock by default. */
+  readonly clock?: SenderClock;
 }
+
+type SenderClock = Pick<Clock, 'monotonicMs' | 'after' | 'every'>;
 
 /** Returns a sender without connections. The caller closes it. */
 export function createSender(options: SenderOptions): Sender {
-  const connections = newConnections(options.timeoutMs, options.keepAliveMs ?? KEEP_ALIVE_MS);
+  const { timeoutMs, keepAliveMs = KEEP_ALIVE_MS, clock = systemClock } = options;
+  const connections = newConnections(timeoutMs, keepAliveMs, clock);
   return {
     send: (url, headers, body) => send(options, connections, { url, headers, body }),
     close: () => closeConnections(connections),
@@ -70,25 +76,31 @@ async function send(
   connections: Connections,
   delivery: Delivery,
 ): Promise<AttemptResult> {
-  const startedAt = performance.now();
+  const { clock } = connections;
+  const startedAtMs = clock.monotonicMs();
   const deadline: Deadline = { isOver: false, abort: null };
   // The race also ends the wait for what cannot be aborted, for instance a DNS lookup.
   const { promise: late, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => {
+  const cancel = clock.after(options.timeoutMs, () => {
     const timeout = new Error('timeout');
     deadline.isOver = true;
     deadline.abort?.(timeout);
     reject(timeout);
-  }, options.timeoutMs);
+  });
   try {
     const exchanged = exchange(options, connections, delivery, deadline);
-    return toResult(await Promise.race([exchanged, late]), startedAt);
+    return toResult(await Promise.race([exchanged, late]), passedMs(clock, startedAtMs));
   } catch (error) {
     if (!deadline.isOver && isOwnFault(error)) throw error;
-    return toResult({ error: deadline.isOver ? 'timeout' : nameError(error) }, startedAt);
+    const name = deadline.isOver ? 'timeout' : nameError(error);
+    return toResult({ error: name }, passedMs(clock, startedAtMs));
   } finally {
-    clearTimeout(timer);
+    cancel();
   }
+}
+
+function passedMs(clock: SenderClock, sinceMs: number): number {
+  return Math.round(clock.monotonicMs() - sinceMs);
 }
 
 async function exchange(
@@ -126,7 +138,7 @@ async function postOn(
   expectAnswer(connection);
   try {
     const isWhole = await post(connection.client, request, answer);
-    if (isWhole) keep(route, connection);
+    if (isWhole) keep(connections, route, connection);
     else discard(connections, route, connection);
     return answer;
   } catch (error) {

@@ -14,6 +14,7 @@
 import { lookup as systemLookup, Resolver } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
+import { systemClock, type Clock } from '../core/clock.ts';
 import type { DeliveryError } from '../core/delivery-errors.ts';
 import type { HostAddress, Lookup } from '../core/dns-lookup.ts';
 
@@ -23,6 +24,8 @@ export interface TargetOptions {
   readonly allowPrivateTargets: boolean;
   /** How names are resolved; by the system's name servers if left out. */
   readonly lookup?: Lookup | undefined;
+  /** For the time limit of a lookup; the system's clock by default. */
+  readonly clock?: Pick<Clock, 'after'> | undefined;
 }
 
 /** What `parseTarget` returns. */
@@ -135,6 +138,7 @@ export async function resolveTarget(text: string, options: TargetOptions): Promi
   const addresses = await findAddresses(
     url.hostname,
     options.lookup ?? (options.allowPrivateTargets ? lookupWithHostsFile : lookupAll),
+    options.clock ?? systemClock,
   );
   if (addresses === null) return NOT_RESOLVED;
   if (addresses.length === 0) return NOT_PUBLIC;
@@ -240,17 +244,18 @@ function isLocalName(hostname: string): boolean {
 async function findAddresses(
   hostname: string,
   lookup: Lookup,
+  clock: Pick<Clock, 'after'>,
 ): Promise<readonly HostAddress[] | null> {
   const literal = literalAddress(hostname);
   if (literal !== null) return [{ address: literal, family: literal.includes(':') ? 6 : 4 }];
   const { promise: late, resolve } = Promise.withResolvers<null>();
-  const timer = setTimeout(() => resolve(null), LOOKUP_TIMEOUT_MS);
+  const cancel = clock.after(LOOKUP_TIMEOUT_MS, () => resolve(null));
   try {
     return await Promise.race([lookup(hostname), late]);
   } catch (error) {
     return isUnknownName(error) ? [] : null;
   } finally {
-    clearTimeout(timer);
+    cancel();
   }
 }
 

@@ -1,6 +1,7 @@
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Lookup } from '../../src/core/dns-lookup.ts';
 import { isPublicAddress, parseTarget, resolveTarget } from '../../src/delivery/target.ts';
+import { steppedClock } from '../support/clocks.ts';
 
 const STRICT = { allowPrivateTargets: false };
 const PRIVATE_TOO = { allowPrivateTargets: true };
@@ -328,10 +329,10 @@ describe('a name', () => {
   });
 
   test('is refused when the lookup does not answer within a few seconds', async () => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-    onTestFinished(() => void vi.useRealTimers());
-    const refused = resolve(() => new Promise(() => undefined));
-    await vi.advanceTimersByTimeAsync(5_000);
+    const clock = steppedClock(new Date());
+    const lookup = () => new Promise<never>(() => undefined);
+    const refused = resolveTarget('https://hooks.example/', { ...STRICT, lookup, clock });
+    clock.advance(5_000);
     expect(await refused).toMatchObject({ ok: false, error: 'name_not_resolved' });
   });
 

@@ -11,7 +11,6 @@
  *  * The worker's lock is held at every node under the same number. A node that does not answer
  *    has lost it, and the claims there, as every database that is away.
  */
-import { setTimeout as delay } from 'node:timers/promises';
 import type { TeamKey } from '../../core/team-key.ts';
 import { listShards, type Shard } from '../../db/citus/shards.ts';
 import type { Db } from '../../db/client.ts';
@@ -98,7 +97,8 @@ export async function startShardLoops(options: ShardLoopsOptions): Promise<Shard
   };
   await followMap(worker);
   const following = keepFollowing(worker);
-  const looker = setInterval(() => lookEverywhere(worker, 'tick'), options.tickMs ?? LOOK_MS);
+  const lookAgain = () => lookEverywhere(worker, 'tick');
+  const endLooks = options.clock.every(options.tickMs ?? LOOK_MS, lookAgain);
   let stopped: Promise<void> | null = null;
   return {
     wake: () => lookEverywhere(worker, 'wake'),
@@ -108,7 +108,7 @@ export async function startShardLoops(options: ShardLoopsOptions): Promise<Shard
     atLimit: () => dispatchersOf(worker).flatMap((dispatcher) => dispatcher.atLimit()),
     databases: () => [...worker.nodes.values()].flatMap(({ loops }) => databasesOf(loops)),
     stop: () => {
-      clearInterval(looker);
+      endLooks();
       worker.stopping.abort();
       stopped ??= following.then(() => stop(worker));
       return stopped;
@@ -119,7 +119,7 @@ export async function startShardLoops(options: ShardLoopsOptions): Promise<Shard
 async function keepFollowing(worker: Worker): Promise<void> {
   const { signal } = worker.stopping;
   while (!signal.aborted) {
-    await delay(MAP_MS, undefined, { signal }).catch(() => undefined);
+    await worker.options.clock.wait(MAP_MS, signal);
     if (signal.aborted) return;
     await followMap(worker).catch((error: unknown) => {
       // The loops go on where they are.
