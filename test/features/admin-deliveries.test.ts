@@ -1,14 +1,15 @@
 // Deliveries in the app, over the real tRPC API: the list, and one with its request and attempts.
 import { describe, expect, test } from 'vitest';
-import { fixedClock, systemClock } from '../../src/core/clock.ts';
+import { fixedClock } from '../../src/core/clock.ts';
 import { appAsMember, codeOf } from '../support/app.ts';
-import { RETRY_DELAYS_S, startDeliveries } from '../support/deliveries.ts';
+import { RETRY_DELAYS_S } from '../support/deliveries.ts';
 import { inTurn, status } from '../support/receiver.ts';
 import {
   api,
   app,
   receiver,
   rows,
+  startLoop,
   useStoredDeliveries,
   writeDeliveries,
 } from '../support/stored-deliveries.ts';
@@ -99,7 +100,7 @@ describe('one delivery', () => {
   test('shows the bytes and headers that the receiver got, and every attempt', async () => {
     receiver.on('/whe_1', inTurn(status(500, 'no'), status(503), status(200, 'yes')));
     const clock = fixedClock(new Date());
-    await startDeliveries(api, { clock });
+    await startLoop({ clock });
     await api.call(api.key('team_a'), 'POST', '/users', { body: { email: 'new@a.test' } });
     const find = async () =>
       (await app.admin.deliveries.list.query({ endpoint_id: 'whe_1' })).data[0];
@@ -141,7 +142,7 @@ describe('one delivery', () => {
   test('keeps its last ten failed attempts, and none if the first one succeeds', async () => {
     const [id = ''] = await writeDeliveries({ prefix: 'x', count: 1, attempt: 8 });
     receiver.on('/whe_1', status(500));
-    await startDeliveries(api, { clock: systemClock });
+    await startLoop();
     for (let attempt = 9; attempt <= 20; attempt += 1) {
       expect(
         (await api.call(api.key('team_a'), 'POST', `/webhook-deliveries/${id}/retry`)).status,
@@ -247,7 +248,7 @@ describe('the health of endpoints', () => {
 
   test('counts the time of answers only', async () => {
     await rows(`update webhook_endpoint set url = 'http://127.0.0.1:9/' where id = 'whe_1'`);
-    await startDeliveries(api, { clock: systemClock });
+    await startLoop();
     const test = (id: string) =>
       api.call(api.key('team_a'), 'POST', `/webhook-endpoints/${id}/test`);
     for (let n = 0; n < 3; n += 1) await test('whe_1');

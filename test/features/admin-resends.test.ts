@@ -1,4 +1,4 @@
-// Failed deliveries that an admin sends again in the app, with real workers.
+// Failed deliveries that an admin sends again in the app.
 import { describe, expect, test } from 'vitest';
 import { fixedClock, systemClock, type Clock } from '../../src/core/clock.ts';
 import { removeOld } from '../../src/features/retention/service.ts';
@@ -6,16 +6,16 @@ import { resendBatch } from '../../src/features/webhook-deliveries/resend-servic
 import { appAsMember, codeOf } from '../support/app.ts';
 import { auditOf } from '../support/audit.ts';
 import { clockAhead } from '../support/clocks.ts';
-import { RETRY_DELAYS_S, startDeliveries } from '../support/deliveries.ts';
-import { holdLock, lockWhole, untilNoneWaits, untilWaiting } from '../support/locks.ts';
-import { hang, held, status } from '../support/receiver.ts';
+import { RETRY_DELAYS_S } from '../support/deliveries.ts';
+import { endWaiting, holdLock, lockWhole, untilWaiting } from '../support/locks.ts';
+import { held, status } from '../support/receiver.ts';
 import {
   api,
   app,
   receiver,
   rows,
+  startLoop,
   startResend as start,
-  startWorker,
   useStoredDeliveries,
   writeDeliveries,
 } from '../support/stored-deliveries.ts';
@@ -28,10 +28,14 @@ const get = (id: string) => app.admin.deliveries.getResend.query({ resend_id: id
 const count = async (where: string): Promise<number> =>
   (await rows(`select count(*)::int as count from webhook_delivery where ${where}`))[0].count;
 /** Sends one batch, as the job does. */
-const batch = (resendId: string, clock: Clock = systemClock) =>
-  resendBatch(api.db, clock, { teamId: 'team_a', endpointId: 'whe_1', resendId });
+const batch = (resendId: string, clock: Clock = systemClock, endpointId = 'whe_1') =>
+  resendBatch(api.db, clock, { teamId: 'team_a', endpointId, resendId });
+/** Sends batches until the resend is done. */
+const batches = async (resendId: string, endpointId = 'whe_1'): Promise<void> => {
+  while ((await get(resendId)).state === 'running') await batch(resendId, systemClock, endpointId);
+};
 
-test('if a worker is killed during a batch, another one queues each delivery once', async () => {
+test('a batch that breaks off and runs again queues each delivery once', async () => {
   await writeDeliveries({ prefix: 'g', count: 600 });
   await writeDeliveries({
     prefix: 'r',
@@ -54,16 +58,18 @@ test('if a worker is killed during a batch, another one queues each delivery onc
     api,
     `select from webhook_delivery where team_id = 'team_a' and id = 'g00590' for update`,
   );
-  const victim = await startWorker();
+  await batch(id);
+  // A batch waits while many of the one before are due.
+  await startLoop();
+  await until(async () => (await count(`id ~ '^[gr]' and status = 'ok'`)) === 497);
+  const broken = expect(batch(id)).rejects.toThrow();
   await untilWaiting(api, 1, '%with scanned as%');
-  expect(await get(id)).toMatchObject({ state: 'running', sent: 497 });
-  await victim.kill('SIGKILL');
+  await endWaiting(api);
+  await broken;
   await release();
-  await untilNoneWaits(api, '%with scanned as%');
   expect(await get(id)).toMatchObject({ state: 'running', sent: 497 });
 
-  await startWorker();
-  await until(async () => (await get(id)).state === 'done');
+  await batches(id);
   await until(async () => (await count(`id ~ '^[gr]' and status = 'ok'`)) === 700);
   expect(await get(id)).toMatchObject({
     sent: 700,
@@ -155,7 +161,8 @@ describe('without an endpoint', () => {
         details: { resend_id: id },
       })),
     );
-    await startWorker();
+    for (const { id, endpoint_id } of started) await batches(id, endpoint_id);
+    await startLoop();
     await until(async () => (await count(`team_id = 'team_a' and status = 'ok'`)) === 8);
     expect(await count(`id ~ '^[cd]' and status = 'gave_up'`)).toBe(6);
   });
@@ -179,29 +186,21 @@ describe('without an endpoint', () => {
 });
 
 test('a cancelled resend attempts the queued deliveries and no others', async () => {
-  receiver.on('/whe_1', hang);
   await writeDeliveries({ prefix: 'g', count: 1200 });
   const { id } = await start();
-  await startWorker({ WEBHOOK_TIMEOUT_MS: '600000' });
-  await until(async () => (await get(id)).sent > 0);
+  await batch(id);
   const cancelled = await app.admin.deliveries.cancelResend.mutate({ resend_id: id });
   expect(cancelled).toMatchObject({
     state: 'cancelled',
     sent: 500,
     finished_at: expect.any(String),
   });
-  await until(
-    async () =>
-      (
-        await rows(`select
-          from graphile_worker.jobs
-          where task_identifier = 'resend_deliveries'`)
-      ).length === 0,
-  );
   // One more batch has nothing to do.
   await batch(id);
   expect(await get(id)).toEqual(cancelled);
-  expect(await count(`status = 'gave_up'`)).toBe(700);
+  await startLoop();
+  await until(async () => (await count(`status = 'ok'`)) === 500);
+  expect(await count(`status = 'gave_up' and attempt = 8`)).toBe(700);
   expect(await app.admin.deliveries.cancelResend.mutate({ resend_id: id })).toEqual(cancelled);
   expect(await auditOf(api, 'team_a')).toMatchObject([
     {
@@ -310,7 +309,7 @@ test('deliveries that fail again keep their schedule, also if claimed meanwhile'
   // Somebody asks for an attempt of one that the resend has marked.
   await rows(`update webhook_delivery set urgent = true where id = $1`, [both]);
   const clock = fixedClock(new Date());
-  await startDeliveries(api, { clock });
+  await startLoop({ clock });
   await until(async () => (await count('attempt in (4, 9)')) === 5);
   const after = await rows(
     `select id, status, attempt, scheduled_attempts as scheduled, extra_attempts as extra,
@@ -338,10 +337,10 @@ test('a second resend before the first was attempted uses up no retry', async ()
   await writeDeliveries({ prefix: 'r', count: 10, status: 'retrying', attempt: 2 });
   for (let n = 0; n < 3; n += 1) {
     const { id } = await start();
-    while ((await get(id)).state === 'running') await batch(id);
+    await batches(id);
   }
   const clock = fixedClock(new Date());
-  await startDeliveries(api, { clock });
+  await startLoop({ clock });
   await until(async () => (await count('attempt = 3')) === 10);
   expect(await count(`status = 'retrying'`)).toBe(10);
   // Six retries are left: those after 5 min, 30 min, 2 h, 6 h, 12 h and 24 h.
@@ -357,7 +356,7 @@ test('a resend whose endpoint is paused half way sends nothing until it is activ
   receiver.on('/whe_1', gate.behaviour);
   await writeDeliveries({ prefix: 'r', count: 700, status: 'retrying' });
   await rows(`update webhook_delivery set next_try_at = now()`);
-  await startDeliveries(api, { clock: systemClock });
+  await startLoop();
   await receiver.arrived('/whe_1', 1);
   // The resend marks the delivery in flight, too.
   const { id } = await start();

@@ -6,9 +6,14 @@ import { createClient } from '../../src/client/client.ts';
 import { resendBatch } from '../../src/features/webhook-deliveries/resend-service.ts';
 import { BASE_PATH } from '../../src/http/api/exchange.ts';
 import { auditOfTarget } from '../support/audit.ts';
-import { api, rows, useStoredDeliveries, writeDeliveries } from '../support/stored-deliveries.ts';
+import {
+  api,
+  rows,
+  startLoop,
+  useStoredDeliveries,
+  writeDeliveries,
+} from '../support/stored-deliveries.ts';
 import { until } from '../support/until.ts';
-import { startDeliveries } from '../support/deliveries.ts';
 
 useStoredDeliveries();
 
@@ -188,11 +193,10 @@ describe('POST /webhook-endpoints/{endpoint_id}/resend', () => {
     await writeDeliveries({ prefix: 'g', count: 3 });
     const { body } = await resend();
     await batch(body.id);
-    const worker = await startDeliveries(api, { clock: systemClock });
+    await startLoop();
     const arrived = () => rows(`select from webhook_delivery where status = 'ok'`);
     await until(async () => (await arrived()).length === 3);
     expect(await arrived()).toHaveLength(3);
-    await worker.stop();
   });
 
   test('404, 409, 422: what cannot start, and changes nothing', async () => {

@@ -1,11 +1,11 @@
-// Requested attempts (…/retry and …/test) beside very many of another team, with a real worker.
+// Requested attempts (…/retry and …/test) beside very many of another team.
 import { expect, test } from 'vitest';
 import { hang } from '../support/receiver.ts';
 import {
   api,
   receiver,
   rows,
-  startWorker,
+  startLoop,
   useStoredDeliveries,
   writeDeliveries,
 } from '../support/stored-deliveries.ts';
@@ -26,7 +26,7 @@ test.each([600, 3_000])(
     });
     await rows(`update webhook_endpoint set status = 'disabled' where id = 'whe_b'`);
     // The attempts of the burden keep their places until the end.
-    await startWorker({ WEBHOOK_TIMEOUT_MS: '600000' });
+    await startLoop({ timeoutMs: 600_000 });
     await receiver.arrived('/whe_1', 1);
 
     const request = async (path: string, attempts: number): Promise<void> => {

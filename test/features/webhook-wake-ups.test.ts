@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { fixedClock, systemClock } from '../../src/core/clock.ts';
 import { isDistributed } from '../../src/db/citus/shards.ts';
 import { IS_WORKER_LOCK } from '../../src/delivery/claim-store.ts';
-import { startDeliveries, type DeliveriesOptions } from '../support/deliveries.ts';
+import type { DeliveriesOptions } from '../support/deliveries.ts';
 import { endWaiting, holdLock, lockWhole, untilWaiting } from '../support/locks.ts';
 import { startPostgresProxy } from '../support/postgres-proxy.ts';
 import { held, inTurn, status } from '../support/receiver.ts';
@@ -12,6 +12,7 @@ import {
   api,
   receiver,
   rows,
+  startLoop,
   useStoredDeliveries,
   writeDeliveries,
 } from '../support/stored-deliveries.ts';
@@ -23,7 +24,7 @@ const NEVER_MS = 2_000_000_000;
 const SESSIONS_OF_LOCKS = `select pid from pg_locks where ${IS_WORKER_LOCK}`;
 const clock = fixedClock(new Date());
 const startWithoutTicks = (options: Partial<DeliveriesOptions> = {}) =>
-  startDeliveries(api, { clock, tickMs: NEVER_MS, ...options });
+  startLoop({ clock, tickMs: NEVER_MS, ...options });
 const arrived = (path: string): string[] =>
   receiver
     .requestsTo(path)
@@ -90,7 +91,7 @@ test('a worker that goes leads to what it knew of, and not before', async () => 
   await writeDue({ endpoint: 'whe_2', prefix: 'o', count: 1, status: 'pending' });
   const other = await startWithoutTicks();
   await receiver.arrived('/whe_2');
-  await startDeliveries(api, { clock });
+  await startLoop({ clock });
   await pass(1);
   // Both have searched at their start. Nobody tells them of these, which are not due for long
   // enough to be found otherwise.
@@ -117,7 +118,7 @@ test('a worker whose lock the database does not know takes another, and goes on'
      from pg_locks
      where ${IS_WORKER_LOCK} and pid not in (select pid from test_unknown)`,
   );
-  const { logged } = await startDeliveries(api, { clock, route: () => proxy.url });
+  const { logged } = await startLoop({ clock, route: () => proxy.url });
   await pass(1);
   await rows(`insert into test_unknown ${SESSIONS_OF_LOCKS}`);
   await until(() => logged.some((line) => line.includes('is at another node')));
@@ -155,7 +156,7 @@ test('a retry that is due before its result is written is made at once', async (
 });
 
 test('a tick leads to retries that have just become due', async () => {
-  await startDeliveries(api, { clock });
+  await startLoop({ clock });
   await writeDue({ prefix: 'a', count: 5, status: 'retrying' });
   await allOk(5);
   expect(arrived('/whe_1')).toEqual(idsOf('a', 5));
@@ -166,7 +167,7 @@ test.each(['pending', 'retrying'])(
   async (waits) => {
     await rows(`update webhook_endpoint set status = 'disabled' where id = 'whe_1'`);
     await writeDue({ prefix: 'a', count: 5, status: waits });
-    await startDeliveries(api, { clock });
+    await startLoop({ clock });
     await pass(2);
     expect(arrived('/whe_1')).toEqual([]);
     await rows(
@@ -189,7 +190,7 @@ async function pass(ticks: number): Promise<void> {
 test('an endpoint that is locked for many ticks and then paused gets each event once', async () => {
   const gate = held(status(200));
   receiver.on('/whe_1', gate.behaviour);
-  await startDeliveries(api, { clock });
+  await startLoop({ clock });
   await writeDue({ prefix: 'a', count: 5, status: 'retrying' });
   await receiver.arrived('/whe_1', 1);
   const release = await holdLock(

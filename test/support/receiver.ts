@@ -44,6 +44,8 @@ export interface Receiver {
   requestsTo(path: string): Received[];
   /** Resolves when at least `count` requests (by default 1) have come to the path. */
   arrived(path: string, count?: number): Promise<Received[]>;
+  /** Forgets all requests and behaviours, and closes all connections. */
+  reset(): void;
   stop(): Promise<void>;
 }
 
@@ -96,6 +98,11 @@ export async function startReceiver(certificate?: {
     arrived: async (path, count = 1) => {
       await until(() => requestsTo(path).length >= count);
       return requestsTo(path);
+    },
+    reset: () => {
+      server.closeAllConnections();
+      requests.length = 0;
+      behaviours.clear();
     },
     stop: async () => {
       stopped();

@@ -1,9 +1,10 @@
 // A fresh API for each test, with deliveries as an earlier worker left them. Team a has the webhook
 // endpoints `whe_1` to `whe_3`, team b has `whe_b`. Each is at the receiver's path of its id.
-import { afterEach, beforeEach } from 'vitest';
+import { afterEach, beforeAll, beforeEach } from 'vitest';
+import { systemClock } from '../../src/core/clock.ts';
 import { startTestApi, type TestApi } from './api.ts';
-import { startWorkerProcess, type RunningProcess } from './processes.ts';
 import { appAsMember } from './app.ts';
+import { startDeliveries, type Deliveries, type DeliveriesOptions } from './deliveries.ts';
 import { startReceiver, type Receiver } from './receiver.ts';
 import { makeSeed, makeTeam } from './seed.ts';
 
@@ -11,12 +12,18 @@ export let api: TestApi;
 export let receiver: Receiver;
 /** The tRPC API for an admin of team a. */
 export let app: Awaited<ReturnType<typeof appAsMember>>;
-let workers: RunningProcess[] = [];
+let loops: Deliveries[] = [];
 
-/** Starts the API and the receiver before each test of this file, and stops them afterwards. */
+/**
+ * Starts the API before each test of this file, and stops it afterwards. All tests have the same
+ * receiver: with its port the seed is the same, so that the database is a clone.
+ */
 export function useStoredDeliveries(): void {
-  beforeEach(async () => {
+  beforeAll(async () => {
     receiver = await startReceiver();
+  });
+  beforeEach(async () => {
+    receiver.reset();
     const endpoint = (id: string) => ({
       id,
       url: `${receiver.url}/${id}`,
@@ -32,10 +39,11 @@ export function useStoredDeliveries(): void {
     app = await appAsMember(api, 'a', 'admin');
   });
   afterEach(async () => {
-    await Promise.all(workers.map((worker) => worker.kill('SIGKILL')));
-    workers = [];
+    // Attempts in flight end.
+    receiver.reset();
+    await Promise.all(loops.map((loop) => loop.stop()));
+    loops = [];
     await api.stop();
-    await receiver.stop();
   });
 }
 
@@ -51,12 +59,11 @@ export async function startResend(endpointId = 'whe_1') {
   return resend;
 }
 
-/** Starts a worker, which is killed after the test. */
-export async function startWorker(env: Record<string, string> = {}): Promise<RunningProcess> {
-  const settings = { WEBHOOK_ALLOW_PRIVATE_TARGETS: '1', ...env };
-  const worker = await startWorkerProcess(api.databaseUrl, settings);
-  workers.push(worker);
-  return worker;
+/** Starts a delivery loop, which is stopped after the test. */
+export async function startLoop(options: Partial<DeliveriesOptions> = {}): Promise<Deliveries> {
+  const loop = await startDeliveries(api, { clock: systemClock, ...options });
+  loops.push(loop);
+  return loop;
 }
 
 /** What `writeDeliveries` writes. */
