@@ -2,9 +2,9 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { Client } from 'pg';
-import { afterEach, beforeEach, expect, inject, test, vi } from 'vitest';
-import { fixedClock } from '../../src/core/clock.ts';
+import { afterEach, beforeEach, expect, inject, test } from 'vitest';
 import { loadTestSeed } from '../support/api.ts';
+import { stillClock } from '../support/clocks.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { startDeliveries, type Deliveries } from '../support/deliveries.ts';
 import { held, startReceiver, status, type Receiver } from '../support/receiver.ts';
@@ -22,8 +22,6 @@ let proxy: Proxy;
 let deliveries: Deliveries;
 
 beforeEach(async () => {
-  // The clock stands still: no later tick finds a lost claim, and no claim is released for its age.
-  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
   receiver = await startReceiver();
   database = await createTestDatabase();
   client = new Client({ connectionString: database.url });
@@ -33,7 +31,6 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  vi.useRealTimers();
   await receiver.stop();
   await deliveries.stop();
   await proxy.close();
@@ -116,13 +113,14 @@ async function startProxy(request: string): Promise<Proxy> {
 async function startLosing(request: string): Promise<void> {
   proxy = await startProxy(request);
   const { route } = proxy;
-  const clock = fixedClock(NOW);
+  // Without ticks of its own: no later one finds a lost claim, and no claim is released for its age.
+  const clock = { ...stillClock(NOW), every: () => () => undefined };
   deliveries = await startDeliveries(
     { databaseUrl: database.url },
     { clock, timeoutMs: 60_000, route },
   );
   // Every tenth tick, beginning with the first, looks for lost claims anyway. This one does not.
-  vi.advanceTimersToNextTimer();
+  deliveries.tick();
 }
 
 async function writeEvents(count: number, isFannedOut: boolean): Promise<void> {

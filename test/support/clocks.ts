@@ -1,8 +1,13 @@
-import { systemClock, type Cancel, type Clock } from '../../src/core/clock.ts';
+import { fixedClock, systemClock, type Cancel, type Clock } from '../../src/core/clock.ts';
 
 /** The clock of a process whose machine is ahead of the database's by so much. */
 export function clockAhead(ms: number): Clock {
   return { ...systemClock, now: () => new Date(Date.now() + ms), override: () => null };
+}
+
+/** A clock whose dates and monotonic time stand still. Its timers are the system's. */
+export function stillClock(now: Date): Clock {
+  return { ...fixedClock(now), monotonicMs: () => 0 };
 }
 
 interface Pending {

@@ -37,6 +37,8 @@ export interface Deliveries {
   errors(): string[];
   /** Tells the loop that something was committed. */
   readonly wake: Dispatcher['wake'];
+  /** Looks for everything at once, as at a tick. */
+  readonly tick: Dispatcher['tick'];
   /** Waits for attempts in flight and stops. */
   stop(): Promise<void>;
 }
@@ -95,6 +97,7 @@ export async function startDeliveries(
     logged,
     errors: () => logged.filter((line) => !isSlowness(line)),
     wake: (what) => loops.wake(what),
+    tick: () => loops.tick(),
     stop: async () => {
       if (!stopped()) return;
       await loops.stop();
