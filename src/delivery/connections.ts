@@ -150,7 +150,7 @@ function nameToTell(hostname: string): string {
   return isIP(hostname) ? '' : hostname.replace(/\.$/, '');
 }
 
-/** As undici does without TLS, but that it does not hold the process open: a loop that drains does. */
+/** As undici does without TLS, but it does not hold the process open: a draining loop does. */
 function connectBelow(below: CountedSocket, { address }: HostAddress, port: string): void {
   below.setNoDelay(true).setKeepAlive(true, 60_000).unref();
   below.connect({ host: address, port: Number(port || 443) });

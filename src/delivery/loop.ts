@@ -97,7 +97,7 @@ export interface TakenEvents {
   readonly deliveriesPerEvent: number;
 }
 
-/** "Written by" names the only files that may write a field. All times are of clock.monotonicMs(). */
+/** "Written by" names the only files that may write a field. All times are monotonic. */
 export interface LoopState {
   /** See LoopMode. Written by `enter`, which dispatcher.ts calls; read by all parts. */
   mode: LoopMode;

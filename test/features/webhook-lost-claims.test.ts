@@ -113,7 +113,7 @@ async function startProxy(request: string): Promise<Proxy> {
 async function startLosing(request: string): Promise<void> {
   proxy = await startProxy(request);
   const { route } = proxy;
-  // Without ticks of its own: no later one finds a lost claim, and no claim is released for its age.
+  // Without ticks of its own: no later one finds a lost claim, and no claim becomes too old.
   const clock = { ...stillClock(NOW), every: () => () => undefined };
   deliveries = await startDeliveries(
     { databaseUrl: database.url },

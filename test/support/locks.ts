@@ -122,6 +122,19 @@ export async function countWaiting(db: Watched, like = '%'): Promise<number> {
  * when Postgres notices that their client's machine is gone.
  */
 export async function endWaiting({ db }: Pick<TestApi, 'db'>): Promise<void> {
-  const end = `select count(pg_terminate_backend(pid, 5000)) ${WAITING}`;
-  await db.pool.query((await isCluster(db)) ? `select run_command_on_all_nodes($$${end}$$)` : end);
+  await runAtNodes(db, `select count(pg_terminate_backend(pid, 5000)) ${WAITING}`);
+}
+
+/** Cancels the statements that sleep, as a limit on their time does. */
+export async function cancelSleeping({ db }: Pick<TestApi, 'db'>): Promise<void> {
+  await runAtNodes(
+    db,
+    `select count(pg_cancel_backend(pid))
+     from pg_stat_activity
+     where datname = current_database() and wait_event = 'PgSleep'`,
+  );
+}
+
+async function runAtNodes(db: Watched, sql: string): Promise<void> {
+  await db.pool.query((await isCluster(db)) ? `select run_command_on_all_nodes($$${sql}$$)` : sql);
 }
