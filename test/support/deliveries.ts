@@ -5,7 +5,7 @@ import type { Clock } from '../../src/core/clock.ts';
 import type { Lookup } from '../../src/core/dns-lookup.ts';
 import { openDatabase } from '../../src/db/connections/database.ts';
 import type { Dispatcher } from '../../src/delivery/dispatcher.ts';
-import { createSender } from '../../src/delivery/sender.ts';
+import { createSender, type SenderOptions } from '../../src/delivery/sender.ts';
 import { startLoops } from '../../src/delivery/citus/start-loops.ts';
 import { TEST_APP_SECRET, type TestApi } from './api.ts';
 import { atEnd } from './at-end.ts';
@@ -19,6 +19,8 @@ export interface DeliveriesOptions {
   readonly clock: Clock;
   readonly lookup?: Lookup;
   readonly timeoutMs?: number;
+  /** For the time limit of an attempt; by default the system's. */
+  readonly senderClock?: SenderOptions['clock'];
   /** The server ends a statement after this time. */
   readonly statementTimeoutMs?: number;
   /** true by default, because the receivers of tests are on this machine. */
@@ -79,7 +81,13 @@ export async function startDeliveries(
   const db = open(api.databaseUrl);
   // A test that counts connections may pause for longer than a worker keeps an idle one.
   const keepAliveMs = PATIENCE_MS;
-  const sender = createSender({ allowPrivateTargets, lookup, timeoutMs, keepAliveMs });
+  const sender = createSender({
+    allowPrivateTargets,
+    lookup,
+    timeoutMs,
+    keepAliveMs,
+    ...(options.senderClock && { clock: options.senderClock }),
+  });
   const loops = await startLoops({
     databaseUrl: api.databaseUrl,
     db,

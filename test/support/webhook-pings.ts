@@ -5,16 +5,14 @@ import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { beforeAll, onTestFinished } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
 import { startTestApi, type TestApi } from './api.ts';
-import { startDeliveries, type Deliveries } from './deliveries.ts';
+import { steppedClock } from './clocks.ts';
+import { startDeliveries, type Deliveries, type DeliveriesOptions } from './deliveries.ts';
 import { startReceiver, type Behaviour, type Receiver } from './receiver.ts';
 import { makeSeed, makeTeam } from './seed.ts';
 import { until } from './until.ts';
 
 /** Webhook endpoints are spread over these teams, because a team may have only 50. */
 const TEAMS = 4;
-
-/** Longer than any receiver takes, except those of `useShortTimeout`. */
-const TIMEOUT_MS = 25_000;
 
 /** A webhook endpoint, with a key of its team. */
 export interface Endpoint {
@@ -55,31 +53,37 @@ let deliveries: Deliveries;
 export function useWebhookPings(): void {
   beforeAll(async () => {
     receiver = await startReceiver();
-    ({ api, deliveries } = await start(TIMEOUT_MS));
+    const teams = Array.from({ length: TEAMS }, (_, index) => makeTeam(`t${index}`));
+    api = await startTestApi({ seed: makeSeed(teams), clock, allowPrivateTargets: true });
+    deliveries = await start();
   });
 }
 
-/** Gives the tests of the surrounding group an API and a loop with this timeout. */
-export function useShortTimeout(timeoutMs: number): void {
+/**
+ * Gives the tests of the surrounding group a loop whose attempts end when the returned clock has
+ * advanced by so much.
+ */
+export function useTimeout(
+  timeoutMs: number,
+  lookup: DeliveriesOptions['lookup'] = findThisMachine,
+): ReturnType<typeof steppedClock> {
+  const senderClock = steppedClock(clock.now());
   beforeAll(async () => {
-    const patient = api;
-    const impatient = await start(timeoutMs);
-    api = impatient.api;
+    await deliveries.stop();
+    deliveries = await start({ timeoutMs, senderClock, lookup });
     return async () => {
-      api = patient;
-      await impatient.deliveries.stop();
-      await impatient.api.stop();
+      await deliveries.stop();
+      deliveries = await start();
     };
   });
+  return senderClock;
 }
 
-async function start(timeoutMs: number): Promise<{ api: TestApi; deliveries: Deliveries }> {
-  const teams = Array.from({ length: TEAMS }, (_, index) => makeTeam(`t${index}`));
-  const started = await startTestApi({ seed: makeSeed(teams), clock, allowPrivateTargets: true });
-  // Every name resolves to this machine.
-  const lookup = async () => [{ address: '127.0.0.1', family: 4 }];
-  return { api: started, deliveries: await startDeliveries(started, { clock, lookup, timeoutMs }) };
-}
+/** Every name resolves to this machine. */
+export const findThisMachine = async () => [{ address: '127.0.0.1', family: 4 }];
+
+const start = (options: Partial<DeliveriesOptions> = {}): Promise<Deliveries> =>
+  startDeliveries(api, { clock, lookup: findThisMachine, ...options });
 
 /** Returns the errors that the loop logged. */
 export const loggedErrors = (): string[] => deliveries.errors();
