@@ -6,7 +6,7 @@ import { mailAdmins } from '../../src/features/webhook-endpoints/pause.ts';
 import { PAUSE_ENDPOINTS, WEBHOOK_CRON } from '../../src/features/webhook-endpoints/tasks.ts';
 import { holdLock } from '../support/locks.ts';
 import type { MailServer } from '../support/mail-server.ts';
-import { hang, inTurn, status } from '../support/receiver.ts';
+import { inTurn, status } from '../support/receiver.ts';
 import { until } from '../support/until.ts';
 import {
   api,
@@ -26,8 +26,8 @@ import {
   setActive,
   teamName,
   THREE_DAYS_MS,
+  timeOut,
   useWebhookPause,
-  whileHanging,
 } from '../support/webhook-pause.ts';
 
 useWebhookPause();
@@ -47,8 +47,8 @@ describe('the mail about a pause', () => {
   });
 
   test("says in each reader's language what failed last and how to reactivate", async () => {
-    const endpoint = await failing(inTurn(status(500), hang, status(418)));
-    await whileHanging(() => failAgainAfter(endpoint, 60_000));
+    const endpoint = await failing(inTurn(status(500), timeOut, status(418)));
+    await failAgainAfter(endpoint, 60_000);
     clock.advance(300_000);
     await attempted(endpoint, 3);
     clock.set(
@@ -139,7 +139,7 @@ describe('the mail about a pause', () => {
   });
 
   test('names the reason if there was no response', async () => {
-    await whileHanging(() => paused(hang));
+    await paused(timeOut);
     expect((await runJobs()).find(({ to }) => to.startsWith('english@'))?.text).toContain(
       'Last failure: timeout',
     );

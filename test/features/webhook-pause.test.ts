@@ -1,6 +1,6 @@
 // The pause of an endpoint whose deliveries all fail: the clock is the test's, all else is real.
 import { describe, expect, test } from 'vitest';
-import { hang, held, inTurn, status } from '../support/receiver.ts';
+import { held, inTurn, status } from '../support/receiver.ts';
 import { until } from '../support/until.ts';
 import {
   attempted,
@@ -19,8 +19,8 @@ import {
   setActive,
   teamName,
   THREE_DAYS_MS,
+  timeOut,
   useWebhookPause,
-  whileHanging,
   type Endpoint,
 } from '../support/webhook-pause.ts';
 
@@ -58,15 +58,12 @@ describe('an endpoint without a successful delivery', () => {
   });
 
   test('is paused also after timeouts, and after further failures meanwhile', async () => {
-    const endpoint = await whileHanging(async () => {
-      const failed = await failing(hang);
-      const since = (await findEndpoint(failed)).failing_since;
-      clock.advance(DAY_MS);
-      await deliver(failed);
-      expect((await findEndpoint(failed)).failing_since).toBe(since);
-      await failAgainAfter(failed, 2 * DAY_MS);
-      return failed;
-    });
+    const endpoint = await failing(timeOut);
+    const since = (await findEndpoint(endpoint)).failing_since;
+    clock.advance(DAY_MS);
+    await deliver(endpoint);
+    expect((await findEndpoint(endpoint)).failing_since).toBe(since);
+    await failAgainAfter(endpoint, 2 * DAY_MS);
     await pause();
     expect(await isPaused(endpoint)).toBe(true);
   });

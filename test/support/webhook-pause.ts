@@ -9,7 +9,8 @@ import { webhookMailTasks, webhookTasks } from '../../src/features/webhook-endpo
 import { mailerOf } from '../../src/features/sandbox/mail-service.ts';
 import { createMailer } from '../../src/runtime/mail.ts';
 import { startTestApi, type ApiResponse, type TestApi } from './api.ts';
-import { startDeliveries, type Deliveries } from './deliveries.ts';
+import { steppedClock } from './clocks.ts';
+import { startDeliveries } from './deliveries.ts';
 import { runJobsOnce } from './jobs.ts';
 import { startMailServer, type MailServer } from './mail-server.ts';
 import { startReceiver, status, type Behaviour, type Receiver } from './receiver.ts';
@@ -21,8 +22,8 @@ export const THREE_DAYS_MS = 3 * DAY_MS;
 
 /** At least as many as a file has tests. */
 const TEAMS = 14;
-/** How long an attempt waits for a receiver that hangs. */
-const HANG_MS = 1_000;
+/** How long an attempt waits for a receiver, by the clock of the sender. */
+const TIMEOUT_MS = 1_000;
 
 /** A webhook endpoint at the receiver. */
 export interface Endpoint {
@@ -31,10 +32,10 @@ export interface Endpoint {
 }
 
 export const clock = fixedClock(new Date('2026-11-02T09:00:00.000Z'));
+const senderClock = steppedClock(clock.now());
 export let api: TestApi;
 export let receiver: Receiver;
 let mail: MailServer;
-let deliveries: Deliveries;
 /** The name of the running test's team; the id is `team_<teamName>`. */
 export let teamName = '';
 
@@ -51,7 +52,7 @@ export function useWebhookPause(): void {
       allowPrivateTargets: true,
     });
     await query(`update member set language = 'en' where email like 'english@%'`);
-    deliveries = await startDeliveries(api, { clock });
+    await startDeliveries(api, { clock, senderClock, timeoutMs: TIMEOUT_MS });
   });
   beforeEach(() => {
     teamName = `p${next}`;
@@ -80,17 +81,8 @@ export const query = async (
   values: unknown[] = [],
 ): Promise<Record<string, unknown>[]> => (await api.db.pool.query(sql, values)).rows;
 
-/** Does this while attempts end soon with a timeout. Others wait for their receiver. */
-export async function whileHanging<T>(work: () => Promise<T>): Promise<T> {
-  await deliveries.stop();
-  const hasty = await startDeliveries(api, { clock, timeoutMs: HANG_MS });
-  try {
-    return await work();
-  } finally {
-    await hasty.stop();
-    deliveries = await startDeliveries(api, { clock });
-  }
-}
+/** Never responds, until the attempt ends with a timeout. */
+export const timeOut: Behaviour = () => senderClock.advance(TIMEOUT_MS);
 
 let count = 0;
 
