@@ -43,6 +43,15 @@ export async function startMailServer(
     },
   });
   smtp.on('error', () => undefined);
+  // The package greets each connection after 100 ms, to find clients that talk too soon.
+  const connect = smtp.connect.bind(smtp);
+  smtp.connect = (...socket) => {
+    connect(...socket);
+    for (const connection of smtp.connections) {
+      connection.connectionReady();
+      connection.connectionReady = () => undefined;
+    }
+  };
   smtp.listen(0, '127.0.0.1');
   await once(smtp.server, 'listening');
   const { port } = smtp.server.address() as AddressInfo;
