@@ -2,10 +2,9 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { Client } from 'pg';
-import { afterEach, beforeEach, expect, inject, test } from 'vitest';
-import { loadTestSeed } from '../support/api.ts';
+import { afterEach, beforeAll, beforeEach, expect, inject, test } from 'vitest';
+import { startTestApi, type TestApi } from '../support/api.ts';
 import { stillClock } from '../support/clocks.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { startDeliveries, type Deliveries } from '../support/deliveries.ts';
 import { held, startReceiver, status, type Receiver } from '../support/receiver.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
@@ -15,27 +14,30 @@ const NOW = new Date('2026-11-02T09:00:00.000Z');
 /** How the answer to a committed statement ends. */
 const COMMITTED = Buffer.from('Z\0\0\0\x05I', 'latin1');
 
-let database: TestDatabase;
+let api: TestApi;
 let client: Client;
 let receiver: Receiver;
 let proxy: Proxy;
 let deliveries: Deliveries;
 
-beforeEach(async () => {
+beforeAll(async () => {
   receiver = await startReceiver();
-  database = await createTestDatabase();
-  client = new Client({ connectionString: database.url });
-  await client.connect();
+});
+
+beforeEach(async () => {
+  receiver.reset();
   const webhook_endpoints = ['one', 'other'].map(makeEndpoint);
-  await loadTestSeed(database, makeSeed([makeTeam('a', { webhook_endpoints })]));
+  api = await startTestApi({ seed: makeSeed([makeTeam('a', { webhook_endpoints })]) });
+  client = new Client({ connectionString: api.databaseUrl });
+  await client.connect();
 });
 
 afterEach(async () => {
-  await receiver.stop();
+  receiver.reset();
   await deliveries.stop();
   await proxy.close();
   await client.end();
-  await database.drop();
+  await api.stop();
 });
 
 const makeEndpoint = (name: string) => ({
@@ -115,10 +117,7 @@ async function startLosing(request: string): Promise<void> {
   const { route } = proxy;
   // Without ticks of its own: no later one finds a lost claim, and no claim becomes too old.
   const clock = { ...stillClock(NOW), every: () => () => undefined };
-  deliveries = await startDeliveries(
-    { databaseUrl: database.url },
-    { clock, timeoutMs: 60_000, route },
-  );
+  deliveries = await startDeliveries(api, { clock, route });
   // Every tenth tick, beginning with the first, looks for lost claims anyway. This one does not.
   deliveries.tick();
 }

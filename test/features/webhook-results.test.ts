@@ -1,5 +1,5 @@
 // What happens to the results of attempts that the database refuses, or that take it too long.
-import { beforeEach, expect, test } from 'vitest';
+import { beforeAll, beforeEach, expect, test } from 'vitest';
 import { systemClock } from '../../src/core/clock.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { startDeliveries } from '../support/deliveries.ts';
@@ -14,8 +14,12 @@ const ENDPOINTS = ['whe_1', 'whe_2', 'whe_3', 'whe_4', 'whe_5', 'whe_6'];
 
 let api: TestApi;
 let receiver: Receiver;
-beforeEach(async () => {
+beforeAll(async () => {
   receiver = await startReceiver();
+});
+
+beforeEach(async () => {
+  receiver.reset();
   const webhook_endpoints = ENDPOINTS.map((id) => ({
     id,
     url: `${receiver.url}/${id}`,

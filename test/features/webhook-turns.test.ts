@@ -1,10 +1,9 @@
 // While one team keeps all slots of the worker busy, what waits for other teams has its turns.
 import type { ServerResponse } from 'node:http';
 import { Client } from 'pg';
-import { afterEach, beforeEach, expect, test } from 'vitest';
-import { loadTestSeed } from '../support/api.ts';
+import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { startTestApi, type TestApi } from '../support/api.ts';
 import { stillClock } from '../support/clocks.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { startDeliveries, type Deliveries } from '../support/deliveries.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
@@ -17,18 +16,18 @@ const BUSY_DELIVERIES = 60;
 /** How the deliveries of the other team wait, each for an endpoint of its own. */
 const OTHERS = ['first', 'retry', 'requested'] as const;
 
-let database: TestDatabase;
+let api: TestApi;
 let client: Client;
 let receiver: Receiver;
 let deliveries: Deliveries;
 /** The attempts of the busy team that stand at the gate, oldest first. */
 let gate: ServerResponse[];
 
-beforeEach(async () => {
+beforeAll(async () => {
   receiver = await startReceiver();
-  database = await createTestDatabase();
-  client = new Client({ connectionString: database.url });
-  await client.connect();
+});
+
+beforeEach(async () => {
   const endpoint = (name: string, path: string, type: 'member.joined' | 'member.removed') => ({
     id: `whe_${name}`,
     url: `${receiver.url}/${path}`,
@@ -38,22 +37,24 @@ beforeEach(async () => {
     endpoint(`busy${n}`, 'busy', 'member.joined'),
   );
   const others = OTHERS.map((name) => endpoint(name, name, 'member.removed'));
-  await loadTestSeed(
-    database,
-    makeSeed([
+  api = await startTestApi({
+    seed: makeSeed([
       makeTeam('x', { webhook_endpoints: busy }),
       makeTeam('y', { webhook_endpoints: others }),
     ]),
-  );
+  });
+  client = new Client({ connectionString: api.databaseUrl });
+  await client.connect();
   gate = [];
+  receiver.reset();
   receiver.on('/busy', (response) => gate.push(response));
 });
 
 afterEach(async () => {
-  await receiver.stop();
+  receiver.reset();
   await deliveries.stop();
   await client.end();
-  await database.drop();
+  await api.stop();
 });
 
 const writeEvents = (team: string, count: number, fannedOutAt: string | null): Promise<unknown> =>
@@ -107,7 +108,7 @@ test.each([
   await client.query('analyze');
   const now = new Date();
   // By its clock no attempt is silent for long, so each keeps its slot until it is let through.
-  deliveries = await startDeliveries({ databaseUrl: database.url }, { clock: stillClock(now) });
+  deliveries = await startDeliveries(api, { clock: stillClock(now) });
   await until(() => gate.length === SLOTS);
   await writeOthers(now);
   // The worker claims a few for each slot at once, so the others come behind some claims.
