@@ -1,18 +1,16 @@
-// What is played with the webhook endpoints of a sandbox: real receivers, and real workers.
+// What is played with the webhook endpoints of a sandbox: real receivers, and the test's clock.
 import { beforeAll, describe, expect, it } from 'vitest';
+import { fixedClock } from '../../src/core/clock.ts';
+import { sandboxTasks } from '../../src/features/sandbox/tasks.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
-import { startWorkerProcess } from '../support/processes.ts';
+import { RETRY_DELAYS_S, startDeliveries } from '../support/deliveries.ts';
+import { runJobsOnce } from '../support/jobs.ts';
 import { startReceiver, status, type Receiver } from '../support/receiver.ts';
 import { openSandbox } from '../support/sandbox.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
 import { until } from '../support/until.ts';
 
-/** The first seven waits of the real schedule, in seconds. */
-const DELAYS_S = [60, 300, 1800, 7200, 21_600, 43_200, 86_400];
-const ENV = {
-  WEBHOOK_ALLOW_PRIVATE_TARGETS: '1',
-  WEBHOOK_RETRY_DELAYS_S: DELAYS_S.map((delayS) => delayS / 20).join(','),
-};
+const clock = fixedClock(new Date());
 
 type Json = Record<string, unknown>;
 let api: TestApi;
@@ -21,14 +19,16 @@ let receiver: Receiver;
 beforeAll(async () => {
   api = await startTestApi({
     allowPrivateTargets: true,
+    clock,
     seed: makeSeed([makeTeam('a'), makeTeam('b'), makeTeam('c')]),
   });
   receiver = await startReceiver();
+  await startDeliveries(api, { clock });
 });
 
 /** A sandbox with an endpoint at this path. */
 async function openWithEndpoint(team: string, path: string) {
-  const key = await openSandbox(api, team);
+  const key = await openSandbox(api, team, 'typical', clock.now());
   const call = async (method: string, at: string, body?: unknown): Promise<Json> => {
     const response = await api.call(key, method, at, { ...(body !== undefined && { body }) });
     if (response.status >= 300) throw new Error(`${method} ${at} → ${response.text}`);
@@ -50,14 +50,14 @@ async function openWithEndpoint(team: string, path: string) {
   return { call, play, delivery };
 }
 
-describe('with a worker', () => {
-  beforeAll(async () => {
-    await startWorkerProcess(api.databaseUrl, ENV);
-  });
-
+describe('a sandbox', () => {
   it('gets the events of a training one after the other, signed', async () => {
     const { play } = await openWithEndpoint('a', '/ordered');
     await play({ play: 'training_completed', delay_s: 1, score: 64 });
+    await receiver.arrived('/ordered', 1);
+    clock.advance(1_000);
+    await api.db.pool.query('update pending_job set run_at = now()');
+    await runJobsOnce(api, sandboxTasks(api.db, clock));
     const received = await receiver.arrived('/ordered', 2);
     const bodies = received.map(({ body }) => JSON.parse(body.toString()) as Json);
     expect(bodies.map(({ type }) => type)).toEqual(['training.completed', 'evaluation.completed']);
@@ -72,15 +72,20 @@ describe('with a worker', () => {
     await call('PATCH', '/sandbox', { speed: 10 });
     await play({ play: 'webhooks_failing' });
     await play({ play: 'member_left' });
-    expect(await delivery('attempt >= 2')).toMatchObject({
+    await delivery('attempt = 1');
+    clock.advance(6_000);
+    expect(await delivery('attempt = 2')).toMatchObject({
       status: 'retrying',
       response_code: 503,
       error: 'simulated',
     });
     expect(receiver.requestsTo('/failing')).toEqual([]);
     const sandbox = await call('GET', '/sandbox');
-    expect(Date.parse(String(sandbox['receivers_fail_until']))).toBeGreaterThan(Date.now());
+    expect(Date.parse(String(sandbox['receivers_fail_until']))).toBeGreaterThan(
+      clock.now().getTime(),
+    );
     await play({ play: 'webhooks_failing', for_s: 0 });
+    clock.advance(30_000);
     expect(await receiver.arrived('/failing')).toHaveLength(1);
     expect(await delivery(`status = 'ok'`)).toMatchObject({ response_code: 200, error: null });
   });
@@ -89,43 +94,15 @@ describe('with a worker', () => {
     receiver.on('/broken', status(500, 'no'));
     const { call, play, delivery } = await openWithEndpoint('c', '/broken');
     expect(await call('PATCH', '/sandbox', { speed: 1000 })).toMatchObject({ speed: 1000 });
-    const startedAt = performance.now();
     await play({ play: 'member_left' });
+    for (const [index, delayS] of RETRY_DELAYS_S.entries()) {
+      const { next_try_at } = await delivery(`attempt = ${index + 1}`);
+      // A second is a millisecond.
+      expect(Date.parse(String(next_try_at))).toBe(clock.now().getTime() + delayS);
+      clock.advance(delayS);
+    }
     const broken = await delivery(`status = 'gave_up'`);
-    const tookMs = performance.now() - startedAt;
-    console.info(`eight attempts took ${Math.round(tookMs)} ms at 20,000 times the schedule`);
     expect(broken).toMatchObject({ attempt: 8, response_code: 500 });
     expect(receiver.requestsTo('/broken')).toHaveLength(8);
-    // All waits together, so fast, are eight seconds.
-    expect(tookMs).toBeGreaterThan(7_900);
-  });
-});
-
-describe('a worker that is killed', () => {
-  it('leaves the score to the next one', async () => {
-    const own = await startTestApi({
-      allowPrivateTargets: true,
-      seed: makeSeed([makeTeam('a')]),
-    });
-    const key = await openSandbox(own, 'a');
-    const worker = await startWorkerProcess(own.databaseUrl, ENV);
-    const played = await own.call(key, 'POST', '/sandbox/simulate', {
-      body: { play: 'training_completed', delay_s: 600 },
-    });
-    const id = String((played.body as Json)['training_id']);
-    const isHandedOver = async () =>
-      (
-        await own.db.pool.query(
-          `select from graphile_worker.jobs where task_identifier = 'score_sandbox_training'`,
-        )
-      ).rowCount === 1;
-    await until(isHandedOver);
-    await worker.kill('SIGKILL');
-    const evaluation = () => own.call(key, 'GET', `/trainings/${id}/evaluation`);
-    expect((await evaluation()).status).toBe(404);
-    await own.db.pool.query('update graphile_worker._private_jobs set run_at = now()');
-    await startWorkerProcess(own.databaseUrl, ENV);
-    await until(async () => (await evaluation()).status === 200);
-    expect((await evaluation()).body).toMatchObject({ score: { total: 71 } });
   });
 });
