@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type pg from 'pg';
+import { systemClock, type Clock } from '../../core/clock.ts';
 import type { ObserveRefusal } from '../../core/limits.ts';
 import { waitsWithoutLimit, type Caller } from '../caller.ts';
 import { createCluster } from '../citus/parts.ts';
@@ -20,7 +21,7 @@ import { openSingleStatements, runLimited, type Send } from './single-statements
 import { createSlowReport, type SlowStatement } from './slow-statements.ts';
 import { alsoTrace } from './traced-statements.ts';
 import { openTransactions, type Transactions } from './transactions.ts';
-import { toTellWaits, type ObserveWait } from './waits.ts';
+import { createBeginWait, type ObserveWait } from './waits.ts';
 import { openWakeUps } from './wake-ups.ts';
 import { startWatchdog } from './watchdog.ts';
 
@@ -91,6 +92,8 @@ export interface DatabaseOptions {
   readonly observeWait?: ObserveWait;
   /** How statements are sent (`wire/README.md`); `fast` by default. */
   readonly wire?: WireMode;
+  /** Its timers and monotonic time; pg's own time limits are the system's. */
+  readonly clock?: Clock;
 }
 
 const ANSWER_TIMEOUT_MS = 5_000;
@@ -106,7 +109,8 @@ const THE_PROCESS: Caller = { share: null };
 export function openDatabase(options: DatabaseOptions): Database {
   const counts = divideConnections(options.poolMax);
   let hasLostStatement = false;
-  const watchdog = startWatchdog(options.answerTimeoutMs ?? ANSWER_TIMEOUT_MS);
+  const { clock = systemClock } = options;
+  const watchdog = startWatchdog(options.answerTimeoutMs ?? ANSWER_TIMEOUT_MS, clock);
   const wire = options.wire === 'plain' ? plainWire : fastWire;
   const connections = openPool({
     wire,
@@ -119,7 +123,7 @@ export function openDatabase(options: DatabaseOptions): Database {
       hasLostStatement = true;
     },
   });
-  const tellWait = toTellWaits(options.observeWait);
+  const beginWait = createBeginWait(clock, options.observeWait);
   const common = openNodeConnections(connections, counts.common);
   const statements = openSingleStatements({
     wire,
@@ -127,7 +131,8 @@ export function openDatabase(options: DatabaseOptions): Database {
     watchdog,
     quickMs: options.quickStatementMs ?? QUICK_STATEMENT_MS,
     observeRefusal: options.observeRefusal,
-    tellWait,
+    beginWait,
+    clock,
     ...counts,
   });
   const scope = new AsyncLocalStorage<PrismaScope>();
@@ -141,6 +146,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     createSlowReport(
       options.slowStatementMs ?? SLOW_STATEMENT_MS,
       options.onSlow ?? (() => undefined),
+      clock,
     ),
   );
   const askBy =
@@ -155,9 +161,9 @@ export function openDatabase(options: DatabaseOptions): Database {
   const sendCommon =
     (node: string | null) =>
     <T>(send: Send<T>): Promise<T> => {
-      const askedAt = performance.now();
+      const endWait = beginWait('common');
       return common.run(node, (client) => {
-        tellWait('common', askedAt);
+        endWait();
         return runLimited(limits, client, send);
       });
     };
@@ -173,7 +179,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     const node = caller.share && !waitsWithoutLimit(caller) ? nodes.of(caller.share) : null;
     return node === null ? caller : { ...caller, node };
   };
-  const wakeUps = openWakeUps(queryFor(THE_PROCESS));
+  const wakeUps = openWakeUps(queryFor(THE_PROCESS), clock);
   const dbFor = (caller: Caller): Db => {
     const offer = new OffersPrisma(() => prismaFor(prisma, scope, { caller }));
     return Object.assign(offer, withFirst(queryFor(caller)), {
@@ -192,7 +198,8 @@ export function openDatabase(options: DatabaseOptions): Database {
     dbFor,
     places: counts.transactions,
     observeRefusal: options.observeRefusal,
-    tellWait,
+    beginWait,
+    clock,
   });
   return {
     pool: connections.pool,

@@ -7,6 +7,7 @@
  * On a distributed database the teams of one node have at most three quarters of the places
  * together, so that a node that does not answer leaves some to the teams of others.
  */
+import { systemClock, type Clock } from '../../core/clock.ts';
 import type { Limit, ObserveRefusal } from '../../core/limits.ts';
 import { overLimit, ProblemError } from '../../core/problem.ts';
 import { hungUp, waitsWithoutLimit, type Caller } from '../caller.ts';
@@ -22,6 +23,7 @@ export interface FairQueueOptions {
   readonly maxWaitMs?: number;
   /** Called for what is refused because of its team's queue. */
   readonly observeRefusal?: ObserveRefusal | undefined;
+  readonly clock?: Pick<Clock, 'after'>;
 }
 
 const MAX_WAITING = 100;
@@ -57,6 +59,7 @@ interface Team {
 
 export function createFairQueue(options: FairQueueOptions): FairQueue {
   const { places, perTeam, maxWaiting = MAX_WAITING, maxWaitMs = MAX_WAIT_MS } = options;
+  const { clock = systemClock } = options;
   const refusal = (limit: Limit, { share }: Caller): ProblemError => {
     options.observeRefusal?.(limit, share);
     return overLimit(limit, new ProblemError('unavailable'));
@@ -120,11 +123,11 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
       };
       const hangUp = (): void => giveUp(hungUp());
       const { signal } = caller;
-      const timer = waitsWithoutLimit(caller)
+      const stopTimer = waitsWithoutLimit(caller)
         ? undefined
-        : setTimeout(() => giveUp(refusal('team_queue_time', caller)), maxWaitMs);
+        : clock.after(maxWaitMs, () => giveUp(refusal('team_queue_time', caller)));
       const settle = (): void => {
-        clearTimeout(timer);
+        stopTimer?.();
         signal?.removeEventListener('abort', hangUp);
       };
       signal?.addEventListener('abort', hangUp);

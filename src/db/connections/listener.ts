@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
+import { systemClock, type Clock } from '../../core/clock.ts';
 import { PrimaryClient } from '../wire/primary-client.ts';
 
 /** Listens to channels of the database's NOTIFY. */
@@ -17,6 +17,7 @@ export interface ListenerOptions {
   readonly channels: Readonly<Record<string, (payload: string) => void>>;
   /** Called when the connection could not be made or broke. The listener tries again. */
   readonly onError: (error: Error) => void;
+  readonly clock?: Pick<Clock, 'wait'>;
 }
 
 const CONNECT_TIMEOUT_MS = 2_000;
@@ -27,13 +28,18 @@ const RETRY_MS = 1_000;
  * again. A message that was sent meanwhile is lost, so the caller must also poll. Needs a direct
  * connection, because PgBouncer's transaction mode does not keep a session.
  */
-export function startListener({ databaseUrl, channels, onError }: ListenerOptions): Listener {
+export function startListener({
+  databaseUrl,
+  channels,
+  onError,
+  clock = systemClock,
+}: ListenerOptions): Listener {
   const closing = new AbortController();
   const { signal } = closing;
   const listen = async (): Promise<void> => {
     while (!signal.aborted) {
       await listenOnce(databaseUrl, channels, signal).catch((error: Error) => onError(error));
-      await delay(RETRY_MS, undefined, { signal }).catch(() => undefined);
+      await clock.wait(RETRY_MS, signal);
     }
   };
   const listening = listen();

@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto';
+import { systemClock, type Clock } from '../../core/clock.ts';
 import { isPooled } from '../wire/pooled.ts';
 import { PrimaryClient } from '../wire/primary-client.ts';
 import { poolerError } from './poolers.ts';
@@ -55,12 +56,13 @@ export async function holdSessionLock(
   databaseUrl: string,
   lockClass: number,
   number: number = newLockNumber(),
+  clock: Pick<Clock, 'monotonicMs'> = systemClock,
 ): Promise<SessionLock> {
   let session: PrimaryClient | null = null;
   let taking: Promise<boolean> | null = null;
   let fault: Error | null = null;
   let isClosed = false;
-  let saidAt = performance.now();
+  let saidAt = clock.monotonicMs();
 
   const take = async (): Promise<boolean> => {
     const client = newClient(databaseUrl);
@@ -75,7 +77,7 @@ export async function holdSessionLock(
     fault = outcome instanceof Error ? outcome : null;
     if (outcome === 'taken' && !isLost && !isClosed) {
       session = client;
-      saidAt = performance.now();
+      saidAt = clock.monotonicMs();
       return true;
     }
     client.break();
@@ -83,8 +85,8 @@ export async function holdSessionLock(
   };
 
   const saySomething = (client: PrimaryClient): void => {
-    if (performance.now() - saidAt < SAY_SOMETHING_EVERY_MS) return;
-    saidAt = performance.now();
+    if (clock.monotonicMs() - saidAt < SAY_SOMETHING_EVERY_MS) return;
+    saidAt = clock.monotonicMs();
     // Whether the session is lost is told by its end, not by a statement that takes long.
     client.query('select 1').catch(() => undefined);
   };

@@ -8,6 +8,7 @@
  * statements use such connections directly.
  */
 import type pg from 'pg';
+import type { Clock } from '../../core/clock.ts';
 import type { ObserveRefusal } from '../../core/limits.ts';
 import { hungUp, waitsWithoutLimit, type Caller } from '../caller.ts';
 import { isCancelled, isConnectionBroken } from '../errors.ts';
@@ -16,7 +17,7 @@ import { createFairQueue, halfOf } from './fair-queue.ts';
 import { cancelOnHangUp } from './hang-up.ts';
 import type { ConnectionPool } from './pool.ts';
 import { openNodeConnections } from './shared-connections.ts';
-import type { TellWait } from './waits.ts';
+import type { BeginWait } from './waits.ts';
 import type { Watchdog } from './watchdog.ts';
 
 /** Sends a statement. May be called a second time, on another connection. */
@@ -45,7 +46,8 @@ export function openSingleStatements({
   quick,
   slow,
   observeRefusal,
-  tellWait,
+  beginWait,
+  clock,
 }: {
   readonly wire: Wire;
   readonly connections: ConnectionPool;
@@ -57,7 +59,8 @@ export function openSingleStatements({
   /** The number of connections for slow statements. */
   readonly slow: number;
   readonly observeRefusal: ObserveRefusal | undefined;
-  readonly tellWait: TellWait;
+  readonly beginWait: BeginWait;
+  readonly clock: Clock;
 }): SingleStatements {
   const { grow } = connections;
   const shared = openNodeConnections({ connect: () => connections.connect(quickMs), grow }, quick);
@@ -65,21 +68,27 @@ export function openSingleStatements({
     places: quick * DEPTH,
     perTeam: QUICK_PER_TEAM,
     observeRefusal,
+    clock,
   });
-  const slowQueue = createFairQueue({ places: slow, perTeam: halfOf(slow), observeRefusal });
-  const slowTeams = createSlowTeams();
-  const runQuick = <T>(caller: Caller, send: Send<T>, askedAt: number): Promise<T> =>
+  const slowQueue = createFairQueue({
+    places: slow,
+    perTeam: halfOf(slow),
+    observeRefusal,
+    clock,
+  });
+  const slowTeams = createSlowTeams(clock);
+  const runQuick = <T>(caller: Caller, send: Send<T>, endWait: () => void): Promise<T> =>
     shared.run(caller.node ?? null, (client) => {
-      tellWait('statement', askedAt);
+      endWait();
       return runLimited({ wire, connections, watchdog, ms: quickMs }, client, send);
     });
   const runSlow = async <T>(caller: Caller, send: Send<T>): Promise<T> => {
-    const askedAt = performance.now();
+    const endWait = beginWait('slow_statement');
     await slowQueue.enter(caller);
     try {
       const client = await connections.connect();
-      tellWait('slow_statement', askedAt);
-      return await runAlone({ wire, connections, watchdog, client }, caller, send);
+      endWait();
+      return await runAlone({ wire, connections, watchdog, client, clock }, caller, send);
     } finally {
       slowQueue.leave(caller);
     }
@@ -88,11 +97,11 @@ export function openSingleStatements({
   return {
     run: async (caller, send) => {
       if (waitsWithoutLimit(caller) || isSlow(caller)) return runSlow(caller, send);
-      const askedAt = performance.now();
+      const endWait = beginWait('statement');
       await quickQueue.enter(caller);
       try {
         // While it waited, another statement of its team may have been slow.
-        if (!isSlow(caller)) return await runQuick(caller, send, askedAt);
+        if (!isSlow(caller)) return await runQuick(caller, send, endWait);
       } catch (error) {
         if (!isCancelled(error)) throw error;
         if (caller.share !== null) slowTeams.add(caller.share);
@@ -119,11 +128,11 @@ interface Limits {
  * caller hangs up.
  */
 async function runAlone<T>(
-  { client, ...limits }: Limits & { readonly client: pg.PoolClient },
+  { client, clock, ...limits }: Limits & { readonly client: pg.PoolClient; readonly clock: Clock },
   { signal }: Caller,
   send: Send<T>,
 ): Promise<T> {
-  const settle = cancelOnHangUp(() => limits.wire.cancel(client), signal);
+  const settle = cancelOnHangUp(() => limits.wire.cancel(client, clock), signal);
   let broken = false;
   try {
     return await runLimited(limits, client, send);
@@ -149,22 +158,25 @@ export function runLimited<T>(
 }
 
 /** Remembers which teams have had a slow statement lately. */
-function createSlowTeams(): { has(teamId: string): boolean; add(teamId: string): void } {
+function createSlowTeams(clock: Clock): {
+  has(teamId: string): boolean;
+  add(teamId: string): void;
+} {
   const until = new Map<string, number>();
   return {
     has: (teamId) => {
       const end = until.get(teamId);
       if (end === undefined) return false;
-      if (performance.now() < end) return true;
+      if (clock.monotonicMs() < end) return true;
       until.delete(teamId);
       return false;
     },
     add: (teamId) => {
       // The oldest go first, so that the map stays small.
       until.delete(teamId);
-      until.set(teamId, performance.now() + SLOW_FOR_MS);
+      until.set(teamId, clock.monotonicMs() + SLOW_FOR_MS);
       for (const [id, end] of until) {
-        if (performance.now() < end) return;
+        if (clock.monotonicMs() < end) return;
         until.delete(id);
       }
     },

@@ -1,3 +1,4 @@
+import type { Clock } from '../../core/clock.ts';
 import type { Caller } from '../caller.ts';
 import type { Observe } from '../wire/ask.ts';
 
@@ -16,19 +17,23 @@ export interface SlowStatement {
 /** A statement is reported once in this time, so that a slow database does not flood the log. */
 const EVERY_MS = 1_000;
 
-/** Returns what observes the statements of one caller and reports those of `slowMs` and more. */
+/**
+ * Returns what observes the statements of one caller and reports those of `slowMs` and more. By
+ * `clock` it counts the time between two reports.
+ */
 export function createSlowReport(
   slowMs: number,
   report: (slow: SlowStatement) => void,
+  clock: Pick<Clock, 'monotonicMs'>,
 ): (caller: Caller) => Observe {
   const reports = new Map<string, { nextAt: number; count: number }>();
   const note = (statement: string, share: string | null, ms: number): void => {
     const known = reports.get(statement) ?? { nextAt: 0, count: 0 };
     reports.set(statement, known);
     known.count += 1;
-    if (performance.now() < known.nextAt) return;
+    if (clock.monotonicMs() < known.nextAt) return;
     report({ statement, share, ms: Math.round(ms), count: known.count });
-    known.nextAt = performance.now() + EVERY_MS;
+    known.nextAt = clock.monotonicMs() + EVERY_MS;
     known.count = 0;
   };
   return ({ share }) =>

@@ -1,5 +1,6 @@
 import type { AsyncLocalStorage } from 'node:async_hooks';
 import type pg from 'pg';
+import type { Clock } from '../../core/clock.ts';
 import type { ObserveRefusal } from '../../core/limits.ts';
 import { hungUp, type Caller } from '../caller.ts';
 import { withFirst, type Db, type Tx } from '../client.ts';
@@ -16,7 +17,7 @@ import type { ConnectionPool } from './pool.ts';
 import { prismaFor, type PrismaScope } from './prisma.ts';
 import { runLimited } from './single-statements.ts';
 import { openTransaction, type Transaction } from './transaction.ts';
-import type { TellWait } from './waits.ts';
+import type { BeginWait } from './waits.ts';
 import type { WakeUps } from './wake-ups.ts';
 import type { Watchdog } from './watchdog.ts';
 
@@ -34,6 +35,7 @@ interface Context {
   readonly scope: AsyncLocalStorage<PrismaScope>;
   readonly prisma: PrismaClient;
   readonly wakeUps: WakeUps;
+  readonly clock: Clock;
   readonly observeFor: (caller: Caller) => Observe;
   readonly dbFor: (caller: Caller) => Db;
 }
@@ -45,23 +47,24 @@ type Later = Parameters<Tx['afterCommit']>[0][];
 export function openTransactions({
   places,
   observeRefusal,
-  tellWait,
+  beginWait,
   ...context
 }: Context & {
   readonly places: number;
   readonly observeRefusal: ObserveRefusal | undefined;
-  readonly tellWait: TellWait;
+  readonly beginWait: BeginWait;
 }): Transactions {
-  const queue = createFairQueue({ places, perTeam: halfOf(places), observeRefusal });
+  const { clock } = context;
+  const queue = createFairQueue({ places, perTeam: halfOf(places), observeRefusal, clock });
   return {
     run: async (caller, work) => {
-      const askedAt = performance.now();
+      const endWait = beginWait('transaction');
       const later: Later = [];
       await queue.enter(caller);
       let result;
       try {
         const client = await context.connections.connect();
-        tellWait('transaction', askedAt);
+        endWait();
         result = await runOnConnection(context, { client, caller, later }, work);
       } finally {
         queue.leave(caller);
@@ -88,8 +91,8 @@ async function runOnConnection<T>(
   }: { readonly client: pg.PoolClient; readonly caller: Caller; readonly later: Later },
   work: (tx: Tx) => Promise<T>,
 ): Promise<T> {
-  const { wire, connections, watchdog, wakeUps, observeFor } = context;
-  const settle = cancelOnHangUp(() => wire.cancel(client), caller.signal);
+  const { wire, connections, watchdog, wakeUps, observeFor, clock } = context;
+  const settle = cancelOnHangUp(() => wire.cancel(client, clock), caller.signal);
   const limits = connections.limitsFor(client);
   const transaction = openTransaction(client, { wire, watchdog, limits });
   const { tx, wanted } = createTx(context, { caller, transaction, later });

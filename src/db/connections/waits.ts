@@ -1,3 +1,5 @@
+import type { Clock } from '../../core/clock.ts';
+
 /**
  * Work that has waited for a connection: the short statements of all requests (`common`), single
  * statements of callers, those of them that take long, and transactions.
@@ -10,11 +12,15 @@ export type WaitKind = 'common' | 'statement' | 'slow_statement' | 'transaction'
  */
 export type ObserveWait = (kind: WaitKind, seconds: number) => void;
 
-/** Returns what tells that work has waited since a time of performance.now(). */
-export function toTellWaits(
-  observe: ObserveWait = () => undefined,
-): (kind: WaitKind, since: number) => void {
-  return (kind, since) => observe(kind, (performance.now() - since) / 1000);
-}
+/** Called when work asks for a connection. Call what it returns when the work has one. */
+export type BeginWait = (kind: WaitKind) => () => void;
 
-export type TellWait = ReturnType<typeof toTellWaits>;
+export function createBeginWait(
+  clock: Pick<Clock, 'monotonicMs'>,
+  observe: ObserveWait = () => undefined,
+): BeginWait {
+  return (kind) => {
+    const askedAt = clock.monotonicMs();
+    return () => observe(kind, (clock.monotonicMs() - askedAt) / 1000);
+  };
+}

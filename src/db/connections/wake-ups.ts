@@ -6,7 +6,7 @@
  * notifies holds a lock over the whole database until its commit is on disk, so all commits would
  * stand in one line. Many commits share one NOTIFY.
  */
-import { setTimeout as delay } from 'node:timers/promises';
+import type { Clock } from '../../core/clock.ts';
 import { statement, type Statement, type WakeUp } from '../statement.ts';
 
 /** The channels of the database's NOTIFY: for the delivery loop, and for the job runner. */
@@ -56,7 +56,7 @@ const NOTIFY = statement(
 );
 
 /** `send` takes a connection of its own. */
-export function openWakeUps(send: Send): WakeUps {
+export function openWakeUps(send: Send, clock: Pick<Clock, 'wait'>): WakeUps {
   const waiting = new Set<WakeUp>();
   let sending: Promise<void> | null = null;
   /** Never rejects: without a database the wake-up is lost, and workers find out by polling. */
@@ -73,7 +73,7 @@ export function openWakeUps(send: Send): WakeUps {
     let sent = first;
     for (;;) {
       await sent;
-      await delay(GATHER_MS);
+      await clock.wait(GATHER_MS);
       if (waiting.size === 0) break;
       const what = [...waiting];
       waiting.clear();

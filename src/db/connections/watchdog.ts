@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { systemClock, type Clock } from '../../core/clock.ts';
 import { breakConnection } from '../wire/primary-client.ts';
 
 /** Breaks connections that do not answer. */
@@ -25,7 +26,10 @@ const SILENT_ROUNDS = 10;
  * pg's own `query_timeout` uses a timer per statement, which keeps the rows alive until the next
  * full garbage collection and costs a third of a list request's CPU.
  */
-export function startWatchdog(timeoutMs: number): Watchdog {
+export function startWatchdog(
+  timeoutMs: number,
+  clock: Pick<Clock, 'every'> = systemClock,
+): Watchdog {
   const silences = new Map<pg.ClientBase, { statements: number; sinceRound: number }>();
   let round = 0;
   const breakSilent = (): void => {
@@ -33,12 +37,11 @@ export function startWatchdog(timeoutMs: number): Watchdog {
       if (round - sinceRound > SILENT_ROUNDS)
         breakConnection(client, new Error('Query read timeout'));
   };
-  const timer = setInterval(() => {
+  const stop = clock.every(timeoutMs / SILENT_ROUNDS, () => {
     round += 1;
     // Runs after the event loop has read the sockets, because this timer may end a stall.
     setImmediate(breakSilent);
-  }, timeoutMs / SILENT_ROUNDS);
-  timer.unref();
+  });
   return {
     guard: async (client, result) => {
       const silence = silences.get(client) ?? { statements: 0, sinceRound: round };
@@ -52,7 +55,7 @@ export function startWatchdog(timeoutMs: number): Watchdog {
         if (silence.statements === 0) silences.delete(client);
       }
     },
-    stop: () => clearInterval(timer),
+    stop,
   };
 }
 

@@ -8,7 +8,8 @@
  * are handed over with it. It is found by halves and set aside: it stays in `pending_job` with the
  * time in `refused_at`, so it counts as waiting, and each hour it is tried again.
  */
-import { setTimeout as delay } from 'node:timers/promises';
+import { systemClock, type Clock } from '../../core/clock.ts';
+import type { Signals } from '../../core/signals.ts';
 import { writeByHalves } from '../by-halves.ts';
 import { groupByShard, knowsShards } from '../citus/shards.ts';
 import { statement, type Db } from '../client.ts';
@@ -32,30 +33,36 @@ const GATHER_MS = 25;
 const BATCH = 500;
 const JOB_MAX_ATTEMPTS = 25;
 
-/** Whom the intake tells about its failures. */
-export interface IntakeReports {
+export interface IntakeOptions {
   /** Called when jobs could not be moved. They are moved later. */
   readonly onError: (error: unknown) => void;
   /** Called when graphile-worker has refused a job. */
   readonly onRefused: OnRefused;
+  readonly clock?: Pick<Clock, 'every' | 'wait'>;
+  /** Told after each batch. */
+  readonly signals?: Signals<'moved'>;
 }
 
 type OnRefused = (job: PendingJob, error: unknown) => void;
 
 /** Starts to move jobs: at each wake-up and every half second. Any number of workers may do so. */
-export function startJobIntake(db: Db, { onError, onRefused }: IntakeReports): JobIntake {
+export function startJobIntake(
+  db: Db,
+  { onError, onRefused, clock = systemClock, signals }: IntakeOptions,
+): JobIntake {
   let isWanted = false;
   let isStopped = false;
   let moving: Promise<void> | null = null;
   const moveAll = async (): Promise<void> => {
     while (isWanted && !isStopped) {
-      await delay(GATHER_MS);
+      await clock.wait(GATHER_MS);
       isWanted = false;
       try {
         if ((await movePendingJobs(db, onRefused)) === BATCH) isWanted = true;
       } catch (error) {
         onError(error);
       }
+      signals?.('moved');
     }
   };
   const wake = (): void => {
@@ -64,13 +71,13 @@ export function startJobIntake(db: Db, { onError, onRefused }: IntakeReports): J
       moving = null;
     });
   };
-  const timer = setInterval(wake, POLL_MS);
+  const stopTimer = clock.every(POLL_MS, wake);
   wake();
   return {
     wake,
     stop: async () => {
       isStopped = true;
-      clearInterval(timer);
+      stopTimer();
       await moving;
     },
   };

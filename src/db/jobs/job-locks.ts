@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto';
+import { systemClock, type Clock } from '../../core/clock.ts';
+import type { Signals } from '../../core/signals.ts';
 import { statement, type Db } from '../client.ts';
 import { holdSessionLock } from '../connections/session-lock.ts';
 
@@ -39,6 +41,9 @@ export interface JobLocksOptions {
   /** Called when the pool has locked what it does not run. Only its end releases that. */
   readonly onForgotten: (held: readonly Held[]) => void;
   readonly onError: (error: unknown) => void;
+  readonly clock?: Pick<Clock, 'every' | 'monotonicMs'>;
+  /** Told after each poll. */
+  readonly signals?: Signals<'polled'>;
 }
 
 /** The first number of our advisory locks; spells "job". The second one is the number of a pool. */
@@ -48,10 +53,10 @@ const CONFIRMED_AFTER_MS = 8_000;
 
 /** Takes the lock of the pool and starts polling. Never rejects: without a database it retries. */
 export async function keepJobLocks(options: JobLocksOptions): Promise<JobLocks> {
-  const { db, poolId } = options;
-  const lock = await holdSessionLock(options.databaseUrl, LOCK_CLASS, lockNumber(poolId));
-  const deadPools = createConfirmation<string>();
-  const forgotten = createConfirmation<Held>();
+  const { db, databaseUrl, poolId, clock = systemClock } = options;
+  const lock = await holdSessionLock(databaseUrl, LOCK_CLASS, lockNumber(poolId), clock);
+  const deadPools = createConfirmation<string>(clock);
+  const forgotten = createConfirmation<Held>(clock);
   let polling: Promise<void> | null = null;
 
   const poll = async (): Promise<void> => {
@@ -78,15 +83,16 @@ export async function keepJobLocks(options: JobLocksOptions): Promise<JobLocks> 
       options.onError(error);
     }
   };
-  const timer = setInterval(() => {
+  const stopTimer = clock.every(POLL_INTERVAL_MS, () => {
     polling ??= poll().finally(() => {
       polling = null;
+      options.signals?.('polled');
     });
-  }, POLL_INTERVAL_MS);
+  });
 
   return {
     close: async () => {
-      clearInterval(timer);
+      stopTimer();
       await polling;
       await lock.close();
     },
@@ -99,11 +105,13 @@ export async function releaseJobs(db: Db, poolIds: readonly string[]): Promise<v
 }
 
 /** `confirm` returns the ids seen in every poll for at least `CONFIRMED_AFTER_MS`. */
-function createConfirmation<Id>(): { confirm(seen: readonly Id[]): Id[] } {
+function createConfirmation<Id>(clock: Pick<Clock, 'monotonicMs'>): {
+  confirm(seen: readonly Id[]): Id[];
+} {
   let firstSeen = new Map<Id, number>();
   return {
     confirm: (seen) => {
-      const now = performance.now();
+      const now = clock.monotonicMs();
       firstSeen = new Map(seen.map((id) => [id, firstSeen.get(id) ?? now]));
       return [...firstSeen].flatMap(([id, at]) => (now - at >= CONFIRMED_AFTER_MS ? [id] : []));
     },

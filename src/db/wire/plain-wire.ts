@@ -36,11 +36,11 @@ export const plainWire: Wire = {
         ? runAll(client, own([query]))
         : runInTransaction(client, own(limits), query as PlainQuery),
     ),
-  cancel: async (client) => {
+  cancel: async (client, clock) => {
     const pid = pids.get(client);
     if (pid === undefined || !(client instanceof PrimaryClient)) return true;
     const other = client.copy();
-    const timer = setTimeout(() => other.break(), CANCEL_TIMEOUT_MS);
+    const stopTimer = clock.after(CANCEL_TIMEOUT_MS, () => other.break());
     try {
       await other.connect();
       await other.query('select pg_cancel_backend($1)', [pid]);
@@ -48,7 +48,7 @@ export const plainWire: Wire = {
     } catch {
       return false;
     } finally {
-      clearTimeout(timer);
+      stopTimer();
       other.break();
     }
   },

@@ -3,6 +3,7 @@
  * pg, and `plain-wire.ts`, which uses only what pg documents. The room's README says why.
  */
 import type pg from 'pg';
+import type { Clock } from '../../core/clock.ts';
 
 /** Which of the two. */
 export type WireMode = 'fast' | 'plain';
@@ -67,7 +68,7 @@ export interface Wire {
    * acted, or was not asked at all. If it does not answer, false: a limit on the statement's time
    * ends it then, but the request may still hit a later statement of the connection.
    */
-  cancel(client: pg.ClientBase): Promise<boolean>;
+  cancel(client: pg.ClientBase, clock: Pick<Clock, 'after'>): Promise<boolean>;
 }
 
 /** What sends single statements: on a connection, perhaps behind limits that it lacks. */
