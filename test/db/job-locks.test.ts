@@ -1,19 +1,19 @@
 // When the jobs of a worker's pool are given back, with real locks and jobs and the test's clock.
-import { setImmediate as turn, setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
-import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { Database } from '../../src/db/connections/database.ts';
 import { holdSessionLock } from '../../src/db/connections/session-lock.ts';
 import { keepJobLocks, type JobLocks } from '../../src/db/jobs/job-locks.ts';
+import { steppedClock } from '../support/clocks.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { startPostgresProxy } from '../support/postgres-proxy.ts';
+import { recordSignals, type RecordedSignals } from '../support/signals.ts';
 import { until } from '../support/until.ts';
 import { openTestDatabase } from '../support/wire.ts';
 
 interface Pool {
   readonly locks: JobLocks;
-  /** How often it has polled. */
-  polls: number;
+  readonly signals: RecordedSignals<'polled'>;
   /** What it gave back, oldest first. */
   readonly released: string[];
   /** What it reported because it is locked by the pool but unknown to it. */
@@ -32,23 +32,32 @@ const HELD_LOCKS = heldLocks('current_database()');
 let database: TestDatabase;
 let client: Client;
 let db: Database;
+let clock: ReturnType<typeof steppedClock>;
 let pools: Map<string, Pool>;
 
-beforeEach(async () => {
-  pools = new Map();
+beforeAll(async () => {
   database = await createTestDatabase();
   client = new Client({ connectionString: database.url });
   await client.connect();
   db = openTestDatabase({ url: database.url, poolMax: 4 });
-  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
+  return async () => {
+    await db.close();
+    await client.end();
+    await database.drop();
+  };
+});
+
+beforeEach(async () => {
+  // What the test before has closed may take a moment to end.
+  await until(async () => (await client.query(HELD_LOCKS)).rowCount === 0);
+  await client.query('delete from graphile_worker._private_jobs');
+  await client.query('delete from graphile_worker._private_job_queues');
+  pools = new Map();
+  clock = steppedClock(new Date());
 });
 
 afterEach(async () => {
-  vi.useRealTimers();
   for (const { locks } of pools.values()) await locks.close();
-  await db.close();
-  await client.end();
-  await database.drop();
 });
 
 /** Adds a job that the pool has locked. */
@@ -65,21 +74,18 @@ async function lockJob(poolId: string): Promise<string> {
 /** Starts a pool that works on one job only. Its lock is in the database at `databaseUrl`. */
 async function startPool(id: string, databaseUrl = database.url): Promise<Pool> {
   const inHand = await lockJob(id);
-  const pool: Omit<Pool, 'locks'> = { polls: 0, released: [], forgotten: [], errors: [] };
+  const signals = recordSignals<'polled'>();
+  const pool: Omit<Pool, 'locks'> = { signals, released: [], forgotten: [], errors: [] };
   const locks = await keepJobLocks({
     db,
     databaseUrl,
     poolId: id,
-    isInHand: (held) => {
-      if (held === `job ${inHand}`) started.polls += 1;
-      return held === `job ${inHand}`;
-    },
+    clock,
+    signals: signals.signal,
+    isInHand: (held) => held === `job ${inHand}`,
     onReleased: (poolIds) => pool.released.push(...poolIds),
     onForgotten: (held) => pool.forgotten.push(...held),
-    onError: (error) => {
-      pool.errors.push(error);
-      started.polls += 1;
-    },
+    onError: (error) => pool.errors.push(error),
   });
   const started: Pool = Object.assign(pool, { locks });
   pools.set(id, started);
@@ -90,16 +96,15 @@ async function startPool(id: string, databaseUrl = database.url): Promise<Pool> 
 async function stopPool(id: string): Promise<void> {
   await pools.get(id)?.locks.close();
   pools.delete(id);
-  while ((await client.query(HELD_LOCKS)).rowCount !== pools.size) await turn();
+  await until(async () => (await client.query(HELD_LOCKS)).rowCount === pools.size);
 }
 
 /** Advances the clock by this many polls, and waits until each pool has made them. */
 async function poll(times: number): Promise<void> {
   for (let n = 0; n < times; n += 1) {
-    const before = [...pools.values()].map((pool) => ({ pool, polls: pool.polls }));
-    vi.advanceTimersByTime(POLL_MS);
-    while (before.some(({ pool, polls }) => pool.polls === polls)) await turn();
-    await turn();
+    const polled = [...pools.values()].map(({ signals }) => signals.next('polled'));
+    clock.advance(POLL_MS);
+    await Promise.all(polled);
   }
 }
 
@@ -141,7 +146,7 @@ describe('the jobs of a pool that has ended', () => {
     for (let n = 0; n < 6; n += 1) {
       await poll(1);
       // Between two polls there is time for the server to end the session that the pool gave up.
-      while ((await client.query(heldThere)).rowCount !== 0) await turn();
+      await until(async () => (await client.query(heldThere)).rowCount === 0);
     }
     expect(pool.released).toEqual([]);
     expect(new Set(pool.errors.map(String))).toEqual(
@@ -270,7 +275,8 @@ describe('a session lock', () => {
     const lock = await holdSessionLock(proxy.url, LOCK_CLASS);
     expect(await lock.isHeld()).toBe(true);
     proxy.fallSilent();
-    expect(await Promise.race([lock.close().then(() => true), delay(2_000, false)])).toBe(true);
+    // It would wait for ever for an answer.
+    await lock.close();
   });
 
   const sessions = async (): Promise<number> => {
@@ -284,7 +290,10 @@ describe('a session lock', () => {
 
   test('outlasts the time after which the database ends idle sessions', async () => {
     const name = new URL(database.url).pathname.slice(1);
-    await client.query(`alter database "${name}" set idle_session_timeout = '1s'`);
+    await client.query(`alter database "${name}" set idle_session_timeout = '100ms'`);
+    onTestFinished(async () => {
+      await client.query(`alter database "${name}" reset idle_session_timeout`);
+    });
     const lock = await holdSessionLock(database.url, LOCK_CLASS);
     onTestFinished(() => lock.close());
     const idle = new Client({ connectionString: database.url });
@@ -296,7 +305,7 @@ describe('a session lock', () => {
   });
 
   test('says something now and then, so that no balancer takes it for dead', async () => {
-    const lock = await holdSessionLock(database.url, LOCK_CLASS);
+    const lock = await holdSessionLock(database.url, LOCK_CLASS, 1, clock);
     onTestFinished(() => lock.close());
     const said = async (): Promise<string> => {
       const { rows } = await client.query(
@@ -307,7 +316,7 @@ describe('a session lock', () => {
     const first = await said();
     await lock.isHeld();
     expect(await said()).toBe(first);
-    vi.advanceTimersByTime(20 * 60_000);
+    clock.advance(20 * 60_000);
     await lock.isHeld();
     await until(async () => (await said()) !== first);
     const second = await said();
@@ -322,7 +331,8 @@ describe('a session lock', () => {
     // The session learns of its end a little later.
     const taking = await until(async () => {
       const again = lock.isHeld();
-      return (await Promise.race([again, turn(false)])) ? null : { again };
+      const turn = new Promise<boolean>((done) => setImmediate(done, false));
+      return (await Promise.race([again, turn])) ? null : { again };
     });
     await lock.close();
     expect(await taking.again).toBe(false);

@@ -1,6 +1,5 @@
 // What becomes of a shared connection that ends. The real ones are in fairness.test.ts.
 import { EventEmitter } from 'node:events';
-import { setImmediate } from 'node:timers/promises';
 import type pg from 'pg';
 import { expect, test, vi } from 'vitest';
 import { openSharedConnections } from '../../src/db/connections/shared-connections.ts';
@@ -9,19 +8,21 @@ function openClient() {
   return Object.assign(new EventEmitter(), { release: vi.fn<(broken: boolean) => void>() });
 }
 
+const nextTurn = (): Promise<void> => new Promise((done) => setImmediate(done));
+
 test('one that ends behind its last answer is given back, when that has been read', async () => {
   const clients = [openClient(), openClient()] as const;
   const left = [...clients];
   const shared = openSharedConnections(async () => left.shift() as unknown as pg.PoolClient, 1);
   const answer = Promise.withResolvers<string>();
   const reading = shared.run(() => answer.promise);
-  await setImmediate();
+  await nextTurn();
   clients[0].emit('end');
-  await setImmediate();
+  await nextTurn();
   expect(clients[0].release).not.toHaveBeenCalled();
   answer.resolve('large');
   expect(await reading).toBe('large');
-  await setImmediate();
+  await nextTurn();
   expect(clients[0].release.mock.calls).toEqual([[true]]);
   expect(await shared.run(async (client) => client)).toBe(clients[1]);
 });

@@ -1,5 +1,4 @@
 // Large results are worked on one a turn of the event loop, in the order in which they came.
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { statement } from '../../src/db/client.ts';
 import { LARGE_BYTES, takeTurn } from '../../src/db/wire/turns.ts';
@@ -11,6 +10,8 @@ const PREPARED = statement<{ text: string }>('test.turns.prepared', TEXT);
 const SEARCH = statement<{ text: string }>('test.turns.search', TEXT, { isSearch: true });
 /** Enough turns for a statement to be answered meanwhile. A busy machine may need more. */
 const TURNS = [50_000, 200_000, 800_000, 3_200_000];
+
+const nextTurn = (): Promise<void> => new Promise((done) => setImmediate(done));
 
 test('one begins in each turn, also those that come meanwhile', async () => {
   const begun: string[] = [];

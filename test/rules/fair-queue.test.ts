@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { ProblemError } from '../../src/core/problem.ts';
 import { createFairQueue, type FairQueue } from '../../src/db/connections/fair-queue.ts';
+import { steppedClock } from '../support/clocks.ts';
 
 /** Lets callers enter, and notes who was let in, in order. */
 function enterAll(
@@ -60,9 +61,16 @@ describe('a fair queue', () => {
   });
 
   test('refuses after the time that a caller may wait, and forgets the caller', async () => {
-    const queue = createFairQueue({ places: 1, perTeam: 1, maxWaitMs: 1 });
+    const clock = steppedClock(new Date());
+    const queue = createFairQueue({ places: 1, perTeam: 1, maxWaitMs: 1_000, clock });
     await queue.enter({ share: 'a' });
-    await expect(queue.enter({ share: 'a' })).rejects.toMatchObject({ code: 'unavailable' });
+    const { refusals } = enterAll(queue, ['a']);
+    clock.advance(999);
+    await settled();
+    expect(refusals).toEqual([]);
+    clock.advance(1);
+    await settled();
+    expect(refusals).toMatchObject([{ code: 'unavailable' }]);
     queue.leave({ share: 'a' });
     await queue.enter({ share: 'a' });
   });
@@ -85,9 +93,14 @@ describe('a fair queue', () => {
   });
 
   test('gives no place to a team whose callers have all given up', async () => {
-    const queue = createFairQueue({ places: 1, perTeam: 1, maxWaitMs: 1 });
+    const clock = steppedClock(new Date());
+    const queue = createFairQueue({ places: 1, perTeam: 1, clock });
     await queue.enter({ share: 'a' });
-    await expect(queue.enter({ share: 'b' })).rejects.toMatchObject({ code: 'unavailable' });
+    const refused = expect(queue.enter({ share: 'b' })).rejects.toMatchObject({
+      code: 'unavailable',
+    });
+    clock.advance(5_000);
+    await refused;
     queue.leave({ share: 'a' });
     expect(queue.hasRoom({ share: 'c' })).toBe(true);
   });
