@@ -1,25 +1,25 @@
 // How long work waits for a connection is measured: also where it does not wait, and also where the
 // connection is there, but the turn of its team is not.
-import { setTimeout as delay } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { statement } from '../../src/db/client.ts';
 import type { Database } from '../../src/db/connections/database.ts';
 import { createProcessMetrics } from '../../src/runtime/process-metrics.ts';
+import { steppedClock } from '../support/clocks.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { openTestDatabase } from '../support/wire.ts';
 
 const ONE = statement<{ one: number }>('test.waits.one', 'select 1 as one');
-const HELD_MS = 600;
-const A_BIT_LESS_S = 0.5;
 
-/** One connection of each kind, and the bounds of the histogram with how many waited no longer. */
+/** One connection of each kind, and for each kind how many waited, and how long in all. */
 async function start() {
+  const clock = steppedClock(new Date());
   const database = await createTestDatabase();
   const { registry, observeWait } = createProcessMetrics(() => db.pool);
   const db: Database = openTestDatabase({
     url: database.url,
     poolMax: 1,
     observeWait,
+    clock,
     // Slow ones are only those of the background.
     quickStatementMs: 60_000,
     statementTimeoutMs: 60_000,
@@ -30,18 +30,17 @@ async function start() {
   });
   const waits = async (kind: string) => {
     const histogram = registry.getSingleMetric('database_pool_wait_seconds');
-    const values = ((await histogram?.get())?.values ?? []).filter(
-      ({ labels }) => labels['kind'] === kind,
-    );
+    const values = (await histogram?.get())?.values ?? [];
     const of = (end: string) =>
-      values.find((value) => 'metricName' in value && String(value.metricName).endsWith(end));
-    const within = values.find(({ labels }) => Number(labels['le']) === A_BIT_LESS_S);
-    return {
-      count: of('_count')?.value,
-      longer: (of('_count')?.value ?? 0) - (within?.value ?? 0),
-    };
+      values.find(
+        (value) =>
+          value.labels['kind'] === kind &&
+          'metricName' in value &&
+          String(value.metricName).endsWith(end),
+      )?.value;
+    return { count: of('_count'), seconds: of('_sum') };
   };
-  return { db, waits };
+  return { db, waits, clock };
 }
 
 test('work that gets a connection at once is in it', async () => {
@@ -60,25 +59,23 @@ test('work that gets a connection at once is in it', async () => {
 });
 
 test('a transaction waits as long as another one holds the connection', async () => {
-  const { db, waits } = await start();
-  const held = db.forCaller({ share: 'team_a' }).transaction(async (tx) => {
+  const { db, waits, clock } = await start();
+  const next: Promise<unknown>[] = [];
+  await db.forCaller({ share: 'team_a' }).transaction(async (tx) => {
     await tx.query(ONE, []);
-    await delay(HELD_MS);
+    next.push(db.forCaller({ share: 'team_b' }).transaction((later) => later.query(ONE, [])));
+    clock.advance(600);
   });
-  const next = db.forCaller({ share: 'team_b' }).transaction((tx) => tx.query(ONE, []));
-  await Promise.all([held, next]);
-  const { count, longer } = await waits('transaction');
-  expect(count).toBe(2);
-  // A busy machine may take long for the first connection, too.
-  expect(longer).toBeGreaterThanOrEqual(1);
+  await Promise.all(next);
+  expect(await waits('transaction')).toEqual({ count: 2, seconds: 0.6 });
 });
 
 test('a statement waits as long as the connection of its kind is held', async () => {
-  const { db, waits } = await start();
-  const slow = statement('test.waits.slow', `select pg_sleep(${HELD_MS / 1000})::text`);
+  const { db, waits, clock } = await start();
   const background = db.forCaller({ share: 'team_a', background: true });
-  await Promise.all([background.query(slow, []), background.query(ONE, [])]);
-  const { count, longer } = await waits('slow_statement');
-  expect(count).toBe(2);
-  expect(longer).toBeGreaterThanOrEqual(1);
+  const asked = [background.query(ONE, []), background.query(ONE, [])];
+  // Neither has its connection yet: there is no session before its login was answered.
+  clock.advance(600);
+  await Promise.all(asked);
+  expect(await waits('slow_statement')).toEqual({ count: 2, seconds: 1.2 });
 });

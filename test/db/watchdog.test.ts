@@ -1,52 +1,91 @@
-// A database that no longer answers, and connections that only look silent.
-import { setTimeout as delay } from 'node:timers/promises';
-import { Pool } from 'pg';
-import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { statement } from '../../src/db/client.ts';
-import { openDatabase, type Database } from '../../src/db/connections/database.ts';
+// A database that no longer answers, and connections that only look silent, by a stepped clock.
+import { Client, Pool } from 'pg';
+import { beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { systemClock } from '../../src/core/clock.ts';
+import { statement, type Db } from '../../src/db/client.ts';
+import type { Database } from '../../src/db/connections/database.ts';
 import { guardAll, startWatchdog } from '../../src/db/connections/watchdog.ts';
 import { poolToPrimary } from '../../src/db/wire/primary-client.ts';
+import { steppedClock } from '../support/clocks.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { startPostgresProxy } from '../support/postgres-proxy.ts';
-import { TEST_WIRE } from '../support/wire.ts';
+import { holdLock, untilWaiting } from '../support/locks.ts';
+import { startPostgresProxy, type PostgresProxy } from '../support/postgres-proxy.ts';
+import { until } from '../support/until.ts';
+import { openTestDatabase } from '../support/wire.ts';
 
 const ECHO = statement<{ value: string }>('test.watchdog.echo', 'select $1::text as value');
-const SLEEP = statement<{ slept: string }>(
-  'test.watchdog.sleep',
-  'select pg_sleep($1)::text as slept',
+const WAIT = statement<{ locked: string }>(
+  'test.watchdog.wait',
+  'select pg_advisory_xact_lock_shared($1)::text as locked',
 );
 /** All statements share one connection. */
 const POOL_MAX = 4;
+const LIMIT_MS = 2_000;
+/** The watchdog's round. A silent connection is broken in the round after the tenth. */
+const ROUND_MS = LIMIT_MS / 10;
+const ROUNDS = 10;
 
 let database: TestDatabase;
-beforeEach(async () => {
+/** Looks at the database's sessions. */
+let watcher: Pool;
+let clock: ReturnType<typeof steppedClock>;
+beforeAll(async () => {
   database = await createTestDatabase();
-  return () => database.drop();
+  watcher = new Pool({ connectionString: database.url });
+  return async () => {
+    await watcher.end();
+    await database.drop();
+  };
 });
-afterEach(() => {
-  vi.useRealTimers();
+beforeEach(() => {
+  clock = steppedClock(new Date());
 });
 
-function open(answerTimeoutMs: number, url = database.url): Database {
-  const options = { url, poolMax: POOL_MAX, answerTimeoutMs, onError: () => undefined };
-  const db = openDatabase({ wire: TEST_WIRE, ...options });
+function open(url = database.url): Database {
+  const db = openTestDatabase({
+    url,
+    poolMax: POOL_MAX,
+    answerTimeoutMs: LIMIT_MS,
+    statementTimeoutMs: 60_000,
+    clock,
+  });
   onTestFinished(() => db.close());
   return db;
 }
 
-/** How a statement ended: its problem's code or `answered`, and after what time. */
-interface Outcome {
-  readonly end: string;
-  readonly ms: number;
+async function startProxy(): Promise<PostgresProxy> {
+  const proxy = await startPostgresProxy(database.url);
+  onTestFinished(() => proxy.stop());
+  return proxy;
 }
 
-async function outcomeOf(work: Promise<unknown>): Promise<Outcome> {
-  const sentAt = performance.now();
-  const end = await work.then(
+/** How a statement ends: its problem's code, or `answered`. */
+const endOf = (work: Promise<unknown>): Promise<string> =>
+  work.then(
     () => 'answered',
     (error: Error & { code?: string }) => error.code ?? error.message,
   );
-  return { end, ms: performance.now() - sentAt };
+
+const nextTurn = (): Promise<void> => new Promise((done) => setImmediate(done));
+
+/** Lets so many rounds of the watchdog pass, each with a look at the connections. */
+async function passRounds(rounds: number): Promise<void> {
+  for (let round = 0; round < rounds; round += 1) {
+    // What was asked has been sent by then.
+    await nextTurn();
+    clock.advance(ROUND_MS);
+    await nextTurn();
+  }
+}
+
+/** Lets rounds pass until the work has ended. */
+async function endedByRounds(work: Promise<unknown>): Promise<string> {
+  let end: string | null = null;
+  void endOf(work).then((how) => (end = how));
+  return until(async () => {
+    if (end === null) await passRounds(1);
+    return end;
+  });
 }
 
 /** Stops the event loop. */
@@ -55,9 +94,8 @@ function stall(ms: number): void {
 }
 
 test('a statement of a library is cut off, however it was asked', async () => {
-  const proxy = await startPostgresProxy(database.url);
-  onTestFinished(() => proxy.stop());
-  const watchdog = startWatchdog(2_000);
+  const proxy = await startProxy();
+  const watchdog = startWatchdog(LIMIT_MS, clock);
   onTestFinished(() => watchdog.stop());
   const pool = new Pool(poolToPrimary(proxy.url));
   onTestFinished(() => pool.end());
@@ -69,57 +107,43 @@ test('a statement of a library is cut off, however it was asked', async () => {
   const one = await pool.connect();
   expect((await pool.query('select 1 as one')).rows).toEqual([{ one: 1 }]);
   proxy.fallSilent();
-  const [byClient, byPool] = await Promise.allSettled([
-    one.query('select 1'),
-    pool.query('select 1'),
-  ]);
+  const asked = [one.query('select 1'), pool.query('select 1')];
+  const ends = await Promise.all(asked.map(endedByRounds));
   one.release(true);
-  expect([byClient.status, byPool.status]).toEqual(['rejected', 'rejected']);
+  expect(ends).not.toContain('answered');
 });
 
 describe('a silent database', () => {
-  const LIMIT_MS = 2_000;
-  /** The limit, and a tick. */
-  const LATEST_MS = LIMIT_MS * 1.1;
-  const PAUSE_MS = 100;
-
   test('is unavailable for each statement in time, while new ones keep arriving', async () => {
-    const proxy = await startPostgresProxy(database.url);
-    onTestFinished(() => proxy.stop());
-    const db = open(LIMIT_MS, proxy.url);
-    // Opens both connections. A new one would fail by the time limit of connecting.
+    const proxy = await startProxy();
+    const db = open(proxy.url);
+    // Opens both connections.
     await db.transaction((tx) => Promise.all([tx.query(ECHO, ['']), db.query(ECHO, [''])]));
-    proxy.fallSilent();
-    /** How much later than they should the timers of this process fire: the machine is busy. */
-    let lateMs = 0;
-    let firedAt = performance.now();
-    const measure = (): void => {
-      const now = performance.now();
-      lateMs = Math.max(lateMs, now - firedAt - PAUSE_MS);
-      firedAt = now;
+    let ended = 0;
+    const ends: Promise<string>[] = [];
+    const ask = (asked: Pick<Db, 'query'>): void => {
+      ends.push(endOf(asked.query(ECHO, ['silent'])).finally(() => (ended += 1)));
     };
-    const measuring = setInterval(measure, PAUSE_MS);
-    onTestFinished(() => clearInterval(measuring));
-    const ends: Promise<Outcome>[] = [];
-    const transaction = outcomeOf(
+    const asking = Promise.withResolvers<void>();
+    const transaction = endOf(
       db.transaction(async (tx) => {
-        ends.push(outcomeOf(tx.query(ECHO, ['first'])));
-        for (let n = 0; n < 40; n++) {
+        await tx.query(ECHO, ['heard']);
+        proxy.fallSilent();
+        ask(tx);
+        for (let round = 1; round <= ROUNDS; round += 1) {
           tx.send(ECHO, ['in a transaction']);
-          await delay(PAUSE_MS);
+          ask(db);
+          await passRounds(1);
         }
+        asking.resolve();
+        await tx.query(ECHO, ['the last']);
       }),
     );
-    for (let n = 0; n < 40; n++) {
-      ends.push(outcomeOf(db.query(ECHO, ['alone'])));
-      await delay(PAUSE_MS);
-    }
-    const outcomes = await Promise.all(ends);
-    measure();
-    expect(new Set(outcomes.map(({ end }) => end))).toEqual(new Set(['unavailable']));
-    expect(Math.max(...outcomes.map(({ ms }) => ms))).toBeLessThan(LATEST_MS + 1_000 + 10 * lateMs);
-    expect(outcomes[0]?.ms).toBeGreaterThan(LIMIT_MS - 50);
-    expect((await transaction).end).toBe('unavailable');
+    await asking.promise;
+    expect(ended).toBe(0);
+    await passRounds(1);
+    expect(new Set(await Promise.all(ends))).toEqual(new Set(['unavailable']));
+    expect(await transaction).toBe('unavailable');
   });
 
   test.each([
@@ -130,64 +154,70 @@ describe('a silent database', () => {
       (db: Database) => db.forCaller({ share: 'a team' }),
     ],
   ])('does not keep a new connection that %s', async (_title, question, as) => {
-    const proxy = await startPostgresProxy(database.url);
-    onTestFinished(() => proxy.stop());
-    const db = as(open(LIMIT_MS, proxy.url));
-    void proxy.fallSilentAt(question);
-    expect((await outcomeOf(db.query(ECHO, ['silent']))).end).toBe('unavailable');
+    const proxy = await startProxy();
+    const db = as(open(proxy.url));
+    const silent = proxy.fallSilentAt(question);
+    const asked = db.query(ECHO, ['silent']);
+    await silent;
+    expect(await endedByRounds(asked)).toBe('unavailable');
     proxy.recover();
-    expect((await outcomeOf(db.query(ECHO, ['heard']))).end).toBe('answered');
-  });
-
-  test('is given the whole limit, and a tenth of it at most', async () => {
-    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
-    const db = open(1_000);
-    await db.query(ECHO, ['before']);
-    let isOver = false;
-    const silent = outcomeOf(db.query(SLEEP, [60])).finally(() => {
-      isOver = true;
-    });
-    const next = outcomeOf(db.query(ECHO, ['behind it']));
-    await delay(10);
-    vi.advanceTimersByTime(1_000);
-    await delay(100);
-    expect(isOver).toBe(false);
-    vi.advanceTimersByTime(100);
-    expect([(await silent).end, (await next).end]).toEqual(['unavailable', 'unavailable']);
+    expect(await endOf(db.query(ECHO, ['heard']))).toBe('answered');
   });
 });
 
 describe('a healthy connection', () => {
-  test('survives a stall of our own event loop', async () => {
-    const db = open(2_000);
-    await db.query(ECHO, ['before']);
-    const pending = [outcomeOf(db.query(SLEEP, [0.1])), outcomeOf(db.query(ECHO, ['behind']))];
-    await delay(20);
-    stall(4_000);
-    const ends = (await Promise.all(pending)).map(({ end }) => end);
-    expect(ends).toEqual(['answered', 'answered']);
-  });
+  /** Holds an advisory lock that statements wait for; the test opens it. */
+  const hold = (number: number): Promise<() => Promise<void>> =>
+    holdLock({ databaseUrl: database.url }, `select pg_advisory_xact_lock(${number})`);
+  const atDatabase = {
+    db: {
+      get pool() {
+        return watcher;
+      },
+    },
+  };
 
-  test('is read before it is judged, if a stall begins just before the limit', async () => {
-    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
-    const db = open(1_000);
+  test('is read before it is judged, if the event loop stalls just before the limit', async () => {
+    const db = open();
     await db.query(ECHO, ['before']);
-    const pending = outcomeOf(db.query(SLEEP, [0.2]));
-    await delay(10);
-    vi.advanceTimersByTime(1_000);
-    // Meanwhile Postgres answers, on any machine.
-    stall(3_000);
-    vi.advanceTimersByTime(100);
-    expect((await pending).end).toBe('answered');
+    const holder = new Client({ connectionString: database.url });
+    await holder.connect();
+    onTestFinished(() => holder.end());
+    await holder.query('select pg_advisory_lock(1)');
+    const pending = endOf(db.query(WAIT, [1]));
+    await untilWaiting(atDatabase, 1);
+    await passRounds(ROUNDS);
+    // It is released on the way: the answer comes while the event loop stands still.
+    void holder.query('select pg_advisory_unlock(1)');
+    await nextTurn();
+    stall(1_000);
+    clock.advance(ROUND_MS);
+    expect(await pending).toBe('answered');
   });
 
   test('is not cut while it answers, however long the last statement waits', async () => {
-    const db = open(2_000);
+    const db = open();
     await db.query(ECHO, ['before']);
-    const slow = Array.from({ length: 7 }, () => outcomeOf(db.query(SLEEP, [0.4])));
-    const quick = outcomeOf(db.query(ECHO, ['behind them']));
-    const outcomes = await Promise.all([...slow, quick]);
-    expect(outcomes.map(({ end }) => end)).toEqual(Array(8).fill('answered'));
-    expect(outcomes[7]?.ms).toBeGreaterThan(2_700);
+    const locks = [2, 3, 4, 5];
+    const opened = await Promise.all(locks.map(hold));
+    const slow = locks.map((number) => endOf(db.query(WAIT, [number])));
+    const quick = endOf(db.query(ECHO, ['behind them']));
+    for (const [place, release] of opened.entries()) {
+      await passRounds(ROUNDS - 1);
+      await release();
+      expect(await slow[place]).toBe('answered');
+    }
+    expect(await quick).toBe('answered');
   });
+});
+
+test('a stall of the event loop is one round, however long it is', async () => {
+  let rounds = 0;
+  const stop = systemClock.every(50, () => (rounds += 1));
+  stall(500);
+  await nextTurn();
+  await nextTurn();
+  stop();
+  // Were each of them made up for, there would be ten.
+  expect(rounds).toBeLessThan(5);
 });
