@@ -247,7 +247,7 @@ describe('the listener ends at once although the database', () => {
     const listener = listen(() => (isHeard = true));
     await until(async () => isHeard);
     proxy.fallSilent();
-    await listener.close();
+    await expect(listener.close()).resolves.toBeUndefined();
   });
 
   test.each([
@@ -257,7 +257,7 @@ describe('the listener ends at once although the database', () => {
     const silent = proxy.fallSilentAt(text);
     const listener = listen(() => undefined);
     await silent;
-    await listener.close();
+    await expect(listener.close()).resolves.toBeUndefined();
   });
 });
 
