@@ -6,7 +6,6 @@ import { appAsMember, codeOf } from '../support/app.ts';
 import { makeMember, makeSeed, makeTeam, memberId } from '../support/seed.ts';
 
 const COUNT = 60;
-const MANY = 12_000;
 
 let api: TestApi;
 beforeAll(async () => {
@@ -21,8 +20,7 @@ beforeAll(async () => {
     );
   api = await startTestApi({
     seed: makeSeed([
-      ...['a', 'other', 'many'].map((name) => makeTeam(name, { members: guests(name) })),
-      ...['few', 'more'].map((name) => makeTeam(name)),
+      ...['a', 'other'].map((name) => makeTeam(name, { members: guests(name) })),
       makeTeam('hidden', {
         members: guests('hidden'),
         privacy: { member_detail_enabled: false },
@@ -87,7 +85,7 @@ const ORDERS: Record<Exclude<Sort, 'newest'>, (a: Row, b: Row) => number> = {
 const SORTED = Object.keys(ORDERS) as (keyof typeof ORDERS)[];
 
 describe.each(SORTED)('by %s', (sort) => {
-  test.each([1, 7, 200])('each member stands once in the order, %i to a page', async (limit) => {
+  test.each([3, 7, 200])('each member stands once in the order, %i to a page', async (limit) => {
     const rows = await readAll({ sort, limit });
     const all = await readAll({ limit: 200 });
     expect(rows).toHaveLength(all.length);
@@ -178,65 +176,3 @@ describe('the order by address', () => {
     });
   });
 });
-
-describe('in a team of many', () => {
-  beforeAll(async () => {
-    await api.db.pool.query(
-      `insert into person (team_id, id)
-       select 'team_many', 'usr_many_' || n from generate_series(1, $1::int) n`,
-      [MANY],
-    );
-    await api.db.pool.query(
-      `insert into member (team_id, id, user_id, email, role, status, created_at, joined_at)
-       select 'team_many', 'mem_many_' || n, 'usr_many_' || n, 'a.many.' || n || '@x.test',
-         'member', 'active', now() - n * interval '1 second', now() - n * interval '1 second'
-       from generate_series(1, $1::int) n`,
-      [MANY],
-    );
-    await api.db.pool.query('analyze member');
-  });
-
-  test.each(SORTED)('a search by %s reads ten thousand for a page, and goes on', async (sort) => {
-    const pages = await readPages({ text: 'guest.1', sort, limit: 200 });
-    expect(pages.length).toBeGreaterThan(1);
-    const found = pages.flat().map(({ id }) => id);
-    const expected = Array.from({ length: COUNT }, (_, n) => n)
-      .filter((n) => String((n * 37) % COUNT).startsWith('1'))
-      .map((n) => memberId('many', `guest_${n}`));
-    expect(found.toSorted()).toEqual(expected.toSorted());
-  });
-});
-
-describe('a search by role in a team of many admins', () => {
-  test.each([
-    ['fewer than a search reads', 'few', 3_000],
-    ['more than a search reads', 'more', 11_000],
-  ])('finds each member once, %s', async (_, team, admins) => {
-    // Some wanted ones of each role, at both ends and behind what the first page reads.
-    const wanted = [1, 2_500, 3_100, 4_000, 10_500, 10_999, 11_900, 12_000];
-    await api.db.pool.query(
-      `insert into member (team_id, id, email, role, status, created_at)
-       select 'team_' || $1, 'mem_' || n,
-         case when n = any ($4) then 'needle' else 'hay' end || n || '@x.test',
-         case when n <= $3 then 'admin' else 'member' end, 'invited',
-         timestamptz '2026-01-01Z' + n * interval '1 second'
-       from generate_series(1, $2::int) n`,
-      [team, MANY, admins, wanted],
-    );
-    const pages = await readPages({ text: 'needle', sort: 'role' }, team);
-    const newest = (isAdmin: boolean) => wanted.filter((n) => n <= admins === isAdmin).toReversed();
-    const expected = [...newest(true), ...newest(false)].map((n) => `mem_${n}`);
-    expect(pages.flat().map(({ id }) => id)).toEqual(expected);
-  });
-});
-
-async function readPages(input: Input, team = 'many') {
-  const pages: Row[][] = [];
-  let cursor: string | undefined;
-  do {
-    const { data, next_cursor } = await page({ ...input, cursor }, team);
-    pages.push(data);
-    cursor = next_cursor ?? undefined;
-  } while (cursor !== undefined);
-  return pages;
-}

@@ -1,20 +1,14 @@
-// How much the hourly removal reads and locks, and what happens when a part of it fails.
-import type { Task } from 'graphile-worker';
+// How much the hourly removal reads.
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
-import { releaseKeptEvents } from '../../src/db/kept-events.ts';
-import { partsOf } from '../../src/db/parts.ts';
 import { declaredStatements } from '../../src/db/statement.ts';
 import { RETENTIONS } from '../../src/features/retention/rules.ts';
 import { removeOld } from '../../src/features/retention/service.ts';
-import { REMOVE_OLD, retentionTasks } from '../../src/features/retention/tasks.ts';
 import { removeDeliveries } from '../../src/features/webhook-deliveries/removal-store.ts';
-import { removeDeletedEndpoint } from '../../src/features/webhook-deliveries/removal.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
-import { untilWaiting } from '../support/locks.ts';
 import { openSandbox } from '../support/sandbox.ts';
 import { makeFullTeam, makeSeed } from '../support/seed.ts';
-import { changeTriggers, inRolledBack, type TeamTransaction } from '../support/shards.ts';
+import { inRolledBack, type TeamTransaction } from '../support/shards.ts';
 
 const NOW = new Date('2026-11-02T09:00:00.000Z');
 const clock = fixedClock(NOW);
@@ -30,9 +24,7 @@ beforeAll(async () => {
 
 const query = async (sql: string, values: unknown[] = []) =>
   (await api.db.pool.query(sql, values)).rows;
-const remove = (batch?: number) => removeOld(api.db, clock, { batch });
-const exists = async (table: string, id: string) =>
-  (await query(`select from ${table} where id = $1`, [id])).length > 0;
+const remove = () => removeOld(api.db, clock);
 
 /** Adds `count` events that are `days` old. Their ids are `evt_<name>_1` and so on. */
 const addEvents = (name: string, days: number, count: number) =>
@@ -227,71 +219,5 @@ describe('events whose deliveries wait', () => {
     do after = await removeDeliveries(api.db, endpoint, after);
     while (after !== null);
     expect(await remove()).toMatchObject({ events: MANY });
-  });
-
-  test('are removed with the last delivery, also when the endpoint is deleted', async () => {
-    await addEvents('shared', 60, 2);
-    await addDeliveries('shared', 'whe_1', null);
-    await addDeliveries('shared', 'whe_2', 40);
-    expect(await remove()).toMatchObject({ deliveries: 2, events: 0 });
-    await query(`delete from webhook_endpoint where id = 'whe_1'`);
-    await removeDeletedEndpoint(api.db, { teamId: 'team_a', endpointId: 'whe_1' });
-    expect(await remove()).toMatchObject({ events: 2 });
-  });
-
-  test('are removed when their last two deliveries are deleted at once', async () => {
-    await addEvents('pair', 60, 1);
-    await addDeliveries('pair', 'whe_1', null);
-    await addDeliveries('pair', 'whe_2', null);
-    await remove();
-    const removed = [{ team_id: 'team_a', event_id: 'evt_pair_1' }];
-    const [own = api.db] = await partsOf(api.db, () => Promise.resolve(['team_a']));
-    const end = (endpointId: string, then: () => Promise<void>): Promise<void> =>
-      own.transaction(async (tx) => {
-        await tx.prisma.webhookDelivery.deleteMany({ where: { teamId: 'team_a', endpointId } });
-        await releaseKeptEvents(tx, removed);
-        await then();
-      });
-    let waiting: Promise<void> | undefined;
-    await end('whe_1', async () => {
-      waiting = end('whe_2', () => Promise.resolve());
-      await untilWaiting(api, 1);
-    });
-    await waiting;
-    expect(await remove()).toMatchObject({ events: 1 });
-  });
-
-  test('are not marked while their last delivery is being deleted', async () => {
-    await addEvents('leaving', 60, 1);
-    await addDeliveries('leaving', 'whe_1', null);
-    const client = await api.db.pool.connect();
-    await client.query('begin');
-    await client.query('delete from webhook_delivery');
-    expect(await remove()).toMatchObject({ events: 0 });
-    await client.query('commit');
-    client.release();
-    expect(await remove()).toMatchObject({ events: 1 });
-  });
-});
-
-describe('a kind that fails', () => {
-  test('does not stop the others; the job fails then and names it', async () => {
-    await addEvents('stuck', 60, 1);
-    await query(MANY_ROWS['audit'] ?? '', [5]);
-    await changeTriggers(
-      api,
-      `create function refuse() returns trigger language plpgsql as
-       $$ begin raise exception 'refused by the test'; end $$`,
-      `create trigger refuse before delete on event execute function refuse()`,
-    );
-    const job: Task | undefined = retentionTasks(api.db, clock)[REMOVE_OLD];
-    await expect(job?.({}, {} as never)).rejects.toThrow(
-      'Old rows could not be removed: events: refused by the test',
-    );
-    expect(await query(`select from audit_log where created_at < '2021-01-01'`)).toEqual([]);
-    expect(await exists('event', 'evt_stuck_1')).toBe(true);
-    await query('drop function refuse cascade');
-    await job?.({}, {} as never);
-    expect(await exists('event', 'evt_stuck_1')).toBe(false);
   });
 });
