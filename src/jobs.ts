@@ -93,16 +93,16 @@ async function runJobs(config: Config): Promise<void> {
     schedule: [],
     onRelease: sessions.handOver,
   });
-  const tell = setInterval(() => {
+  const endTelling = systemClock.every(POOLS_EVERY_MS, () => {
     const pools = {
       jobs: countsOf(db.pool),
       runner: countsOf(jobs.pool()),
       mail_runner: countsOf(mails.pool()),
     };
     say({ kind: 'pools', pools });
-  }, POOLS_EVERY_MS);
+  });
   const stop = async (): Promise<void> => {
-    clearInterval(tell);
+    endTelling();
     await Promise.all([jobs.stop(), mails.stop()]);
     await db.close();
     parentPort?.close();
@@ -164,7 +164,7 @@ function tasksOf({ config, db, logger }: TaskOptions): TaskList {
     ...webhookTasks({ db, clock: systemClock, pauseAfterS: config.webhookPauseAfterS }),
     ...deliveryTasks(db, systemClock),
     ...retentionTasks(db, systemClock, { requestLogDays: config.requestLogDays }),
-    ...teamTasks(db),
+    ...teamTasks(db, systemClock),
     ...sandboxTasks(db, systemClock),
   };
 }

@@ -7,7 +7,6 @@
  * both cases the locks are released here, and a new run starts as soon as the database is back.
  */
 import { EventEmitter, once } from 'node:events';
-import { setTimeout as delay } from 'node:timers/promises';
 import {
   Logger as WorkerLogger,
   run,
@@ -21,8 +20,10 @@ import {
 } from 'graphile-worker';
 import pg from 'pg';
 import type { Logger } from 'pino';
+import { systemClock, type Clock } from '../core/clock.ts';
 import { isSandbox } from '../core/sandbox.ts';
 import type { ScheduledJob } from '../core/scheduled-job.ts';
+import type { Signals } from '../core/signals.ts';
 import type { Database } from '../db/connections/database.ts';
 import { guardAll, startWatchdog, type Watchdog } from '../db/connections/watchdog.ts';
 import { bringCronBack } from '../db/jobs/cron-times.ts';
@@ -48,7 +49,12 @@ export interface JobRunnerOptions {
   readonly onFailure: (task: string) => void;
   /** Called before jobs in flight are given to another run, so that they end what they do. */
   readonly onRelease?: () => void;
+  readonly clock?: Pick<Clock, 'wait'>;
+  readonly signal?: Signals<JobRunnerSignal>;
 }
+
+/** `ending`: the current run takes no more jobs. `runs`: another one has begun. */
+export type JobRunnerSignal = 'ending' | 'runs';
 
 /**
  * How long jobs in flight may still run at the end of a run. It leaves time to release them before
@@ -81,9 +87,12 @@ export async function keepRunning(options: JobRunnerOptions): Promise<JobRunner>
         await releaseJobs(db, [ended.pool.id]);
       }
       if (schedule.length > 0) await endWaitOfCron(options);
-      return startRun(options, watchdog);
+      const run = await startRun(options, watchdog);
+      options.signal?.('runs');
+      return run;
     },
     stop: stopRun,
+    clock: options.clock,
   });
   return {
     pool: () => runs.current().connections,
@@ -247,15 +256,14 @@ function endRun(runner: Runner, reason: string): void {
 async function drainAtEnd(
   events: WorkerEvents,
   { runner, pool }: Pick<Run, 'runner' | 'pool'>,
-  { logger, onRelease }: JobRunnerOptions,
+  { logger, onRelease, clock = systemClock, signal }: JobRunnerOptions,
 ): Promise<void> {
   const ended = new AbortController();
   const end = (): void => ended.abort();
   pool.promise.then(end, end);
-  const wait = (ms: number): Promise<void> =>
-    delay(ms, undefined, { signal: ended.signal }).catch(() => undefined);
   await once(events, 'pool:gracefulShutdown');
-  await wait(DRAIN_MS);
+  signal?.('ending');
+  await clock.wait(DRAIN_MS, ended.signal);
   if (ended.signal.aborted) return;
   logger.warn('released the jobs in flight');
   onRelease?.();
@@ -263,7 +271,7 @@ async function drainAtEnd(
   endRun(runner, 'its jobs in flight do not end');
   Promise.resolve(pool.forcefulShutdown('its run ended')).catch(() => undefined);
   // graphile-worker waits for ever once it has failed twice to write down how jobs ended.
-  await wait(RELEASE_MS);
+  await clock.wait(RELEASE_MS, ended.signal);
 }
 
 /** What it warns of at each start: that slots share connections (`worker-connections.ts`). */

@@ -5,6 +5,7 @@
  * seconds, as those of a killed worker are (`db/jobs/job-locks.ts`).
  */
 import { Worker } from 'node:worker_threads';
+import { systemClock, type Clock } from '../core/clock.ts';
 import type { MailResult } from '../core/mail.ts';
 import type { ProcessLogger } from './log.ts';
 import type { Part } from './process.ts';
@@ -44,6 +45,7 @@ export interface JobThreadOptions {
   readonly onMail?: (result: MailResult) => void;
   /** Called every few seconds with the connections of the thread; null: it has ended. */
   readonly onPools?: (pools: JobPools | null) => void;
+  readonly clock?: Pick<Clock, 'after' | 'wait'>;
 }
 
 /** A thread that does not stop is ended after this time. Longer than the jobs in flight may run. */
@@ -56,6 +58,7 @@ export function startJobThread(options: JobThreadOptions): Promise<Part> {
     logger: options.logger,
     start: () => startThread(options),
     stop: (thread) => thread.stop(),
+    clock: options.clock,
   });
 }
 
@@ -68,7 +71,7 @@ interface Thread {
 
 /** Resolves when the thread runs jobs. Rejects if it ends before. */
 async function startThread(options: JobThreadOptions): Promise<Thread> {
-  const { entry, data, logger, onTasks, onFailure, onMail, onPools } = options;
+  const { entry, data, logger, onTasks, onFailure, onMail, onPools, clock = systemClock } = options;
   const worker = new Worker(entry, { workerData: data });
   const ended = new Promise<Error | null>((resolve) => {
     worker.on('error', resolve);
@@ -97,8 +100,8 @@ async function startThread(options: JobThreadOptions): Promise<Thread> {
   return {
     stop: () => {
       worker.postMessage(STOP);
-      const limit = setTimeout(() => void worker.terminate(), STOP_LIMIT_MS);
-      return ended.then(() => clearTimeout(limit));
+      const cancelLimit = clock.after(STOP_LIMIT_MS, () => void worker.terminate());
+      return ended.then(cancelLimit);
     },
     ended,
   };

@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { systemClock, type Clock } from '../core/clock.ts';
 import type { Part } from './process.ts';
 
 /** `ended` resolves when the run has ended, with the error that ended it if there is one. */
@@ -14,6 +14,7 @@ interface SuperviseOptions<R extends Run> {
   /** Starts a run; after the first one with the run before, which has ended. */
   readonly start: (before: R | null) => Promise<R>;
   readonly stop: (run: R) => Promise<unknown>;
+  readonly clock?: Pick<Clock, 'wait'> | undefined;
 }
 
 const RESTART_DELAY_MS = 1_000;
@@ -24,13 +25,15 @@ export async function supervise<R extends Run>({
   logger,
   start,
   stop,
+  clock = systemClock,
 }: SuperviseOptions<R>): Promise<Part & { readonly current: () => R }> {
   const stopping = new AbortController();
   const { signal } = stopping;
   let current = await start(null);
-  const startAgain = async (): Promise<R> => {
+  const startAgain = async (): Promise<R | null> => {
     for (;;) {
-      await delay(RESTART_DELAY_MS, undefined, { signal });
+      await clock.wait(RESTART_DELAY_MS, signal);
+      if (signal.aborted) return null;
       try {
         return await start(current);
       } catch (err) {
@@ -43,12 +46,13 @@ export async function supervise<R extends Run>({
       const err = await current.ended;
       if (signal.aborted) return;
       logger.error({ err }, `${name} ended by itself; starting another`);
-      current = await startAgain();
+      const next = await startAgain();
+      if (!next) return;
+      current = next;
       logger.info(`${name} runs again`);
     }
   };
-  // Only the delay that `stop` aborts can reject here.
-  const watching = watch().catch(() => undefined);
+  const watching = watch();
   return {
     current: () => current,
     stop: async () => {

@@ -1,4 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { systemClock, type Clock } from '../core/clock.ts';
 import { MAIL_RESULTS, type MailResult } from '../core/mail.ts';
 import { isSandbox, type Mode } from '../core/sandbox.ts';
 import type { Database } from '../db/connections/database.ts';
@@ -31,6 +32,7 @@ export interface WorkerMetrics extends ProcessMetrics {
 export function createWorkerMetrics(
   database: () => Pick<Database, 'pool'>,
   readBacklog: () => Promise<Backlog>,
+  clock: Pick<Clock, 'now'> = systemClock,
 ): WorkerMetrics {
   const { registry, observeWait } = createProcessMetrics(() => database().pool);
   const attempts = new Histogram({
@@ -79,7 +81,7 @@ export function createWorkerMetrics(
     registry,
     () => dispatcher?.atLimit().filter(({ team_id: teamId }) => !isSandbox(teamId)).length ?? 0,
   );
-  addBacklogGauges(registry, readBacklog);
+  addBacklogGauges(registry, readBacklog, clock);
   return {
     registry,
     observeWait,
@@ -136,7 +138,11 @@ function addLimitGauge(registry: Registry, countAtLimit: () => number): void {
   });
 }
 
-function addBacklogGauges(registry: Registry, readBacklog: () => Promise<Backlog>): void {
+function addBacklogGauges(
+  registry: Registry,
+  readBacklog: () => Promise<Backlog>,
+  clock: Pick<Clock, 'now'>,
+): void {
   let reading: Promise<Backlog> | null = null;
   // All gauges of a scrape are collected at once. Each waits for the same reading: one that another
   // gauge sets would show the figure of the scrape before.
@@ -170,7 +176,9 @@ function addBacklogGauges(registry: Registry, readBacklog: () => Promise<Backlog
     'Age of the oldest delivery that is due and that no worker has claimed; 0: none. Webhook ' +
       'endpoints at their own limit in this worker do not count.',
     ({ oldestDueAt }) =>
-      oldestDueAt === null ? 0 : Math.max(0, (Date.now() - Date.parse(oldestDueAt)) / 1000),
+      oldestDueAt === null
+        ? 0
+        : Math.max(0, (clock.now().getTime() - Date.parse(oldestDueAt)) / 1000),
   );
   add(
     'webhook_fan_out_lag_seconds',

@@ -1,9 +1,9 @@
 // The thread that runs a worker's jobs, with modules of the test instead of `src/jobs.ts`.
-import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, expect, onTestFinished, test } from 'vitest';
 import type { Part } from '../../src/runtime/process.ts';
 import { startJobThread } from '../../src/runtime/job-thread.ts';
 import { createLogger } from '../../src/runtime/log.ts';
+import { steppedClock } from '../support/clocks.ts';
 import { until } from '../support/until.ts';
 
 /** A module with `say`, which sends to the process, and `threads`, the number of its thread. */
@@ -20,6 +20,7 @@ const moduleOf = (code: string): URL =>
 let failures: string[] = [];
 let pools: unknown[] = [];
 let tasks: (readonly string[])[] = [];
+const clock = steppedClock(new Date());
 let threads = new Int32Array(new SharedArrayBuffer(8));
 afterEach(() => {
   failures = [];
@@ -36,9 +37,16 @@ async function start(code: string): Promise<Part> {
     onTasks: (told) => tasks.push(told),
     onFailure: (task) => failures.push(task),
     onPools: (told) => pools.push(told),
+    clock,
   });
   onTestFinished(() => part.stop());
   return part;
+}
+
+/** What the thread waits for. */
+function tell(value: number): void {
+  Atomics.store(threads, 1, value);
+  Atomics.notify(threads, 1);
 }
 
 const STOPS = `parentPort.once('message', () => parentPort.close());`;
@@ -62,14 +70,16 @@ test('is replaced when it ends by itself', async () => {
   const part = await start(`
     ${STOPS}
     say({ kind: 'running', tasks: ['send_invitation'] });
-    if (threads === 1)
-      setInterval(() => {
-        if (Atomics.load(shared, 1) === 1) throw new Error('a fault of a job');
-      }, 1);
-    else say({ kind: 'failed', task: 'of the second thread' });
+    if (threads === 1) {
+      Atomics.wait(shared, 1, 0);
+      throw new Error('a fault of a job');
+    } else say({ kind: 'failed', task: 'of the second thread' });
   `);
-  Atomics.store(threads, 1, 1);
-  await until(async () => failures.length === 1);
+  tell(1);
+  await until(() => {
+    clock.advance(100);
+    return failures.length === 1;
+  });
   await part.stop();
   expect(threads[0]).toBe(2);
 });
@@ -77,23 +87,23 @@ test('is replaced when it ends by itself', async () => {
 test('stops, too, if it is stopped while another thread starts', async () => {
   const part = await start(`
     ${STOPS}
-    const when = (value, then) => {
-      const waiting = setInterval(() => {
-        if (Atomics.load(shared, 1) < value) return;
-        clearInterval(waiting);
-        then();
-      }, 1);
-    };
     if (threads === 1) {
       say({ kind: 'running', tasks: ['send_invitation'] });
-      when(1, () => { throw new Error('a fault of a job'); });
-    } else when(2, () => say({ kind: 'running' }));
+      Atomics.wait(shared, 1, 0);
+      throw new Error('a fault of a job');
+    }
+    Atomics.wait(shared, 1, 1);
+    say({ kind: 'running' });
   `);
-  Atomics.store(threads, 1, 1);
-  await until(async () => threads[0] === 2);
-  const stopped = Promise.resolve(part.stop()).then(() => 'stopped');
-  Atomics.store(threads, 1, 2);
-  expect(await Promise.race([stopped, delay(10_000, 'runs')])).toBe('stopped');
+  tell(1);
+  await until(() => {
+    clock.advance(100);
+    return threads[0] === 2;
+  });
+  const stopped = part.stop();
+  tell(2);
+  await stopped;
+  expect(pools).toEqual([null, null]);
 });
 
 test('cannot be started: says why', async () => {

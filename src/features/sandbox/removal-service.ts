@@ -73,12 +73,12 @@ export async function removeIdle(
   clock: Clock,
   { signal, pageSize, runMs = RUN_MS }: IdleOptions = {},
 ): Promise<void> {
-  const until = performance.now() + runMs;
+  const until = clock.monotonicMs() + runMs;
   const now = await removalTime(db, clock);
   await workOnDue<DueRow>({
     list: (slice) => removals.listDue(db, now, slice),
     work: ({ team_id: sandboxId }) => checkSandbox(db, sandboxId, now),
-    isOver: () => signal?.aborted === true || performance.now() > until,
+    isOver: () => signal?.aborted === true || clock.monotonicMs() > until,
     failure: 'Some sandboxes were not looked at.',
     pageSize,
   });

@@ -6,7 +6,7 @@
  * marked teams in turn, and of others in each run. It may be killed at any moment: the mark stays
  * until nothing else is left, and goes with the team's own row.
  */
-import { setTimeout as delay } from 'node:timers/promises';
+import { systemClock, type Clock } from '../../core/clock.ts';
 import { notFound } from '../../core/problem.ts';
 import { sandboxIdOf } from '../../core/sandbox.ts';
 import type { Db, Tx } from '../../db/client.ts';
@@ -61,6 +61,7 @@ export async function markSandbox(tx: Tx, sandboxId: string, at: Date): Promise<
 
 /** How an erasure runs; tests make it small. */
 export interface ErasureOptions {
+  readonly clock?: Pick<Clock, 'monotonicMs' | 'wait'>;
   readonly signal?: AbortSignal | undefined;
   /** After this time a run lets other jobs have their turn. */
   readonly runMs?: number;
@@ -80,13 +81,19 @@ const PAUSE_MIN_MS = 5;
  * do. If the erasure of a team fails, the others go on, and then an error is thrown.
  */
 export async function eraseTeams(db: Db, options: ErasureOptions = {}): Promise<boolean> {
-  const { signal, runMs = RUN_MS, batch = BATCH, teamsMax = TEAMS_MAX } = options;
-  const until = performance.now() + runMs;
+  const {
+    clock = systemClock,
+    signal,
+    runMs = RUN_MS,
+    batch = BATCH,
+    teamsMax = TEAMS_MAX,
+  } = options;
+  const until = clock.monotonicMs() + runMs;
   const teamIds = await store.listErasing(db, teamsMax);
   const running = new Set(teamIds.map((teamId) => eraseTeam(db, teamId, batch)));
   const failures: unknown[] = [];
   do {
-    const startedAt = performance.now();
+    const startedAt = clock.monotonicMs();
     for (const erasure of running) {
       const step = await erasure.next().catch((error: unknown) => {
         failures.push(error);
@@ -95,8 +102,8 @@ export async function eraseTeams(db: Db, options: ErasureOptions = {}): Promise<
       if (step.done) running.delete(erasure);
     }
     // Half of the time belongs to others.
-    await delay(Math.max(PAUSE_MIN_MS, performance.now() - startedAt));
-  } while (running.size > 0 && performance.now() < until && !signal?.aborted);
+    await clock.wait(Math.max(PAUSE_MIN_MS, clock.monotonicMs() - startedAt));
+  } while (running.size > 0 && clock.monotonicMs() < until && !signal?.aborted);
   if (failures.length > 0) throw new AggregateError(failures, 'A team could not be erased yet.');
   return running.size > 0 || teamIds.length === teamsMax;
 }

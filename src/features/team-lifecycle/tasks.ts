@@ -1,14 +1,15 @@
 import type { Task } from 'graphile-worker';
+import type { Clock } from '../../core/clock.ts';
 import type { ScheduledJob } from '../../core/scheduled-job.ts';
 import type { Db } from '../../db/client.ts';
 import { eraseTeams } from './erasure-service.ts';
 import { ERASE_TEAMS, REMOVALS_QUEUE } from './jobs.ts';
 
 /** The feature's jobs. A run that did not finish adds the next one. */
-export function teamTasks(db: Db): Record<string, Task> {
+export function teamTasks(db: Db, clock: Clock): Record<string, Task> {
   return {
     [ERASE_TEAMS]: async (_payload, { abortSignal, addJob }) => {
-      const hasMore = await eraseTeams(db, { signal: abortSignal });
+      const hasMore = await eraseTeams(db, { clock, signal: abortSignal });
       if (hasMore) await addJob(ERASE_TEAMS, {}, SPEC);
     },
   };

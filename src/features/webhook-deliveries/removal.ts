@@ -4,7 +4,7 @@
  * or sends its deliveries. So a million of them cost the request nothing, and the job that removes
  * them may take its time. It may be killed at any moment: what is left is found again.
  */
-import { setTimeout as delay } from 'node:timers/promises';
+import { systemClock, type Clock } from '../../core/clock.ts';
 import type { Db } from '../../db/client.ts';
 import { enqueue } from '../../db/outbox.ts';
 import { removalJob, type Removal } from './jobs.ts';
@@ -12,6 +12,7 @@ import * as store from './removal-store.ts';
 
 /** How a removal runs; tests make it long. */
 export interface RemovalOptions {
+  readonly clock?: Pick<Clock, 'monotonicMs' | 'wait'>;
   readonly signal?: AbortSignal | undefined;
   /** After this time a run lets the removals of others have their turn. */
   readonly runMs?: number;
@@ -27,14 +28,14 @@ const RUN_MS = 5_000;
 export async function removeDeletedEndpoint(
   db: Db,
   { teamId, endpointId, after: reached }: Removal,
-  { signal, runMs = RUN_MS }: RemovalOptions = {},
+  { clock = systemClock, signal, runMs = RUN_MS }: RemovalOptions = {},
 ): Promise<void> {
   const endpoint = { teamId, endpointId };
-  const until = performance.now() + runMs;
+  const until = clock.monotonicMs() + runMs;
   let after = reached ?? null;
   let hasPassed = false;
   do {
-    const startedAt = performance.now();
+    const startedAt = clock.monotonicMs();
     if (hasPassed) {
       if ((await store.removeResends(db, endpoint)) === 0) break;
     } else {
@@ -42,8 +43,8 @@ export async function removeDeletedEndpoint(
       hasPassed = after === null;
     }
     // Half of the time belongs to others.
-    await delay(performance.now() - startedAt);
-  } while (performance.now() < until && !signal?.aborted);
+    await clock.wait(clock.monotonicMs() - startedAt);
+  } while (clock.monotonicMs() < until && !signal?.aborted);
   if (after !== null || (await store.hasRows(db, endpoint)))
     await enqueue(db, teamId, removalJob({ ...endpoint, after: after ?? undefined }));
 }

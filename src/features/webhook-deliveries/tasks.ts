@@ -23,6 +23,6 @@ export function deliveryTasks(db: Db, clock: Clock): Record<string, Task> {
   return {
     [RESEND_DELIVERIES]: (payload) => resendBatch(db, clock, resendPayload.parse(payload)),
     [REMOVE_DELIVERIES]: (payload, { abortSignal }) =>
-      removeDeletedEndpoint(db, removalPayload.parse(payload), { signal: abortSignal }),
+      removeDeletedEndpoint(db, removalPayload.parse(payload), { clock, signal: abortSignal }),
   };
 }

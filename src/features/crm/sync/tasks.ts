@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Task } from 'graphile-worker';
 import { z } from 'zod';
 import type { Clock } from '../../../core/clock.ts';
@@ -40,9 +39,7 @@ export function crmTasks({
       await (teamId === undefined ? scheduleDue(db, clock) : scheduleNext(db, clock, teamId));
     },
     [SYNC_CONNECTION]: async (payload, { abortSignal: signal }) => {
-      const sleep = async (ms: number): Promise<void> => {
-        await delay(ms, undefined, { signal }).catch(() => undefined);
-      };
+      const sleep = (ms: number): Promise<void> => clock.wait(ms, signal);
       const key = connectionPayload.parse(payload);
       const outcome = await syncConnection(
         { db, clock, secrets, settings, random: Math.random, sleep, signal, onFailure },
@@ -52,7 +49,7 @@ export function crmTasks({
       if (outcome !== 'skipped' && !signal?.aborted) await scheduleNext(db, clock, key.teamId);
     },
     [REMOVE_CONNECTION]: async (payload, { abortSignal: signal }) => {
-      await removeRows(db, removalPayload.parse(payload), { signal });
+      await removeRows(db, removalPayload.parse(payload), { clock, signal });
     },
   };
 }
