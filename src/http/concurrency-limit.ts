@@ -10,6 +10,7 @@
  * the first place free. There are more of those, because one statement authenticates many of them.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { systemClock, type Clock } from '../core/clock.ts';
 import { createLine, type Line } from '../core/line.ts';
 
 export interface ConcurrencyLimit {
@@ -55,7 +56,10 @@ interface Waiting {
   readonly next: () => void;
 }
 
-export function createConcurrencyLimit(placeMaxMs = PLACE_MAX_MS): ConcurrencyLimit {
+export function createConcurrencyLimit(
+  placeMaxMs = PLACE_MAX_MS,
+  clock: Pick<Clock, 'after'> = systemClock,
+): ConcurrencyLimit {
   const addresses = new Map<string, Address>();
   const places = new WeakMap<IncomingMessage, Place>();
 
@@ -64,7 +68,7 @@ export function createConcurrencyLimit(placeMaxMs = PLACE_MAX_MS): ConcurrencyLi
     let isRecognized = false;
     const leave = (): void => {
       if (!places.delete(request)) return;
-      clearTimeout(limit);
+      endLimit();
       if (!isRecognized) {
         setImmediate(letNextIn, name, address);
         return;
@@ -78,7 +82,7 @@ export function createConcurrencyLimit(placeMaxMs = PLACE_MAX_MS): ConcurrencyLi
       address.takenByRecognized += 1;
       setImmediate(letNextIn, name, address);
     };
-    const limit = setTimeout(leave, placeMaxMs);
+    const endLimit = clock.after(placeMaxMs, leave);
     places.set(request, { leave, move });
     // A response that waits behind another one gets no event if the connection ends.
     request.once('close', leave);

@@ -53,8 +53,9 @@ export function createApp(options: AppOptions): Express {
   app.set('trust proxy', trusted(options.trustProxy));
   const ipOf = (request: IncomingMessage): string | null => normalizeIp((request as Request).ip);
   const networkOfCaller = (request: IncomingMessage): string => networkOf(ipOf(request));
-  const limit = createConcurrencyLimit(options.placeMaxMs);
-  const throttle = options.throttle ?? createThrottle();
+  const { clock } = options.services;
+  const limit = createConcurrencyLimit(options.placeMaxMs, clock);
+  const throttle = options.throttle ?? createThrottle(clock);
   const holdBack = (request: IncomingMessage, cost: number): Wait => {
     limit.release(request);
     const wait = throttle(networkOfCaller(request), cost);
@@ -95,7 +96,7 @@ export function createApp(options: AppOptions): Express {
     services: { ...options.services, keyPerMinute: options.limits.keyPerMinute },
     ipOf,
     callerLimits,
-    bodies: createBodies(options.observeRefusal),
+    bodies: createBodies(options.observeRefusal, clock),
     compress: createCompressor(),
   };
   const rest = createRest(shared);

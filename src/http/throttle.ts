@@ -10,7 +10,7 @@
  * opening one per request is no faster. The connection is not just closed: a proxy would take the
  * process for broken.
  */
-import { setTimeout as delay } from 'node:timers/promises';
+import { systemClock, type Clock } from '../core/clock.ts';
 
 /** How many an address gets at once before it is throttled. */
 const BURST = 100;
@@ -31,17 +31,17 @@ interface Address {
 }
 
 export function createThrottle(
-  { now, wait } = { now: () => performance.now(), wait: (ms: number) => delay(ms) },
+  clock: Pick<Clock, 'monotonicMs' | 'wait'> = systemClock,
 ): (name: string, cost?: number) => Wait {
   const addresses = new Map<string, Address>();
   const waitOf = async (address: Address, cost: number, ms: number): Promise<void> => {
     address.waiting += cost;
-    await wait(ms);
+    await clock.wait(ms);
     address.waiting -= cost;
   };
   let forgetAt = ADDRESSES_MAX;
   return (name, cost = 1) => {
-    const at = now();
+    const at = clock.monotonicMs();
     const earliest = at - BURST * EVERY_MS;
     const address = addresses.get(name) ?? { dueAt: earliest, waiting: 0 };
     if (address.waiting + cost > WAITING_MAX) return 'full';

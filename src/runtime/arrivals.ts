@@ -12,6 +12,7 @@
  * address with the longest line is turned away, so nobody else loses one.
  */
 import type { Socket } from 'node:net';
+import { systemClock, type Clock } from '../core/clock.ts';
 import { createLine, type Line } from '../core/line.ts';
 import { networkOf, normalizeIp } from '../core/network.ts';
 
@@ -36,14 +37,14 @@ export interface Arrivals {
   readonly begin: (socket: Socket) => void;
   /** Called with one that must be closed, because too many wait. */
   readonly turnAway: (socket: Socket) => void;
-  readonly now?: () => number;
+  readonly clock?: Pick<Clock, 'monotonicMs'>;
 }
 
 /** Returns what takes a new connection. */
 export function createArrivals({
   begin,
   turnAway,
-  now = () => performance.now(),
+  clock = systemClock,
 }: Arrivals): (socket: Socket) => void {
   const waiting = new Map<string, Line<Socket>>();
   let size = 0;
@@ -51,7 +52,7 @@ export function createArrivals({
   /** In this turn. */
   let hasCome = false;
   const beginSome = (): void => {
-    const at = now();
+    const at = clock.monotonicMs();
     const count = Math.max(hasCome ? 0 : 1, Math.floor((at - lastAt) / EVERY_MS));
     hasCome = false;
     if (count > 0) lastAt = at;
@@ -74,7 +75,7 @@ export function createArrivals({
   };
   return (socket) => {
     if (waiting.size === 0) {
-      lastAt = now();
+      lastAt = clock.monotonicMs();
       setImmediate(beginSome);
     }
     const network = networkOf(normalizeIp(socket.remoteAddress));

@@ -6,6 +6,7 @@
 import { createServer, type Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { systemClock, type Clock } from '../core/clock.ts';
 import { createLine, type Leave } from '../core/line.ts';
 import type { Limit, ObserveRefusal } from '../core/limits.ts';
 import { networkOf, normalizeIp } from '../core/network.ts';
@@ -77,9 +78,11 @@ export function createGuardedServer(
     readonly limits?: Partial<ConnectionLimits>;
     readonly onFull?: () => void;
     readonly observeRefusal?: ObserveRefusal;
+    readonly clock?: ConnectionClock;
   } = {},
 ): GuardedServer {
   const limits = { ...CONNECTION_LIMITS, ...options.limits };
+  const clock = options.clock ?? systemClock;
   const count = (limit: Limit): void => options.observeRefusal?.(limit, null);
   const server = createServer({
     headersTimeout: limits.headersTimeoutMs,
@@ -91,8 +94,8 @@ export function createGuardedServer(
   server.on('checkExpectation', (...exchange) => void server.emit('request', ...exchange));
   server.maxRequestsPerSocket = REQUESTS_PER_CONNECTION_MAX;
   const room = createRoom(limits.openMax);
-  const floods = slowDownFloods(limits, room, count);
-  const turnAway = toTurnAway(() => count('connections'), options.onFull);
+  const floods = slowDownFloods({ limits, room, count, clock });
+  const turnAway = toTurnAway(clock, () => count('connections'), options.onFull);
   server.on('connection', (socket: Socket) => {
     if (!floods.admit(socket)) {
       socket.destroy();
@@ -102,7 +105,7 @@ export function createGuardedServer(
     if (closing) turnAway(closing);
   });
   const reading = closeUnread(limits, count);
-  const deadline = closeLate(server, limits, count);
+  const deadline = closeLate(server, { limits, count, clock });
   const exchangesOf = trackExchanges(server, ({ socket }, response, open) => {
     room.move(socket, 'busy');
     const endDeadline = deadline.begin(socket);
@@ -126,6 +129,14 @@ export function createGuardedServer(
 }
 
 type Count = (limit: Limit) => void;
+type ConnectionClock = Pick<Clock, 'monotonicMs' | 'every'>;
+
+/** What each of the guards below gets. */
+interface Guard {
+  readonly limits: ConnectionLimits;
+  readonly count: Count;
+  readonly clock: ConnectionClock;
+}
 
 /** By the code of the parser's error. */
 const LIMIT_OF_PARSER: Readonly<Record<string, Limit>> = {
@@ -170,13 +181,17 @@ function endBroken(
   };
 }
 
-function toTurnAway(onClose: () => void, onFull?: () => void): (socket: Socket) => void {
+function toTurnAway(
+  clock: ConnectionClock,
+  onClose: () => void,
+  onFull?: () => void,
+): (socket: Socket) => void {
   let toldAt = -Infinity;
   return (socket) => {
     socket.destroy();
     onClose();
-    if (performance.now() - toldAt <= TELL_EVERY_MS) return;
-    toldAt = performance.now();
+    if (clock.monotonicMs() - toldAt <= TELL_EVERY_MS) return;
+    toldAt = clock.monotonicMs();
     onFull?.();
   };
 }
@@ -189,7 +204,8 @@ const SUSPECT_MS = 10_000;
  * them at once, so the client must not come back with a new connection each time. Its unused
  * connections go, too: forty of them that are read in one turn would stop the process for a second.
  */
-function slowDownFloods({ suspectEveryMs }: ConnectionLimits, room: Room, count: Count) {
+function slowDownFloods({ limits, room, count, clock }: Guard & { readonly room: Room }) {
+  const { suspectEveryMs } = limits;
   const suspects = new Map<string, { until: number; nextAt: number }>();
   const networkOfSocket = ({ remoteAddress }: Socket): string =>
     networkOf(normalizeIp(remoteAddress));
@@ -199,7 +215,7 @@ function slowDownFloods({ suspectEveryMs }: ConnectionLimits, room: Room, count:
     const network = networkOfSocket(socket);
     const suspect = suspects.get(network);
     if (!suspect) return true;
-    const now = performance.now();
+    const now = clock.monotonicMs();
     if (suspect.until < now) suspects.delete(network);
     else if (suspect.nextAt > now) {
       count('connection_rate');
@@ -208,7 +224,7 @@ function slowDownFloods({ suspectEveryMs }: ConnectionLimits, room: Room, count:
     return true;
   };
   const suspect = (socket: Socket): void => {
-    const now = performance.now();
+    const now = clock.monotonicMs();
     const network = networkOfSocket(socket);
     const nextAt = suspects.get(network)?.nextAt ?? now + suspectEveryMs;
     // The last one to be suspected is the last one in the map.
@@ -233,25 +249,21 @@ function slowDownFloods({ suspectEveryMs }: ConnectionLimits, room: Room, count:
 }
 
 /** Closes the connections of exchanges that take too long. */
-function closeLate(
-  server: Server,
-  { exchangeTimeoutMs, checkEveryMs }: ConnectionLimits,
-  count: Count,
-) {
+function closeLate(server: Server, { limits, count, clock }: Guard) {
+  const { exchangeTimeoutMs, checkEveryMs } = limits;
   const inFlight = createLine<{ readonly socket: Socket; readonly until: number }>();
-  const timer = setInterval(() => {
-    const now = performance.now();
+  const endChecks = clock.every(checkEveryMs, () => {
+    const now = clock.monotonicMs();
     for (const { socket, until } of inFlight) {
       if (until > now) break;
       if (!socket.destroyed) count('exchange_time');
       socket.destroy();
     }
-  }, checkEveryMs);
-  timer.unref();
-  server.once('close', () => clearInterval(timer));
+  });
+  server.once('close', endChecks);
   return {
     begin: (socket: Socket): Leave =>
-      inFlight.join({ socket, until: performance.now() + exchangeTimeoutMs }),
+      inFlight.join({ socket, until: clock.monotonicMs() + exchangeTimeoutMs }),
   };
 }
 

@@ -1,5 +1,5 @@
 import type { IncomingMessage, Server } from 'node:http';
-import { setTimeout as delay } from 'node:timers/promises';
+import { systemClock, type Clock } from '../core/clock.ts';
 import { createLine } from '../core/line.ts';
 import { closeAfterLast, trackExchanges } from './exchanges.ts';
 import type { Listening } from './listening.ts';
@@ -55,11 +55,12 @@ export async function drain(
   server: Server,
   listening: Listening,
   requests: Requests,
+  clock: Pick<Clock, 'wait'> = systemClock,
 ): Promise<void> {
   const closed = listening.close();
   requests.closeConnections();
-  const finished = delay(GRACE_MS).then(() => requests.done());
-  await Promise.race([closed, finished, delay(DRAIN_MS)]);
+  const finished = clock.wait(GRACE_MS).then(() => requests.done());
+  await Promise.race([closed, finished, clock.wait(DRAIN_MS)]);
   server.closeAllConnections();
   await closed;
 }

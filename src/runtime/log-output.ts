@@ -8,6 +8,7 @@
  * an exit waits for, and its last flush repeats a failed write for ever.
  */
 import { fstatSync, writeSync } from 'node:fs';
+import { systemClock, type Cancel, type Clock } from '../core/clock.ts';
 import { createLine } from '../core/line.ts';
 
 export interface LogOutput {
@@ -25,6 +26,9 @@ export interface LogOutput {
 export interface LogOutputOptions {
   /** Called when lines are taken again, with how many were dropped since the last call. */
   readonly onRoom: (dropped: number) => void;
+  readonly clock?: Pick<Clock, 'monotonicMs' | 'after'>;
+  /** Writes to standard output, by default. Returns how many bytes were taken. */
+  readonly writeBytes?: (bytes: Uint8Array) => number;
 }
 
 const STANDARD_OUTPUT = 1;
@@ -45,37 +49,40 @@ const FAILED_AGAIN_MS = 1_000;
 const FLUSH_LIMIT_MS = 1_000;
 
 /** Opens the output. What still waits when the process ends is flushed then. */
-export function openLogOutput({ onRoom }: LogOutputOptions): LogOutput {
-  if (isPipe(STANDARD_OUTPUT)) neverBlock();
+export function openLogOutput({
+  onRoom,
+  clock = systemClock,
+  writeBytes = openStandardOutput(),
+}: LogOutputOptions): LogOutput {
   const waiting = createBatches();
-  const writeAll = createWriter(waiting);
-  let timer: NodeJS.Timeout | null = null;
+  const writeAll = createWriter(waiting, writeBytes);
+  let timer: Cancel | null = null;
   let flushedAt = -Infinity;
   let isBlocked = false;
   let dropped = 0;
   let reported = 0;
 
   const flush = (): void => {
-    if (timer !== null) clearTimeout(timer);
+    timer?.();
     timer = null;
-    flushedAt = performance.now();
+    flushedAt = clock.monotonicMs();
     const error = writeAll();
     isBlocked = error !== null;
     if (error !== null) {
-      timer = setTimeout(flush, isFull(error) ? FULL_AGAIN_MS : FAILED_AGAIN_MS).unref();
+      timer = clock.after(isFull(error) ? FULL_AGAIN_MS : FAILED_AGAIN_MS, flush);
       return;
     }
     const lost = dropped - reported;
     reported = dropped;
     if (lost > 0) onRoom(lost);
   };
-  const untilFlush = (): number => Math.max(0, flushedAt + FLUSH_MS - performance.now());
+  const untilFlush = (): number => Math.max(0, flushedAt + FLUSH_MS - clock.monotonicMs());
   let hasGivenUp = false;
   const flushNow = (): void => {
     // A second flush of the same end does not wait again.
-    const giveUpAt = performance.now() + (hasGivenUp ? 0 : FLUSH_LIMIT_MS);
+    const giveUpAt = clock.monotonicMs() + (hasGivenUp ? 0 : FLUSH_LIMIT_MS);
     let error = writeAll();
-    while (error !== null && isFull(error) && performance.now() < giveUpAt) {
+    while (error !== null && isFull(error) && clock.monotonicMs() < giveUpAt) {
       sleep(FULL_AGAIN_MS);
       error = writeAll();
     }
@@ -92,7 +99,7 @@ export function openLogOutput({ onRoom }: LogOutputOptions): LogOutput {
       }
       waiting.add(line);
       if (!isBlocked && waiting.length() >= BATCH_LENGTH) flush();
-      else timer ??= setTimeout(flush, untilFlush()).unref();
+      else timer ??= clock.after(untilFlush(), flush);
     },
     flushNow,
     dropped: () => dropped,
@@ -138,19 +145,27 @@ function createBatches(): Batches {
  * Returns what writes all that waits, in order. It returns the error if not all of it
  * could be written; the next call goes on with the byte after the last one that was taken.
  */
-function createWriter(waiting: Batches): () => NodeJS.ErrnoException | null {
+function createWriter(
+  waiting: Batches,
+  writeBytes: (bytes: Uint8Array) => number,
+): () => NodeJS.ErrnoException | null {
   let rest = Buffer.alloc(0);
   return () => {
     try {
       for (;;) {
         if (rest.length === 0) rest = Buffer.from(waiting.next() ?? '');
         if (rest.length === 0) return null;
-        rest = rest.subarray(writeSync(STANDARD_OUTPUT, rest));
+        rest = rest.subarray(writeBytes(rest));
       }
     } catch (error) {
       return error as NodeJS.ErrnoException;
     }
   };
+}
+
+function openStandardOutput(): (bytes: Uint8Array) => number {
+  if (isPipe(STANDARD_OUTPUT)) neverBlock();
+  return (bytes) => writeSync(STANDARD_OUTPUT, bytes);
 }
 
 function isPipe(fd: number): boolean {

@@ -39,6 +39,7 @@ import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import { defaultResource, resourceFromAttributes } from '@opentelemetry/resources';
 import { AlwaysOnSampler, BatchSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
 import type { Logger } from 'pino';
+import { systemClock, type Clock } from '../core/clock.ts';
 import type {
   AttemptTrace,
   RequestOutcome,
@@ -49,16 +50,16 @@ import type {
 import type { Sampling, TracingSettings } from './tracing-settings.ts';
 
 /** Less than what a process has left after its requests have ended. */
-const STOP_LIMIT_MS = 2_000;
+export const STOP_LIMIT_MS = 2_000;
 const WARN_EVERY_MS = 60_000;
 
 /** Starts an exporter. Does not connect yet. */
 export function createTracing(
   { endpoint, headers, serviceName, sampling }: TracingSettings & { readonly serviceName: string },
   logger: Logger,
-  stopLimitMs = STOP_LIMIT_MS,
+  clock: Pick<Clock, 'monotonicMs' | 'after'> = systemClock,
 ): Tracing {
-  const warn = createWarning(logger);
+  const warn = createWarning(logger, clock);
   setGlobalErrorHandler(warn);
   const exporter = new OTLPTraceExporter({
     url: `${endpoint.replace(/\/+$/, '')}/v1/traces`,
@@ -78,19 +79,22 @@ export function createTracing(
     stop: async () => {
       const late = Promise.withResolvers<never>();
       const giveUp = (): void => late.reject(new Error('no answer until the stop'));
-      const timer = setTimeout(giveUp, stopLimitMs);
+      const endLimit = clock.after(STOP_LIMIT_MS, giveUp);
       await Promise.race([provider.shutdown(), late.promise]).catch(warn);
-      clearTimeout(timer);
+      endLimit();
     },
   };
 }
 
 /** Warns that traces are lost, once in a while: an address can be dead for days. */
-function createWarning(logger: Logger): (error: unknown) => void {
+function createWarning(
+  logger: Logger,
+  clock: Pick<Clock, 'monotonicMs'>,
+): (error: unknown) => void {
   let nextAt = -Infinity;
   return (error) => {
-    if (performance.now() < nextAt) return;
-    nextAt = performance.now() + WARN_EVERY_MS;
+    if (clock.monotonicMs() < nextAt) return;
+    nextAt = clock.monotonicMs() + WARN_EVERY_MS;
     logger.warn({ err: error }, 'traces could not be sent');
   };
 }

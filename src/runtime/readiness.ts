@@ -1,5 +1,6 @@
 /** Whether a process can do its work, and if not, why. The log tells each change. */
 import type { Logger } from 'pino';
+import { systemClock, type Clock } from '../core/clock.ts';
 import type { AppSecrets } from '../core/encryption.ts';
 import { isDistributed, isOtherNode } from '../db/citus/shards.ts';
 import type { Database } from '../db/connections/database.ts';
@@ -39,6 +40,7 @@ export interface ReadinessOptions {
   readonly logger: Logger;
   /** Called if a fault shows only after the start. */
   readonly onFault: (error: Error) => void;
+  readonly clock?: Pick<Clock, 'monotonicMs' | 'after' | 'every'>;
 }
 
 /** What one look has seen. `error` is for the log. */
@@ -60,7 +62,7 @@ const INTERVAL_MS = 1_000;
  * checked as soon as it can.
  */
 export async function startReadiness(options: ReadinessOptions): Promise<Readiness> {
-  const { logger, onFault } = options;
+  const { logger, onFault, clock = systemClock } = options;
   const suspicion = { disk: false };
   const look = createLook(options, suspicion);
   let told: NotReady | null | undefined;
@@ -77,17 +79,17 @@ export async function startReadiness(options: ReadinessOptions): Promise<Readine
   // takes five seconds, and nobody waits for its end.
   const lookOnce = (): Promise<Seen> => {
     if (looking !== null) return looking;
-    const sharedUntil = performance.now() + SHARED_MS;
+    const sharedUntil = clock.monotonicMs() + SHARED_MS;
     looking = look().finally(() => {
       const forget = (): void => {
         looking = null;
       };
-      setTimeout(forget, Math.max(0, sharedUntil - performance.now())).unref();
+      clock.after(Math.max(0, sharedUntil - clock.monotonicMs()), forget);
     });
     return looking;
   };
   const check = async (): Promise<NotReady | null> => {
-    const seen = await within(PATIENCE_MS, lookOnce());
+    const seen = await within(clock, PATIENCE_MS, lookOnce());
     if (isDraining) return 'draining';
     // A slow look has seen nothing new. Its end tells whether the reason is still the same.
     if (seen === null && told) return told;
@@ -100,8 +102,7 @@ export async function startReadiness(options: ReadinessOptions): Promise<Readine
   const first = await lookOnce();
   if (isFault(first.reason)) throw first.error;
   tell(first);
-  const timer = setInterval(() => void check(), INTERVAL_MS);
-  timer.unref();
+  const endLooks = clock.every(INTERVAL_MS, () => void check());
   return {
     check,
     lastSeen: () => told ?? null,
@@ -112,7 +113,7 @@ export async function startReadiness(options: ReadinessOptions): Promise<Readine
       isDraining = true;
       tell({ reason: 'draining' });
     },
-    stop: () => clearInterval(timer),
+    stop: endLooks,
   };
 }
 
@@ -123,16 +124,20 @@ function silence(): Seen {
 }
 
 /** Resolves with what the look sees, or after `ms` with null: it has seen nothing yet. */
-async function within(ms: number, look: Promise<Seen>): Promise<Seen | null> {
+async function within(
+  clock: Pick<Clock, 'after'>,
+  ms: number,
+  look: Promise<Seen>,
+): Promise<Seen | null> {
   const over = Promise.withResolvers<null>();
-  const timer = setTimeout(() => {
+  const endLimit = clock.after(ms, () => {
     // After the event loop has read the sockets, because this timer may end a stall of our own.
     setImmediate(() => over.resolve(null));
-  }, ms);
+  });
   try {
     return await Promise.race([look, over.promise]);
   } finally {
-    clearTimeout(timer);
+    endLimit();
   }
 }
 

@@ -25,8 +25,10 @@ import {
   type KnownRequest,
 } from '../../src/http/api/authentication/batched-authentication.ts';
 import { startTestApi, type ApiResponse, type TestApi } from '../support/api.ts';
+import { steppedClock } from '../support/clocks.ts';
 import { holdLock, untilWaiting } from '../support/locks.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
+import { nextTurn } from '../support/turns.ts';
 import { until } from '../support/until.ts';
 import { waitToConnect } from '../support/wire.ts';
 
@@ -433,15 +435,12 @@ describe('the statement', () => {
 });
 
 describe('what waits', () => {
-  const endOfTurn = () => new Promise(setImmediate);
   const limits = { keyPerMinute: 1000, personPerMinute: 1000, ipPerMinute: 1000 };
 
   /** The keys of an API, with each statement held until it is let go. Timers stand still. */
   async function startHeld() {
     const api = await startKnown();
-    // The moment is 50 ms, and a busy machine may need longer for each step.
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-    onTestFinished(() => void vi.useRealTimers());
+    const clock = steppedClock(NOW);
     const nonce = randomBytes(16);
     const sent: { keys: string[]; calls: number[]; go: (error?: Error) => void }[] = [];
     const query: TestApi['db']['query'] = async (what, values) => {
@@ -451,25 +450,22 @@ describe('what waits', () => {
       await gate.promise;
       return api.db.query(what, values);
     };
-    const batches = createBatchedAuthentication(
-      { query },
-      { nonce, limits, clock: fixedClock(NOW) },
-    );
+    const batches = createBatchedAuthentication({ query }, { nonce, limits, clock });
     const ask = (teamId: string, ip = '127.0.0.1') => {
       const { keyPrefix, proof } = readCredential(`Bearer ${api.key(teamId)}`, nonce);
       return batches.ask({ teamId, keyPrefix: keyPrefix ?? '', proof, ip });
     };
-    return { ask, sent };
+    return { ask, sent, clock };
   }
 
   test('goes at the end of the turn, and then when the statement before has ended', async () => {
     const { ask, sent } = await startHeld();
     const first = [ask('team_t0'), ask('team_t1'), ask('team_t0')];
     expect(sent).toEqual([]);
-    await endOfTurn();
+    await nextTurn();
     expect(sent).toMatchObject([{ keys: ['team_t0', 'team_t1'], calls: [2, 1] }]);
     const second = [ask('team_t2'), ask('team_t0')];
-    await endOfTurn();
+    await nextTurn();
     expect(sent).toHaveLength(1);
     sent[0]?.go();
     expect((await Promise.all(first)).map((row) => [row?.team_id, row?.bucket_remaining])).toEqual([
@@ -486,19 +482,19 @@ describe('what waits', () => {
   });
 
   test('goes after a moment if the statement before is silent', async () => {
-    const { ask, sent } = await startHeld();
+    const { ask, sent, clock } = await startHeld();
     const silent = ask('team_t0');
     await until(async () => sent.length === 1);
     const next = ask('team_t1');
-    await endOfTurn();
+    await nextTurn();
     expect(sent).toHaveLength(1);
-    vi.advanceTimersByTime(50);
+    clock.advance(50);
     await until(async () => sent.length === 2);
     const last = ask('team_t2');
     // The end of the first one lets nobody go: the second one has taken its place.
     sent[0]?.go();
     expect(await silent).toMatchObject({ team_id: 'team_t0' });
-    await endOfTurn();
+    await nextTurn();
     expect(sent).toHaveLength(2);
     sent[1]?.go();
     expect(await next).toMatchObject({ team_id: 'team_t1' });

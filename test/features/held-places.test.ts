@@ -5,6 +5,7 @@ import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { tokenOf } from '../support/app.ts';
+import { holdLock, lockWhole } from '../support/locks.ts';
 import { until } from '../support/until.ts';
 import { makeSeed, makeTeam, userId } from '../support/seed.ts';
 
@@ -22,6 +23,9 @@ beforeAll(async () => {
     seed: makeSeed([makeTeam('a')]),
     app,
     clock: fixedClock(NOW),
+    // Longer than any test: what waits for a lock goes on waiting.
+    statementTimeoutMs: 60_000,
+    trustProxy: { kind: 'hops', hops: 1 },
   });
 });
 
@@ -59,4 +63,29 @@ test.each(APIS)('bodies of %s that do not come keep nobody out', async (_who, po
   await until(async () => before - (await remaining()) - (asked += 1) === PLACES);
   // None of them has given its place back by its end.
   expect(ended).toBe(0);
+});
+
+test('the callers of one proxy do not wait for each other', async () => {
+  const ask = async (path: string, ip: string): Promise<number> =>
+    (await fetch(api.url + path, { headers: { 'x-forwarded-for': ip } })).status;
+  const [busy, other] = ['203.0.113.1', '203.0.113.2'];
+  const release = await holdLock(api, lockWhole('rate_counter', 'bucket'));
+  /** Many more than an answer takes that waits for nothing. */
+  const roundTrips = async (): Promise<string> => {
+    for (let count = 0; count < 50; count += 1) await ask('/healthz', other);
+    return 'no place';
+  };
+  // Each of them waits to be counted.
+  const asked = Array.from({ length: 16 }, () => ask('/api/public/v1/me', busy));
+  await until(async () => {
+    asked.push(ask('/healthz', busy));
+    return (await Promise.race([asked.at(-1), roundTrips()])) === 'no place';
+  });
+  const first = [
+    ask('/healthz', other).then(() => other),
+    ...asked.map((one) => one.then(() => busy)),
+  ];
+  expect(await Promise.race(first)).toBe(other);
+  await release();
+  await Promise.all(asked);
 });

@@ -1,8 +1,7 @@
 // Calls whose body comes long after their headers. What authentication has found is old by then.
 import { request, type ClientRequest } from 'node:http';
-import { setTimeout as delay } from 'node:timers/promises';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { fixedClock } from '../../src/core/clock.ts';
+import { systemClock, type Clock } from '../../src/core/clock.ts';
 import { createFastAuthenticator } from '../../src/http/api/authentication/fast-authenticator.ts';
 import { createPlainAuthenticator } from '../../src/http/api/authentication/plain-authenticator.ts';
 import { eraseTeams } from '../../src/features/team-lifecycle/erasure-service.ts';
@@ -13,6 +12,22 @@ import { until } from '../support/until.ts';
 
 /** Longer than what authentication has found holds for a call. */
 const LONG_MS = 1_200;
+
+/** The dates stand still, so no other minute begins. `pass` moves what waits are measured by. */
+function startClock(): Clock & { pass(ms: number): void } {
+  const now = new Date();
+  let passedMs = 0;
+  return {
+    ...systemClock,
+    now: () => now,
+    override: () => now,
+    monotonicMs: () => systemClock.monotonicMs() + passedMs,
+    pass: (ms) => {
+      passedMs += ms;
+    },
+  };
+}
+
 const TEAMS = ['revoked', 'expired', 'moved', 'scope', 'suspended', 'shut', 'erased', 'replay'];
 const END = {
   revoked: `update api_key set revoked_at = now() where team_id = $1`,
@@ -26,13 +41,14 @@ describe.each([
   { name: 'plain', createAuthenticator: createPlainAuthenticator },
   { name: 'fast', createAuthenticator: createFastAuthenticator },
 ])('with the $name authenticator', ({ createAuthenticator }) => {
+  const clock = startClock();
   let api: TestApi;
   beforeAll(async () => {
     const seed = makeSeed(
       TEAMS.map((name) => makeFullTeam(name)),
       { catalog: CATALOG },
     );
-    api = await startTestApi({ seed, app: { createAuthenticator } });
+    api = await startTestApi({ seed, clock, app: { createAuthenticator } });
   });
 
   const query = async (sql: string, ...values: unknown[]) =>
@@ -70,7 +86,7 @@ describe.each([
     call.flushHeaders();
     await until(async () => JSON.stringify(await counterOf(team)) !== before);
     await meanwhile();
-    await delay(LONG_MS);
+    clock.pass(LONG_MS);
     call.end(text);
     return answer;
   };
@@ -165,8 +181,7 @@ describe.each([
 
 test('in the app, a call whose body comes after its sender was removed is refused', async () => {
   const seed = makeSeed([makeFullTeam('app')], { catalog: CATALOG });
-  // No other minute begins.
-  const clock = fixedClock(new Date());
+  const clock = startClock();
   const api = await startTestApi({ seed, clock });
   const query = async (sql: string) => (await api.db.pool.query(sql)).rows;
   const counted = () => query(`select count from team_counter where bucket = 'app'`);
@@ -192,7 +207,7 @@ test('in the app, a call whose body comes after its sender was removed is refuse
     call.flushHeaders();
     await until(async () => JSON.stringify(await counted()) !== before);
     await meanwhile();
-    await delay(LONG_MS);
+    clock.pass(LONG_MS);
     call.end(body);
     return answer;
   };

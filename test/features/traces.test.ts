@@ -6,13 +6,15 @@ import { join } from 'node:path';
 import { Client } from 'pg';
 import pino from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createTracing } from '../../src/runtime/open-telemetry.ts';
+import { systemClock } from '../../src/core/clock.ts';
+import { createTracing, STOP_LIMIT_MS } from '../../src/runtime/open-telemetry.ts';
 import type { Sampling } from '../../src/runtime/tracing-settings.ts';
 import { createCall, loadTestSeed, type Call } from '../support/api.ts';
 import { startApiProcess, startWorkerProcess } from '../support/processes.ts';
 import { SOURCES } from '../support/sources.ts';
 import { appWith, tokenOf } from '../support/app.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { steppedClock } from '../support/clocks.ts';
 import { makeFolder } from '../support/folder.ts';
 import { describeTraining } from '../support/platform.ts';
 import { findFreePort } from '../support/ports.ts';
@@ -25,6 +27,7 @@ import {
   type TraceReceiver,
 } from '../support/trace-receiver.ts';
 
+const START = new Date('2026-11-02T09:00:00.000Z');
 const SECRET_EMAIL = 'very.private@a.test';
 
 let database: TestDatabase;
@@ -400,9 +403,9 @@ describe('the decision', () => {
   ): Promise<number> {
     const traces = await startTraceReceiver();
     const settings = { endpoint: traces.url, headers: null, serviceName: 'test', sampling };
-    const tracing = createTracing(settings, pino({ level: 'silent' }), 60_000);
+    const tracing = createTracing(settings, pino({ level: 'silent' }), steppedClock(START));
     for (let count = 0; count < calls; count += 1) {
-      const trace = tracing.request(header, performance.now());
+      const trace = tracing.request(header, systemClock.monotonicMs());
       if (caller === 'known') trace?.known();
       trace?.end({ ...OUTCOME, teamId: null });
     }
@@ -439,11 +442,15 @@ test('a receiver of traces that hangs does not hold up the stop, and the log tel
   const settings = { endpoint: silent.url, headers: null, serviceName: 'test', sampling };
   const logged: string[] = [];
   const logger = pino({}, { write: (line) => logged.push(line) });
-  const tracing = createTracing(settings, logger, 3_000);
+  const clock = steppedClock(START);
+  const tracing = createTracing(settings, logger, clock);
   const outcome = { route: '/me', method: 'GET', status: 200, requestId: 'r', code: null };
-  const trace = tracing.request(undefined, performance.now());
+  const trace = tracing.request(undefined, systemClock.monotonicMs());
   trace?.end({ ...outcome, teamId: 'team_a' });
-  await tracing.stop();
-  expect(logged.join()).toContain('traces could not be sent');
+  const stopped = tracing.stop();
   await silent.arrived('/v1/traces');
+  expect(logged).toEqual([]);
+  clock.advance(STOP_LIMIT_MS);
+  await stopped;
+  expect(logged.join()).toContain('traces could not be sent');
 });

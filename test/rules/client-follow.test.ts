@@ -297,6 +297,7 @@ describe('followEvents', () => {
   it('ends without an error while it waits', async () => {
     const api = startApi();
     const ended = new AbortController();
+    // The answer and what becomes of it are done before the next turn of the event loop.
     api.before.push(() => setImmediate(() => ended.abort()));
     expect(await take(api, 1, { intervalMs: 60_000, signal: ended.signal })).toEqual([]);
   });

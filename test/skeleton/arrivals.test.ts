@@ -1,8 +1,8 @@
 // In which turns of the event loop new connections begin.
 import type { Socket } from 'node:net';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { createArrivals, WAITING_MAX } from '../../src/runtime/arrivals.ts';
+import { nextTurn } from '../support/turns.ts';
 
 const MANY = '203.0.113.1';
 const OTHER = '203.0.113.2';
@@ -15,7 +15,7 @@ function openArrivals() {
   const arrive = createArrivals({
     begin: ({ remoteAddress }) => begun.set(remoteAddress, (begun.get(remoteAddress) ?? 0) + 1),
     turnAway: (socket) => turnedAway.push(socket),
-    now: () => clock.ms,
+    clock: { monotonicMs: () => clock.ms },
   });
   const open = (count: number, remoteAddress: string): Socket[] => {
     const sockets = Array.from({ length: count }, () => ({ remoteAddress }) as Socket);

@@ -1,16 +1,17 @@
-// What holds a connection of the API process for free, and when it ends. Deadlines are short here,
-// and the tests wait for the end, however long it takes.
+// What holds a connection of the API process for free, and when it ends. Node's own deadlines are
+// short here, and the tests wait for the end, however long it takes.
 import { once } from 'node:events';
 import type { RequestListener, ServerResponse } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { answerBrokenRequest } from '../../src/http/api/broken-request.ts';
 import { createGuardedServer, type ConnectionLimits } from '../../src/runtime/connections.ts';
+import { steppedClock } from '../support/clocks.ts';
+import { until } from '../support/until.ts';
 
 const GET = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
 const LARGE = Buffer.alloc(32 * 1024 * 1024, 'x');
 const FAST = { checkEveryMs: 20 };
-const WAIT = { timeout: 60_000 };
 
 /** A client that reads only what it is told to. */
 interface Client {
@@ -25,12 +26,14 @@ async function serve(
   listener: RequestListener = (_request, response) => response.end('ok'),
 ) {
   const full: number[] = [];
+  const clock = steppedClock(new Date());
   const { server, suspect, onBroken } = createGuardedServer({
     limits,
+    clock,
     onFull: () => full.push(1),
   });
   server.on('request', listener);
-  onBroken(answerBrokenRequest('http://x'));
+  onBroken(answerBrokenRequest('http://x', clock));
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   onTestFinished(() => {
@@ -54,7 +57,7 @@ async function serve(
     };
     return { socket, closed, receives };
   };
-  return { server, open, full, suspect };
+  return { server, open, full, suspect, clock };
 }
 
 async function ask(client: Client): Promise<void> {
@@ -115,7 +118,7 @@ describe('when there is no room for a new connection', () => {
     const { open } = await serve({ openMax: 1 }, (_request, response) => void held.push(response));
     const busy = await open();
     busy.socket.write(GET + GET);
-    await vi.waitUntil(() => held.length === 2, WAIT);
+    await until(() => held.length === 2);
     held[0]?.end('first');
     await busy.receives('first');
     const late = await open();
@@ -213,26 +216,32 @@ describe('a connection is closed', () => {
   });
 
   test('whose client is told so, and does not close its side', async () => {
-    const { open, server } = await serve({ ...FAST, headersTimeoutMs: 200 });
+    const { open, server, clock } = await serve({ ...FAST, headersTimeoutMs: 200 });
     const accepted = once(server, 'connection') as Promise<[Socket]>;
     const client = await open({ allowHalfOpen: true });
     const [socket] = await accepted;
     const ended = once(socket, 'close');
     await client.receives('408');
+    expect(socket.destroyed).toBe(false);
+    clock.advance(1_000);
     await ended;
     expect(socket.destroyed).toBe(true);
   });
 
   test('whose client does not read its response', async () => {
     const responses: ServerResponse[] = [];
-    const { open } = await serve({ ...FAST, exchangeTimeoutMs: 200 }, (_request, response) => {
+    const { open, clock } = await serve({ exchangeTimeoutMs: 60_000 }, (_request, response) => {
       responses.push(response.end(LARGE));
     });
     const client = await open();
     client.socket.pause();
     client.socket.write(GET);
-    await vi.waitUntil(() => responses[0]?.destroyed, WAIT);
-    expect(responses[0]?.writableFinished).toBe(false);
+    const response = await until(() => responses[0]);
+    clock.advance(59_000);
+    expect(response.destroyed).toBe(false);
+    clock.advance(1_000);
+    await until(() => response.destroyed);
+    expect(response.writableFinished).toBe(false);
   });
 
   test('that left its response unread for longest, when clients leave too much', async () => {
@@ -248,7 +257,7 @@ describe('a connection is closed', () => {
     }
     const [first, second] = clients as [Client, Client];
     second.socket.resume();
-    await vi.waitUntil(() => second.socket.bytesRead > LARGE.length, WAIT);
+    await until(() => second.socket.bytesRead > LARGE.length);
     first.socket.resume();
     await first.closed;
     expect(first.socket.bytesRead).toBeLessThan(LARGE.length);

@@ -2,7 +2,6 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { BASE_PATH } from '../../src/http/api/exchange.ts';
 import { createGuardedServer } from '../../src/runtime/connections.ts';
@@ -69,8 +68,7 @@ describe('when a process stops', () => {
     held[0]?.end('{}');
     await client.answer();
     client.close();
-    const patience = delay(10_000, 'still in flight', { ref: false });
-    expect(await Promise.race([requests.done(), patience])).toBeUndefined();
+    await requests.done();
   });
 });
 

@@ -1,6 +1,7 @@
 // Answers to strangers and to callers over their limit are throttled.
 import { describe, expect, test } from 'vitest';
 import { createThrottle } from '../../src/http/throttle.ts';
+import { nextTurn } from '../support/turns.ts';
 
 /** Returns how long the next answer to an address waits, at a time that the test sets. */
 function start() {
@@ -8,7 +9,7 @@ function start() {
   const waits: { readonly ms: number; readonly end: () => void }[] = [];
   const wait = (ms: number): Promise<void> =>
     new Promise((resolve) => void waits.push({ ms, end: resolve }));
-  const throttle = createThrottle({ now: () => clock.ms, wait });
+  const throttle = createThrottle({ monotonicMs: () => clock.ms, wait });
   /** NaN: too many wait. */
   const next = (address: string): number => {
     const answer = throttle(address);
@@ -18,7 +19,7 @@ function start() {
   /** Those that wait get their answers. */
   const endAll = async (): Promise<void> => {
     for (const { end } of waits.splice(0)) end();
-    await new Promise((resolve) => setImmediate(resolve));
+    await nextTurn();
   };
   const many = (address: string, count: number): number[] =>
     Array.from({ length: count }, () => next(address));

@@ -3,6 +3,7 @@
  * process stops, off the path of the calls (see rules.ts).
  */
 import type { AnsweredCall } from '../../core/answered-call.ts';
+import { systemClock, type Clock } from '../../core/clock.ts';
 import { networkForLog } from '../../core/network.ts';
 import { writeByHalves } from '../../db/by-halves.ts';
 import type { Db } from '../../db/client.ts';
@@ -35,6 +36,7 @@ export interface RequestLogOptions {
   readonly onLeftOut: (count: number) => void;
   /** Gets each call that the database refuses. It is left out. */
   readonly onRefused: (call: AnsweredCall, error: unknown) => void;
+  readonly clock?: Pick<Clock, 'every'>;
 }
 
 const WRITE_EVERY_MS = 2_000;
@@ -51,6 +53,7 @@ export function startRequestLog({
   onError,
   onLeftOut,
   onRefused,
+  clock = systemClock,
 }: RequestLogOptions): RequestLog {
   let waiting: AnsweredCall[] = [];
   let leftOut = 0;
@@ -75,8 +78,7 @@ export function startRequestLog({
         leftOut = 0;
         writing = null;
       }));
-  const timer = setInterval(() => void write(), WRITE_EVERY_MS);
-  timer.unref();
+  const endWrites = clock.every(WRITE_EVERY_MS, () => void write());
 
   return {
     add: (call) => {
@@ -85,7 +87,7 @@ export function startRequestLog({
       else leftOut += 1;
     },
     stop: async () => {
-      clearInterval(timer);
+      endWrites();
       await writing;
       await write();
     },

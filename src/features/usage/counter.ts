@@ -63,8 +63,7 @@ export function startUsageCounter({ db, clock, onError }: UsageCounterOptions): 
     (flushing ??= write().finally(() => {
       flushing = null;
     }));
-  const timer = setInterval(() => void flush(), FLUSH_EVERY_MS);
-  timer.unref();
+  const endFlushes = clock.every(FLUSH_EVERY_MS, () => void flush());
 
   return {
     count: (teamId, keyId, status, used) => {
@@ -78,7 +77,7 @@ export function startUsageCounter({ db, clock, onError }: UsageCounterOptions): 
       else entry.count5xx += 1;
     },
     stop: async () => {
-      clearInterval(timer);
+      endFlushes();
       await flushing;
       await flush();
     },

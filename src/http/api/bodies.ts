@@ -4,7 +4,8 @@
  * from one owner after the other, so that other requests are served in between.
  */
 import type { IncomingMessage } from 'node:http';
-import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { systemClock, type Clock } from '../../core/clock.ts';
 import { findRawJsonFault } from '../../core/json.ts';
 import { createLine, type Line } from '../../core/line.ts';
 import type { ObserveRefusal } from '../../core/limits.ts';
@@ -26,6 +27,9 @@ import {
 const TOTAL_MAX_BYTES = 32 * BODY_MAX_BYTES;
 const OWNER_MAX_BYTES = 4 * BODY_MAX_BYTES;
 
+/** What the limits measure time with. */
+type BodyClock = Pick<Clock, 'monotonicMs' | 'every' | 'wait'>;
+
 /**
  * `owner` is who shares a limit: a team, or a service of the host application. Both functions
  * resolve with undefined if there is no body. They throw `bad_request` (400, 413 or 415),
@@ -44,11 +48,11 @@ export interface Bodies {
 
 export function createBodies(
   observeRefusal: ObserveRefusal,
-  now = () => performance.now(),
+  clock: BodyClock = systemClock,
 ): Bodies {
   const limits = { totalMaxBytes: TOTAL_MAX_BYTES, ownerMaxBytes: OWNER_MAX_BYTES };
-  const enter = createBodyRoom(limits, now);
-  const turn = createTurns();
+  const enter = createBodyRoom(limits, clock);
+  const turn = createTurns(clock);
   const readAll = async (request: IncomingMessage, owner: string): Promise<Buffer> => {
     const reading = readBytes(request, owner, enter);
     try {
@@ -93,7 +97,7 @@ export function createBodies(
  * a pause that lasts as long as its work, so that other requests get half of the time, however many
  * large bodies wait.
  */
-function createTurns(): (owner: string) => Promise<void> {
+function createTurns(clock: BodyClock): (owner: string) => Promise<void> {
   /** By owner. The one that was served last is at the end. */
   const lines = new Map<string, Line<() => void>>();
   let isServing = false;
@@ -111,10 +115,10 @@ function createTurns(): (owner: string) => Promise<void> {
       await nextTurn();
       const begin = takeNext();
       if (!begin) break;
-      const began = performance.now();
+      const began = clock.monotonicMs();
       begin();
       await nextTurn();
-      await delay(performance.now() - began);
+      await clock.wait(clock.monotonicMs() - began);
     }
     isServing = false;
   };

@@ -10,6 +10,7 @@
  * client that sends nothing would keep the others out. The refusal is 503 `unavailable` with
  * `Retry-After` and not 408, because the request may be repeated as it is, and clients know how.
  */
+import type { Cancel, Clock } from '../../core/clock.ts';
 import { createLine, firstOf, type Leave, type Line } from '../../core/line.ts';
 import { overLimit, ProblemError } from '../../core/problem.ts';
 
@@ -70,14 +71,14 @@ interface Share {
 
 export function createBodyRoom(
   { totalMaxBytes, ownerMaxBytes }: BodyRoomLimits,
-  now: () => number,
+  clock: Pick<Clock, 'monotonicMs' | 'every'>,
 ): BodyRoom {
   const shares = new Map<string, Share>();
   // In the order in which they began to hold room.
   const holders = createLine<Holder>();
   const waiting = createLine<Holder>();
   let total = 0;
-  let timer: NodeJS.Timeout | undefined;
+  let endChecks: Cancel | null = null;
 
   const add = (holder: Holder, bytes: number): void => {
     holder.held += bytes;
@@ -90,11 +91,11 @@ export function createBodyRoom(
     firstOf(holders) === holder || (total + bytes <= totalMaxBytes && fitsShare(holder, bytes));
   const endWait = (holder: Holder, { since, leaveLine }: Wanted): void => {
     leaveLine();
-    holder.waitedMs += now() - since;
+    holder.waitedMs += clock.monotonicMs() - since;
     holder.wanted = null;
     if (waiting.size() > 0) return;
-    clearInterval(timer);
-    timer = undefined;
+    endChecks?.();
+    endChecks = null;
   };
   const letIn = (): void => {
     for (const holder of waiting) {
@@ -106,7 +107,7 @@ export function createBodyRoom(
     }
   };
   const isSlow = ({ body, beganAt, waitedMs, wanted }: Holder): boolean => {
-    const ms = now() - beganAt - waitedMs;
+    const ms = clock.monotonicMs() - beganAt - waitedMs;
     return wanted === null && ms > FIRST_MS && body.received() < ms * BYTES_PER_MS;
   };
   const refuseSlow = (): void => {
@@ -135,7 +136,7 @@ export function createBodyRoom(
     return { holder, end };
   };
   return (body) => {
-    const beganAt = now();
+    const beganAt = clock.monotonicMs();
     let begun: ReturnType<typeof begin> | null = null;
     return {
       take: (bytes, go) => {
@@ -145,8 +146,8 @@ export function createBodyRoom(
           add(holder, bytes);
           return true;
         }
-        holder.wanted = { bytes, since: now(), go, leaveLine: waiting.join(holder) };
-        timer ??= setInterval(refuseSlow, CHECK_EVERY_MS).unref();
+        holder.wanted = { bytes, since: clock.monotonicMs(), go, leaveLine: waiting.join(holder) };
+        endChecks ??= clock.every(CHECK_EVERY_MS, refuseSlow);
         refuseSlow();
         return false;
       },

@@ -1,5 +1,6 @@
 import { STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { systemClock, type Clock } from '../../core/clock.ts';
 import { newRequestId } from '../../core/ids.ts';
 import { ProblemError } from '../../core/problem.ts';
 import { problemBody } from './problem-response.ts';
@@ -19,6 +20,7 @@ const LINGER_MS = 1_000;
  */
 export function answerBrokenRequest(
   publicUrl: string,
+  clock: Pick<Clock, 'after'> = systemClock,
 ): (error: NodeJS.ErrnoException, socket: Duplex) => void {
   return (error, socket) => {
     const status = STATUSES[error.code ?? ''] ?? 400;
@@ -26,8 +28,10 @@ export function answerBrokenRequest(
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
     const head = [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...lines];
     socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
-    const timer = setTimeout(() => socket.destroy(), LINGER_MS);
-    socket.once('close', () => clearTimeout(timer));
+    socket.once(
+      'close',
+      clock.after(LINGER_MS, () => void socket.destroy()),
+    );
   };
 }
 

@@ -1,3 +1,5 @@
+import type { Clock } from '../../core/clock.ts';
+
 /**
  * How long what authentication has found holds for a call. A body may take 30 s, and not every call
  * reads again under its locks who makes it: creations of assignments and replays do not. Whoever
@@ -5,7 +7,7 @@
  */
 const FACTS_MAX_MS = 1_000;
 
-/** Whether what was found at this time (of performance.now()) must be asked for again. */
-export function areOutdated(foundAtMs: number): boolean {
-  return performance.now() - foundAtMs >= FACTS_MAX_MS;
+/** Whether what was found at this time (of `clock.monotonicMs`) must be asked for again. */
+export function areOutdated(foundAtMs: number, clock: Pick<Clock, 'monotonicMs'>): boolean {
+  return clock.monotonicMs() - foundAtMs >= FACTS_MAX_MS;
 }

@@ -175,10 +175,11 @@ async function prepareCall(
   const key = method === 'POST' ? idempotencyKeyOf(exchange.request) : null;
   const condition = isConditional ? conditionOf(exchange.request) : null;
   const readBody = () => options.bodies.readJson(exchange.request, tenant.team.id);
-  const began = performance.now();
+  const { clock } = options.services;
+  const began = clock.monotonicMs();
   const rawInput = await readInput(readBody, route, rawParameters, exchange.query);
   const own = { db, key, condition, rawInput };
-  if (readAgain === null || !areOutdated(began))
+  if (readAgain === null || !areOutdated(began, clock))
     return { ...own, tenant, call: operation.parse(ctx, rawInput) };
   const current = await readAgain();
   return { ...own, tenant: current, call: operation.parse(admit(current), rawInput) };

@@ -90,9 +90,9 @@ async function serveCalls(exchange: AppExchange): Promise<void> {
     let caller = await find(calls.names.length);
     exchange.told.teamId = caller.team?.id ?? null;
     const owner = caller.team?.id ?? `service ${caller.actor.id}`;
-    const foundAtMs = performance.now();
+    const foundAtMs = services.clock.monotonicMs();
     const body = request.method === 'POST' ? await readBody(exchange, owner) : null;
-    if (areOutdated(foundAtMs)) caller = await find(0);
+    if (areOutdated(foundAtMs, services.clock)) caller = await find(0);
     const answer = await perform(exchange, { calls, body, signal }, { ...shared, once, ...caller });
     const text = await answer.text();
     const busy = exchange.told.failures.filter(({ problem }) => isTeamBusy(problem)).length;

@@ -2,6 +2,7 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type * as HostPort from '../../../src/admin-ui/lib/host-port.ts';
 import type * as AdminFrame from '../../../src/client/admin-frame.ts';
+import { nextTurn } from '../../support/turns.ts';
 import {
   findMeta,
   HOST,
@@ -15,7 +16,7 @@ import {
 
 /** Waits until the messages that are on their way over a port have come, by one or two turns. */
 async function arrived(): Promise<void> {
-  for (let turns = 0; turns < 20; turns += 1) await new Promise(setImmediate);
+  for (let turns = 0; turns < 20; turns += 1) await nextTurn();
 }
 
 function makePort() {

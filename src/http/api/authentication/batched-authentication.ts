@@ -70,9 +70,9 @@ export function createBatchedAuthentication(
       current = null;
       sendNext();
     };
-    const limit = setTimeout(release, NEXT_AFTER_MS);
+    const endLimit = terms.clock.after(NEXT_AFTER_MS, release);
     void own.then(() => {
-      clearTimeout(limit);
+      endLimit();
       release();
     });
   };
