@@ -1,17 +1,17 @@
 // Every documented event, from the call that raises it to the receiver that verifies it:
-// the REST API, the app, the host application, a CRM that refuses, a worker process, real HTTP.
+// the REST API, the app, the host application, a CRM that refuses, jobs, real HTTP.
 // A new type in core/events.ts fails here until it is raised here.
-import { setTimeout as delay } from 'node:timers/promises';
-import { isDeepStrictEqual } from 'node:util';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { fixedClock, systemClock } from '../../src/core/clock.ts';
 import { EVENT_TYPES, SUBSCRIBABLE_EVENTS, type EventType } from '../../src/core/events.ts';
 import type { ProviderName } from '../../src/features/crm/providers/registry.ts';
+import { crmTasks } from '../../src/features/crm/sync/tasks.ts';
 import { verifyWebhook, type WebhookEvent } from '../../src/client/webhook-verification.ts';
-import { startTestApi, type TestApi } from '../support/api.ts';
-import { startWorkerProcess } from '../support/processes.ts';
+import { startTestApi, TEST_APP_SECRET, type TestApi } from '../support/api.ts';
 import { appAsMember } from '../support/app.ts';
 import { startCrm } from '../support/crm/fake.ts';
-import { makeFolder } from '../support/folder.ts';
+import { startDeliveries } from '../support/deliveries.ts';
+import { runJobsOnce } from '../support/jobs.ts';
 import { describeEvaluation, describeTraining, eventsOf, platformOf } from '../support/platform.ts';
 import { startReceiver, status, type Received, type Receiver } from '../support/receiver.ts';
 import { makeMember, makeSeed, makeTeam, memberId, userId } from '../support/seed.ts';
@@ -24,11 +24,11 @@ const COMBINATION = {
 };
 const END = { finished_at: '2026-11-17T09:12:00.000Z', duration_s: 700 };
 const API_VERSION = '2026-11';
-/** Short, so that the next attempt of a waiting delivery is soon overdue. */
-const RETRY_DELAY_S = 1;
-/** So many that no delivery gives up before the test is done with it. */
-const RETRIES = 300;
+/** After its first failure a delivery waits for so long. */
+const WAIT_MS = 60_000;
 
+/** The clock of the delivery loop. */
+const clock = fixedClock(new Date());
 let api: TestApi;
 let receiver: Receiver;
 
@@ -38,13 +38,20 @@ beforeAll(async () => {
     makeTeam(name, { members: [makeMember(name, 'leaver')] }),
   );
   api = await startTestApi({ seed: makeSeed(teams), allowPrivateTargets: true });
-  const mailDir = await makeFolder('all-events');
-  await startWorkerProcess(api.databaseUrl, {
-    WEBHOOK_ALLOW_PRIVATE_TARGETS: '1',
-    WEBHOOK_RETRY_DELAYS_S: Array.from({ length: RETRIES }, () => RETRY_DELAY_S).join(','),
-    MAIL_DIR: mailDir,
-  });
+  await startDeliveries(api, { clock });
 });
+
+/** Runs the jobs of the CRM connections that wait. */
+const syncCrm = () =>
+  runJobsOnce(
+    api,
+    crmTasks({
+      db: api.db,
+      clock: systemClock,
+      secrets: { current: TEST_APP_SECRET, previous: null },
+      allowBaseUrl: true,
+    }),
+  );
 
 interface Endpoint {
   readonly id: string;
@@ -91,7 +98,7 @@ type Team = Awaited<ReturnType<typeof enter>>;
 
 /** Returns the event of a delivery, after checking its signature with the endpoint's secret. */
 function verify({ body, headers }: Received, { secret }: Endpoint): WebhookEvent {
-  const event = verifyWebhook(body, headers, secret);
+  const event = verifyWebhook(body, headers, secret, { now: clock.now() });
   expect(headers['svc-event-id']).toBe(event.id);
   return event;
 }
@@ -181,7 +188,8 @@ async function raiseAll(
   const connectionId = await connectAndSync(own, crmName);
   await raise('crm.sync.failed', async () => {
     await app.admin.crm.syncNow.mutate({ connection_id: connectionId });
-    await until(async () => (await findConnection(own, connectionId))?.last_error);
+    await syncCrm();
+    expect((await findConnection(own, connectionId))?.last_error).toBeTruthy();
     return { always: { connection_id: connectionId, provider: crmName, reason: 'unauthorized' } };
   });
   await raise('ping', async () => {
@@ -209,7 +217,8 @@ async function findConnection({ app }: Team, id: string) {
 async function connectAndSync(own: Team, crmName: ProviderName): Promise<string> {
   const crm = await startCrm(crmName);
   const { id } = await own.app.admin.crm.connect.mutate(crm.connectInput());
-  await until(async () => (await findConnection(own, id))?.last_synced_at);
+  await syncCrm();
+  expect((await findConnection(own, id))?.last_synced_at).toBeTruthy();
   crm.token = 'another';
   return id;
 }
@@ -246,18 +255,17 @@ describe.each([
   },
 );
 
-async function isBeingDelivered({ teamId }: Team): Promise<boolean> {
-  const claimed = `select
-    from webhook_delivery
-    where team_id = $1 and claimed_by is not null`;
-  return (await api.db.pool.query(claimed, [teamId])).rowCount !== 0;
-}
-
 test('an event keeps its bytes while its endpoint is disabled and the switch is set', async () => {
   const own = await enter('held');
   const { endpoint, call } = own;
   const { path } = endpoint;
   receiver.on(path, status(500));
+  // Its deliveries are due when those are, so a loop that attempts them has looked at both.
+  receiver.on('/control', status(500));
+  await call('POST', '/webhook-endpoints', {
+    url: `${receiver.url}/control`,
+    events: SUBSCRIBABLE_EVENTS,
+  });
   await own.setDetail(true);
   await own.endTraining('trn_held');
   await own.saveEvaluation('trn_held');
@@ -273,23 +281,14 @@ test('an event keeps its bytes while its endpoint is disabled and the switch is 
   const list = async (): Promise<
     { event_type: string; status: string; attempt: number; next_try_at: string }[]
   > => (await call('GET', `/webhook-endpoints/${endpoint.id}/deliveries`)).body.data;
-  const lookForQuiet = async () => {
-    const deliveries = await list();
-    const attempts = deliveries.reduce((sum, { attempt }) => sum + attempt, 0);
-    const isQuiet = attempts === receiver.requestsTo(path).length && !(await isBeingDelivered(own));
-    return isQuiet ? deliveries : null;
-  };
-  // Attempts and claims that had begun when the endpoint was disabled have ended.
   const waiting = await until(async () => {
-    const first = await lookForQuiet();
-    await delay(500);
-    const second = await lookForQuiet();
-    return isDeepStrictEqual(first, second) ? second : null;
+    const deliveries = await list();
+    return deliveries.every(({ attempt }) => attempt === 1) ? deliveries : null;
   });
   expect(waiting.map((delivery) => delivery.status)).toEqual(['retrying', 'retrying']);
   receiver.on(path, status(200));
-  const dueAt = Math.max(...waiting.map((delivery) => Date.parse(delivery.next_try_at)));
-  await delay(Math.max(0, dueAt - Date.now()) + 700);
+  clock.advance(WAIT_MS);
+  await receiver.arrived('/control', 4);
   expect(await list()).toEqual(waiting);
   const tried = ofEvaluation().length;
 
