@@ -1,4 +1,4 @@
-// API keys on two processes of the API, which share nothing but the database.
+// API keys and switches on two processes of the API, which share nothing but the database.
 import { beforeAll, expect, test } from 'vitest';
 import { openDatabase, type Database } from '../../src/db/connections/database.ts';
 import { createKey, newKeyName, type App, withKey } from '../support/api-keys.ts';
@@ -42,6 +42,16 @@ test('a new key works on every process at once, and a revoked key on none', asyn
     await apps[1].admin.apiKeys.revoke.mutate({ key_id: id });
     expect(await statuses(key)).toEqual([401, 401]);
   }
+});
+
+test('a switch set on one process takes effect at the next request on another', async () => {
+  const { key } = await createKey(apps[0]);
+  const seen = [];
+  for (const member_detail_enabled of [false, true, false]) {
+    await apps[0].admin.team.privacy.set.mutate({ member_detail_enabled });
+    seen.push((await calls[1](key, 'GET', '/trainings')).status);
+  }
+  expect(seen).toEqual([403, 200, 403]);
 });
 
 test('a rotated key and its successor work on every process in the grace period', async () => {

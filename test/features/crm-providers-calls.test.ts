@@ -3,6 +3,7 @@
 import type { ServerResponse } from 'node:http';
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/core/clock.ts';
 import type { FailureReason } from '../../src/features/crm/providers/errors.ts';
 import {
   serializeCredentials,
@@ -70,11 +71,11 @@ const FAILURES: readonly Failure[] = [
   },
 ];
 
-/** Sends the beginning of a valid JSON, one byte every 50 ms. */
+/** Sends the beginning of a valid JSON, byte after byte, without an end. */
 function trickle(response: ServerResponse): void {
   response.writeHead(200, JSON_TYPE);
-  const timer = setInterval(() => response.write(' '), 50);
-  response.on('close', () => clearInterval(timer));
+  const endTrickling = systemClock.every(50, () => response.write(' '));
+  response.on('close', endTrickling);
 }
 
 const OF_A_LIVE_TEAM = { teamId: 'team_a', at: new Date() };

@@ -1,5 +1,4 @@
 // What a test key plays in a sandbox: the rows, events and audit entries are those of life.
-import { setTimeout as delay } from 'node:timers/promises';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
 import { newRequestId } from '../../src/core/ids.ts';
@@ -15,7 +14,7 @@ import {
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { appAsMember, appAsPlatform, codeOf } from '../support/app.ts';
 import { clockAhead } from '../support/clocks.ts';
-import { changeWhileWaiting, holdLock, untilWaiting } from '../support/locks.ts';
+import { changeWhileWaiting, holdLock, lockWhole, untilWaiting } from '../support/locks.ts';
 import { appInSandbox, openSandbox } from '../support/sandbox.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
 
@@ -593,11 +592,13 @@ describe('a call', () => {
   });
 
   it('waits for a reset, and finds what that has brought back', async () => {
-    const [reset, left] = await Promise.all([
-      api.call(key, 'POST', '/sandbox/reset', { body: { scenario: 'typical' } }),
-      delay(20).then(() => play({ play: 'member_left', member_id: 'mem_sandbox_clara' })),
-    ]);
-    expect([reset.status, left.status]).toEqual([200, 200]);
+    const release = await holdLock(api, lockWhole('evaluation'));
+    const reset = api.call(key, 'POST', '/sandbox/reset', { body: { scenario: 'typical' } });
+    await untilWaiting(api, 1);
+    const left = play({ play: 'member_left', member_id: 'mem_sandbox_clara' });
+    await untilWaiting(api, 2);
+    await release();
+    expect([(await reset).status, (await left).status]).toEqual([200, 200]);
     expect((await types()).filter((type) => type === 'member.removed')).toHaveLength(1);
   });
 

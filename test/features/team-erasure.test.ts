@@ -8,11 +8,11 @@ import { TENANT_TABLE_NAMES } from '../../src/db/tenant-tables.ts';
 import { announce } from '../../src/features/announcements/service.ts';
 import { eraseTeams } from '../../src/features/team-lifecycle/erasure-service.ts';
 import { ERASE_TEAMS } from '../../src/features/team-lifecycle/jobs.ts';
-import { TEAM_CRON } from '../../src/features/team-lifecycle/tasks.ts';
+import { TEAM_CRON, teamTasks } from '../../src/features/team-lifecycle/tasks.ts';
 import { loadTestSeed, startTestApi, type TestApi } from '../support/api.ts';
-import { startWorkerProcess } from '../support/processes.ts';
 import { appAs, codeOf, tokenOf } from '../support/app.ts';
 import { startDeliveries } from '../support/deliveries.ts';
+import { runJobsOnce } from '../support/jobs.ts';
 import { changeWhileWaiting, holdLock, lockWhole } from '../support/locks.ts';
 import { platformOf, type Platform } from '../support/platform.ts';
 import { makeFullTeam, makeSeed } from '../support/seed.ts';
@@ -387,24 +387,20 @@ test('an announcement goes on if a team is erased while its admins are mailed', 
   expect(rows).toEqual([{ team_id: 'team_other' }]);
 });
 
-test('a worker erases the team, and another goes on where one was killed', async () => {
+test('the job erases the team, and the next one goes on where one was stopped', async () => {
   expect(TEAM_CRON).toMatchObject([{ task: ERASE_TEAMS, match: '* * * * *' }]);
   await useTeams();
   await platform.teams.erase.mutate({ team_id: TEAM });
-  const left = async (table: string, id = 'team_id') =>
-    (await api.db.pool.query(`select from ${table} where ${id} = $1`, [TEAM])).rowCount;
-  // The erasure skips the locked entry, and cannot come to its end.
-  const release = await holdLock(
-    api,
-    `select from audit_log where team_id = '${TEAM}' and id = 'aud_0' for update`,
-  );
-  const first = await startWorkerProcess(api.databaseUrl);
-  await until(async () => (await left('audit_log')) === 1);
-  await first.kill('SIGKILL');
-  expect(await left('team', 'id')).toBe(1);
-  await release();
-  const second = await startWorkerProcess(api.databaseUrl);
-  await until(async () => (await left('team', 'id')) === 0);
-  await second.kill('SIGTERM');
+  const tasks = teamTasks(api.db, systemClock);
+  const added: string[] = [];
+  await tasks[ERASE_TEAMS]?.({}, {
+    abortSignal: AbortSignal.abort(),
+    addJob: async (task: string) => void added.push(task),
+  } as never);
+  expect(added).toEqual([ERASE_TEAMS]);
+  const left = () => api.db.pool.query('select from team where id = $1', [TEAM]);
+  expect((await left()).rowCount).toBe(1);
+  await runJobsOnce(api, tasks);
+  expect((await left()).rowCount).toBe(0);
   expect((await api.call(otherKey, 'GET', '/users')).status).toBe(200);
 });

@@ -93,12 +93,12 @@ describe('a note', () => {
     expect(text?.isWellFormed()).toBe(true);
   });
 
-  // What is quadratic takes minutes for these.
+  // What is quadratic takes minutes for these, which is longer than a test may take.
   test.each(['<', '<a ', '<!--', '&', '&#', '</', '<a b="', ' ', '<b></i>', 'x '])(
     'of nothing but %j is read in a moment',
     (part) => {
-      const read = () => objectionInNote(`Objection ${part.repeat(300_000)}`, 'Objection');
-      expect(read).not.toThrow();
+      const text = objectionInNote(`Objection ${part.repeat(300_000)}`, 'Objection');
+      expect(text?.length ?? 0).toBeLessThan(5_001);
     },
   );
 
