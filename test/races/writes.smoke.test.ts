@@ -6,7 +6,7 @@ import { startApiProcess } from '../support/processes.ts';
 import { makeMember, makeSeed, makeTeam } from '../support/seed.ts';
 import { Client } from 'pg';
 
-const ROUNDS = 8;
+const ROUNDS = 2;
 const rounds = Array.from({ length: ROUNDS }, (_, round) => round);
 const invited = (team: string) => [makeMember(team, 'second', { role: 'admin' })];
 
