@@ -1,16 +1,20 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
-import type { TeamMailer } from '../../src/core/mail.ts';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { systemClock } from '../../src/core/clock.ts';
+import type { MailResult, TeamMailer } from '../../src/core/mail.ts';
+import { movePendingJobs } from '../../src/db/jobs/job-intake.ts';
 import { memberMailTasks } from '../../src/features/members/tasks.ts';
+import { mailerOf } from '../../src/features/sandbox/mail-service.ts';
+import { keepRunning } from '../../src/runtime/job-runner.ts';
+import { createThreadLogger } from '../../src/runtime/log.ts';
+import { createMailer, observeMails } from '../../src/runtime/mail.ts';
+import { endRefused } from '../../src/runtime/refused-mails.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
-import { startWorkerProcess } from '../support/processes.ts';
 import { makeFolder } from '../support/folder.ts';
 import { runJobsOnce } from '../support/jobs.ts';
-import { countWaiting, holdLock, lockWhole, untilWaiting } from '../support/locks.ts';
-import { startMailServer, type MailServer } from '../support/mail-server.ts';
+import { startMailServer } from '../support/mail-server.ts';
 import { platformOf } from '../support/platform.ts';
-import { findFreePort } from '../support/ports.ts';
 import { openSandbox } from '../support/sandbox.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
 import { until } from '../support/until.ts';
@@ -25,22 +29,38 @@ function smtpError(responseCode: number, message: string): Error {
   return Object.assign(new Error(message), { responseCode });
 }
 
-/** Starts a worker that sends by this server. `countsOf` reads a metric of it, by labels. */
-async function startCounting(api: TestApi, mail: MailServer) {
-  const port = String(await findFreePort());
-  const settings = { SMTP_URL: mail.url, METRICS_PORT: port };
-  const worker = await startWorkerProcess(api.databaseUrl, settings);
-  const countsOf = async (metric: string): Promise<Record<string, number>> => {
-    const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
-    const lines = text.matchAll(new RegExp(`^${metric}(\\{.*\\}) (\\d+)$`, 'gm'));
-    return Object.fromEntries([...lines].map(([, labels, count]) => [labels, Number(count)]));
-  };
-  return { worker, countsOf };
+/** Runs the mails as the thread of a worker does, with this server or this folder. */
+async function startMails(
+  api: TestApi,
+  settings: { readonly smtpUrl?: string; readonly mailDir?: string },
+) {
+  const lines: string[] = [];
+  const failures: string[] = [];
+  const results: MailResult[] = [];
+  const logger = createThreadLogger('info', (line) => void lines.push(line));
+  const options = { smtpUrl: undefined, mailFrom: undefined, mailDir: 'unused', ...settings };
+  const send = observeMails(createMailer(options, logger), (result) => results.push(result));
+  const mailer = mailerOf(api.db, systemClock, send);
+  const tasks = memberMailTasks({ db: api.db, mailer, invitationUrl: undefined });
+  const mails = await keepRunning({
+    db: api.db,
+    databaseUrl: api.databaseUrl,
+    logger,
+    slots: 2,
+    poolMax: 3,
+    taskList: endRefused(tasks, logger),
+    schedule: [],
+    onFailure: (task) => failures.push(task),
+  });
+  onTestFinished(() => mails.stop());
+  const count = (result: MailResult): number => results.filter((one) => one === result).length;
+  return { output: () => lines.join('\n'), failures, count };
 }
 
 /** Lets the invitation be tried without its pauses, until it was tried and its job has ended. */
 async function untilEnded(api: TestApi, tries: () => number): Promise<void> {
   await until(async () => {
+    await movePendingJobs(api.db);
     await api.db.pool.query(
       `with due as (
          update graphile_worker._private_jobs
@@ -60,44 +80,6 @@ async function untilEnded(api: TestApi, tries: () => number): Promise<void> {
 }
 
 describe('the invitation mail', () => {
-  // The default language is the team's.
-  test('is sent once, in the requested language, and not to removed members', async () => {
-    const api = await startTestApi({
-      seed: makeSeed([makeTeam('a', { name: 'Acme\r\nBcc: all@x.test', language: 'de' })]),
-    });
-    await invite(api, { email: 'german@a.test' });
-    await invite(api, { email: 'english@a.test', lang: 'en' });
-    const gone = await invite(api, { email: 'gone@a.test' });
-    await api.call(api.key('team_a'), 'DELETE', `/users/${gone}`);
-    const mail = await startMailServer();
-    const worker = await startWorkerProcess(api.databaseUrl, {
-      SMTP_URL: mail.url,
-      MAIL_FROM: 'Training <training@a.test>',
-      INVITATION_URL: 'https://app.test/sign-in?from=mail',
-    });
-    await until(
-      async () =>
-        (
-          await api.db.pool.query(
-            'select 1 from pending_job union all select 1 from graphile_worker.jobs',
-          )
-        ).rowCount === 0,
-    );
-    expect(mail.received.map(({ to }) => to).toSorted()).toEqual([
-      'english@a.test',
-      'german@a.test',
-    ]);
-    const text = (to: string) => mail.received.find((received) => received.to === to)?.text ?? '';
-    expect(text('german@a.test')).toContain('zum Verkaufstraining eingeladen');
-    expect(text('english@a.test')).toContain('has invited you');
-    const link = ':\nhttps://app.test/sign-in?from=mail\n';
-    for (const to of ['german@a.test', 'english@a.test'])
-      expect(text(to).replaceAll('\r', '')).toContain(link);
-    expect(text('english@a.test')).not.toMatch(/^Bcc:/m);
-    expect(worker.output()).not.toContain('@a.test');
-    await worker.kill('SIGTERM');
-  });
-
   // Nobody can accept at an address of this service: `/` leads to the developer pages.
   test('has no link if the operator names no page to sign in at', async () => {
     const api = await startTestApi({ seed: makeSeed([makeTeam('a')]) });
@@ -170,13 +152,13 @@ describe('the invitation mail', () => {
       attempts += 1;
       return attempts === 1 ? smtpError(451, 'again@a.test is busy, try again later') : undefined;
     });
-    const worker = await startWorkerProcess(api.databaseUrl, { SMTP_URL: mail.url });
+    const worker = await startMails(api, { smtpUrl: mail.url });
     await invite(api, { email: 'again@a.test' });
-    await until(() => mail.received.length === 1);
+    await untilEnded(api, () => attempts);
+    expect(mail.received).toHaveLength(1);
     expect(attempts).toBe(2);
     expect(worker.output()).toContain('did not take it: EMESSAGE 451');
     expect(worker.output()).not.toContain('@a.test');
-    await worker.kill('SIGTERM');
   });
 
   // A mistyped address. A relay that is set up wrongly refuses like that, too.
@@ -194,36 +176,29 @@ describe('the invitation mail', () => {
       refusals += 1;
       return smtpError(550, 'no typo@a.test here');
     });
-    const { worker, countsOf } = await startCounting(api, mail);
+    const { output, failures: told, count } = await startMails(api, { smtpUrl: mail.url });
     await invite(api, { email: 'typo@a.test' });
     await untilEnded(api, () => tries);
     expect(refusals).toBe(12);
     expect(mail.received).toEqual([]);
-    const tell = (): string[] =>
-      worker
-        .output()
-        .split('\n')
-        .filter((line) => line.includes('refused for good'));
-    await until(() => tell().length > 0);
-    const told = tell();
-    expect(told).toHaveLength(1);
-    expect(JSON.parse(told[0] ?? '')).toMatchObject({
+    const lines = output()
+      .split('\n')
+      .filter((line) => line.includes('refused for good'));
+    expect(lines).toHaveLength(1);
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({
       level: 40,
       team: 'team_a',
       task: 'send_invitation_mail',
       reason: 'the mail server did not take it: EENVELOPE 550',
     });
-    expect(worker.output()).not.toContain('@a.test');
-    expect(await countsOf('job_failures_total')).toMatchObject({
-      '{task="send_invitation_mail"}': failures,
-    });
-    expect(await countsOf('mails_total')).toEqual({
-      '{result="taken"}': 0,
-      '{result="refused"}': 12,
-      '{result="deferred"}': 0,
-      '{result="failed"}': outage,
-    });
-    await worker.kill('SIGTERM');
+    expect(output()).not.toContain('@a.test');
+    expect(told).toEqual(Array.from({ length: failures }, () => 'send_invitation_mail'));
+    expect([count('taken'), count('refused'), count('deferred'), count('failed')]).toEqual([
+      0,
+      12,
+      0,
+      outage,
+    ]);
   });
 
   // A domain that does not resolve, which is often a mistyped one.
@@ -235,49 +210,24 @@ describe('the invitation mail', () => {
       tries += 1;
       return tries < 7 ? smtpError(450, 'the domain of late@a.test is not found') : undefined;
     });
-    const { worker, countsOf } = await startCounting(api, mail);
+    const { output, failures, count } = await startMails(api, { smtpUrl: mail.url });
     await invite(api, { email: 'late@a.test' });
     await untilEnded(api, () => tries);
     expect(mail.received.map(({ to }) => to)).toEqual(['late@a.test']);
-    expect(worker.output()).not.toContain('@a.test');
-    expect(await countsOf('job_failures_total')).toMatchObject({
-      '{task="send_invitation_mail"}': 1,
-    });
-    expect(await countsOf('mails_total')).toEqual({
-      '{result="taken"}': 1,
-      '{result="refused"}': 0,
-      '{result="deferred"}': 6,
-      '{result="failed"}': 0,
-    });
-    await worker.kill('SIGTERM');
-  });
-
-  test('does not wait for a statement of another job', async () => {
-    const api = await startTestApi({ seed: makeSeed([makeTeam('a')]) });
-    const mail = await startMailServer();
-    const worker = await startWorkerProcess(api.databaseUrl, { SMTP_URL: mail.url });
-    const release = await holdLock(api, lockWhole('idempotency_record'));
-    let sent = 0;
-    // A statement gives up after seconds, which a busy machine may need for the mail.
-    await until(async () => {
-      await api.db.pool.query(`select graphile_worker.add_job('remove_old', max_attempts := 1)`);
-      await untilWaiting(api, 1);
-      sent += 1;
-      await invite(api, { email: `new${sent}@a.test` });
-      await until(() => mail.received.length === sent);
-      return (await countWaiting(api.db)) > 0;
-    });
-    expect(mail.received).toHaveLength(sent);
-    await release();
-    await worker.kill('SIGTERM');
+    expect(output()).not.toContain('@a.test');
+    expect(failures).toEqual(['send_invitation_mail']);
+    expect([count('taken'), count('refused'), count('deferred'), count('failed')]).toEqual([
+      1, 0, 6, 0,
+    ]);
   });
 
   test('is a file in MAIL_DIR if there is no mail server', async () => {
     const folder = await makeFolder('mail');
     const api = await startTestApi({ seed: makeSeed([makeTeam('a')]) });
     const mailDir = join(folder, 'mails');
-    const worker = await startWorkerProcess(api.databaseUrl, { MAIL_DIR: mailDir });
+    await startMails(api, { mailDir });
     await invite(api, { email: 'file@a.test' });
+    await movePendingJobs(api.db);
     const mails = async () =>
       (await readdir(mailDir).catch(() => [])).filter((name) => name.endsWith('.eml'));
     await until(async () => (await mails()).length === 1);
@@ -286,6 +236,5 @@ describe('the invitation mail', () => {
     // Invitations hold names, addresses and links.
     expect((await stat(join(mailDir, file))).mode & 0o777).toBe(0o600);
     expect((await stat(mailDir)).mode & 0o777).toBe(0o700);
-    expect((await worker.kill('SIGTERM')).code).toBe(0);
   });
 });
