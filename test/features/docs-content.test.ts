@@ -1,6 +1,5 @@
 // What the developer pages say, compared with the declarations that they are made from.
 import { readdir, readFile } from 'node:fs/promises';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { ERROR_MEANINGS } from '../../src/core/delivery-errors.ts';
@@ -24,6 +23,7 @@ beforeAll(async () => {
   pages = new Map((await crawl(api)).map((page) => [page.path, page]));
 });
 
+const nextTurn = () => new Promise<void>((done) => void setImmediate(done));
 const htmlOf = (path: string): string => pages.get(path)?.html ?? '';
 const EXAMPLES = new URL('../../src/http/docs/examples/', import.meta.url);
 

@@ -276,6 +276,11 @@ describe('team-customer-api listen', () => {
 
   test('without --since posts only new events, with a secret that it shows', async () => {
     await store('team_follow', 'evt_past', 'training.completed', agoIso(HOUR_MS));
+    // An event is new to the command until it has its place.
+    await until(async () => {
+      const { rows } = await api.db.pool.query(`select place from event where id = 'evt_past'`);
+      return rows[0]?.place;
+    });
     const key = api.key('team_follow');
     const args = ['listen', '--forward-to', `${receiver.url}/follow`, '--api-key', key];
     const { output } = start(args);
