@@ -30,12 +30,25 @@ const RULES: readonly Rule[] = [
 ];
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-/** Helpers that start processes: a test that imports one of them starts processes, too. */
-const STARTERS = new Set(
-  globSync('test/support/**/*.ts', { cwd: root })
-    .filter((file) => /['"]node:child_process['"]/.test(readFileSync(join(root, file), 'utf8')))
-    .map((file) => basename(file)),
-);
+const STARTERS = findStarters();
+
+/** Helpers that start processes, by themselves or by others of them. */
+function findStarters(): ReadonlySet<string> {
+  const helpers = globSync('test/support/**/*.ts', { cwd: root }).map((file) => ({
+    name: basename(file),
+    source: readFileSync(join(root, file), 'utf8'),
+  }));
+  const starters = new Set(['child_process']);
+  const isStarter = ({ source }: { source: string }): boolean =>
+    [...source.matchAll(/^import (?!type ).*? from '(?:node:|[./]+)([\w./-]+)'/gms)].some(
+      ([, path = '']) => starters.has(basename(path)),
+    );
+  for (let size = 0; size < starters.size;) {
+    size = starters.size;
+    for (const helper of helpers.filter(isStarter)) starters.add(helper.name);
+  }
+  return starters;
+}
 
 /** Returns what a file does that its tier excludes; `file` from the root of the repository. */
 export function tierFaults(file: string, source: string): string[] {

@@ -1,4 +1,4 @@
-// Each side of the twins has a file, so that both run in parallel. An operation is tried on one side.
+// Each side of the twins has a file, so that both run in parallel. Each operation has one side.
 import { describeTwin } from './twins.ts';
 
 describeTwin('b', 'sample');

@@ -227,7 +227,7 @@ async function measure(target: Target, body: string, allowedMs: number): Promise
   return best;
 }
 
-/** Sends each body. Returns the answers, and what was slow, if that counts, or answered at length. */
+/** Sends each body. Returns the answers, and those that were slow, if that counts, or long. */
 async function tryAll(target: Target, cases: readonly Case[], { isTimed }: { isTimed: boolean }) {
   const faults: string[] = [];
   const answers: string[] = [];

@@ -81,7 +81,7 @@ const ECDSA_WITH_SHA256 = '2a8648ce3d040302';
 const COMMON_NAME = '550403';
 const SUBJECT_ALT_NAME = '551d11';
 
-/** A certificate with {@link KEY} for an IPv4 address, which trusts itself; `node:crypto` has none. */
+/** A self-signed certificate with {@link KEY} for an IPv4 address; `node:crypto` makes none. */
 export function selfSigned(address: string, endsAt: Date): string {
   const algorithm = der(TAG.sequence, oid(ECDSA_WITH_SHA256));
   const common = der(TAG.sequence, oid(COMMON_NAME), der(TAG.utf8, Buffer.from(address)));
