@@ -8,7 +8,8 @@ import { createDistributed, startCitus, whyNoCitus, type CitusCluster } from '..
 import { because } from '../support/debian.ts';
 import { hang, startReceiver, status, type Receiver } from '../support/receiver.ts';
 import { makeSeed, makeTeam, memberId } from '../support/seed.ts';
-import { codesOf, runTrace, traceOf } from '../support/trace.ts';
+import { runTrace } from '../support/trace-command.ts';
+import { codesOf, traceOf } from '../support/trace.ts';
 import { until } from '../support/until.ts';
 
 const skipped = whyNoCitus();

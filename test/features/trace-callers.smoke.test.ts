@@ -7,7 +7,8 @@ import { startApiProcess, startWorkerProcess } from '../support/processes.ts';
 import { appAsMember } from '../support/app.ts';
 import { startCrm } from '../support/crm/fake.ts';
 import { makeFullTeam, makeSeed, makeTeam } from '../support/seed.ts';
-import { codesOf, runTrace, traceOf } from '../support/trace.ts';
+import { runTrace } from '../support/trace-command.ts';
+import { codesOf, traceOf } from '../support/trace.ts';
 import { until } from '../support/until.ts';
 
 let api: TestApi;

@@ -18,7 +18,8 @@ import { createTestDatabase, isOnCitus, type TestDatabase } from '../support/dat
 import { hang, raw, startReceiver, status, type Receiver } from '../support/receiver.ts';
 import { openSandbox } from '../support/sandbox.ts';
 import { makeFullTeam, makeSeed, makeTeam, memberId } from '../support/seed.ts';
-import { codesOf, runTrace, traceOf } from '../support/trace.ts';
+import { runTrace } from '../support/trace-command.ts';
+import { codesOf, traceOf } from '../support/trace.ts';
 import { until } from '../support/until.ts';
 
 /** Processes start slowly on a busy machine. */

@@ -1,8 +1,7 @@
-// Helpers for tests of `npm run trace`.
+// Helpers for tests of traces.
 import type { Database } from '../../src/db/connections/database.ts';
 import { trace } from '../../src/trace/service.ts';
 import type { TraceResult } from '../../src/trace/view.ts';
-import { runScript, type Exit } from './processes.ts';
 
 /** Asks in this process. */
 export function traceOf(
@@ -11,16 +10,6 @@ export function traceOf(
   { teamId = null, now = new Date() }: { teamId?: string | null; now?: Date } = {},
 ): Promise<TraceResult> {
   return trace(db, { id, teamId, now });
-}
-
-/** Runs the command, and resolves with what it has printed. */
-export async function runTrace(
-  databaseUrl: string,
-  ...args: string[]
-): Promise<Exit & { readonly output: string }> {
-  const script = runScript(databaseUrl, ['trace', ...args]);
-  const exit = await script.exited;
-  return { ...exit, output: script.output() };
 }
 
 /** The codes of the reasons of all rows of a kind. */
