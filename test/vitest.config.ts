@@ -9,7 +9,7 @@ const ON_CITUS = [
     (folder) => `test/${folder}/**/*.test.ts`,
   ),
   'test/seed/*.test.ts',
-  'test/processes/{announce,operator,rotate-secret,trace,webhook-workers}.test.ts',
+  'test/processes/{announce,operator,rotate-secret,trace,webhook-workers{,.smoke}}.test.ts',
 ];
 /** They want the whole machine there, too. */
 const ALONE_ON_CITUS = ['test/citus/growing.test.ts', 'test/races/chaos.heavy.test.ts'];

@@ -7,10 +7,8 @@ import { connect, createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Client as PgClient } from 'pg';
-import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import { Client } from 'undici';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { openDatabase } from '../../src/db/connections/database.ts';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { migrate } from '../../src/db/operator/migrate.ts';
 import {
   startEmbedded,
@@ -19,33 +17,31 @@ import {
 import { createCall, loadTestSeed, TEST_APP_SECRET } from '../support/api.ts';
 import { runEntry as runIn, startApiProcess, startWorkerProcess } from '../support/processes.ts';
 import { tokenOf } from '../support/app.ts';
-import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { createEmptyDatabase, createTestDatabase } from '../support/database.ts';
 import { makeFolder } from '../support/folder.ts';
-import { holdLock, untilWaiting } from '../support/locks.ts';
 import { findFreePort, makeDataDir } from '../support/ports.ts';
-import { makeMember, makeSeed, makeTeam, userId } from '../support/seed.ts';
+import { userId } from '../support/seed.ts';
 import { changeTriggers } from '../support/shards.ts';
 import { until } from '../support/until.ts';
+import {
+  PATH,
+  SEED,
+  database,
+  enqueue,
+  gate,
+  holdTeam,
+  invite,
+  jobs,
+  key,
+  query,
+  startMailServer,
+  statusOf,
+  useSeededDatabase,
+} from '../support/lifecycle.ts';
 
-const SEED = makeSeed([
-  makeTeam('a', {
-    members: [makeMember('a', 'invited', { status: 'invited', email: 'invited@a.test' })],
-  }),
-]);
-const INVITATION = JSON.stringify({ teamId: 'team_a', memberId: 'mem_a_invited' });
-const PATH = '/api/public/v1';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-let database: TestDatabase;
-let key: string;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  const { teams } = await loadTestSeed(database, SEED);
-  key = teams['team_a']?.api_keys['full'] ?? '';
-});
-
-afterAll(() => database.drop());
+useSeededDatabase();
 
 interface Entry {
   output(): string;
@@ -73,13 +69,6 @@ function runEntry(entry: 'api' | 'worker', env: Record<string, string>): Entry {
   };
 }
 
-async function statusOf(url: string): Promise<number | 'refused'> {
-  return fetch(url, { headers: { connection: 'close' } }).then(
-    (response) => response.status,
-    () => 'refused',
-  );
-}
-
 /** Asks for a connection and for nothing else, which is quick. */
 async function isRefused(port: number): Promise<boolean> {
   const socket = connect(port, '127.0.0.1');
@@ -90,54 +79,6 @@ async function isRefused(port: number): Promise<boolean> {
       resolve(false);
     });
   });
-}
-
-async function query(
-  text: string,
-  values: unknown[] = [],
-  url = database.url,
-): Promise<Record<string, unknown>[]> {
-  const client = new PgClient({ connectionString: url });
-  await client.connect();
-  const { rows } = await client.query<Record<string, unknown>>(text, values);
-  await client.end();
-  return rows;
-}
-
-/** Blocks every invitation to the team until `release` is called or the test ends. */
-async function holdTeam(): Promise<{
-  untilSomebodyWaits(): Promise<unknown>;
-  release(): Promise<void>;
-}> {
-  const databaseUrl = database.url;
-  const release = await holdLock(
-    { databaseUrl },
-    `select from team where id = 'team_a' for update`,
-  );
-  const db = openDatabase({ url: databaseUrl, poolMax: 4, onError: () => undefined });
-  onTestFinished(() => db.close());
-  return { untilSomebodyWaits: () => untilWaiting({ db }, 1), release };
-}
-
-type Invited = readonly [status: number, connection: unknown] | 'lost';
-
-/** Returns the status, and what becomes of the connection. */
-async function invite(url: string, email: string): Promise<Invited> {
-  const client = new Client(url);
-  try {
-    const { statusCode, headers, body } = await client.request({
-      path: `${PATH}/users`,
-      method: 'POST',
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ email }),
-    });
-    await body.text();
-    return [statusCode, headers['connection']];
-  } catch {
-    return 'lost';
-  } finally {
-    await client.destroy();
-  }
 }
 
 describe('the probes', () => {
@@ -167,38 +108,6 @@ describe('the probes', () => {
 });
 
 describe('SIGTERM to an API process', () => {
-  test('stops accepting connections, lets requests in flight finish and exits 0', async () => {
-    const api = await startApiProcess(database.url);
-    const kept = new Client(api.url);
-    const readyz = { path: '/readyz', method: 'GET' } as const;
-    const first = await kept.request(readyz);
-    expect(first.statusCode).toBe(200);
-    await first.body.dump();
-    const hold = await holdTeam();
-    const inFlight = invite(api.url, 'in-flight@a.test');
-    await hold.untilSomebodyWaits();
-    // The client keeps an idle connection for 3 s.
-    await (await kept.request(readyz)).body.dump();
-
-    const exited = api.kill('SIGTERM');
-    await until(async () => (await statusOf(`${api.url}/healthz`)) === 'refused');
-    const { statusCode, headers } = await kept.request(readyz);
-    expect(statusCode).toBe(503);
-    // The client of a kept connection is told that this was the last response. Closing without that
-    // could lose a request that is already on its way.
-    expect(headers['connection']).toBe('close');
-    await hold.release();
-    expect(await inFlight).toEqual([201, 'close']);
-    expect(await exited).toEqual({ code: 0, signal: null });
-    expect(await query(`select status from member where email = 'in-flight@a.test'`)).toEqual([
-      { status: 'invited' },
-    ]);
-    // What is written now and then is written once more, after the last answer.
-    const counted = 'select count_2xx from api_key_usage union all select status from request_log';
-    expect(await query(counted)).toEqual([{ count_2xx: 1 }, { count_2xx: 201 }]);
-    await kept.destroy();
-  });
-
   test('is told by /readyz for DRAIN_DELAY_MS, while requests are still served', async () => {
     const api = await startApiProcess(database.url, { DRAIN_DELAY_MS: '6000' });
     const call = createCall(api.url);
@@ -554,25 +463,6 @@ describe('the log of an API process', () => {
   });
 });
 
-/** Starts a mail server with these options and resolves with its URL. It stops with the test. */
-async function startMailServer(options: SMTPServerOptions): Promise<string> {
-  const server = new SMTPServer({
-    disabledCommands: ['AUTH', 'STARTTLS'],
-    disableReverseLookup: true,
-    ...options,
-  });
-  server.on('error', () => undefined);
-  server.listen(0, '127.0.0.1');
-  await once(server.server, 'listening');
-  onTestFinished(() => new Promise((done) => server.close(() => done())));
-  return `smtp://127.0.0.1:${(server.server.address() as AddressInfo).port}`;
-}
-
-const enqueue = (url: string) =>
-  query(`select graphile_worker.add_job('send_invitation', $1::json)`, [INVITATION], url);
-const jobs = (url: string) =>
-  query('select attempts, locked_at is not null as locked from graphile_worker.jobs', [], url);
-
 test('a process writes a heap snapshot as the runbook says', async () => {
   const runbook = await readFile(join(ROOT, 'scripts/deploy/README.md'), 'utf8');
   const [, options = ''] = /`NODE_OPTIONS="([^"]+)"`/.exec(runbook) ?? [];
@@ -720,42 +610,7 @@ describe('a worker process', () => {
       { last_error: 'its run ended' },
     ]);
   });
-
-  test('lets a job in flight finish when it is told to stop', async () => {
-    const own = await createTestDatabase();
-    onTestFinished(() => own.drop());
-    await loadTestSeed(own, SEED);
-    const mails = gate();
-    const worker = await startWorkerProcess(own.url, {
-      SMTP_URL: await startMailServer({ onMailFrom: mails.onMailFrom }),
-    });
-    await enqueue(own.url);
-    await mails.first;
-    const exited = worker.kill('SIGTERM');
-    mails.open();
-    expect(await exited).toEqual({ code: 0, signal: null });
-    expect(await jobs(own.url)).toEqual([]);
-  });
 });
-
-/** A hook for a mail server that makes mails wait until `open` is called. */
-function gate(): {
-  readonly first: Promise<void>;
-  open(): void;
-  readonly onMailFrom: NonNullable<SMTPServerOptions['onMailFrom']>;
-} {
-  const arrived = Promise.withResolvers<void>();
-  const opened = Promise.withResolvers<void>();
-  return {
-    first: arrived.promise,
-    open: () => opened.resolve(),
-    onMailFrom: (_address, _session, done) => {
-      arrived.resolve();
-      // oxlint-disable-next-line promise/no-callback-in-promise -- smtp-server's API has callbacks
-      void opened.promise.then(() => done());
-    },
-  };
-}
 
 describe('a worker process whose Postgres is restarted', () => {
   let dataDir: string;

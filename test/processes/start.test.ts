@@ -1,153 +1,35 @@
-// `npm start` as a person runs it. Each test has a folder of its own, with package.json and links
-// to everything else, so that `.data` is new.
-import { execFile, spawn, type ChildProcess } from 'node:child_process';
+// `npm start` as a person runs it: what goes wrong, and what may not.
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
-import { copyFile, mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { Client } from 'pg';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { findServer, isRunning } from '../../src/embedded-postgres/process.ts';
+import { describe, expect, test } from 'vitest';
 import { demoSeedFile } from '../../src/seed/demo.ts';
 import { loadTestSeed, TEST_APP_SECRET } from '../support/api.ts';
 import { createTestDatabase } from '../support/database.ts';
-import { makeFolder } from '../support/folder.ts';
-import { findFreePort, findRefusedPort } from '../support/ports.ts';
+import { findRefusedPort } from '../support/ports.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
 import { until } from '../support/until.ts';
+import {
+  cluster,
+  embeddedUrl,
+  expectNothingLeft,
+  findPort,
+  folder,
+  killGroup,
+  paste,
+  pasteAndRead,
+  postmaster,
+  query,
+  readGreeting,
+  start,
+  useStartFolder,
+} from '../support/npm-start.ts';
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
-/** Far longer than a start takes, even on a busy machine. */
-const START_TIMEOUT_MS = 60_000;
-
-let folder: string;
-let children: ChildProcess[];
-
-beforeEach(async () => {
-  folder = await makeFolder('start');
-  children = [];
-  await copyFile(join(root, 'package.json'), join(folder, 'package.json'));
-  for (const name of ['src', 'prisma', 'node_modules'])
-    await symlink(join(root, name), join(folder, name));
-});
-
-afterEach(async () => {
-  for (const child of children) killGroup(child, 'SIGKILL');
-  const server = await findServer(join(folder, '.data', 'postgres'));
-  if (server) process.kill(server.pid, 'SIGKILL');
-  await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
-});
-
-interface Started {
-  readonly child: ChildProcess;
-  output(): string;
-  readonly exitCode: Promise<number | null>;
-  /** Resolves when it has printed its greeting or has ended. */
-  greeting(): Promise<Greeting>;
-}
-
-interface Greeting {
-  readonly text: string;
-  readonly base: string;
-  readonly docs: string;
-  readonly key: string;
-  readonly testKey: string;
-  /** The printed lines that a person is to paste. */
-  readonly curls: readonly string[];
-}
-
-/** Starts it in a process group of its own, as a terminal does. */
-function start(program: 'npm' | 'node', env: Record<string, string> = {}): Started {
-  const [command, ...args] =
-    program === 'npm'
-      ? ['npm', 'start']
-      : [process.execPath, '--import', './src/runtime/node-version.js', 'src/start.ts'];
-  const { PATH, HOME, NODE_COMPILE_CACHE } = process.env;
-  const child = spawn(command, args, {
-    cwd: folder,
-    env: { PATH, HOME, NODE_COMPILE_CACHE, ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-    detached: true,
-  });
-  children.push(child);
-  const chunks: string[] = [];
-  for (const stream of [child.stdout, child.stderr])
-    stream.on('data', (chunk: Buffer) => chunks.push(chunk.toString()));
-  const output = () => chunks.join('');
-  const exitCode = once(child, 'close').then(([code]) => code as number | null);
-  const greeting = async (): Promise<Greeting> => {
-    await until(() => output().includes('Ctrl-C stops everything') || child.exitCode !== null);
-    return readGreeting(output());
-  };
-  return { child, output, exitCode, greeting };
-}
-
-function readGreeting(text: string): Greeting {
-  const value = (label: string) =>
-    new RegExp(`^ +${label} +(.+)$`, 'm').exec(text)?.[1] ?? `no ${label} in:\n${text}`;
-  const curls = text.split('\n').filter((line) => line.trimStart().startsWith('curl '));
-  return {
-    text,
-    base: value('Base URL'),
-    docs: value('Docs'),
-    key: value('API key'),
-    testKey: value('Test key'),
-    curls,
-  };
-}
-
-/** Runs each line as printed, except that curl prints the status instead of the response. */
-async function paste(lines: readonly string[]): Promise<string[]> {
-  const statuses = lines.map((line) => pasteAndRead(`${line} -s -o /dev/null -w '%{http_code}'`));
-  return Promise.all(statuses);
-}
-
-/** Rejects unless curl exits 0. */
-async function pasteAndRead(line: string): Promise<string> {
-  const { stdout } = await promisify(execFile)('sh', ['-c', line]);
-  return stdout;
-}
-
-/** Registers a receiver of webhooks on this machine. Resolves with the status. */
-async function registerLocalReceiver(base: string, key: string): Promise<number> {
-  const response = await fetch(`${base}/webhook-endpoints`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ url: 'http://localhost:4000/hook', events: ['member.joined'] }),
-  });
-  return response.status;
-}
-
-async function readSandbox(base: string, key: string): Promise<unknown> {
-  const headers = { authorization: `Bearer ${key}` };
-  return (await fetch(`${base}/sandbox`, { headers })).json();
-}
-
-function killGroup(child: ChildProcess, signal: NodeJS.Signals): void {
-  try {
-    process.kill(-(child.pid ?? 0), signal);
-  } catch {
-    // All processes of the group have ended.
-  }
-}
-
-const cluster = () => join(folder, '.data', 'postgres');
-const postmaster = async () => (await findServer(cluster()))?.pid ?? 0;
-
-/** Expects that neither the folder's Postgres nor any process of the group runs. */
-async function expectNothingLeft({ child }: Started, postgres: number): Promise<void> {
-  await until(async () => !(await isRunning(postgres)));
-  expect(await findServer(cluster())).toBeNull();
-  expect(() => process.kill(-(child.pid ?? 0), 0)).toThrow(/ESRCH/);
-}
-
-async function findPort(): Promise<string> {
-  return String(await findFreePort());
-}
+useStartFolder();
 
 /** Pastes a call that writes, which then waits in the database until `release`. */
 async function holdRequest(line: string) {
@@ -164,52 +46,7 @@ async function holdRequest(line: string) {
   return { pasted, release: () => holder.end() };
 }
 
-async function query(text: string, url = embeddedUrl()): Promise<Record<string, unknown>[]> {
-  const client = new Client({ connectionString: url });
-  await client.connect();
-  const { rows } = await client.query<Record<string, unknown>>(text);
-  await client.end();
-  return rows;
-}
-
-function embeddedUrl(): string {
-  const { port, password } = JSON.parse(
-    readFileSync(join(folder, '.data', 'postgres.json'), 'utf8'),
-  ) as { port: number; password: string };
-  return `postgres://postgres:${password}@127.0.0.1:${port}/postgres`;
-}
-
-// A test starts the service up to twice, and each start has all its time.
-describe('npm start', { timeout: 5 * START_TIMEOUT_MS }, () => {
-  test('prints calls that work when pasted; Ctrl-C leaves nothing running', async () => {
-    const port = await findPort();
-    const keys: string[] = [];
-    for (let run = 0; run < 2; run += 1) {
-      const service = start('npm', { PORT: port });
-      const { text, base, docs, key, testKey, curls } = await service.greeting();
-      expect(base).toBe(`http://127.0.0.1:${port}/api/public/v1`);
-      expect(key).toMatch(/^svck_live_/);
-      expect(await paste(curls)).toEqual(['200', '200', '201']);
-      expect((await fetch(docs)).status).toBe(200);
-      expect(await registerLocalReceiver(base, key)).toBe(201);
-      expect(testKey).toMatch(/^svck_test_/);
-      expect(await readSandbox(base, testKey)).toMatchObject({ scenario: 'typical' });
-      const login = docs.replace(/docs$/, 'trpc-session/development/usr_demo_nobody');
-      const refused = await fetch(login, { method: 'POST' });
-      expect(await refused.json()).toMatchObject({ code: 'not_found' });
-      expect(text).toContain(docs.replace(/docs$/, 'admin  (sign in with one click)'));
-      expect(text).not.toMatch(/webhook/i);
-      keys.push(key);
-
-      const postgres = await postmaster();
-      expect(await isRunning(postgres)).toBe(true);
-      killGroup(service.child, 'SIGINT');
-      expect(await service.exitCode).toBe(0);
-      await expectNothingLeft(service, postgres);
-    }
-    expect(keys[1]).toBe(keys[0]);
-  });
-
+describe('npm start', () => {
   test('stops in order although npm passes Ctrl-C on late', async () => {
     const service = start('npm', { PORT: await findPort() });
     const { curls } = await service.greeting();
@@ -222,34 +59,6 @@ describe('npm start', { timeout: 5 * START_TIMEOUT_MS }, () => {
     await delay(500);
     await release();
     expect(await pasted).toBe('answered');
-    expect(await service.exitCode).toBe(0);
-    await expectNothingLeft(service, postgres);
-  });
-
-  test('recovers after kill -9 with the same key; a POST pasted twice acts once', async () => {
-    const env = { PORT: await findPort() };
-    const killed = start('node', env);
-    const before = await killed.greeting();
-    const [, , invite = ''] = before.curls;
-    const invited = await pasteAndRead(invite);
-    killed.child.kill('SIGKILL');
-    await killed.exitCode;
-
-    const service = start('node', env);
-    const { key } = await service.greeting();
-    expect(key).toBe(before.key);
-    expect(await pasteAndRead(invite)).toBe(invited);
-    const { id } = JSON.parse(invited) as { id: string };
-    expect(
-      await query(
-        `SELECT count(*)::int AS members
-         FROM member
-         WHERE email = (SELECT email FROM member WHERE id = '${id}')`,
-      ),
-    ).toEqual([{ members: 1 }]);
-
-    const postgres = await postmaster();
-    service.child.kill('SIGTERM');
     expect(await service.exitCode).toBe(0);
     await expectNothingLeft(service, postgres);
   });
