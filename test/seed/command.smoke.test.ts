@@ -10,6 +10,7 @@ import { isRunning } from '../../src/embedded-postgres/process.ts';
 import { openDataFolder } from '../../src/runtime/data-folder.ts';
 import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { makeFolder } from '../support/folder.ts';
+import { SOURCES } from '../support/sources.ts';
 import { until } from '../support/until.ts';
 import { APP_SECRET, countRows, fullFile, openClient, tinyTeam } from './full-file.ts';
 
@@ -53,7 +54,7 @@ function spawnSeed(
   const { promise, resolve } = Promise.withResolvers<Outcome>();
   const child = execFile(
     process.execPath,
-    ['scripts/seed.ts', ...args],
+    [join(SOURCES, 'scripts/seed.ts'), ...args],
     { cwd, env: { PATH, NODE_COMPILE_CACHE, ...env } },
     (error, stdout, stderr) => resolve({ code: error ? Number(error.code) : 0, stdout, stderr }),
   );
