@@ -45,7 +45,7 @@ test('a new key works on every process at once, and a revoked key on none', asyn
 });
 
 test('a switch set on one process takes effect at the next request on another', async () => {
-  const { key } = await createKey(apps[0]);
+  const { key } = await createKey(apps[0], { scopes: ['trainings:read'] });
   const seen = [];
   for (const member_detail_enabled of [false, true, false]) {
     await apps[0].admin.team.privacy.set.mutate({ member_detail_enabled });
