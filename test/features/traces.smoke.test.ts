@@ -1,46 +1,37 @@
 // Traces, from the call that raises an event to the receiver of its delivery: real processes, a
-// real receiver of OTLP. Processes send their last spans when they end, so each part of the file
-// makes its calls first, ends the processes, and then looks at what has come.
-import { readdir, readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { Client } from 'pg';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createCall, loadTestSeed, type Call } from '../support/api.ts';
+// real receiver of OTLP. Processes send their last spans when they end, so the file makes its calls
+// first, ends the processes, and then looks at what has come.
+import { beforeAll, describe, expect, test } from 'vitest';
+import { createCall, type Call } from '../support/api.ts';
 import { startApiProcess, startWorkerProcess } from '../support/processes.ts';
-import { SOURCES } from '../support/sources.ts';
 import { appWith, tokenOf } from '../support/app.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { makeFolder } from '../support/folder.ts';
 import { describeTraining } from '../support/platform.ts';
-import { findFreePort } from '../support/ports.ts';
 import { startReceiver, status, type Received, type Receiver } from '../support/receiver.ts';
-import { makeSeed, makeTeam, userId } from '../support/seed.ts';
+import { userId } from '../support/seed.ts';
 import {
   startTraceReceiver,
   untilSent,
   type ExportedSpan,
   type TraceReceiver,
 } from '../support/trace-receiver.ts';
+import {
+  ALLOWED,
+  database,
+  invite,
+  key,
+  traceparentOf,
+  useTracedTeam,
+} from '../support/traced-team.ts';
 
 const SECRET_EMAIL = 'very.private@a.test';
 
-let database: TestDatabase;
-let key: string;
 let receiver: Receiver;
 
+useTracedTeam();
+
 beforeAll(async () => {
-  database = await createTestDatabase();
   receiver = await startReceiver();
-  const { teams } = await loadTestSeed(database, makeSeed([makeTeam('a')]));
-  key = teams['team_a']?.api_keys['full'] ?? '';
 });
-
-afterAll(() => database.drop());
-
-/** A `traceparent` whose ids are made of one digit each. */
-function traceparentOf(digit: string, flags = '01'): string {
-  return `00-${digit.repeat(32)}-${digit.repeat(16)}-${flags}`;
-}
 
 function parsed(traceparent: unknown): { traceId: string; spanId: string; flags: string } {
   const [, traceId = '', spanId = '', flags = ''] = String(traceparent).split('-');
@@ -52,15 +43,6 @@ async function subscribe(call: Call, path: string, type: string): Promise<void> 
   const made = await call(key, 'POST', '/webhook-endpoints', { body });
   expect(made.status).toBe(201);
 }
-
-/** Invites somebody. With `traceparent`, as a caller that has a trace of its own. */
-async function invite(call: Call, email: string, traceparent?: string | string[]): Promise<void> {
-  const headers = traceparent === undefined ? {} : { traceparent };
-  const made = await call(key, 'POST', '/users', { body: { email }, headers });
-  expect(made.status).toBe(201);
-}
-
-const ALLOWED = { WEBHOOK_ALLOW_PRIVATE_TARGETS: '1' };
 
 describe('traces of callers', () => {
   /** Every name that an attribute may have. What is new here may hold what nobody should see. */
@@ -276,112 +258,5 @@ describe('traces of callers', () => {
     const values = [SECRET_EMAIL, 'private', 'a.test', 'no address', userId('a', 'member'), key];
     const parts = [...values, key.slice(-20), receiver.url, 'svck_live', 'whsec_', 'select '];
     expect(parts.filter((part) => sent.includes(part))).toEqual([]);
-  });
-});
-
-describe('traces of strangers', () => {
-  let spans: ExportedSpan[];
-  let log: string;
-
-  beforeAll(async () => {
-    const traces = await startTraceReceiver();
-    const api = await startApiProcess(database.url, {
-      LOG_LEVEL: 'info',
-      OTEL_EXPORTER_OTLP_ENDPOINT: traces.url,
-      OTEL_TRACES_SAMPLER: 'parentbased_always_on',
-    });
-    const call = createCall(api.url);
-    const by = (digit: string, flags?: string) => ({
-      headers: { traceparent: traceparentOf(digit, flags) },
-    });
-    await call(null, 'GET', '/me', by('1'));
-    await call(`${key}x`, 'GET', '/me', by('2', '00'));
-    await fetch(`${api.url}/trpc/v1.me.get`, by('3'));
-    await fetch(`${api.url}/trpc/v1.me.get`, by('4', '00'));
-    await call(key, 'GET', '/users', by('5', '00'));
-    // The read of a key that the process knows begins before its authentication has ended.
-    await call(key, 'GET', '/users', by('6'));
-    await untilSent(traces, 'GET /users');
-    await api.kill('SIGTERM');
-    log = api.output();
-    spans = traces.spans();
-  });
-
-  test('are their own, whatever they ask for', () => {
-    const roots = spans.filter(({ kind, traceId }) => kind === 'server' && traceId !== SIX);
-    const names = ['GET /me', 'GET /me', 'GET /trpc', 'GET /trpc'];
-    expect(roots.map(({ name, parentId }) => [name, parentId])).toEqual(
-      names.map((name) => [name, null]),
-    );
-    const given = roots.filter(({ traceId }) => new Set(traceId).size === 1);
-    expect(given).toEqual([]);
-    expect(new Set(roots.map(({ traceId }) => traceId)).size).toBe(4);
-    for (const { traceId } of roots.slice(0, 2)) expect(log).toContain(`"trace":"${traceId}"`);
-    expect(log).not.toMatch(/"trace":"([1-5])\1{31}"/);
-  });
-
-  test('have what was told before anybody knew who calls, and leave nothing apart', () => {
-    const ids = new Set(spans.map(({ spanId }) => spanId));
-    const apart = spans.filter(({ parentId }) => parentId !== null && !ids.has(parentId));
-    expect(apart.map(({ name, traceId }) => [name, traceId])).toEqual([['GET /users', SIX]]);
-    const counts = Object.groupBy(spans, ({ name }) => name);
-    expect(counts['http.authenticate']).toHaveLength(3);
-    expect(counts['http.authenticateCaller']).toHaveLength(2);
-    const [list] = counts['members.list'] ?? [];
-    expect(list?.traceId).toBe(SIX);
-  });
-
-  const SIX = '6'.repeat(32);
-});
-
-describe.concurrent('a process', () => {
-  test('without an address loads, stores and sends nothing of it', async () => {
-    const coverage = await makeFolder('coverage');
-    // At its end, Node writes down which files it has loaded.
-    const env = { ...ALLOWED, NODE_V8_COVERAGE: coverage };
-    const api = await startApiProcess(database.url, env, SOURCES);
-    await invite(createCall(api.url), 'untraced@a.test', traceparentOf('9'));
-    await api.kill('SIGTERM');
-    const [report = ''] = await readdir(coverage);
-    const loaded = await readFile(join(coverage, report), 'utf8');
-    expect(loaded).toContain('src/runtime/tracing.ts');
-    expect(loaded).not.toContain('open-telemetry.ts');
-    expect(loaded).not.toContain('@opentelemetry/sdk-trace');
-    const client = new Client({ connectionString: database.url });
-    await client.connect();
-    const { rows } = await client.query(
-      `select id from event where traceparent like '%${'9'.repeat(32)}%'`,
-    );
-    await client.end();
-    expect(rows).toEqual([]);
-  });
-
-  test('with a token in a file sends it to the receiver of traces', async () => {
-    const folder = await makeFolder('traces');
-    const file = join(folder, 'headers');
-    await writeFile(file, 'authorization=Bearer%20of-the-collector,x-tenant=a\n');
-    const traces = await startTraceReceiver();
-    const api = await startApiProcess(database.url, {
-      ...ALLOWED,
-      OTEL_EXPORTER_OTLP_ENDPOINT: traces.url,
-      OTEL_EXPORTER_OTLP_HEADERS_FILE: file,
-    });
-    expect((await createCall(api.url)(key, 'GET', '/me')).status).toBe(200);
-    await untilSent(traces, 'GET /me');
-    expect(await api.kill('SIGTERM')).toEqual({ code: 0, signal: null });
-    const [sent] = traces.headers();
-    expect(sent).toMatchObject({ authorization: 'Bearer of-the-collector', 'x-tenant': 'a' });
-    expect(api.output()).not.toContain('of-the-collector');
-  });
-
-  test('with an address that nobody has serves and stops as ever', async () => {
-    const endpoint = `http://127.0.0.1:${await findFreePort()}`;
-    const env = { ...ALLOWED, OTEL_EXPORTER_OTLP_ENDPOINT: endpoint };
-    const api = await startApiProcess(database.url, env);
-    const call = createCall(api.url);
-    for (let count = 0; count < 20; count += 1)
-      expect((await call(key, 'GET', '/users')).status).toBe(200);
-    expect(await api.kill('SIGTERM')).toEqual({ code: 0, signal: null });
-    expect(api.output()).toContain('traces could not be sent');
   });
 });

@@ -7,13 +7,9 @@ import type { Sampling } from '../../src/runtime/tracing-settings.ts';
 import { steppedClock } from '../support/clocks.ts';
 import { hang, startReceiver } from '../support/receiver.ts';
 import { startTraceReceiver } from '../support/trace-receiver.ts';
+import { traceparentOf } from '../support/traced-team.ts';
 
 const START = new Date('2026-11-02T09:00:00.000Z');
-
-/** A `traceparent` whose ids are made of one digit each. */
-function traceparentOf(digit: string, flags = '01'): string {
-  return `00-${digit.repeat(32)}-${digit.repeat(16)}-${flags}`;
-}
 
 describe('the decision', () => {
   const OUTCOME = { route: '/me', method: 'GET', status: 200, requestId: 'r', code: null } as const;

@@ -1,65 +1,27 @@
 // A process is killed with SIGKILL at the worst moments of a POST with an Idempotency-Key, and the
 // client repeats the call at another process.
-import { beforeAll, describe, expect, test } from 'vitest';
+// @module-tag never-repeated
 import { Client } from 'pg';
-import { createTestDatabase } from '../support/database.ts';
-import { createCall, loadTestSeed, type Call } from '../support/api.ts';
-import { startApiProcess } from '../support/processes.ts';
+import { describe, expect, test } from 'vitest';
+import { createCall, type Call } from '../support/api.ts';
+import {
+  client,
+  key,
+  ONCE,
+  OTHER_SESSIONS,
+  sendInvitation,
+  untilQuiet,
+  url,
+  useCrashes,
+  written,
+} from '../support/crashes.ts';
 import { lockWhole } from '../support/locks.ts';
-import { makeSeed, makeTeam } from '../support/seed.ts';
+import { startApiProcess } from '../support/processes.ts';
 import { until } from '../support/until.ts';
 
-let client: Client;
-let url: string;
-let key: string;
+useCrashes();
 
-beforeAll(async () => {
-  const database = await createTestDatabase();
-  const { teams } = await loadTestSeed(database, makeSeed([makeTeam('a')]));
-  key = teams['team_a']?.api_keys['full'] ?? '';
-  url = database.url;
-  client = new Client({ connectionString: url });
-  await client.connect();
-  return async () => {
-    await client.end();
-    await database.drop();
-  };
-});
-
-const sendInvitation = (call: Call, email: string) =>
-  call(key, 'POST', '/users', { body: { email }, headers: { 'idempotency-key': email } });
-
-async function written(
-  email: string,
-): Promise<{ members: number; events: number; audit: number; records: number }> {
-  const { rows } = await client.query(
-    `with m as (select id from member where team_id = 'team_a' and email = $1)
-     select (select count(*)::int from m) as members,
-       (
-         select count(*)::int
-         from event
-         where team_id = 'team_a' and data->>'member_id' in (select id from m)
-       ) as events,
-       (
-         select count(*)::int
-         from audit_log
-         where team_id = 'team_a' and target_id in (select id from m)
-       ) as audit,
-       (
-         select count(*)::int
-         from idempotency_record
-         where team_id = 'team_a' and key = $1
-       ) as records`,
-    [email],
-  );
-  return rows[0];
-}
-
-const ONCE = { members: 1, events: 1, audit: 1, records: 1 };
 const NEVER = { members: 0, events: 0, audit: 0, records: 0 };
-
-const OTHER_SESSIONS = `from pg_stat_activity
-  where datname = current_database() and pid <> pg_backend_pid()`;
 
 /**
  * Kills a process while another session of this database runs a statement like this for what it was
@@ -85,13 +47,6 @@ async function killDuring(
     await sent;
     if (!isAnswered) return nameOf(round);
   }
-}
-
-async function untilQuiet(): Promise<void> {
-  // Those of Citus itself stay.
-  const sessions = `select ${OTHER_SESSIONS} and backend_type = 'client backend'
-    and application_name not like 'citus_internal%'`;
-  await until(async () => (await client.query(sessions)).rowCount === 0);
 }
 
 describe('a process killed in the middle of a POST with an Idempotency-Key', () => {
@@ -144,35 +99,6 @@ describe('a process killed in the middle of a POST with an Idempotency-Key', () 
     expect(repeated.status).toBe(201);
     expect(repeated.headers['idempotency-replayed']).toBeUndefined();
     expect(await written(email)).toEqual(ONCE);
-    await second.kill('SIGTERM');
-  });
-
-  test('at any moment: after the client repeats the call, each key acted once', async () => {
-    const emails: string[] = [];
-    const victim = await startApiProcess(url);
-    const call = createCall(victim.url, { connections: 24 });
-    let answered = 0;
-    const callers = Array.from({ length: 24 }, async () => {
-      for (;;) {
-        const email = `any${emails.length}@crash.test`;
-        emails.push(email);
-        const response = await sendInvitation(call, email).catch(() => null);
-        if (response === null) return;
-        answered += 1;
-        if (answered === 5) void victim.kill('SIGKILL');
-      }
-    });
-    await Promise.all(callers);
-    await victim.exited;
-    await untilQuiet();
-    expect(answered).toBeLessThan(emails.length);
-
-    const second = await startApiProcess(url);
-    const again = createCall(second.url);
-    for (const email of emails) {
-      expect((await sendInvitation(again, email)).status).toBe(201);
-      expect(await written(email)).toEqual(ONCE);
-    }
     await second.kill('SIGTERM');
   });
 });
@@ -237,13 +163,6 @@ describe('a process killed in the middle of a batch', () => {
     await second.kill('SIGTERM');
     return repeated.headers['idempotency-replayed'];
   };
-
-  test('before its rows leaves nothing; the repeated call creates all', async () => {
-    const lock = `select from member where team_id = 'team_a' and id = 'mem_a_member' for update`;
-    const name = await killed('early', lock, '%for share%');
-    expect(await writtenOf(name)).toEqual(NOTHING);
-    expect(await repeat(name)).toBeUndefined();
-  });
 
   test('between its rows leaves all or none; the repeated call creates no other', async () => {
     // The first event waits here. Postgres may have COMMIT already.
