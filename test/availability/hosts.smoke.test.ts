@@ -1,3 +1,4 @@
+// @module-tag never-repeated
 import { describeHosts } from './lost-primary.ts';
 
 describeHosts('is killed');

@@ -1,4 +1,5 @@
 // API keys and switches on two processes of the API, which share nothing but the database.
+// @module-tag never-repeated
 import { beforeAll, expect, test } from 'vitest';
 import { openDatabase, type Database } from '../../src/db/connections/database.ts';
 import { createKey, newKeyName, type App, withKey } from '../support/api-keys.ts';

@@ -1,4 +1,5 @@
 // What an API process has counted and logged is in the database after its stop.
+// @module-tag never-repeated
 import { expect, test } from 'vitest';
 import { createCall, startTestApi } from '../support/api.ts';
 import { startApiProcess } from '../support/processes.ts';

@@ -1,4 +1,5 @@
 // How much the hourly removal reads.
+// @module-tag never-repeated
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
 import { declaredStatements } from '../../src/db/statement.ts';

@@ -1,5 +1,6 @@
 // What `npm run trace` tells of the calls that an API process refuses, and of a run that fails in a
 // worker process.
+// @module-tag never-repeated
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { TraceResult } from '../../src/trace/view.ts';
 import { startTestApi, createCall, type TestApi } from '../support/api.ts';

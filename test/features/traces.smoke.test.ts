@@ -1,6 +1,7 @@
 // Traces, from the call that raises an event to the receiver of its delivery: real processes, a
 // real receiver of OTLP. Processes send their last spans when they end, so the file makes its calls
 // first, ends the processes, and then looks at what has come.
+// @module-tag never-repeated
 import { beforeAll, describe, expect, test } from 'vitest';
 import { createCall, type Call } from '../support/api.ts';
 import { startApiProcess, startWorkerProcess } from '../support/processes.ts';

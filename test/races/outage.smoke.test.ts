@@ -1,5 +1,6 @@
 // Postgres stops under load and starts again. The test has its own cluster, so that it does not
 // affect other tests.
+// @module-tag never-repeated
 import { expect, test } from 'vitest';
 import { migrate } from '../../src/db/operator/migrate.ts';
 import { startEmbedded } from '../../src/embedded-postgres/embedded-postgres.ts';

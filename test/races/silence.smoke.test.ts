@@ -1,4 +1,5 @@
 // Postgres falls silent under load: its host is lost, and nothing closes the connections.
+// @module-tag never-repeated
 import { expect, onTestFinished, test } from 'vitest';
 import { createCall, loadTestSeed, startTestApi } from '../support/api.ts';
 import { startApiProcess } from '../support/processes.ts';

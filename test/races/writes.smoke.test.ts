@@ -1,4 +1,5 @@
 // Two API processes share a database and get conflicting calls. What must happen once happens once.
+// @module-tag never-repeated
 import { beforeAll, describe, expect, test } from 'vitest';
 import { createTestDatabase } from '../support/database.ts';
 import { createCall, loadTestSeed, type ApiResponse, type Call } from '../support/api.ts';
