@@ -1,6 +1,3 @@
--- 1.0.0 counted one request at a time.
-DROP FUNCTION IF EXISTS "count_request"(text, integer, integer);
-
 -- Counts calls in a bucket, unless there is no room for all of them. Returns the count, or null
 -- when it is full. The row stays locked until the caller's transaction ends, so callers take the
 -- bucket of a key or a person before the team's.

@@ -45,8 +45,7 @@ export const ENCRYPTED_COLUMNS = {
     table: 'idempotency_record',
     column: 'fingerprint',
     key: 'key',
-    // Some are plain hashes of 32 bytes (http/api/idempotency.ts).
-    isEncrypted: 'octet_length(t.fingerprint) > 32',
+    isEncrypted: null,
     context: (teamId, key) => `idempotency_record.fingerprint ${teamId} ${key}`,
   },
   crmCredentials: {

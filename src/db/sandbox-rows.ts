@@ -30,7 +30,6 @@ type Rule = Counted | Limited | Dependent | 'kept' | 'marked';
 
 /** Whoever adds a table decides. */
 export const SANDBOX_ROWS = {
-  webhook_attempt: 'kept',
   webhook_delivery: 'kept',
   webhook_resend: 'kept',
   handover: 'kept',

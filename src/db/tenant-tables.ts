@@ -8,7 +8,6 @@ type KeyType = keyof typeof KEY_TYPES;
  * team derives from this list. test/db/tenant-tables.test.ts compares it with the database.
  */
 export const TENANT_TABLES = {
-  webhook_attempt: { delivery_id: 'text', attempt: 'int' },
   webhook_delivery: { id: 'text' },
   webhook_resend: { id: 'text' },
   handover: { id: 'text' },

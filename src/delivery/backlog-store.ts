@@ -1,4 +1,4 @@
-import { madeAtMs, newId } from '../core/ids.ts';
+import { madeAtMs } from '../core/ids.ts';
 import { SANDBOX_END } from '../core/sandbox.ts';
 import { statement, type Db, type Statement } from '../db/client.ts';
 import { findOldestDue, WAITING, type EndpointRef } from './waiting-store.ts';
@@ -49,17 +49,14 @@ const WAITING_JOBS = statement<WaitingJobs>(
 
 interface PendingJobs extends Omit<WaitingJobs, 'oldest_s'> {
   /** The job that has waited for longest: ids sort by the time at which they were made. */
-  readonly oldest_id: string | null;
+  readonly oldest_id: string;
 }
-
-/** As long as our ids are. Those that triggers make for 1.0.0 are longer, and tell no time. */
-const ID_LENGTH = newId('job').length;
 
 /** Jobs that are not handed to the job runner yet, or that it refuses. */
 const PENDING_JOBS = statement<PendingJobs>(
   'metrics.pendingJobs',
   `select task, count(*)::int as count,
-     min(id) filter (where length(id) = ${ID_LENGTH}) as oldest_id
+     min(id) as oldest_id
    from pending_job
    where team_id not like '${OF_SANDBOX}'
    group by task`,
@@ -75,7 +72,7 @@ export async function readWaitingJobs(
   const now = Date.now();
   const waiting = pending.map(({ oldest_id, ...jobs }) => ({
     ...jobs,
-    oldest_s: Math.max(0, (now - (madeAtMs(oldest_id ?? '') ?? now)) / 1000),
+    oldest_s: Math.max(0, (now - (madeAtMs(oldest_id) ?? now)) / 1000),
   }));
   return addUp([...due, ...waiting]);
 }

@@ -29,6 +29,8 @@ const OF_DELIVERY = [
   'event_type',
   'status',
   'attempt',
+  // Those of the attempts that used up the schedule.
+  'scheduled_attempts',
   'next_try_at',
   'urgent',
   // A resend asks for this attempt.
@@ -46,20 +48,11 @@ export interface ClaimedDelivery
   extends
     RowOf<'WebhookDelivery', (typeof OF_DELIVERY)[number]>,
     RowOf<'WebhookEndpoint', (typeof OF_ENDPOINT)[number]> {
-  readonly scheduled_attempts: number;
   readonly event_data: string;
   readonly event_created_at: string;
   /** The trace of the call that raised the event; null: it is not traced. */
   readonly event_traceparent: string | null;
 }
-
-/**
- * SQL: how many attempts used up the schedule. Processes of the version before write no
- * `scheduled_attempts`. They count `extra_attempts` for each of their own attempts, and for each of
- * their resends in advance, which may be several for one attempt.
- */
-const SCHEDULED_ATTEMPTS =
-  'greatest(d.attempt - d.extra_attempts, d.scheduled_attempts - 1, 0) as scheduled_attempts';
 
 /**
  * Claims the deliveries whose ctid `picked` selects, for the worker $1. The planner cannot know how
@@ -74,7 +67,6 @@ function claimText(picked: string): string {
       returning d.*
     )
     select ${listed(OF_DELIVERY, 'd.')},
-      ${SCHEDULED_ATTEMPTS},
       ${listed(OF_ENDPOINT, 'w.')},
       e.data::text as event_data, e.created_at as event_created_at,
       e.traceparent as event_traceparent

@@ -57,15 +57,13 @@ const RECORD_COLUMNS = [
 const IS_RESENT_AGAIN = `d.resent and not n.was_resent and n.status <> 'ok'`;
 
 // Updates only rows that this worker still holds at this attempt. A row that was deleted, or that
-// another worker has claimed since, stays as it is. `extra_attempts` is for workers of the version
-// before.
+// another worker has claimed since, stays as it is.
 const RECORD = statement(
   'webhooks.record',
   `update webhook_delivery d
    set status = case when ${IS_RESENT_AGAIN} then d.status else n.status end,
      attempt = n.attempt,
      scheduled_attempts = n.scheduled_attempts,
-     extra_attempts = n.attempt - n.scheduled_attempts,
      next_try_at = case when ${IS_RESENT_AGAIN} then n.at else n.next_try_at end,
      urgent = d.urgent and not n.was_urgent and n.status <> 'ok',
      resent = ${IS_RESENT_AGAIN},
@@ -149,7 +147,7 @@ const RECORD_ENDPOINTS = statement(
              select coalesce(array_agg(at order by at), '{}') as hours
              from (
                select min(at) as at
-               from unnest(w.hourly_failures || w.failing_since || n.failures) as failure (at)
+               from unnest(w.hourly_failures || n.failures) as failure (at)
                where at > coalesce(success.at, '-infinity')
                  and at >= coalesce(w.activated_at, '-infinity')
                group by ${hourOf('at')}

@@ -199,6 +199,7 @@ export function deliveryRows(
     event_type: type,
     status: input.status ?? 'ok',
     attempt: input.attempt ?? 1,
+    scheduled_attempts: input.attempt ?? 1,
     created_at: createdAt,
     response_code: input.response_code ?? null,
     response_excerpt: input.response_excerpt ?? null,

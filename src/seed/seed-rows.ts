@@ -41,8 +41,6 @@ type LeftOut = Columns<{
     | 'paused_at';
   /** No worker has it, nobody has asked for an attempt, and its earlier attempts are not known. */
   WebhookDelivery:
-    | 'extra_attempts'
-    | 'scheduled_attempts'
     | 'failed_attempts'
     | 'next_try_at'
     | 'urgent'

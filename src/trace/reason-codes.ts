@@ -12,7 +12,6 @@ export const REASON_CODES = [
   'by_a_simulation',
   'by_a_job',
   'by_the_service',
-  'linked_by_time',
   'cut',
   // What an event waits for.
   'fan_out_waits',

@@ -9,8 +9,6 @@
  *    audit entry, and a range of the list's index.
  *  * Rejected: an index of the request log by id, and one of the audit log by request. Rejected,
  *    too: BRIN, which reads all that was not summarized yet.
- *  * An event of the version before does not know its request. What has the same time in the same
- *    team is shown as `linked_by: time`: nearly always right, never certain.
  *  * The refused calls of a key are looked for among the team's newest 10,000, by the index of the
  *    list. Rejected: an index of the request log by key, which every call would pay.
  *  * Nothing is printed that may be about a person or secret: no data of events, no answer of a

@@ -187,16 +187,16 @@ async function eventsOfEntries(
   return events.flat();
 }
 
-/** The request that has raised an event, and its audit entries. */
+/** The request that has raised an event, and its audit entries: none for an event of a seed. */
 async function originOf(
   tx: Tx,
-  { team_id: teamId, created_at: createdAt, request_id: known }: find.EventRow,
+  { team_id: teamId, created_at: createdAt, request_id: requestId }: find.EventRow,
 ): Promise<Pick<Found, 'requests' | 'audit'>> {
+  if (requestId === null) return { requests: [], audit: [] };
   const at = new Date(createdAt);
-  const audit = await state.listAuditAt(tx, teamId, { requestId: known, at }, LIMITS.audit + 1);
-  const requestId = known ?? audit[0]?.request_id ?? null;
-  const came = requestId === null ? null : timeOfRequest(requestId);
-  if (requestId === null || came === null) return { requests: [], audit };
+  const audit = await state.listAuditAt(tx, teamId, { requestId, at }, LIMITS.audit + 1);
+  const came = timeOfRequest(requestId);
+  if (came === null) return { requests: [], audit };
   const wanted = { id: requestId, slot: slotOf(came) };
   return { requests: await find.findRequests(tx, [teamId], wanted), audit };
 }
@@ -295,12 +295,6 @@ function notesOf(id: string, found: Found, whole: Whole): Reason[] {
     notes.push({
       code: 'request_raised_no_event',
       text: `The change (${actionsOf(whole.audit)}) raised no event.`,
-    });
-  const byTime = whole.events.filter((event) => event.request_id === null).length;
-  if (byTime > 0 && whole.audit.length > 0)
-    notes.push({
-      code: 'linked_by_time',
-      text: `${byTime} of the events do not know their request; they have the time of its change.`,
     });
   const cut = (['audit', 'events', 'deliveries'] as const).filter(
     (name) => whole[name].length >= LIMITS[name],

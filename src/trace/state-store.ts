@@ -63,12 +63,12 @@ const LIST_EVENTS_AT = statement<EventRow>(
    from event
    where team_id = $1
      and created_at = $2
-     and coalesce(request_id, $3) = $3
+     and request_id = $3
    order by id
    limit $4`,
 );
 
-/** The events that a request has raised at this time; with them those of an unknown request. */
+/** The events that a request has raised at this time. */
 export function listEventsAt(
   db: Db,
   teamId: string,
@@ -84,16 +84,16 @@ const LIST_AUDIT_AT = statement<AuditRow>(
    from audit_log
    where team_id = $1
      and created_at = $2
-     and request_id = coalesce($3, request_id)
+     and request_id = $3
    order by id
    limit $4`,
 );
 
-/** The audit entries of a request at this time; of an unknown request, all of this time. */
+/** The audit entries of a request at this time. */
 export function listAuditAt(
   db: Db,
   teamId: string,
-  { requestId, at }: { readonly requestId: string | null; readonly at: Date },
+  { requestId, at }: { readonly requestId: string; readonly at: Date },
   limit: number,
 ): Promise<AuditRow[]> {
   return db.query(LIST_AUDIT_AT, [teamId, at, requestId, limit]);

@@ -23,7 +23,7 @@ describe.skipIf(skipped !== null)(`npm run migrate on Citus${because(skipped)}`,
   });
   afterAll(() => cluster.stop());
 
-  /** The constraints, but for triggers. Names of shards end with their numbers. */
+  /** The constraints. Names of shards end with their numbers. */
   const describeSchema = (url: string) =>
     runSql(
       url,
@@ -31,21 +31,9 @@ describe.skipIf(skipped !== null)(`npm run migrate on Citus${because(skipped)}`,
          pg_get_constraintdef(oid) as definition
        from pg_constraint
        where connamespace = 'public'::regnamespace
-         and contype <> 't'
          and conrelid::regclass::text !~ '_\\d{6}$'
        order by 1, 2`,
     );
-  const triggers = async (url: string): Promise<string[]> => {
-    const rows = await runSql<{ name: string }>(
-      url,
-      `select tgname as name
-       from pg_trigger
-       join pg_class c on c.oid = tgrelid
-       where not tgisinternal and c.relnamespace = 'public'::regnamespace
-       order by tgname`,
-    );
-    return rows.map(({ name }) => name);
-  };
   const countRows = async (url: string): Promise<Record<string, number>> => {
     const counts: Record<string, number> = {};
     for (const table of ['team', 'catalog_entry', 'key_directory', ...TENANT_TABLE_NAMES]) {
@@ -147,23 +135,6 @@ describe.skipIf(skipped !== null)(`npm run migrate on Citus${because(skipped)}`,
     await migrate(url);
     await loadSeed(url, fullFile(), { replace: false, appSecret: APP_SECRET });
     const before = { rows: await countRows(url), schema: await describeSchema(url) };
-    // For processes of the version before, on plain Postgres only.
-    expect(await triggers(url)).toEqual([
-      'api_key_directory',
-      'assignment_change',
-      'crm_objection_set_connection',
-      'evaluation_saved_again',
-      'evaluation_set_person',
-      'idempotency_record_address',
-      'idempotency_record_anew',
-      'invitation_resend_sent',
-      'member_forgotten',
-      'member_invitation',
-      'training_case_changed',
-      'webhook_endpoint_forgotten',
-      'webhook_endpoint_removal',
-      'webhook_endpoint_resumed',
-    ]);
     await cluster.join('filled');
 
     let left = 5;
@@ -177,7 +148,6 @@ describe.skipIf(skipped !== null)(`npm run migrate on Citus${because(skipped)}`,
     await migrate(url);
 
     expect({ rows: await countRows(url), schema: await describeSchema(url) }).toEqual(before);
-    expect(await triggers(url)).toEqual([]);
     // Nothing stays behind on the coordinator, where nobody would erase it.
     const sizes = await runSql<{ bytes: string }>(
       url,
@@ -243,84 +213,5 @@ describe.skipIf(skipped !== null)(`npm run migrate on Citus${because(skipped)}`,
     );
     expect(await migrate(url, { folder })).toEqual(['20991231000000_add']);
     expect(await placesOf(url)).toMatchObject({ later: 'h team_id' });
-  });
-
-  test('writes the deliveries of a distributed database anew', async () => {
-    const name = '20261125000017_write_results_in_place';
-    const url = await cluster.createDatabase('anew');
-    await cluster.join('anew');
-    await migrate(url, { distribute: true });
-    const rows = [
-      `insert into team (id, name, created_at) values ('anew', 'x', now())`,
-      `insert into event (team_id, id, type, data, created_at)
-       values ('anew', 'evt_1', 'ping', '{}', now())`,
-      `insert into webhook_delivery
-         (team_id, id, endpoint_id, event_id, event_type, status, created_at, last_attempt_at)
-       values ('anew', 'whd_1', 'whe_1', 'evt_1', 'ping', 'ok', now(), now())`,
-    ];
-    for (const row of rows) await runSql(url, row);
-    // As the version before has left it. What its indexes hold does not matter.
-    await runSql(url, 'drop table event_in_hand');
-    await runSql(url, 'drop index webhook_delivery_requested_idx');
-    for (const column of [
-      'waits_as',
-      'due_at',
-      'held_by',
-      'has_failed',
-      'kept_from',
-      'scheduled_attempts',
-      'resent',
-    ])
-      await runSql(url, `alter table webhook_delivery drop column ${column}`);
-    await runSql(url, 'alter table webhook_delivery drop column first_worker');
-    for (const kind of ['pending', 'retrying', 'urgent', 'claimed', 'finished', 'failed'])
-      await runSql(url, `create index webhook_delivery_${kind}_idx on webhook_delivery (id)`);
-    await runSql(url, `delete from _prisma_migrations where migration_name = '${name}'`);
-    expect(await migrate(url)).toEqual([name]);
-    expect(await placesOf(url)).toMatchObject({ event_in_hand: 'h team_id' });
-    const kept = `select id, kept_from = created_at as is_kept from webhook_delivery`;
-    expect(await runSql(url, kept)).toEqual([{ id: 'whd_1', is_kept: true }]);
-  });
-
-  test('moves the failed attempts of a distributed database', async () => {
-    const names = [
-      '20261203000010_keep_failed_attempts_in_place',
-      '20261203000011_move_failed_attempts',
-    ];
-    const url = await cluster.createDatabase('attempts');
-    await cluster.join('attempts');
-    await migrate(url, { distribute: true });
-    // As the version before has left it.
-    await runSql(url, 'alter table webhook_delivery drop column failed_attempts');
-    await runSql(
-      url,
-      `alter table webhook_attempt
-         add constraint webhook_attempt_team_id_delivery_id_fkey
-         foreign key (team_id, delivery_id) references webhook_delivery (team_id, id)
-         on delete cascade`,
-    );
-    for (const name of names)
-      await runSql(url, `delete from _prisma_migrations where migration_name = '${name}'`);
-    const teams = ['one', 'two', 'three'];
-    for (const team of teams)
-      for (const row of [
-        `insert into team (id, name, created_at) values ('${team}', 'x', now())`,
-        `insert into event (team_id, id, type, data, created_at)
-         values ('${team}', 'evt_1', 'ping', '{}', now())`,
-        `insert into webhook_delivery
-           (team_id, id, endpoint_id, event_id, event_type, status, created_at)
-         values ('${team}', 'whd_1', 'whe_1', 'evt_1', 'ping', 'ok', now())`,
-        `insert into webhook_attempt (team_id, delivery_id, attempt, ended_at, error)
-         values ('${team}', 'whd_1', 1, now(), '${team}')`,
-      ])
-        await runSql(url, row);
-    expect(await migrate(url)).toEqual(names);
-    const moved = `select team_id, failed_attempts -> 0 ->> 'error' as error
-      from webhook_delivery
-      order by team_id`;
-    expect(await runSql(url, moved)).toEqual(
-      teams.toSorted().map((team) => ({ team_id: team, error: team })),
-    );
-    await runSql(url, 'delete from webhook_delivery');
   });
 });

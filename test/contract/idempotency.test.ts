@@ -4,11 +4,13 @@
 import { SANDBOX_END } from '../../src/core/sandbox.ts';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
+import { ENCRYPTED_COLUMNS } from '../../src/core/encrypted-columns.ts';
+import { encrypt } from '../../src/core/encryption.ts';
 import { removeOld } from '../../src/features/retention/service.ts';
 import { BASE_PATH } from '../../src/http/api/exchange.ts';
 import { fingerprintOf } from '../../src/http/api/idempotency.ts';
 import { ENDPOINTS, type Endpoint } from '../../src/routers/endpoints.ts';
-import { startTestApi, type ApiResponse, type TestApi } from '../support/api.ts';
+import { startTestApi, TEST_APP_SECRET, type ApiResponse, type TestApi } from '../support/api.ts';
 import { makeFullTeam } from '../support/seed.ts';
 import {
   addDeliveries,
@@ -58,11 +60,16 @@ function inputOf(endpoint: Endpoint): Record<string, unknown> {
 /** Keeps a response to a call of `endpoint` with this input, and returns its key. */
 async function keep(endpoint: Endpoint, input: object, key: string): Promise<void> {
   const { path } = validRequest(endpoint, KEPT);
+  const fingerprint = encrypt(
+    fingerprintOf('POST', path, input).toString('base64'),
+    TEST_APP_SECRET,
+    ENCRYPTED_COLUMNS.fingerprint.context(`team_${KEPT}`, key),
+  );
   await api.db.pool.query(
     `insert into idempotency_record
        (team_id, key, fingerprint, status, body, encrypted, created_at)
      values ($1, $2, $3, 200, '{"kept":true}', false, $4)`,
-    [`team_${KEPT}`, key, fingerprintOf('POST', path, input), clock.now()],
+    [`team_${KEPT}`, key, fingerprint, clock.now()],
   );
 }
 

@@ -179,22 +179,6 @@ const OVER_ALL_TEAMS: readonly Exception[] = [
   },
   {
     names: [
-      'set_connection_of_objection()',
-      'set_person_of_evaluation()',
-      'add_to_key_directory()',
-      'note_resend()',
-      'keep_without_address()',
-      'forget_kept_details()',
-    ],
-    why: 'the team is that of the row that a trigger completes',
-  },
-  {
-    names: ['remove_deliveries_of_endpoint()'],
-    why: 'the team is that of the row that a trigger sees deleted',
-    apart: 'the check knows no OLD, so each of the tables is by itself',
-  },
-  {
-    names: [
       'trace.findRequests',
       'trace.findAudit',
       'trace.findEvents',

@@ -43,7 +43,6 @@ const UNFILLED: Readonly<Record<string, readonly string[]>> = {
   // Deliveries at work, which `test/support/twin-deliveries.ts` makes.
   event: ['kept_for_deliveries', 'traceparent', 'request_id'],
   webhook_delivery: [
-    'extra_attempts',
     'scheduled_attempts',
     'failed_attempts',
     'urgent',

@@ -95,10 +95,10 @@ test('each foreign key has an index that begins with its columns', async () => {
 });
 
 test('makes SQL of a key', () => {
-  expect(keyOf('webhook_attempt')).toEqual({
-    columns: 'delivery_id, attempt',
-    position: '($2::text[])[1]::text, ($2::text[])[2]::int',
-    asPosition: 'array[delivery_id::text, attempt::text]',
-    start: ['', '-2147483648'],
+  expect(keyOf('request_log')).toEqual({
+    columns: 'slot, id',
+    position: '($2::text[])[1]::int, ($2::text[])[2]::text',
+    asPosition: 'array[slot::text, id::text]',
+    start: ['-2147483648', ''],
   });
 });

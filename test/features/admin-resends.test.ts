@@ -315,23 +315,22 @@ test('deliveries that fail again keep their schedule, also if claimed meanwhile'
   await startLoop({ clock });
   await until(async () => (await count('attempt in (4, 9)')) === 5);
   const after = await rows(
-    `select id, status, attempt, scheduled_attempts as scheduled, extra_attempts as extra,
+    `select id, status, attempt, scheduled_attempts as scheduled,
        round(extract(epoch from next_try_at - $1))::int as wait_s
      from webhook_delivery
      order by id`,
     [clock.now()],
   );
   expect(after).toEqual([
-    { id: gaveUp, status: 'gave_up', attempt: 9, scheduled: 8, extra: 1, wait_s: null },
+    { id: gaveUp, status: 'gave_up', attempt: 9, scheduled: 8, wait_s: null },
     ...[inHand, retrying, both].map((each) => ({
       id: each,
       status: 'retrying',
       attempt: 4,
       scheduled: 3,
-      extra: 1,
       wait_s: RETRY_DELAYS_S[2],
     })),
-    { id: asked, status: 'gave_up', attempt: 9, scheduled: 8, extra: 1, wait_s: null },
+    { id: asked, status: 'gave_up', attempt: 9, scheduled: 8, wait_s: null },
   ]);
 });
 

@@ -1,7 +1,6 @@
 // GET /assignments with filters.
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { TestApi } from '../support/api.ts';
-import { isOnCitus } from '../support/database.ts';
 import { idsOf, idsOfAllPages, readPage, startWithTeamA } from '../support/lists.ts';
 import { holdLock, untilWaiting } from '../support/locks.ts';
 import { until } from '../support/until.ts';
@@ -240,19 +239,6 @@ describe('GET /assignments with updated_since', () => {
     const changed = await changedBy(() => api.call(key(), 'DELETE', '/users/mem_a_leaver'));
     expect(changed.toSorted()).toEqual(['asg_07', 'asg_10']);
   });
-
-  // A trigger does it, and those go with --distribute.
-  test.skipIf(isOnCitus())(
-    'shows one that a process of the previous version has changed',
-    async () => {
-      const changed = await changedBy(() =>
-        api.db.pool.query(
-          `update assignment set status = 'done' where team_id = 'team_a' and id = 'asg_01'`,
-        ),
-      );
-      expect(changed).toEqual(['asg_01']);
-    },
-  );
 
   test('neither repeats nor skips what stays as it is while others change', async () => {
     const since = 'updated_since=2026-10-01T00:00:00Z';

@@ -331,8 +331,5 @@ describe('a page of very large rows', () => {
       blocksRead(await explain(client, (recorder) => listCases(recorder, LARGE, whole), 'generic'));
     // A row and its entry of the index each, and the way to the first one.
     expect(await read()).toBeLessThan(2 * ROWS);
-    await client.query(`update training_case set json_bytes = null where team_id = $1`, [LARGE]);
-    // Those that were stored before the service measured them.
-    expect(await read()).toBeGreaterThan(5 * ROWS);
   });
 });

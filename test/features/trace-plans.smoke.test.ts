@@ -148,7 +148,7 @@ const cases: readonly [what: string, most: number, ask: (db: Db) => Promise<unkn
   [
     'the audit entries of an event',
     1,
-    (db) => state.listAuditAt(db, 'team_big', { requestId: null, at: at(7) }, 50),
+    (db) => state.listAuditAt(db, 'team_big', { requestId: '7', at: at(7) }, 50),
   ],
   ['the deliveries of an event', 1, (db) => state.listDeliveries(db, 'team_big', 'evt_7', 100)],
   [

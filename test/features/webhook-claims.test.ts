@@ -76,11 +76,11 @@ async function writeDeliveries({
   await writeEvents(from, to, true);
   await client.query(
     `insert into webhook_delivery
-       (team_id, id, endpoint_id, event_id, event_type, status, attempt, urgent, created_at,
-        next_try_at)
+       (team_id, id, endpoint_id, event_id, event_type, status, attempt, scheduled_attempts,
+        urgent, created_at, next_try_at)
      select 'team_x', 'whd_00' || $1 || lpad(i::text, 6, '0'), 'whe_' || $1,
        'evt_' || lpad(i::text, 6, '0'), 'member.joined',
-       case when $4::int = 0 then 'pending' else 'retrying' end, $4, $5, $6,
+       case when $4::int = 0 then 'pending' else 'retrying' end, $4, $4, $5, $6,
        $6::timestamptz + (i - $2 - $7::float8) * interval '1 second'
      from generate_series($2::int, $3::int) i`,
     [endpoint, from, to, attempt, urgent, NOW, dueForS],

@@ -139,10 +139,10 @@ async function writeDeliveries(
 ): Promise<void> {
   await client.query(
     `insert into webhook_delivery
-       (team_id, id, endpoint_id, event_id, event_type, status, attempt, urgent, created_at,
-        next_try_at)
+       (team_id, id, endpoint_id, event_id, event_type, status, attempt, scheduled_attempts,
+        urgent, created_at, next_try_at)
      select team_id, replace(id, 'evt', 'whd') || $1, 'whe_' || $1, id, type,
-       case when $2::int = 0 then 'pending' else 'retrying' end, $2, $3, $4, $4 from event`,
+       case when $2::int = 0 then 'pending' else 'retrying' end, $2, $2, $3, $4, $4 from event`,
     [name, fields.attempt, fields.urgent, NOW],
   );
 }

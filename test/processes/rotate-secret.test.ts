@@ -128,7 +128,7 @@ describe('a new APP_SECRET', () => {
     expect(await script.exited).toMatchObject({ code: 0 });
     expect(script.output()).toContain('webhook_endpoint.secret_encrypted: 1 encrypted anew');
     expect(script.output()).toContain('idempotency_record.body: 1 encrypted anew');
-    expect(script.output()).toContain('idempotency_record.fingerprint: 1 encrypted anew');
+    expect(script.output()).toContain('idempotency_record.fingerprint: 2 encrypted anew');
     expect(script.output()).toContain('keep it as long as you keep them');
     expect(script.output()).not.toMatch(/whsec_|secret that/);
     await expectUsable({ APP_SECRET: NEW });

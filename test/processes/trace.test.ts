@@ -440,19 +440,6 @@ describe('a request', () => {
     ]);
     expect((await traceOf(db, 'team_b:sandbox')).teams).toMatchObject([{ is_sandbox: true }]);
   });
-
-  test('of the version before is linked with its event by their time', async () => {
-    await createEndpoint('/before');
-    const requestId = await assign();
-    const { events } = await traced(requestId, isLogged);
-    await client.query('update event set request_id = null where id = $1', [events[0]?.id]);
-    for (const id of [requestId, events[0]?.id ?? '']) {
-      const result = await traceOf(db, id);
-      expect(result.requests).toMatchObject([{ id: requestId }]);
-      expect(result.events).toMatchObject([{ id: events[0]?.id, request_id: null }]);
-      expect(codes(result.notes)).toEqual(['linked_by_time']);
-    }
-  });
 });
 
 describe('the command', () => {

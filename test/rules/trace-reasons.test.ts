@@ -422,6 +422,6 @@ describe('a CRM connection', () => {
 });
 
 test('every reason was met, but for those that the service gives to the id itself', () => {
-  const ofService = ['not_found', 'request_raised_no_event', 'linked_by_time', 'cut'];
+  const ofService = ['not_found', 'request_raised_no_event', 'cut'];
   expect([...seen, ...ofService].toSorted()).toEqual(REASON_CODES.toSorted());
 });

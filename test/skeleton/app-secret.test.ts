@@ -103,7 +103,7 @@ describe('a change of APP_SECRET', () => {
       return call(key, 'POST', path, { body, headers });
     };
     const calls = [
-      // Its fingerprint is encrypted; of the other one, the response.
+      // The fingerprint alone is encrypted; with a secret, the response too.
       ['fingerprint', { email: 'new@example.com' }],
       ['response', { url: 'http://127.0.0.1:9/hook', events: ['training.completed'] }],
     ] as const;

@@ -573,21 +573,20 @@ describe('migrations fail', () => {
     expect(await findingsOf('migrations', { DATABASE_URL })).toEqual([fine(/all \d+/)]);
     const client = await connect(DATABASE_URL);
     await client.query(
-      `delete from _prisma_migrations where migration_name = '20261127000040_create_sandboxes';
+      `delete from _prisma_migrations where migration_name = 'functions/count_request';
        update _prisma_migrations set checksum = 'another'
-         where migration_name = '20261127000020_give_events_a_place';
-       update _prisma_migrations set finished_at = null
-         where migration_name = '20261126000010_create_alert_subscriptions';
+         where migration_name = '20261120000000_create_schema';
        insert into _prisma_migrations (id, checksum, finished_at, migration_name)
-         values ('1', 'a', now(), '20990101000000_later')`,
+         values ('1', 'a', null, '20261120000000_fails'),
+           ('2', 'a', now(), '20990101000000_later')`,
     );
     await client.query('create table unfinished_distribution (a int)');
     await client.end();
     expect(await findingsOf('migrations', { DATABASE_URL })).toEqual([
-      failing(/create_alert_subscriptions has failed/, /prisma migrate resolve/),
-      failing(/give_events_a_place was changed/, /Restore/),
-      failing(/pending: 20261127000040_create_sandboxes$/, /run migrate/),
-      warning(/newer release has applied 20990101000000_later/),
+      failing(/20261120000000_fails has failed/, /prisma migrate resolve/),
+      failing(/create_schema was changed/, /Restore/),
+      failing(/pending: functions\/count_request$/, /run migrate/),
+      warning(/newer release has applied .*20990101000000_later/),
       failing(/not all tables are distributed/),
     ]);
   });

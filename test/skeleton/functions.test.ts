@@ -21,13 +21,11 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** Without those of triggers, which come and go with their triggers, in migrations. */
 async function readDatabase(): Promise<{ name: string; definition: string }[]> {
   const { rows } = await client.query<{ name: string; definition: string }>(
     `select proname::text as name, pg_get_functiondef(oid) as definition
      from pg_proc
      where pronamespace = 'public'::regnamespace
-       and prorettype <> 'trigger'::regtype
        and proname <> '${OF_MIGRATIONS}'
      order by proname collate "C"`,
   );

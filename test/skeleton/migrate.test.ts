@@ -4,12 +4,7 @@ import { Client } from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Database } from '../../src/db/connections/database.ts';
 import { migrate, splitStatements } from '../../src/db/operator/migrate.ts';
-import {
-  expectedMigrations,
-  isMigrated,
-  readFolded,
-  readMigrations,
-} from '../../src/db/operator/migrations.ts';
+import { expectedMigrations, isMigrated } from '../../src/db/operator/migrations.ts';
 import {
   createEmptyDatabase,
   createTestDatabase,
@@ -28,7 +23,6 @@ let database: OpenDatabase;
 beforeEach(async () => {
   folder = await makeFolder('migrations');
   await mkdir(join(folder, 'functions'));
-  await fold({});
   await addMigration('20260101000000_create_a', first);
   database = await openEmptyDatabase();
 });
@@ -39,9 +33,6 @@ async function addMigration(name: string, sql: string): Promise<void> {
   await mkdir(join(folder, 'migrations', name), { recursive: true });
   await writeFile(join(folder, 'migrations', name, 'migration.sql'), sql);
 }
-
-const fold = (folded: Record<string, string[]>): Promise<void> =>
-  writeFile(join(folder, 'folded.json'), JSON.stringify(folded));
 
 const writeFunction = (name: string, sql: string): Promise<void> =>
   writeFile(join(folder, 'functions', `${name}.sql`), sql);
@@ -360,57 +351,6 @@ describe('a function', () => {
     );
     expect(await migrate(database.url, { folder })).toEqual(['functions/say']);
     expect(await heard()).toBe('c');
-  });
-});
-
-describe('migrations that were folded into another one', () => {
-  const former = ['20260102000000_create_b', '20260103000000_extend_b'];
-  const folded = '20260104000000_create_b';
-  beforeEach(async () => {
-    await addMigration(former[0] ?? '', 'CREATE TABLE b (id int);');
-    await addMigration(former[1] ?? '', 'ALTER TABLE b ADD COLUMN c int;');
-  });
-  const foldThem = async (): Promise<void> => {
-    for (const name of former)
-      await rm(join(folder, 'migrations', name), { recursive: true, force: true });
-    await addMigration(folded, 'CREATE TABLE b (id int, c int);');
-    await fold({ [folded]: former });
-  };
-
-  it('make a database that has all of them go on, and are applied to one of before', async () => {
-    await migrate(database.url, { folder });
-    await foldThem();
-    await addMigration('20260105000000_fill_b', 'INSERT INTO b VALUES (1, 2);');
-    expect(await migrate(database.url, { folder })).toEqual(['20260105000000_fill_b']);
-    expect(await migrate(database.url, { folder })).toEqual([]);
-    const other = await createEmptyDatabase();
-    expect(await migrate(other.url, { folder })).toEqual([
-      '20260101000000_create_a',
-      folded,
-      '20260105000000_fill_b',
-    ]);
-    await other.drop();
-  });
-
-  it('leave a database that has some of them as it is, and say what to do', async () => {
-    await rm(join(folder, 'migrations', former[1] ?? ''), { recursive: true });
-    await migrate(database.url, { folder });
-    await foldThem();
-    await expect(migrate(database.url, { folder })).rejects.toThrow(
-      /lacks 20260103000000_extend_b.*last commit that has 20260103000000_extend_b/,
-    );
-    expect(await readLedgerNames()).toEqual(['20260101000000_create_a', former[0]]);
-  });
-
-  const readLedgerNames = async (): Promise<string[]> => {
-    const { rows } = await readLedger(database.url);
-    return rows.map((row: { migration_name: string }) => row.migration_name);
-  };
-
-  it('are none that a release has shipped', async () => {
-    const names = (await readMigrations()).map(({ name }) => name);
-    const unreleased = names.filter((name) => !/^20261120000[0-7]00_/.test(name));
-    expect(unreleased).toEqual(expect.arrayContaining([...(await readFolded()).keys()]));
   });
 });
 

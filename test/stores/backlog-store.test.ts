@@ -60,19 +60,16 @@ describe('readBacklog', () => {
         [id],
       );
     const find = async () => (await backlog()).jobs.find(({ task }) => task === 'late');
-    // As a trigger makes them for 1.0.0: they tell no time, and may sort before all others.
-    await add('job_00000000-0000-4000-8000-000000000000');
-    expect(await find()).toMatchObject({ count: 1, oldest_s: 0 });
     const now = Date.now();
     for (const hours of [2, 5]) await add(jobIdOf(now - hours * 3_600_000));
     const pending = await find();
-    expect(pending).toMatchObject({ count: 3 });
+    expect(pending).toMatchObject({ count: 2 });
     expect(Math.round((pending?.oldest_s ?? 0) / 3600)).toBe(5);
     await twins.pool.query(
       `select graphile_worker.add_job('late', run_at => now() - interval '7 hours')`,
     );
     const both = await find();
-    expect(both).toMatchObject({ count: 4 });
+    expect(both).toMatchObject({ count: 3 });
     expect(Math.round((both?.oldest_s ?? 0) / 3600)).toBe(7);
   });
 

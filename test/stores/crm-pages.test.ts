@@ -97,8 +97,9 @@ test('removeDeals removes the objections of its team', async () => {
 
 test('removeDeals removes a batch of objections before their deal', async () => {
   await twins.pool.query(
-    `insert into crm_objection (team_id, id, deal_id, category, text, lang, created_at)
-     select 'team_a', 'obj_many' || n, 'deal_1', 'price', 'x', 'en', now()
+    `insert into crm_objection
+       (team_id, id, deal_id, connection_id, category, text, lang, created_at)
+     select 'team_a', 'obj_many' || n, 'deal_1', 'crm_1', 'price', 'x', 'en', now()
      from generate_series(1, 1500) n`,
   );
   const remove = () => twins.db.transaction((tx) => pages.removeDeals(tx, OF, ['of deal_1']));
@@ -141,8 +142,9 @@ test('replaceNotes removes what a note does not say any more', async () => {
      set source = case when deal_id = 'deal_3' then 'note:2' else 'note:1' end`,
   );
   await twins.pool.query(
-    `insert into crm_objection (team_id, id, deal_id, category, text, lang, created_at, source)
-     values ('team_a', 'obj_x', 'deal_2', 'price', 'x', 'en', now(), 'note:3')`,
+    `insert into crm_objection
+       (team_id, id, deal_id, connection_id, category, text, lang, created_at, source)
+     values ('team_a', 'obj_x', 'deal_2', 'crm_1', 'price', 'x', 'en', now(), 'note:3')`,
   );
   const objections = [
     {
@@ -215,8 +217,9 @@ describe('sweep', () => {
 
   test('removes a batch of objections before their deal, and stays there', async () => {
     await twins.pool.query(
-      `insert into crm_objection (team_id, id, deal_id, category, text, lang, created_at)
-       select 'team_a', 'obj_many' || n, 'deal_1', 'price', 'x', 'en', now()
+      `insert into crm_objection
+         (team_id, id, deal_id, connection_id, category, text, lang, created_at)
+       select 'team_a', 'obj_many' || n, 'deal_1', 'crm_1', 'price', 'x', 'en', now()
        from generate_series(1, 1100) n`,
     );
     const removed = await twins.changes(async () => expect(await sweepDeals('a')).toBe('a'));
@@ -360,7 +363,7 @@ describe.each([
     const columns =
       table === 'crm_deal'
         ? ['connection_id, external_id, outcome', `'crm_1', 'many' || n, 'open'`]
-        : ['deal_id, category, text, lang', `'deal_1', 'price', 'x', 'en'`];
+        : ['deal_id, connection_id, category, text, lang', `'deal_1', 'crm_1', 'price', 'x', 'en'`];
     await twins.pool.query(
       `insert into ${table} (team_id, id, created_at, ${columns[0]})
        select 'team_a', '${prefix}_n' || to_char(n, 'FM000'), ${createdAt}, ${columns[1]}

@@ -357,8 +357,9 @@ describe('connections', () => {
     await twins.pool.query(`delete from crm_deal where id <> 'deal_3'`);
     await twins.pool.query(`update crm_deal set connection_id = 'crm_3'`);
     await twins.pool.query(
-      `insert into crm_objection (team_id, id, deal_id, category, text, lang, created_at)
-       select team_id, 'obj_many' || n, 'deal_3', 'price', 'x', 'en', now()
+      `insert into crm_objection
+         (team_id, id, deal_id, connection_id, category, text, lang, created_at)
+       select team_id, 'obj_many' || n, 'deal_3', 'crm_3', 'price', 'x', 'en', now()
        from generate_series(1, 600) n, unnest(array['team_a', 'team_b']) team_id`,
     );
     const remove = () => removal.removeDeals(twins.db, OF_CRM_3, '');

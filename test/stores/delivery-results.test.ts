@@ -20,7 +20,7 @@ async function prepare(): Promise<void> {
   await twins.pool.query(
     `update webhook_delivery
      set status = 'retrying', attempt = 3, claimed_by = $1, next_try_at = $2,
-       last_attempt_at = $2, response_code = 500, extra_attempts = 0, scheduled_attempts = 3,
+       last_attempt_at = $2, response_code = 500, scheduled_attempts = 3,
        urgent = true, resent = false`,
     [WORKER, AT],
   );
@@ -89,7 +89,7 @@ const INDEXED = `
 test('a first attempt that succeeds within a minute changes no column of an index', async () => {
   await twins.pool.query(
     `update webhook_delivery
-     set status = 'pending', attempt = 0, scheduled_attempts = null, urgent = false,
+     set status = 'pending', attempt = 0, scheduled_attempts = 0, urgent = false,
        last_attempt_at = null, created_at = $1, next_try_at = $1,
        claimed_by = $2, first_worker = $2`,
     [AT, WORKER],
@@ -193,17 +193,17 @@ test('a resend that came during an attempt stays, unless the attempt succeeded',
   ];
   await record(ends);
   const { rows } = await twins.pool.query(
-    `select id, status, attempt, scheduled_attempts as scheduled, extra_attempts as extra, resent,
+    `select id, status, attempt, scheduled_attempts as scheduled, resent,
        round(extract(epoch from next_try_at - $1))::int as wait_s
      from webhook_delivery
      where team_id = 'team_a' and id = any ('{whd_2,whd_3,whd_4}')
      order by id`,
     [AT],
   );
-  const counted = { attempt: 4, scheduled: 4, extra: 0, resent: false };
+  const counted = { attempt: 4, scheduled: 4, resent: false };
   expect(rows).toEqual([
     { ...counted, id: 'whd_2', status: 'retrying', resent: true, wait_s: 0 },
-    { ...counted, id: 'whd_3', status: 'retrying', scheduled: 3, extra: 1, wait_s: 60 },
+    { ...counted, id: 'whd_3', status: 'retrying', scheduled: 3, wait_s: 60 },
     { ...counted, id: 'whd_4', status: 'ok', wait_s: null },
   ]);
 });
@@ -352,12 +352,6 @@ test('a success that is written late leaves the failures after it', async () => 
 test('a failure of before the endpoint was set to active is not noted', async () => {
   await twins.pool.query(`update webhook_endpoint set activated_at = $1`, [seconds(2 * HOUR_S)]);
   expect(await record([failedAt(seconds(2 * HOUR_S - 1))])).toEqual({});
-});
-
-test('a failure that a process of the version before has noted stays', async () => {
-  await twins.pool.query(`update webhook_endpoint set failing_since = $1`, [seconds(HOUR_S)]);
-  await record([failedAt(seconds(3 * HOUR_S))]);
-  expect(await readHealth()).toMatchObject({ failing_since: seconds(HOUR_S).toISOString() });
 });
 
 const readHealth = async () =>

@@ -640,14 +640,20 @@ describe('secrets', () => {
   const secrets = { current: 'b'.repeat(64), previous: TEST_APP_SECRET };
 
   test('are encrypted again, each in its row', async () => {
-    const context = ENCRYPTED_COLUMNS.keptResponse.context;
+    const { keptResponse: response, fingerprint } = ENCRYPTED_COLUMNS;
+    await run(`delete from idempotency_record where key <> 'kept'`);
     for (const teamId of ['team_a', 'team_b'])
       await run(
         `update idempotency_record
-         set body = $2, encrypted = true, key_id = 'key_full', open_body = '',
+         set body = $2, fingerprint = $3, encrypted = true, key_id = 'key_full', open_body = '',
            subject_id = 'mem_1'
          where team_id = $1 and key = 'kept'`,
-        [teamId, encrypt(teamId, TEST_APP_SECRET, context(teamId, 'kept'))],
+        [
+          teamId,
+          ...[response, fingerprint].map(({ context }) =>
+            encrypt(teamId, TEST_APP_SECRET, context(teamId, 'kept')),
+          ),
+        ],
       );
     let rotation: Rotation | null = null;
     const changed = await twins.changes(async () => {
@@ -657,10 +663,11 @@ describe('secrets', () => {
       rotated: {
         'webhook_endpoint.secret_encrypted': 10,
         'idempotency_record.body': 2,
+        'idempotency_record.fingerprint': 2,
         'crm_connection.credentials_encrypted': 8,
       },
     });
-    expect(Object.values(changed).flat()).toHaveLength(20);
+    expect(Object.values(changed).flat()).toHaveLength(22);
     const again = await rotateSecret(twins.db, secrets);
     const all = [...Object.values(again.rotated), ...Object.values(again.unreadable)];
     expect([...new Set(all)]).toEqual([0]);

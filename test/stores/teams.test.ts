@@ -152,8 +152,6 @@ describe('the erasure of a team', () => {
       ...[1, 2, 3, 5].map((number) => `crm_connection team_a crm_${number}`),
       // Of an endpoint; the links of keys end by themselves.
       ...[5, 6].map((number) => `handover - team_a ${String(number).padStart(43, '0')}`),
-      // The trigger for processes of 1.0.0: a deleted endpoint's secret goes.
-      'idempotency_record team_a kept for whe_1',
       'team team_a',
       ...[1, 2, 3, 4, 5].map((number) => `webhook_endpoint - team_a whe_${number}`),
     ]);

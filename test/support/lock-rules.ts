@@ -53,7 +53,6 @@ export const GUARDS: Readonly<Record<Table, Guard>> = {
   crm_objection: OF_CONNECTION,
   webhook_resend: { insert: ['webhook_endpoint'] },
   webhook_delivery: { insert: ['webhook_endpoint'] },
-  webhook_attempt: FREE,
   event: FREE,
   event_in_hand: FREE,
   pending_job: FREE,

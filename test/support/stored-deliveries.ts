@@ -88,9 +88,9 @@ const WRITE = `with e as (
     returning team_id, id, created_at
   )
   insert into webhook_delivery
-    (team_id, id, endpoint_id, event_id, event_type, status, attempt,
+    (team_id, id, endpoint_id, event_id, event_type, status, attempt, scheduled_attempts,
      created_at, next_try_at, last_attempt_at)
-  select team_id, substr(id, 5), $2, id, $5, $6, $8,
+  select team_id, substr(id, 5), $2, id, $5, $6, $8, $8,
     created_at,
     case when $6 in ('pending', 'retrying') then now() + interval '1 hour' end,
     case when $8::int > 0 then now() end

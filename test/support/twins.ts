@@ -441,7 +441,6 @@ function twinRows(side: Side): Rows {
       event_type: 'training.completed',
       status,
       attempt: status === 'pending' ? 0 : side === 'a' ? 3 : 5,
-      extra_attempts: 0,
       urgent: false,
       claimed_by: status === 'pending' && index % 3 === 0 ? 7 : null,
       created_at: at(index, side),
@@ -467,18 +466,6 @@ function twinRows(side: Side): Rows {
       event_id: `evt_${number}`,
       worker: 70,
     })),
-    webhook_attempt: deliveries
-      .filter(({ status }) => status !== 'pending')
-      .flatMap(({ id, response_code }) =>
-        [1, side === 'a' ? 2 : 3].map((attempt) => ({
-          delivery_id: id,
-          attempt,
-          ended_at: at(attempt, side),
-          response_code,
-          response_ms: side === 'a' ? 10 : 20,
-          error: attempt === 1 ? `timeout of ${side}` : null,
-        })),
-      ),
     webhook_resend: TWIN_IDS.resend_id.map((id, index) => {
       const isRunning = (index === 0) === (side === 'a');
       return {
@@ -596,7 +583,7 @@ function twinRows(side: Side): Rows {
     pending_job: [
       {
         id: 'job_1',
-        task: 'send_invitation',
+        task: 'send_invitation_mail',
         payload: { teamId: `team_${side}`, memberId: 'mem_5' },
       },
     ],

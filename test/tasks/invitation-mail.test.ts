@@ -112,39 +112,6 @@ describe('the invitation mail', () => {
     expect(sent.toSorted()).toEqual(['new@reopened.test', 'new@suspended.test']);
   });
 
-  test('is no job of 1.0.0, whose workers know no sandboxes and would send it', async () => {
-    const api = await startTestApi({ seed: makeSeed([makeTeam('a')]) });
-    const test = await openSandbox(api, 'a');
-    const body = { email: 'new@sandbox.test' };
-    expect((await api.call(test, 'POST', '/users', { body })).status).toBe(201);
-    const live = await invite(api, { email: 'live@a.test' });
-    const payload = { teamId: 'team_a', memberId: live };
-    await api.db.pool.query(`select graphile_worker.add_job('send_invitation', $1)`, [payload]);
-    const sent: string[] = [];
-    const by =
-      (worker: string) =>
-      async (_teamId: string, { to }: { readonly to: string }) =>
-        void sent.push(`${worker} ${to}`);
-    const { send_invitation: task = () => undefined } = memberMailTasks({
-      db: api.db,
-      mailer: by('1.0.0'),
-      invitationUrl: undefined,
-    });
-    await runJobsOnce(api, { send_invitation: task });
-    expect(sent).toEqual(['1.0.0 live@a.test']);
-    // One that a process of 1.0.0 has left.
-    await api.db.pool.query(`select graphile_worker.add_job('send_invitation', $1)`, [payload]);
-    await runJobsOnce(
-      api,
-      memberMailTasks({ db: api.db, mailer: by('now'), invitationUrl: undefined }),
-    );
-    expect(sent.slice(1).toSorted()).toEqual([
-      'now live@a.test',
-      'now live@a.test',
-      'now new@sandbox.test',
-    ]);
-  });
-
   test('is sent again if the mail server refused it', async () => {
     const api = await startTestApi({ seed: makeSeed([makeTeam('a')]) });
     let attempts = 0;

@@ -185,8 +185,8 @@ async function logTables(client: ClientBase): Promise<void> {
 }
 
 /**
- * Drops what Citus does not accept while a part of the tables is distributed: foreign keys, which
- * are kept, and triggers, which serve only processes of the previous version.
+ * Drops the foreign keys, which Citus does not accept while a part of the tables is distributed, and
+ * keeps their definitions.
  */
 async function setForeignKeysAside(client: ClientBase): Promise<void> {
   await inTransaction(client, async () => {
@@ -204,14 +204,6 @@ async function setForeignKeysAside(client: ClientBase): Promise<void> {
        BEGIN
          FOR gone IN SELECT "table", name FROM ${UNFINISHED} LOOP
            EXECUTE format('ALTER TABLE %s DROP CONSTRAINT %I', gone."table", gone.name);
-         END LOOP;
-         FOR gone IN
-           SELECT DISTINCT tgfoid::regprocedure AS run
-           FROM pg_trigger
-           JOIN pg_class c ON c.oid = tgrelid
-           WHERE NOT tgisinternal AND c.relnamespace = 'public'::regnamespace
-         LOOP
-           EXECUTE format('DROP FUNCTION %s CASCADE', gone.run);
          END LOOP;
        END
        $$`,

@@ -13,11 +13,11 @@ import { requireDirect } from '../connections/poolers.ts';
 import { poolToPrimary, PrimaryClient } from '../wire/primary-client.ts';
 import { buildIndex, concurrentIndexOf } from './concurrent-index.ts';
 import { OLDEST_POSTGRES } from './obstacles.ts';
-import { readFolded, readFunctions, readMigrations, type MigrationFile } from './migrations.ts';
+import { readFunctions, readMigrations, type MigrationFile } from './migrations.ts';
 import { unlimitedText } from '../unlimited.ts';
 
 export interface MigrateOptions {
-  /** The folder with `migrations/`, `functions/` and `folded.json`. Only tests set it. */
+  /** The folder with `migrations/` and `functions/`. Only tests set it. */
   folder?: string;
   /** Called once for a migration that cannot lock its tables and tries again. */
   onBlocked?: (name: string) => void;
@@ -141,17 +141,14 @@ async function waitForLock(client: ClientBase): Promise<void> {
 async function applyFiles(client: ClientBase, options: MigrateOptions): Promise<string[]> {
   const migrations = await readMigrations(options.folder);
   const functions = await readFunctions(options.folder);
-  const folded = await readFolded(options.folder);
   await client.query(CREATE_LEDGER);
   const recorded = await readLedger(client);
-  const isFolded = hasFolded(folded, recorded);
   const applied: string[] = [];
   for (const migration of migrations) {
     const checksum = recorded.get(migration.name);
     if (checksum === undefined) {
-      const isThere = isFolded && folded.has(migration.name);
-      await apply(client, isThere ? { ...migration, sql: '' } : migration, options);
-      if (!isThere) applied.push(migration.name);
+      await apply(client, migration, options);
+      applied.push(migration.name);
     } else if (checksum !== migration.checksum) {
       throw new Error(
         `The migration ${migration.name} was changed after it was applied to this database. ` +
@@ -163,22 +160,6 @@ async function applyFiles(client: ClientBase, options: MigrateOptions): Promise<
   const changed = functions.filter(({ name, checksum }) => recorded.get(name) !== checksum);
   if (changed.length > 0) await applyTogether(client, changed, options);
   return [...applied, ...changed.map(({ name }) => name)];
-}
-
-/**
- * Whether the database has the migrations that were folded. Throws if it has only some of them:
- * what it lacks is not a file of its own any more.
- */
-function hasFolded(folded: Map<string, string[]>, recorded: Map<string, string>): boolean {
-  const names = [...new Set([...folded.values()].flat())].toSorted();
-  const missing = names.filter((name) => !recorded.has(name));
-  if (missing.length === names.length) return false;
-  if (missing.length === 0) return true;
-  throw new Error(
-    `The database is between two releases: it lacks ${missing.join(', ')}, which were ` +
-      `folded into others. Run "npm run migrate" of the last commit that has ${names.at(-1)}, ` +
-      'then this one. (In development you can remove the database instead.)',
-  );
 }
 
 async function apply(

@@ -100,15 +100,6 @@ async function readSql(name: string, path: string): Promise<MigrationFile> {
   return { name, sql, checksum: createHash('sha256').update(sql).digest('hex') };
 }
 
-/**
- * Returns which migrations that no release has shipped each migration stands for. A database of
- * those days has them in its ledger.
- */
-export async function readFolded(folder = FOLDER): Promise<Map<string, string[]>> {
-  const text = await readFile(join(folder, 'folded.json'), 'utf8');
-  return new Map(Object.entries(JSON.parse(text) as Record<string, string[]>));
-}
-
 function isUndefinedTable(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === '42P01';
 }

@@ -1,5 +1,5 @@
 import { UNFINISHED } from '../../db/citus/distribution.ts';
-import { expectedMigrations, readFolded, type Migration } from '../../db/operator/migrations.ts';
+import { expectedMigrations, type Migration } from '../../db/operator/migrations.ts';
 import { checkOfDatabase, fail, orOk, warn, type Finding } from '../check.ts';
 
 interface Applied {
@@ -22,8 +22,8 @@ export const migrations = checkOfDatabase('migrations', 'Upgrade and rollback', 
      where rolled_back_at is null
      order by finished_at`,
   );
-  const [expected, folded] = await Promise.all([expectedMigrations(), readFolded()]);
-  const findings = compareMigrations(expected, applied, new Set([...folded.values()].flat()));
+  const expected = await expectedMigrations();
+  const findings = compareMigrations(expected, applied);
   if (known.unfinished)
     findings.push(
       fail('not all tables are distributed', 'Run "run migrate --distribute" until it is done.'),
@@ -33,21 +33,14 @@ export const migrations = checkOfDatabase('migrations', 'Upgrade and rollback', 
   return orOk(findings, `all ${expected.length} of this release are applied`);
 });
 
-/** `former`: names of migrations that others stand for now. */
-function compareMigrations(
-  expected: readonly Migration[],
-  applied: readonly Applied[],
-  former: ReadonlySet<string>,
-): Finding[] {
+function compareMigrations(expected: readonly Migration[], applied: readonly Applied[]): Finding[] {
   const failed = applied.filter(({ finished }) => !finished);
   const sums = new Set(applied.map(({ name, checksum }) => `${name} ${checksum}`));
   const latest = new Map(applied.map(({ name, checksum }) => [name, checksum]));
   const pending = expected.filter(({ name, checksum }) => !sums.has(`${name} ${checksum}`));
   const changed = pending.filter(({ name }) => latest.has(name) && !isFunction(name));
   const own = new Set(expected.map(({ name }) => name));
-  const newer = [...latest.keys()].filter(
-    (name) => !own.has(name) && !former.has(name) && !isFunction(name),
-  );
+  const newer = [...latest.keys()].filter((name) => !own.has(name) && !isFunction(name));
   return [
     ...failed.map(({ name }) =>
       fail(

@@ -19,18 +19,12 @@ const COLUMNS = listed(CASE);
 /** A case without the mark whether it is private. */
 export type CaseRow = RowOf<'TrainingCase', (typeof CASE)[number]>;
 
-// Rows that were stored before they were measured have to be read.
-const JSON_BYTES = `coalesce(
-         json_bytes,
-         coalesce(octet_length(fields::text), 0) + coalesce(octet_length(external_ref::text), 0)
-       )`;
-
 // `not private` is in the text, not a parameter. Otherwise a prepared statement could not use the
 // partial indexes.
 const LIST_TEXT = (condition: string): string =>
   thatFit({
     columns: COLUMNS,
-    rows: `select ${COLUMNS}, ${JSON_BYTES} + ${bytesOf('title', 'persona_id')} as bytes
+    rows: `select ${COLUMNS}, json_bytes + ${bytesOf('title', 'persona_id')} as bytes
        from training_case
        where team_id = $1
          and not private ${condition}

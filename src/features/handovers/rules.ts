@@ -33,7 +33,6 @@
  *    ended key differs: its link may be opened, because the key opens nothing any more.
  *  * Clocks of processes differ. A link expires by that of the process that is asked to open it. A
  *    withdrawal and a rotation empty the link whatever their clock says: then no other opens it.
- *  * A process of the version before ends no links when it rotates: for as long as an upgrade.
  *  * A deleted endpoint takes its links with it, opened ones too. The audit log still tells of
  *    them. A link that ended by a rotation or a deletion has no entry of its own: theirs says it.
  *  * A team has at most 100 links that can still be opened, to keys and endpoints together. One

@@ -26,11 +26,6 @@ import type { MemberRow } from './store.ts';
 
 /** The job that mails an invitation. Its payload holds `teamId` and `memberId`. */
 export const SEND_INVITATION = 'send_invitation_mail';
-/**
- * Its name in 1.0.0, whose jobs may still wait. The workers of 1.0.0 know no sandboxes and would
- * mail for them, so no job gets this name any more.
- */
-export const SEND_INVITATION_BEFORE = 'send_invitation';
 
 const LIST = 'users';
 
@@ -392,14 +387,12 @@ export function addressesOf(memberships: readonly Addressed[]): string[] {
   return memberships.flatMap(({ email }) => email ?? []);
 }
 
-/**
- * The key is that of the membership, also in 1.0.0, so at most one mail to it waits to be sent.
- */
+/** The key is that of the membership, so at most one mail to it waits. */
 function invitationJob(teamId: string, memberId: string) {
   return {
     task: SEND_INVITATION,
     payload: { teamId, memberId },
-    key: `${SEND_INVITATION_BEFORE}:${teamId}:${memberId}`,
+    key: `${SEND_INVITATION}:${teamId}:${memberId}`,
   };
 }
 

@@ -4,12 +4,7 @@ import type { Clock } from '../../core/clock.ts';
 import type { TeamMailer } from '../../core/mail.ts';
 import type { ScheduledJob } from '../../core/scheduled-job.ts';
 import type { Db } from '../../db/client.ts';
-import {
-  endExpiredInvitations,
-  findInvitation,
-  SEND_INVITATION,
-  SEND_INVITATION_BEFORE,
-} from './service.ts';
+import { endExpiredInvitations, findInvitation, SEND_INVITATION } from './service.ts';
 import { toInvitationMail } from './view.ts';
 
 const payloadSchema = z.object({ teamId: z.string(), memberId: z.string() });
@@ -24,12 +19,13 @@ export function memberMailTasks(dependencies: {
   readonly invitationUrl: string | undefined;
 }): Record<string, Task> {
   const { db, mailer, invitationUrl } = dependencies;
-  const send: Task = async (payload) => {
-    const { teamId, memberId } = payloadSchema.parse(payload);
-    const invitation = await findInvitation(db, teamId, memberId);
-    if (invitation) await mailer(teamId, toInvitationMail(invitation, invitationUrl));
+  return {
+    [SEND_INVITATION]: async (payload) => {
+      const { teamId, memberId } = payloadSchema.parse(payload);
+      const invitation = await findInvitation(db, teamId, memberId);
+      if (invitation) await mailer(teamId, toInvitationMail(invitation, invitationUrl));
+    },
   };
-  return { [SEND_INVITATION]: send, [SEND_INVITATION_BEFORE]: send };
 }
 
 /** The feature's other jobs. */

@@ -26,7 +26,7 @@ export interface ScoredRow extends TrainingRow {
 }
 
 // Rows that were stored before they were measured have to be read.
-const BYTES = 'coalesce(t.json_bytes, octet_length(t.external_ref::text), 0) as bytes';
+const BYTES = 'coalesce(t.json_bytes, 0) as bytes';
 
 // Whether a person is an active member, looked up in the unique index. This is a scalar subquery,
 // because the planner would flatten EXISTS or a join into a join of the team's whole tables. It is

@@ -38,8 +38,6 @@ export function webhookTasks({
   readonly pauseAfterS: number;
 }): Record<string, Task> {
   return {
-    // API processes of an earlier release still enqueue it. The delivery loop polls anyway.
-    wake_deliveries: () => undefined,
     [PAUSE_ENDPOINTS]: async () => {
       await pauseSilentEndpoints(db, clock, pauseAfterS);
     },

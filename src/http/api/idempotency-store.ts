@@ -13,7 +13,7 @@ const RECORD = [
 const STORED = [...RECORD, 'subject_id', 'other_subject_ids', 'removed_by_reset'] as const;
 
 /**
- * A stored response. The fingerprint is that of the call, encrypted or plain; `encrypted`: the body
+ * A stored response. The fingerprint is that of the call, encrypted; `encrypted`: the body
  * is; `open_body`: the body without its private fields, null if it has none. `key_id` alone may see
  * the whole body; null: that depends on the privacy switches.
  */

@@ -79,8 +79,6 @@ export interface IdempotentOutcome {
 
 const KEY_MAX_LENGTH = 100;
 const VALID_MS = 24 * 60 * 60 * 1000;
-/** A fingerprint that is not encrypted; an encrypted one is longer. */
-const PLAIN_BYTES = 32;
 
 /** These say nothing about the operation itself, so a repeated call must run again. */
 const NOT_KEPT = new Set(['unauthorized', 'insufficient_scope', 'api_disabled', 'rate_limited']);
@@ -138,15 +136,9 @@ export async function runOnce<P>(
     if (record) return toOutcome(call, { kind: 'found', record });
   }
   const prepared = await prepare?.();
-  // A process of the version before reads the record of a call with `prepare` itself, and would
-  // call an encrypted fingerprint a mismatch. Of other records it is told that their call is
-  // running (`begin_idempotent`). What is prepared is a URL, no person's address.
-  const fingerprint = (): Buffer => (prepare ? call.fingerprint : sealFingerprint(call));
-  const claimWith = (produce: (tx: Tx) => Promise<KeptResponse>): Promise<ClaimResult> =>
-    claim(call, fingerprint, produce);
-  const result = await claimWith((tx) => perform(tx, prepared)).catch((error: unknown) => {
+  const result = await claim(call, (tx) => perform(tx, prepared)).catch((error: unknown) => {
     if (!isKept(error)) throw error;
-    return claimWith(async () => refuse(error));
+    return claim(call, async () => refuse(error));
   });
   return toOutcome(call, result);
 }
@@ -164,7 +156,6 @@ type ClaimResult =
  */
 async function claim(
   call: IdempotentCall,
-  fingerprint: () => Buffer,
   produce: (tx: Tx) => Promise<KeptResponse>,
 ): Promise<ClaimResult> {
   const recordKey = recordKeyOf(call);
@@ -173,7 +164,7 @@ async function claim(
     if (!found?.locked) return { kind: 'running' };
     if (found.fingerprint !== null) return { kind: 'found', record: found };
     const response = await produce(tx);
-    insertRecord(tx, recordKey, { fingerprint: fingerprint(), ...toRecord(call, response) });
+    insertRecord(tx, recordKey, toRecord(call, response));
     return { kind: 'performed', response };
   });
   return claiming.catch((error: unknown) => {
@@ -181,7 +172,7 @@ async function claim(
   });
 }
 
-function toRecord(call: IdempotentCall, response: KeptResponse): Omit<NewRecord, 'fingerprint'> {
+function toRecord(call: IdempotentCall, response: KeptResponse): NewRecord {
   const { status, body, location, withheld } = response;
   const openBody = withheld && JSON.stringify(withheld.output);
   const [subject, ...others] = withheld?.subjectIds ?? [];
@@ -189,6 +180,7 @@ function toRecord(call: IdempotentCall, response: KeptResponse): Omit<NewRecord,
   const isPrivate = withheld !== null && subject !== undefined && openBody !== body;
   const isSecret = isPrivate && withheld.kind === 'secret';
   return {
+    fingerprint: sealFingerprint(call),
     status,
     body: isSecret
       ? encrypt(body, call.secrets.current, contextOf(call, 'keptResponse'))
@@ -236,17 +228,10 @@ function toResponse(call: IdempotentCall, record: IdempotencyRecord): ApiRespons
 
 function bodyFor(call: IdempotentCall, record: IdempotencyRecord): string {
   const { body, encrypted, open_body, key_id } = record;
-  if (encrypted && key_id === null) return withoutSecret(unseal(call, body, 'keptResponse'));
   if (open_body === null) return body.toString();
   const mayShow = key_id === null ? showsMemberDetail(call.privacy) : key_id === call.keyId;
   if (!mayShow) return open_body.toString();
   return encrypted ? unseal(call, body, 'keptResponse') : body.toString();
-}
-
-/** Of a webhook endpoint that a process of 1.0.0 has created. It did not keep for which API key. */
-function withoutSecret(body: string): string {
-  const { secret: _, ...rest } = JSON.parse(body) as Record<string, unknown>;
-  return JSON.stringify(rest);
 }
 
 function recordKeyOf({ teamId, key, clock }: IdempotentCall): RecordKey {
@@ -261,7 +246,6 @@ function sealFingerprint(call: IdempotentCall): Buffer {
 
 /** Whether a stored fingerprint is that of the call. */
 function isOf(call: IdempotentCall, stored: Buffer): boolean {
-  if (stored.length <= PLAIN_BYTES) return stored.equals(call.fingerprint);
   return unseal(call, stored, 'fingerprint') === call.fingerprint.toString('base64');
 }
 

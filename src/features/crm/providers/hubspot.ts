@@ -62,10 +62,8 @@ const PROPERTIES = {
 };
 
 /**
- * The lists that the search reads. Their names say how: before, `deals` and `notes` were read by
- * modification time, and `archived` was `deleted`. A process of either release that finds a place
- * of the other one does not know the list, and begins the round anew (`roundOf`), unless only the
- * sweep was left.
+ * The lists that the search reads, in the order of the ids. A list that is read in another way gets
+ * another name: a process that finds an unknown list begins the round anew (`roundOf`).
  */
 const SEARCHED = { deals_by_id: 'deals', notes_by_id: 'notes' } as const;
 type Searched = keyof typeof PROPERTIES;

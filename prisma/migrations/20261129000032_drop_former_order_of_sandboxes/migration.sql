@@ -1,1 +1,0 @@
-DROP INDEX "sandbox_check_at_idx";
