@@ -153,10 +153,10 @@ describe('the guides', () => {
     for (const [index, section] of sections.entries())
       for (const [, entry = ''] of entries[index] ?? [])
         expect(plain(page).includes(entry.replaceAll('`', ''))).toBe(
-          /^(?:API|Clients and documentation|Admin page and app): /.test(section),
+          /^(?:API|Clients and documentation|Admin page and app)\n/.test(section),
         );
-    expect(entries.flat().length).toBeGreaterThan(100);
-    expect(/<h3[^>]*>(.*?) </.exec(page)?.[1]).toBe('API: added');
+    expect(entries.flat().length).toBeGreaterThan(30);
+    expect(/<h3[^>]*>(.*?) </.exec(page)?.[1]).toBe('API');
   });
 
   it('show every program as its file has it', async () => {
@@ -270,15 +270,6 @@ describe('search', () => {
       await nextTurn();
     }
     expect(misses).toEqual([]);
-  });
-
-  it('knows of the changelog what is new, and only the places of what was mended', () => {
-    const parts = entries.filter(({ path }) => path.startsWith('/docs/changelog#'));
-    const isKnown = (kind: string) =>
-      parts.filter(({ section }) => section.endsWith(kind)).map(({ text }) => text !== '');
-    expect(new Set([...isKnown(': added'), ...isKnown(': changed')])).toEqual(new Set([true]));
-    expect(new Set(isKnown(': fixed'))).toEqual(new Set([false]));
-    expect(search('changelog fixed', 1)[0]?.path).toMatch(/^\/docs\/changelog/);
   });
 
   it('has other words only for parts that exist', () => {

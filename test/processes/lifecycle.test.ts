@@ -383,7 +383,7 @@ describe('the log of an API process', () => {
     const lines = log.split('\n').filter((line) => line.includes('"msg":"request"'));
     expect(lines).toHaveLength(7);
     expect(JSON.parse(lines[0] ?? '')).toMatchObject({
-      release: '1.1.0',
+      release: '1.0.0',
       method: 'POST',
       route: '/users',
       status: 201,

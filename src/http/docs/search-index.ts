@@ -16,12 +16,6 @@ const LEFT_OUT: ReadonlySet<string> = new Set([
   'request',
 ]);
 
-/**
- * The lists of a changelog that nobody looks for: what was mended is no more. They would be a
- * seventh of the index, and grow with each release.
- */
-const MENDED = /: fixed$/;
-
 /** What the entries of a language are made from. */
 export interface SearchSource {
   readonly pages: readonly Page[];
@@ -65,7 +59,7 @@ function entriesOf(page: Page, { operations, twinOf }: SearchSource): SearchEntr
       path,
       title: page.title,
       section,
-      text: page.isHistory === true && MENDED.test(section) ? '' : plain(lines.join(' ')),
+      text: plain(lines.join(' ')),
       also: [otherWords(path, operations), translated.get(fragmentOf(path)) ?? '']
         .filter((words) => words !== '' && words !== (section || page.title))
         .join(', '),

@@ -2,7 +2,7 @@ import type { oas31 } from 'zod-openapi';
 import { introduction } from './introduction.ts';
 
 /** The version of the document: that of the release. That of the API is in the path. */
-const VERSION = '1.1.0';
+const VERSION = '1.0.0';
 
 const TAGS: Readonly<Record<string, string>> = {
   Account: 'The API key in use.',

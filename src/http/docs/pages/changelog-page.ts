@@ -5,7 +5,7 @@ import type { Page, Site } from '../page.ts';
 const FILE = join(import.meta.dirname, '../../../../CHANGELOG.md');
 
 const INTRODUCTION = `
-What changed for customers in each release, newest first: the API, then its clients and this
+What each release brings for customers, newest first: the API, then its clients and this
 documentation, then the admin page and the calls of the app. Within \`v1\` the API only grows: new
 fields, new routes, new event types, new error codes, new values of known fields.
 `.trim();
@@ -18,7 +18,7 @@ export function changelogPage(site: Site): Page {
   return {
     path: '/docs/changelog',
     title: 'Changelog',
-    description: 'What changed in each release, newest first.',
+    description: 'What each release brings, newest first.',
     isHistory: true,
     content: () => [site.markdown.block(`${INTRODUCTION}\n\n${forCustomers()}`)],
   };
