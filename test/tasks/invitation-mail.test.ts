@@ -15,7 +15,6 @@ import { makeFolder } from '../support/folder.ts';
 import { runJobsOnce } from '../support/jobs.ts';
 import { startMailServer } from '../support/mail-server.ts';
 import { platformOf } from '../support/platform.ts';
-import { openSandbox } from '../support/sandbox.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
 import { until } from '../support/until.ts';
 
