@@ -185,7 +185,7 @@ async function logTables(client: ClientBase): Promise<void> {
 }
 
 /**
- * Drops the foreign keys, which Citus does not accept while a part of the tables is distributed, and
+ * Drops the foreign keys, which Citus does not accept while only some tables are distributed, and
  * keeps their definitions.
  */
 async function setForeignKeysAside(client: ClientBase): Promise<void> {
