@@ -1,65 +1,11 @@
-import { execFile, type ChildProcess } from 'node:child_process';
-import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import {
-  startEmbedded,
-  type EmbeddedPostgres,
-} from '../../src/embedded-postgres/embedded-postgres.ts';
-import { isRunning } from '../../src/embedded-postgres/process.ts';
-import { openDataFolder } from '../../src/runtime/data-folder.ts';
-import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { makeFolder } from '../support/folder.ts';
-import { SOURCES } from '../support/sources.ts';
-import { until } from '../support/until.ts';
+import { describe, expect, it } from 'vitest';
+import { createEmptyDatabase } from '../support/database.ts';
 import { APP_SECRET, countRows, fullFile, openClient, tinyTeam } from './full-file.ts';
+import { database, folder, seed, useSeedCommand, writeJson } from './command.ts';
 
-let database: TestDatabase;
-let folder: string;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  folder = await makeFolder('seed');
-});
-
-afterAll(() => database.drop());
-
-interface Outcome {
-  code: number;
-  stdout: string;
-  stderr: string;
-}
-
-async function writeJson(name: string, content: unknown): Promise<string> {
-  const path = join(folder, name);
-  await writeFile(path, typeof content === 'string' ? content : JSON.stringify(content));
-  return path;
-}
-
-function seed(
-  args: string[],
-  env: Record<string, string> = { DATABASE_URL: database.url, APP_SECRET },
-  cwd = folder,
-): Promise<Outcome> {
-  return spawnSeed(args, env, cwd).outcome;
-}
-
-/** A seed that may be ended. */
-function spawnSeed(
-  args: string[],
-  env: Record<string, string>,
-  cwd: string,
-): { child: ChildProcess; outcome: Promise<Outcome> } {
-  const { PATH = '', NODE_COMPILE_CACHE = '' } = process.env;
-  const { promise, resolve } = Promise.withResolvers<Outcome>();
-  const child = execFile(
-    process.execPath,
-    [join(SOURCES, 'scripts/seed.ts'), ...args],
-    { cwd, env: { PATH, NODE_COMPILE_CACHE, ...env } },
-    (error, stdout, stderr) => resolve({ code: error ? Number(error.code) : 0, stdout, stderr }),
-  );
-  return { child, outcome: promise };
-}
+useSeedCommand();
 
 async function countTeams(): Promise<number | undefined> {
   const client = await openClient(database.url);
@@ -185,70 +131,5 @@ describe('npm run seed', () => {
     expect(refused).toMatchObject({ code: 1, stdout: '' });
     expect(refused.stderr).toContain('npm run migrate');
     await empty.drop();
-  });
-});
-
-/** The folder of another process, which has a Postgres there. */
-describe('npm run seed, where .data is in use', () => {
-  let own: string;
-  let path: string;
-  let postgres: EmbeddedPostgres;
-
-  beforeAll(async () => {
-    own = await makeFolder('seed-beside');
-    path = await writeJson('beside.json', { teams: [tinyTeam('team_beside')] });
-    await seed([path], {}, own);
-    postgres = await startEmbedded({ dataDir: join(own, '.data') });
-  });
-
-  afterAll(() => postgres.stop());
-
-  /** Begins a seed that waits for the table of teams. */
-  async function begin() {
-    const holder = await openClient(postgres.databaseUrl);
-    holder.on('error', () => undefined);
-    await holder.query('BEGIN; LOCK TABLE team');
-    const begun = spawnSeed([path, '--replace'], {}, own);
-    const client = await openClient(postgres.databaseUrl);
-    const waiting = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'`;
-    await until(async () => (await client.query(waiting)).rowCount === 1);
-    await client.end();
-    return { ...begun, release: () => holder.end() };
-  }
-
-  it('is refused beside another one, whose end stops Postgres', async () => {
-    const first = await begin();
-    const second = await seed([path, '--replace'], {}, own);
-    await first.release();
-    expect(second).toMatchObject({ code: 1, stdout: '' });
-    expect(second.stderr).toMatch(/^Another "npm run seed" is using .*\.data\. Wait/);
-    expect(await first.outcome).toMatchObject({ code: 0 });
-    expect(await isRunning(postgres.pid)).toBe(false);
-    postgres = await startEmbedded({ dataDir: join(own, '.data') });
-  });
-
-  it('stops Postgres when it is ended by a signal', async () => {
-    const { child, outcome, release } = await begin();
-    child.kill('SIGTERM');
-    expect((await outcome).code).toBe(143);
-    await until(async () => !(await isRunning(postgres.pid)));
-    await release();
-    postgres = await startEmbedded({ dataDir: join(own, '.data') });
-  });
-
-  it('uses the Postgres of "npm start", and leaves it running', async () => {
-    openDataFolder(join(own, '.data'))?.readSecrets();
-    expect(await seed([path, '--replace'], {}, own)).toMatchObject({ code: 0 });
-    expect(await isRunning(postgres.pid)).toBe(true);
-  });
-
-  it('starts no Postgres that "npm start" would not stop', async () => {
-    const other = join(await makeFolder('seed-outside'), '.data');
-    await mkdir(other);
-    openDataFolder(other)?.readSecrets();
-    const refused = await seed([path], {}, join(other, '..'));
-    expect(refused).toMatchObject({ code: 1, stdout: '' });
-    expect(refused.stderr).toMatch(/\.data is in use .*Wait for it/);
-    expect(await readdir(other)).not.toContain('postgres');
   });
 });
