@@ -1,4 +1,5 @@
-// The rules of scripts/deploy/prometheus, as promtool reads them.
+// The rules of scripts/deploy/prometheus, as promtool reads them. Those of objectives, which look at
+// days, are in `alert-rules.heavy`.
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { because, run, whyNot } from '../support/debian.ts';
@@ -8,7 +9,7 @@ const CONFIGURATION = fileURLToPath(new URL('../../scripts/deploy/prometheus', i
 const reason = whyNot(['promtool']);
 
 describe.skipIf(reason !== null)(`the rules of alerts${because(reason)}`, () => {
-  test.for(['alerts', 'slo', 'slo-days', 'postgres'])(
+  test.for(['alerts', 'postgres'])(
     'of %s.promtool.yml fire at their thresholds and not before',
     async (name) => {
       const said = await run('promtool', ['test', 'rules', `${name}.promtool.yml`], { cwd: here });
