@@ -51,7 +51,7 @@ export class OutcomeReporter implements Reporter {
       failures: [...failed.map(describeTest), ...otherFaults],
       failedTests: failed.map((test) => ({
         file: fileOf(test.module),
-        name: test.fullName.replaceAll(' > ', ' '),
+        name: test.fullName,
         error: test.result().errors?.[0]?.message.split('\n')[0] ?? '',
         mayRepeat: !test.tags.includes('never-repeated'),
       })),

@@ -51,7 +51,8 @@ describe.skipIf(reason !== null)(`npm start${because(reason)}`, () => {
       const refused = await fetch(login, { method: 'POST' });
       expect(await refused.json()).toMatchObject({ code: 'not_found' });
       expect(text).toContain(docs.replace(/docs$/, 'admin  (sign in with one click)'));
-      expect(text).not.toMatch(/webhook/i);
+      // Beside the log, which on a busy machine has slow statements.
+      expect(text.replaceAll(/^\{.*$/gm, '')).not.toMatch(/webhook/i);
       keys.push(key);
 
       const postgres = await postmaster();
