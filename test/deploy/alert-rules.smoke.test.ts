@@ -1,5 +1,5 @@
-// The rules of scripts/deploy/prometheus, as promtool reads them. Those of objectives, which look at
-// days, are in `alert-rules.heavy`.
+// The rules of scripts/deploy/prometheus, as promtool reads them. Those of objectives, whose tests
+// look at days, are in `alert-rules.heavy`.
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { because, run, whyNot } from '../support/debian.ts';
