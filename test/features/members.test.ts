@@ -260,9 +260,9 @@ describe('POST /users', () => {
     const jobs = await api.db.pool.query(
       `select key
        from pending_job
-       where key like 'send_invitation:team_a:%'`,
+       where key like 'send_invitation_mail:team_a:%'`,
     );
-    expect(jobs.rows).toEqual([{ key: `send_invitation:team_a:${member.id}` }]);
+    expect(jobs.rows).toEqual([{ key: `send_invitation_mail:team_a:${member.id}` }]);
   });
 
   test("409: the email of a member, also in other case, and the owner's", async () => {
