@@ -90,6 +90,13 @@ beforeAll(async () => {
     [ROWS, START],
   );
   await client.query(
+    `insert into key_directory (prefix, team_id)
+     select prefix, team_id
+     from api_key
+     where id like 'key_%'
+     on conflict do nothing`,
+  );
+  await client.query(
     `select count(graphile_worker.add_job('nothing', job_key => 'job ' || i))
      from generate_series(1, 2000) i`,
   );
