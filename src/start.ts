@@ -186,7 +186,7 @@ async function provideDemoTeam(
  * Brings the scenario of the quickstart, which no seed file has, into the new sandbox. Not with
  * `fetch`, which refuses some ports, such as 10080.
  */
-async function fillSandbox(site: string, { testKey = '' }: DemoKeys): Promise<void> {
+async function fillSandbox(site: string, { testKey }: DemoKeys): Promise<void> {
   const call = request(`${site}${API_PATH}/sandbox/reset`, {
     method: 'POST',
     headers: { authorization: `Bearer ${testKey}`, 'content-type': 'application/json' },

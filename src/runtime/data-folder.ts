@@ -26,8 +26,8 @@ export type DemoRecord = { state: 'loading' } | ({ state: 'loaded' } & DemoKeys)
 
 export interface DemoKeys {
   readonly apiKey: string;
-  /** That of its sandbox. A demo team of an earlier version has none. */
-  readonly testKey?: string;
+  /** That of its sandbox. */
+  readonly testKey: string;
 }
 
 /** The secrets of the first start. They are kept, so that stored values and tokens stay valid. */
@@ -107,11 +107,9 @@ function readSecrets(file: string): KeptSecrets {
   return made;
 }
 
-/** Each record by its database. The one record of an earlier version is of the embedded one. */
+/** Each record by its database. */
 function readDemos(file: string): Readonly<Record<string, DemoRecord>> {
-  const kept = readRecord<DemoRecord | { databases: Record<string, DemoRecord> }>(file);
-  if (kept === null) return {};
-  return 'databases' in kept ? kept.databases : { [EMBEDDED]: kept };
+  return readRecord<{ databases: Record<string, DemoRecord> }>(file)?.databases ?? {};
 }
 
 function makeSecret(): string {

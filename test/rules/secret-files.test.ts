@@ -9,6 +9,7 @@ import { createMailer } from '../../src/runtime/mail.ts';
 import { makeFolder } from '../support/folder.ts';
 
 const API_KEY = 'svck_live_of_the_demo_team';
+const DEMO = { state: 'loaded', apiKey: API_KEY, testKey: 'svck_test_1' } as const;
 const ADDRESS = 'kim@example.com';
 
 /** Each writes below the folder, and returns texts that others must not see. */
@@ -21,7 +22,7 @@ const WRITERS: Readonly<Record<string, (folder: string) => Promise<readonly stri
     return Object.values(data?.readSecrets() ?? {});
   },
   'the key of the demo team': async (folder) => {
-    openDataFolder(folder)?.writeDemo(EMBEDDED, { state: 'loaded', apiKey: API_KEY });
+    openDataFolder(folder)?.writeDemo(EMBEDDED, DEMO);
     return [API_KEY];
   },
   'a mail': async (folder) => {
@@ -65,7 +66,7 @@ test('a file that others may read is for its user alone after the next start', a
     () => data?.readSecrets(),
     () => data?.readDemo(EMBEDDED),
   ];
-  data?.writeDemo(EMBEDDED, { state: 'loaded', apiKey: API_KEY });
+  data?.writeDemo(EMBEDDED, DEMO);
   for (const start of starts) await start();
   const files = [file, join(folder, 'secrets.json'), join(folder, 'demo.json')];
   for (const each of files) await chmod(each, 0o644);
