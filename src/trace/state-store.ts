@@ -66,6 +66,7 @@ const LIST_EVENTS_AT = statement<EventRow>(
      and request_id = $3
    order by id
    limit $4`,
+  { because: 'no client' },
 );
 
 /** The events that a request has raised at this time. */
@@ -87,6 +88,7 @@ const LIST_AUDIT_AT = statement<AuditRow>(
      and request_id = $3
    order by id
    limit $4`,
+  { because: 'no client' },
 );
 
 /** The audit entries of a request at this time. */

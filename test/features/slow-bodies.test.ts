@@ -30,8 +30,8 @@ function startClock(): Clock & { pass(ms: number): void } {
 
 const TEAMS = ['revoked', 'expired', 'moved', 'scope', 'suspended', 'shut', 'erased', 'replay'];
 const END = {
-  revoked: `update api_key set revoked_at = now() where team_id = $1`,
-  expired: `update api_key set expires_at = now() where team_id = $1`,
+  revoked: `update api_key set revoked_at = '2026-01-01' where team_id = $1`,
+  expired: `update api_key set expires_at = '2026-01-01' where team_id = $1`,
   moved: `update api_key set allowed_ips = '{198.51.100.1}' where team_id = $1`,
   scope: `update api_key set scopes = '{users:read}' where team_id = $1`,
   suspended: `update team set status = 'suspended' where id = $1`,
