@@ -23,6 +23,7 @@ const RULES: readonly Rule[] = [
     pattern: /(?<!new Date\()\bDate\.now\(\)\s*-\s*[a-z]|-\s*Date\.now\(\)/,
   },
   { name: 'measures the processor', tiers: REPEATABLE, pattern: /\b(?:cpu|resource)Usage\b/ },
+  { name: 'tries again', tiers: REPEATABLE, pattern: /\bretry: \d/ },
   { name: 'draws unseeded numbers', tiers: REPEATABLE, pattern: /\bMath\.random\b/ },
   { name: 'seeds by itself', tiers: REPEATABLE, pattern: /\bconfigureGlobal\b/ },
   { name: 'sleeps', tiers: ['core'], pattern: /\bset(?:Timeout|Interval)\(|timers\/promises/ },
