@@ -110,14 +110,19 @@ async function runJobs({ schedule = [], before = '' }: RunOptions = {}): Promise
     clock,
     signal: signals.signal,
   });
-  onTestFinished(() => runner.stop());
-  onTestFinished(() => hanging.resolve());
   const untilTime = async (isSo: () => boolean): Promise<void> => {
     await until(() => {
       clock.advance(500);
       return isSo();
     });
   };
+  onTestFinished(async () => {
+    let isStopped = false;
+    hanging.resolve();
+    void Promise.resolve(runner.stop()).then(() => (isStopped = true));
+    // graphile-worker may wait for ever for an end that it cannot write.
+    await untilTime(() => isStopped);
+  });
   return {
     runner,
     proxy,
@@ -216,7 +221,6 @@ test('a stop waits for a job in flight, though the end of another was not writte
   expect(isStopped).toBe(false);
   endHanging();
   await until(async () => !(await waiting()).includes('hang'));
-  // graphile-worker may wait for ever for the end that it could not write.
   await untilTime(() => isStopped);
   expect(await waiting()).toEqual(['lost']);
 });
