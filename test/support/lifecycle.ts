@@ -104,7 +104,7 @@ export async function startMailServer(options: SMTPServerOptions): Promise<strin
 }
 
 export const enqueue = (url: string) =>
-  query(`select graphile_worker.add_job('send_invitation', $1::json)`, [INVITATION], url);
+  query(`select graphile_worker.add_job('send_invitation_mail', $1::json)`, [INVITATION], url);
 export const jobs = (url: string) =>
   query('select attempts, locked_at is not null as locked from graphile_worker.jobs', [], url);
 
