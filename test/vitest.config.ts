@@ -15,7 +15,7 @@ const ON_CITUS = [
 const ALONE_ON_CITUS = ['test/citus/growing.test.ts', 'test/races/chaos.heavy.test.ts'];
 /** What a cluster cannot have. */
 const NOT_ON_CITUS = [
-  // It judges the functions of the migrations. Those of triggers go with `--distribute`.
+  // It reads the functions of the database as one server has them.
   'test/contract/tenancy.test.ts',
   // One statement for teams of several shards. There, every request is asked for alone.
   'test/features/batched-authentication.test.ts',

@@ -53,7 +53,7 @@ export interface JobRunnerOptions {
   readonly signal?: Signals<JobRunnerSignal>;
 }
 
-/** `ending`: the current run takes no more jobs. `runs`: another one has begun. */
+/** `ending`: the current run ends; it may still take a job. `runs`: a run has begun. */
 export type JobRunnerSignal = 'ending' | 'runs';
 
 /**

@@ -25,7 +25,7 @@ export interface ScoredRow extends TrainingRow {
   readonly evaluation?: EvaluationRow | null;
 }
 
-// Rows that were stored before they were measured have to be read.
+// Null: the training has no reference.
 const BYTES = 'coalesce(t.json_bytes, 0) as bytes';
 
 // Whether a person is an active member, looked up in the unique index. This is a scalar subquery,
