@@ -9,6 +9,7 @@ import { poolToPrimary } from '../../src/db/wire/primary-client.ts';
 import { steppedClock } from '../support/clocks.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { holdLock, untilWaiting } from '../support/locks.ts';
+import { openSturdyPool } from '../support/pool.ts';
 import { startPostgresProxy, type PostgresProxy } from '../support/postgres-proxy.ts';
 import { until } from '../support/until.ts';
 import { openTestDatabase } from '../support/wire.ts';
@@ -31,7 +32,7 @@ let watcher: Pool;
 let clock: ReturnType<typeof steppedClock>;
 beforeAll(async () => {
   database = await createTestDatabase();
-  watcher = new Pool({ connectionString: database.url });
+  watcher = openSturdyPool(database.url, POOL_MAX);
   return async () => {
     await watcher.end();
     await database.drop();

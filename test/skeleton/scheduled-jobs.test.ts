@@ -2,11 +2,12 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Logger, runOnce, type Task } from 'graphile-worker';
-import { Pool } from 'pg';
+import type { Pool } from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import type { ScheduledJob } from '../../src/core/scheduled-job.ts';
 import { cronItemsOf } from '../../src/runtime/cron-items.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { openSturdyPool } from '../support/pool.ts';
 import { until } from '../support/until.ts';
 
 const FEATURES = join(import.meta.dirname, '../../src/features');
@@ -20,10 +21,8 @@ let pool: Pool;
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  pool = new Pool({ connectionString: database.url });
-  // Without these the job runner warns of each run.
-  pool.on('error', () => undefined);
-  pool.on('connect', (one) => one.on('error', () => undefined));
+  // The job runner warns of a pool without handlers of errors at each run.
+  pool = openSturdyPool(database.url, 10);
 });
 
 beforeEach(async () => {
