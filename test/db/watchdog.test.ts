@@ -189,11 +189,12 @@ describe('a healthy connection', () => {
     await untilWaiting(atDatabase, 1);
     await passRounds(ROUNDS);
     // It is released on the way: the answer comes while the event loop stands still.
-    void holder.query('select pg_advisory_unlock(1)');
+    const released = holder.query('select pg_advisory_unlock(1)');
     await nextTurn();
     stall(1_000);
     clock.advance(ROUND_MS);
     expect(await pending).toBe('answered');
+    await released;
   });
 
   test('is not cut while it answers, however long the last statement waits', async () => {
