@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type pg from 'pg';
 import { systemClock, type Clock } from '../../core/clock.ts';
 import type { ObserveRefusal } from '../../core/limits.ts';
+import { once } from '../../core/once.ts';
 import { waitsWithoutLimit, type Caller } from '../caller.ts';
 import { createCluster } from '../citus/parts.ts';
 import { createTeamNodes } from '../citus/team-nodes.ts';
@@ -136,11 +137,10 @@ export function openDatabase(options: DatabaseOptions): Database {
     ...counts,
   });
   const scope = new AsyncLocalStorage<PrismaScope>();
-  const prisma = openPrisma({
-    wire,
-    scope,
-    runAlone: (caller, send) => statements.run(caller, send),
-  });
+  const prisma = once(() =>
+    openPrisma({ wire, scope, runAlone: (caller, send) => statements.run(caller, send) }),
+  );
+  const ownPrisma = once(() => prismaFor(prisma(), scope, { caller: THE_PROCESS }));
   const limits = { wire, connections, watchdog };
   const observeFor = alsoTrace(
     createSlowReport(
@@ -181,7 +181,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   };
   const wakeUps = openWakeUps(queryFor(THE_PROCESS), clock);
   const dbFor = (caller: Caller): Db => {
-    const offer = new OffersPrisma(() => prismaFor(prisma, scope, { caller }));
+    const offer = new OffersPrisma(() => prismaFor(prisma(), scope, { caller }));
     return Object.assign(offer, withFirst(queryFor(caller)), {
       cluster,
       transaction: <T>(work: (tx: Tx) => Promise<T>) => transactions.run(caller, work),
@@ -203,7 +203,9 @@ export function openDatabase(options: DatabaseOptions): Database {
   });
   return {
     pool: connections.pool,
-    prisma: prismaFor(prisma, scope, { caller: THE_PROCESS }),
+    get prisma() {
+      return ownPrisma();
+    },
     ...own,
     cluster,
     hasRoom: (teamId) => statements.hasRoom(placed({ share: teamId })),
@@ -226,11 +228,10 @@ export function openDatabase(options: DatabaseOptions): Database {
       );
       return hasLostStatement;
     },
-    loadPrisma: () => loadPrisma(prisma, scope),
+    loadPrisma: () => loadPrisma(prisma(), scope),
     close: async () => {
       await wakeUps.drain();
       watchdog.stop();
-      await prisma.$disconnect();
       await Promise.all([common.close(), statements.close()]);
       await connections.pool.end();
     },

@@ -33,7 +33,7 @@ interface Context {
   readonly connections: ConnectionPool;
   readonly watchdog: Watchdog;
   readonly scope: AsyncLocalStorage<PrismaScope>;
-  readonly prisma: PrismaClient;
+  readonly prisma: () => PrismaClient;
   readonly wakeUps: WakeUps;
   readonly clock: Clock;
   readonly observeFor: (caller: Caller) => Observe;
@@ -155,7 +155,7 @@ function createTx(
   };
   const offer = new OffersPrisma(() => {
     transaction.requireOpen();
-    own ??= prismaFor(prisma, scope, { caller, ask: askInside });
+    own ??= prismaFor(prisma(), scope, { caller, ask: askInside });
     return own;
   });
   const note = ({ wakes }: Statement<unknown>): void => {
