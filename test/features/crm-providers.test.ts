@@ -74,9 +74,9 @@ describe.each(PROVIDER_NAMES)('%s: a round', (name) => {
   test('reads all deals of a page that is much larger than requested', async () => {
     const crm = await startWith(
       name,
-      makeDeals(3000, (index) => ({ modified: ago(4000 - index) })),
+      makeDeals(1000, (index) => ({ modified: ago(2000 - index) })),
     );
-    Object.assign(crm, { pageMax: 5000, ignoresLimit: true });
+    Object.assign(crm, { pageMax: 2000, ignoresLimit: true });
     const id = await connect(crm);
     expect(await sync(id)).toBe('done');
     expect(await stored(id)).toEqual(expected(crm));
@@ -198,8 +198,8 @@ describe.each(PROVIDER_NAMES)('%s: a round', (name) => {
 });
 
 describe.each(PROVIDER_NAMES)('%s: after changes at random', (name) => {
-  test.each([1, 2, 3])('the stored deals are those of the CRM (seed %i)', async (seed) => {
-    const random = createRandom(seed * 7919);
+  test('the stored deals are those of the CRM', async () => {
+    const random = createRandom(7919);
     const pick = (count: number): number => Math.floor(random() * count);
     const crm = await startWith(name, makeDeals(12));
     const id = await connect(crm);

@@ -1,5 +1,5 @@
 // A search of the request log reads so many calls for a page at most, whatever it finds. The team
-// has made a million. The figures are rows and blocks, so they are the same on any machine.
+// has made very many. The figures are rows and blocks, so they are the same on any machine.
 import type { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/core/clock.ts';
@@ -17,7 +17,7 @@ import { openWhereTeamIs } from '../support/shards.ts';
 import { openPatiently } from '../support/wire.ts';
 
 const TEAM = 'team_big';
-const CALLS = Number(process.env['ROWS'] ?? 1_000_000);
+const CALLS = Number(process.env['ROWS'] ?? 250_000);
 const DAY_MS = 86_400_000;
 const LIMIT = 50;
 
@@ -176,7 +176,7 @@ describe('a search that goes on by its cursors', () => {
   });
 
   test('finds each call once while others arrive', async () => {
-    const [since, until] = [at(CALLS * 0.8), at(CALLS * 0.9)].map((time) => time.toISOString());
+    const [since, until] = [at(CALLS * 0.4), at(CALLS * 0.9)].map((time) => time.toISOString());
     const wanted = await client.query<{ id: string }>(
       `select id
        from request_log
@@ -184,7 +184,7 @@ describe('a search that goes on by its cursors', () => {
        order by created_at desc, id desc`,
       [TEAM, since, until],
     );
-    expect(wanted.rows.length).toBeGreaterThan(CALLS / 10 / REFUSED - 10);
+    expect(wanted.rows.length).toBeGreaterThan(CALLS / 2 / REFUSED - 10);
     const query = { status_class: 'errors', error_code: 'conflict' } as const;
     const { found, pages } = await readAll({ ...query, since, until });
     expect(found).toEqual(wanted.rows.map(({ id }) => id));
