@@ -37,8 +37,8 @@ type Read<Value> = Prisma.JsonObject extends Value
         : Value;
 
 /**
- * What a text is, if a `CHECK` lists words of `core`. `test/contract/row-types.test.ts` compares
- * these with the database.
+ * What a text is, if a `CHECK` lists words of `core`. `test/contract/row-types.smoke.test.ts`
+ * compares these with the database.
  */
 interface Words {
   readonly Assignment: { readonly status: AssignmentStatus };
