@@ -96,6 +96,6 @@ test.each([
   await untilWaiting({ db }, 1);
   clock.advance(PATIENCE_MS);
   expect(await late).toBe(reason);
-  await release();
   expect(told).toEqual(first === reason ? [reason] : [first, reason]);
+  await release();
 });
