@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/core/clock.ts';
 import type { Removal } from '../../src/features/crm/sync/jobs.ts';
 import { removeRows } from '../../src/features/crm/sync/removal.ts';
@@ -8,6 +8,7 @@ import { auditOf } from '../support/audit.ts';
 import { syncAtOnce } from '../support/crm-sync.ts';
 import { answer, startCrm, type FakeCrm } from '../support/crm/fake.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
+import { putSeedBack } from '../support/seeded-rows.ts';
 
 type App = Awaited<ReturnType<typeof appAsMember>>;
 
@@ -15,7 +16,7 @@ let api: TestApi;
 let app: App;
 let crm: FakeCrm;
 
-beforeEach(async () => {
+beforeAll(async () => {
   api = await startTestApi({
     allowPrivateTargets: true,
     seed: makeSeed([
@@ -23,6 +24,9 @@ beforeEach(async () => {
       makeTeam('b', { crm_connections: [], crm_deals: [], crm_objections: [] }),
     ]),
   });
+});
+beforeEach(async () => {
+  await putSeedBack(api);
   app = await appAsMember(api, 'a', 'owner');
   crm = await startCrm('pipedrive');
   crm.token = 'secret-token-0123456789';

@@ -3,11 +3,12 @@
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { exportJWK, exportSPKI, generateKeyPair, SignJWT, type CryptoKey, type JWK } from 'jose';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/core/clock.ts';
 import { TOKEN_AUDIENCE, TOKEN_ISSUER } from '../../src/http/app/token.ts';
-import { startTestApi, TEST_APP_AUTH_SECRET, type TestApi } from '../support/api.ts';
+import { loadTestSeed, startTestApi, TEST_APP_AUTH_SECRET, type TestApi } from '../support/api.ts';
 import { appAs, codeOf, tokenOf } from '../support/app.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { makeSeed, makeTeam, userId } from '../support/seed.ts';
 import { until } from '../support/until.ts';
 
@@ -99,9 +100,17 @@ const clock = { ...systemClock, now, override: now };
 /** Starts an API that asks the key server each time and waits this long for it. */
 function startApi(timeoutMs: number): Promise<TestApi> {
   const tokenKey = { kind: 'jwks', url: keys.url, cooldownMs: 0, timeoutMs } as const;
-  return startTestApi({ seed: makeSeed([makeTeam('a')]), clock, app: { tokenKey } });
+  return startTestApi({ ...seeded(), clock, app: { tokenKey } });
 }
 
+/** The APIs of the tests have one database, and change nothing in it. */
+let database: TestDatabase;
+const seeded = () => ({ seed: {}, database: { ...database, drop: async () => undefined } });
+beforeAll(async () => {
+  database = await createTestDatabase();
+  await loadTestSeed(database, makeSeed([makeTeam('a')]));
+  return () => database.drop();
+});
 beforeEach(async () => {
   ahead = 0;
   keys = await startKeyServer();
@@ -185,7 +194,7 @@ describe('published keys', () => {
 
   test('many unknown key names cause one request while a set of keys is kept', async () => {
     const kept = await startTestApi({
-      seed: makeSeed([makeTeam('a')]),
+      ...seeded(),
       clock,
       app: { tokenKey: { kind: 'jwks', url: keys.url, timeoutMs: PATIENCE_MS } },
     });
@@ -271,7 +280,7 @@ describe('a key server', () => {
     let key: Key;
     const startKept = (timeoutMs: number): Promise<TestApi> =>
       startTestApi({
-        seed: makeSeed([makeTeam('a')]),
+        ...seeded(),
         clock,
         app: { tokenKey: { kind: 'jwks', url: keys.url, timeoutMs } },
         onLog: (line) => logged.push(JSON.parse(line) as (typeof logged)[number]),

@@ -7,6 +7,7 @@ import { ENDPOINTS } from '../../src/routers/endpoints.ts';
 import { startTestApi, type ApiResponse, type TestApi } from '../support/api.ts';
 import { untilWaiting } from '../support/locks.ts';
 import { makeFullTeam, makeMember, makeSeed } from '../support/seed.ts';
+import { putSeedBack } from '../support/seeded-rows.ts';
 
 let api: TestApi;
 const start = async (): Promise<void> => {
@@ -94,7 +95,8 @@ describe('If-None-Match', () => {
 });
 
 describe('If-Match', () => {
-  beforeEach(start);
+  beforeAll(start);
+  beforeEach(() => putSeedBack(api));
 
   test.each(OBJECTS)('%s: a change from the current version, and no other', async (path, a, b) => {
     const seen = await currentTag(path);

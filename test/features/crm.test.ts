@@ -1,7 +1,8 @@
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { idsOf, readPage } from '../support/lists.ts';
 import { makeSeed, makeTeam, userId, type TeamSeed } from '../support/seed.ts';
+import { putSeedBack } from '../support/seeded-rows.ts';
 
 const day = (number: number): string => `2026-10-${String(number).padStart(2, '0')}T08:00:00.000Z`;
 
@@ -45,7 +46,7 @@ function setConnection(id: string, status: string): Promise<unknown> {
   );
 }
 
-beforeEach(async () => {
+beforeAll(async () => {
   api = await startTestApi({
     seed: makeSeed([
       crmTeam('a'),
@@ -54,6 +55,7 @@ beforeEach(async () => {
     ]),
   });
 });
+beforeEach(() => putSeedBack(api));
 
 describe.each([
   { path: '/crm/deals', table: 'crm_deal', id: 'deal' },

@@ -1,6 +1,6 @@
 // The creation of a sandbox beside a live team that works meanwhile: by several at once, by one
 // that dies, and while the live team changes.
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { SANDBOX_LIMITS } from '../../src/core/sandbox.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { appAsPlatform, codeOf } from '../support/app.ts';
@@ -9,15 +9,16 @@ import { performHere } from '../support/operator.ts';
 import type { Platform } from '../support/platform.ts';
 import { appInSandbox, openSandbox } from '../support/sandbox.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
+import { putSeedBack } from '../support/seeded-rows.ts';
 
 const SANDBOX = 'team_a:sandbox';
 
 let api: TestApi;
-beforeEach(async () => {
+beforeAll(async () => {
   // A statement that a test keeps waiting is not ended meanwhile.
   api = await startTestApi({ statementTimeoutMs: 60_000, seed: makeSeed([makeTeam('a')]) });
-  return () => api.stop();
 });
+beforeEach(() => putSeedBack(api));
 
 const create = async (scenario: 'typical' | 'large' = 'typical') => {
   const platform = await appAsPlatform(api);

@@ -2,7 +2,7 @@
 import { subscribe } from 'node:diagnostics_channel';
 import type { Socket } from 'node:net';
 import { isAbsolute } from 'node:path';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
 import { openProvider, PROVIDER_NAMES } from '../../src/features/crm/providers/registry.ts';
 import { scheduleDue } from '../../src/features/crm/sync/service.ts';
@@ -11,8 +11,10 @@ import { codeOf } from '../support/app.ts';
 import { syncAtOnce } from '../support/crm-sync.ts';
 import { appInSandbox, openSandbox } from '../support/sandbox.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
+import { putSeedBack } from '../support/seeded-rows.ts';
 
-const clock = fixedClock(new Date());
+const START = new Date();
+const clock = fixedClock(START);
 const TEAM = 'team_a:sandbox';
 const OWN = 'crm_sandbox';
 
@@ -29,13 +31,15 @@ const otherHosts = () =>
 let api: TestApi;
 let key: string;
 let app: Awaited<ReturnType<typeof appInSandbox>>;
-beforeEach(async () => {
-  clock.set(new Date());
-  hosts.length = 0;
+beforeAll(async () => {
   api = await startTestApi({ clock, allowPrivateTargets: true, seed: makeSeed([makeTeam('a')]) });
   key = await openSandbox(api, 'a', 'typical', clock.now());
   app = await appInSandbox(api, 'a', 'owner', clock.now());
-  return () => api.stop();
+});
+beforeEach(async () => {
+  clock.set(START);
+  hosts.length = 0;
+  await putSeedBack(api);
 });
 
 const sync = (connectionId: string) =>

@@ -1,5 +1,5 @@
 // A sandbox that nobody uses is removed after a mail, and one that somebody removes is erased.
-import { beforeEach, describe, expect, it, test } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it, test } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
 import { findWarning, removeIdle } from '../../src/features/sandbox/removal-service.ts';
 import { WARN_ADMINS } from '../../src/features/sandbox/jobs.ts';
@@ -11,6 +11,7 @@ import { clockAhead } from '../support/clocks.ts';
 import { holdLock } from '../support/locks.ts';
 import { appInSandbox, openSandbox } from '../support/sandbox.ts';
 import { makeSeed, makeTeam, userId } from '../support/seed.ts';
+import { putSeedBack } from '../support/seeded-rows.ts';
 
 const DAY_MS = 86_400_000;
 const START = new Date('2026-11-24T10:00:00.000Z');
@@ -18,13 +19,15 @@ const clock = fixedClock(START);
 const SANDBOX = 'team_a:sandbox';
 
 let api: TestApi;
-beforeEach(async () => {
-  clock.set(START);
+beforeAll(async () => {
   api = await startTestApi({
     clock,
     seed: makeSeed([makeTeam('a', { language: 'de' }), makeTeam('b')]),
   });
-  return () => api.stop();
+});
+beforeEach(async () => {
+  clock.set(START);
+  await putSeedBack(api);
 });
 
 const query = async (text: string, values: unknown[] = []): Promise<Record<string, unknown>[]> =>

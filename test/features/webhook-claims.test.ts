@@ -15,6 +15,7 @@ import { endWaiting, holdLock, lockWhole, untilWaiting } from '../support/locks.
 import { openLoopDatabase, type LoopDatabase } from '../support/loop-database.ts';
 import { held, startReceiver, status, type Receiver } from '../support/receiver.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
+import { putSeedBack } from '../support/seeded-rows.ts';
 import { until } from '../support/until.ts';
 
 const NOW = new Date('2026-11-02T09:00:00.000Z');
@@ -29,17 +30,17 @@ let deliveries: Deliveries | null;
 
 beforeAll(async () => {
   receiver = await startReceiver();
-});
-
-beforeEach(async () => {
-  deliveries = null;
-  receiver.reset();
   const webhook_endpoints = ENDPOINTS.map((name) => ({
     id: `whe_${name}`,
     url: `${receiver.url}/${name}`,
     events: [name === 'a' ? ('member.joined' as const) : ('crm.sync.failed' as const)],
   }));
   api = await startTestApi({ seed: makeSeed([makeTeam('x', { webhook_endpoints })]) });
+});
+
+beforeEach(async () => {
+  deliveries = null;
+  await putSeedBack(api);
   client = new Client({ connectionString: api.databaseUrl });
   await client.connect();
   loop = await openLoopDatabase(api.databaseUrl, 'team_x');
@@ -50,7 +51,6 @@ afterEach(async () => {
   await deliveries?.stop();
   await loop.close();
   await client.end();
-  await api.stop();
 });
 
 interface Waiting {

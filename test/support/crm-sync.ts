@@ -1,5 +1,5 @@
 // A team with connections to fake CRMs, and the synchronization as a worker runs it.
-import { beforeEach } from 'vitest';
+import { beforeAll, beforeEach } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
 import {
   syncConnection,
@@ -10,6 +10,7 @@ import { appAs, tokenOf } from './app.ts';
 import { MINUTE, NOW } from './crm/deals.ts';
 import type { FakeCrm } from './crm/fake.ts';
 import { makeSeed, makeTeam, userId } from './seed.ts';
+import { putSeedBack } from './seeded-rows.ts';
 
 const TEAM = 'team_a';
 
@@ -23,18 +24,22 @@ const FAILED = `select data
   where type = 'crm.sync.failed'
   order by created_at, id`;
 
-/** Starts a fresh API before each test and sets the clock to `NOW`. */
+/** Starts an API before the tests. Each begins with the rows of the seed, at `NOW`. */
 export function useCrmSync() {
   const clock = fixedClock(NOW);
   const slept: number[] = [];
   let api: TestApi;
 
-  beforeEach(async () => {
+  beforeAll(async () => {
     clock.set(NOW);
-    slept.length = 0;
     const none = { crm_connections: [], crm_deals: [], crm_objections: [] };
     const team = makeTeam('a', { ...none, privacy: { member_detail_enabled: true } });
     api = await startTestApi({ clock, allowPrivateTargets: true, seed: makeSeed([team]) });
+  });
+  beforeEach(async () => {
+    clock.set(NOW);
+    slept.length = 0;
+    await putSeedBack(api);
   });
 
   /** The token is issued by the test's clock, which the API uses too. */

@@ -7,6 +7,7 @@ import { appAsMember } from './app.ts';
 import { startDeliveries, type Deliveries, type DeliveriesOptions } from './deliveries.ts';
 import { startReceiver, type Receiver } from './receiver.ts';
 import { makeSeed, makeTeam } from './seed.ts';
+import { putSeedBack } from './seeded-rows.ts';
 
 export let api: TestApi;
 export let receiver: Receiver;
@@ -15,15 +16,12 @@ export let app: Awaited<ReturnType<typeof appAsMember>>;
 let loops: Deliveries[] = [];
 
 /**
- * Starts the API before each test of this file, and stops it afterwards. All tests have the same
- * receiver: with its port the seed is the same, so that the database is a clone.
+ * Starts a receiver and the API before the tests of this file. Each begins with the rows of the
+ * seed.
  */
 export function useStoredDeliveries(): void {
   beforeAll(async () => {
     receiver = await startReceiver();
-  });
-  beforeEach(async () => {
-    receiver.reset();
     const endpoint = (id: string) => ({
       id,
       url: `${receiver.url}/${id}`,
@@ -38,12 +36,12 @@ export function useStoredDeliveries(): void {
     });
     app = await appAsMember(api, 'a', 'admin');
   });
+  beforeEach(() => putSeedBack(api));
   afterEach(async () => {
     // Attempts in flight end.
     receiver.reset();
     await Promise.all(loops.map((loop) => loop.stop()));
     loops = [];
-    await api.stop();
   });
 }
 
