@@ -1,5 +1,5 @@
 // `npm run doctor` as a process, and its checks behind PgBouncer and on a full disk, which other
-// programs make. `doctor.test.ts` has the checks.
+// programs make. `doctor-checks.smoke.test.ts` has the checks.
 import { execFile, spawn, spawnSync } from 'node:child_process';
 import { chmodSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
