@@ -3,7 +3,7 @@
 // Any invalid request gets the documented problem response, and nothing is written.
 import { SANDBOX_END } from '../../src/core/sandbox.ts';
 import { gzipSync } from 'node:zlib';
-import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { BASE_PATH } from '../../src/http/api/exchange.ts';
 import { ENDPOINTS, type Endpoint } from '../../src/routers/endpoints.ts';
 import { startTestApi, type ApiResponse, type CallOptions, type TestApi } from '../support/api.ts';
@@ -27,21 +27,21 @@ const TEAM = `a${SANDBOX_END}`;
 
 let api: TestApi;
 let key: string;
-let before: Record<string, string>;
+/** After the test before. */
+let state: Record<string, string>;
 
 beforeAll(async () => {
   api = await startTestApi({ seed: makeSeed([makeFullTeam(TEAM)]), allowPrivateTargets: true });
   // A sandbox has every operation.
   key = api.key(`team_${TEAM}`);
   await addDeliveries(api.db);
-});
-
-beforeEach(async () => {
-  before = await readState(api.db);
+  state = await readState(api.db);
 });
 
 afterEach(async () => {
-  expect(await readState(api.db), 'something was written').toEqual(before);
+  const before = state;
+  state = await readState(api.db);
+  expect(state, 'something was written').toEqual(before);
 });
 
 const BODY_ENDPOINTS = ENDPOINTS.filter((endpoint) => endpoint.bodyName !== null);
@@ -134,7 +134,9 @@ describe.each(BODY_ENDPOINTS)('the body of $method $path', (endpoint) => {
   });
 
   it('is refused when it is nested very deeply', async () => {
-    for (const depth of [65, 1000, 50_000]) {
+    const isFirst = endpoint === BODY_ENDPOINTS[0];
+    // One parser reads all bodies.
+    for (const depth of isFirst ? [65, 1000, 50_000] : [65]) {
       const arrays = '['.repeat(depth) + ']'.repeat(depth);
       const objects = '{"a":'.repeat(depth) + '1' + '}'.repeat(depth);
       for (const nested of [arrays, objects]) {

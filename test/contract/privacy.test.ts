@@ -23,7 +23,7 @@ import {
 import { addDeliveries, EXISTING_IDS, validRequest } from './requests.ts';
 import { sampleOf } from './samples.ts';
 
-const RUNS = 12;
+const RUNS = Number(process.env['RUNS'] ?? 4);
 /** Personal fields in which no secret is to be seen while the switch is on. */
 const WITHOUT_SECRETS: Readonly<Record<string, string>> = {
   'trainings.get evaluation': 'only lists have it',

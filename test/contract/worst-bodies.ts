@@ -163,8 +163,8 @@ interface Case {
 const inUnknownField = (fills: Readonly<Record<string, Fill>>): Case[] =>
   Object.entries(fills).map(([what, fill]) => ({ field: 'unheard_of', what, fill }));
 
-/** What is put into the fields that an input has, or into the first one of each type. */
-function casesOf({ input }: Target, isWhole: boolean): Case[] {
+/** What is put into the fields that an input has. */
+function casesOf({ input }: Target): Case[] {
   const { properties = {}, ...shape } = z.toJSONSchema(input, {
     io: 'input',
     unrepresentable: 'any',
@@ -175,10 +175,9 @@ function casesOf({ input }: Target, isWhole: boolean): Case[] {
       typesOf(schema as JsonSchema).map((type) => ({ field, type })),
     ),
   );
-  const all = typed.flatMap(({ field, type }) =>
+  return typed.flatMap(({ field, type }) =>
     Object.entries(BY_TYPE[type] ?? {}).map(([what, fill]) => ({ field, what, fill })),
   );
-  return isWhole ? all : [...new Map(all.toReversed().map((one) => [one.what, one])).values()];
 }
 
 /** The types of a field, of which it may have several: a value or null, a text or a list. */
@@ -248,10 +247,11 @@ const DOORS = [...OPERATIONS.slice(0, 1), ...MUTATIONS.slice(0, 1)];
 
 /**
  * Declares the tests. The whole fills every field and measures the CPU time. The sample fills one
- * field of each type: what is quadratic takes minutes for it.
+ * field of each input, in turn with another fill: what is quadratic takes minutes for it.
  */
 export function describeWorstBodies(extent: 'sample' | 'whole'): void {
   const isTimed = extent === 'whole';
+  let turn = 0;
 
   beforeAll(async () => {
     api = await startTestApi({ seed: makeSeed([makeFullTeam('a')]), allowPrivateTargets: true });
@@ -259,9 +259,11 @@ export function describeWorstBodies(extent: 'sample' | 'whole'): void {
 
   describe.each([...OPERATIONS, ...MUTATIONS])('$name', (target) => {
     it('answers any body of 1 MB quickly and shortly', async () => {
-      const fills = DOORS.includes(target) ? FILLS : FEW_FILLS;
-      const cases = [...casesOf(target, isTimed), ...inUnknownField(fills)];
-      const { faults } = await tryAll(target, cases, { isTimed });
+      const isDoor = DOORS.includes(target);
+      const cases = [...casesOf(target), ...inUnknownField(isDoor ? FILLS : FEW_FILLS)];
+      const place = (turn += 1) % cases.length;
+      const tried = isTimed || isDoor ? cases : cases.slice(place, place + 1);
+      const { faults } = await tryAll(target, tried, { isTimed });
       expect(faults).toEqual([]);
     });
   });

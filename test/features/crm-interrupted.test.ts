@@ -4,11 +4,11 @@ import { testInterruptions } from '../support/crm/interruptions.ts';
 
 testInterruptions({
   hubspot: [
-    { cut: 'before', first: 2, step: 7 },
-    { cut: 'after', first: 5, step: 7 },
+    { cut: 'before', first: 2, step: 14 },
+    { cut: 'after', first: 5, step: 14 },
   ],
   pipedrive: [
-    { cut: 'before', first: 4, step: 7 },
-    { cut: 'after', first: 1, step: 7 },
+    { cut: 'before', first: 4, step: 14 },
+    { cut: 'after', first: 1, step: 14 },
   ],
 });

@@ -167,7 +167,7 @@ describe('--replace', () => {
   });
 
   it('visits a few pages for each row, however many there are', async () => {
-    const size = 2_000;
+    const size = 500;
     const generate = {
       members: size,
       trainings: size,
