@@ -5,7 +5,9 @@
 --  * All rows are of the key's team, in one shard on Citus. A caller that knows the team of the
 --    prefix says it; a prefix never changes its team. Otherwise the directory is asked.
 --  * A request with a valid key counts for the key and the team together, or, when either is full,
---    for neither. Any other request counts for the caller's IPv4 address or IPv6 /64 network.
+--    for neither. Any other request counts for the IPv4 address or IPv6 /64 network of p_counted.
+--    It is p_ip, or, if a proxy did not send the caller's address, that of the proxy, which no
+--    allowed_ips may match.
 --  * key_fault says why a key is not valid. It is for the log alone: no response may depend on it.
 --  * used_percent is how much of the key's or of the team's limit is used, whichever is more; null
 --    without a valid key.
@@ -25,6 +27,7 @@ CREATE OR REPLACE FUNCTION "authenticate_api_key"(
   p_ip_limit integer,
   p_now timestamptz,
   p_team_id text DEFAULT NULL,
+  p_counted text DEFAULT NULL,
   OUT "key_id" text,
   OUT "team_id" text,
   OUT "scopes" text,
@@ -89,7 +92,7 @@ BEGIN
   IF key_fault IS NOT NULL THEN
     SELECT c."counted", c."bucket_limit", c."bucket_remaining", c."minute"
     INTO counted, bucket_limit, bucket_remaining, window_minute
-    FROM count_for_address(p_ip, p_ip_limit, at_minute, 1) c;
+    FROM count_for_address(coalesce(p_counted, p_ip), p_ip_limit, at_minute, 1) c;
     -- A late request has waited into a window that had just begun.
     IF window_minute > at_minute THEN reset_s := 60; END IF;
     RETURN;

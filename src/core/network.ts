@@ -2,15 +2,46 @@
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
+/** The address of a caller, which depends on the trusted proxies. */
+export interface ClientAddress {
+  /** null: it cannot be read. Then no key with an IP allow-list is valid. */
+  readonly ip: string | null;
+  /** Whose limits it counts for: `ip`, or the peer of the connection if `ip` cannot be read. */
+  readonly counted: string | null;
+}
+
 /**
- * Returns the address in a form that Postgres' `inet` takes. An IPv4-mapped IPv6 address becomes
- * the IPv4 address. Returns null if a proxy sent something that is no address: then only keys
- * without an IP allow-list are valid.
+ * Returns the address in a form that Postgres' `inet` takes, whichever form a proxy writes: with a
+ * port, in brackets or quotes, with a zone, or as a part of a `Forwarded` header (RFC 7239). An
+ * IPv4-mapped IPv6 address becomes the IPv4 address. Returns null for anything else, such as
+ * `unknown` or `_hidden`.
  */
-export function normalizeIp(address: string | undefined): string | null {
-  const bare = (address ?? '').replace(/^::ffff:(?=\d+\.)/i, '').replace(/%.*$/, '');
+export function normalizeIp(text: string | undefined): string | null {
+  if (text === undefined) return null;
+  return readAddress(text) ?? readAddress(withoutPort(unwrap(text)));
+}
+
+function readAddress(text: string): string | null {
+  const bare = text.replace(/^::ffff:(?=\d+\.)/i, '').replace(/%.*$/, '');
   if (isIP(bare) === 0) return null;
   return MAYBE_MAPPED.test(bare) ? withoutMapping(bare) : bare;
+}
+
+/** Returns the value of the pair `for=`, or the text if it has no pairs, without quotes. */
+function unwrap(text: string): string {
+  const pair = /(?:^|;)\s*for=([^;]*)/i.exec(text);
+  return (pair?.[1] ?? text).trim().replace(/^"([^"]*)"$/, '$1');
+}
+
+/** RFC 7239 also allows names as ports: `_http`. */
+const PORT = /:(?:\d{1,5}|_[\w.-]+)$/;
+
+/** An IPv6 address without brackets loses what follows its last colon. It may have had a port. */
+function withoutPort(text: string): string {
+  const port = PORT.exec(text)?.[0] ?? '';
+  if (Number(port.slice(1)) > 65_535) return '';
+  const host = text.slice(0, text.length - port.length);
+  return /^\[([^[\]]*)\]$/.exec(host)?.[1] ?? host;
 }
 
 /** Matches every mapped address, in any notation. Few other addresses have this beginning. */

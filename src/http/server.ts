@@ -20,12 +20,13 @@ import { adminRouter } from './admin.ts';
 import { trpcRouter, type TrpcOptions } from './app/trpc.ts';
 import { unsubscribeRouter } from './app/unsubscribe.ts';
 import { docsRouter, type AdmitReader } from './docs/docs.ts';
+import { createAddresses } from './client-address.ts';
 import { createConcurrencyLimit } from './concurrency-limit.ts';
 import { createThrottle, type Wait } from './throttle.ts';
 
 export interface AppOptions
   extends
-    Omit<RestOptions, 'services' | 'ipOf' | 'callerLimits' | 'bodies' | 'compress'>,
+    Omit<RestOptions, 'services' | 'addressOf' | 'callerLimits' | 'bodies' | 'compress'>,
     Pick<TrpcOptions, 'tokenKey' | 'developmentTeamId' | 'observeCall'> {
   /** `limits` says how many requests a key may make. */
   readonly services: Omit<RestOptions['services'], 'keyPerMinute'>;
@@ -50,10 +51,10 @@ export function createApp(options: AppOptions): Express {
   app.disable('x-powered-by');
   app.set('etag', false);
   app.set('case sensitive routing', true);
-  app.set('trust proxy', trusted(options.trustProxy));
-  const ipOf = (request: IncomingMessage): string | null => normalizeIp((request as Request).ip);
-  const networkOfCaller = (request: IncomingMessage): string => networkOf(ipOf(request));
   const { clock } = options.services;
+  const addressOf = createAddresses(options.trustProxy, options.logger, clock);
+  const networkOfCaller = (request: IncomingMessage): string =>
+    networkOf(addressOf(request).counted);
   const limit = createConcurrencyLimit(options.placeMaxMs, clock);
   const throttle = options.throttle ?? createThrottle(clock);
   const holdBack = (request: IncomingMessage, cost: number): Wait => {
@@ -73,7 +74,7 @@ export function createApp(options: AppOptions): Express {
     flooded.add(socket);
     closeAfterLast(socket);
     // A proxy's connections are those of everybody.
-    if (normalizeIp(socket.remoteAddress) === ipOf(request)) suspect(socket);
+    if (normalizeIp(socket.remoteAddress) === addressOf(request).ip) suspect(socket);
   };
   const refused: CallerLimits['refused'] = (request, calls = 1) => {
     const wait = holdBack(request, calls);
@@ -94,7 +95,7 @@ export function createApp(options: AppOptions): Express {
   const shared = {
     ...options,
     services: { ...options.services, keyPerMinute: options.limits.keyPerMinute },
-    ipOf,
+    addressOf,
     callerLimits,
     bodies: createBodies(options.observeRefusal, clock),
     compress: createCompressor(),
@@ -180,15 +181,4 @@ function refuse(logger: Logger, refused: CallerLimits['refused']): ErrorRequestH
 function statusOf(error: unknown): number {
   const status = error instanceof Error && 'status' in error ? error.status : undefined;
   return typeof status === 'number' && status >= 400 && status < 500 ? status : 500;
-}
-
-function trusted(setting: Config['trustProxy']): boolean | number | string[] {
-  switch (setting.kind) {
-    case 'none':
-      return false;
-    case 'hops':
-      return setting.hops;
-    case 'cidrs':
-      return [...setting.cidrs];
-  }
 }

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { NOTHING_ENDS } from '../core/deprecation.ts';
 import type { AppSecrets } from '../core/encryption.ts';
 import { isLoopbackHost } from '../core/loopback.ts';
+import { isNetwork } from '../core/network.ts';
 import { findUrlFault } from '../db/database-url.ts';
 import { deprecationsFile } from './deprecations-file.ts';
 import { warn } from './output.ts';
@@ -294,13 +295,7 @@ const trustProxy = z.string().transform((value, ctx): TrustProxy => {
  * 0.0.0.0/0, are no range: the proxies could not be told from the clients.
  */
 function isCidr(value: string): boolean {
-  const [address = '', bits, ...rest] = value.split('/');
-  const family = isIP(address);
-  if (family === 0 || rest.length > 0) return false;
-  return (
-    bits === undefined ||
-    (/^\d{1,3}$/.test(bits) && Number(bits) >= 1 && Number(bits) <= (family === 4 ? 32 : 128))
-  );
+  return isNetwork(value) && !value.endsWith('/0');
 }
 
 /**

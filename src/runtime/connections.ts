@@ -6,6 +6,7 @@
 import { createServer, type Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { atMostEvery } from '../core/at-most-every.ts';
 import { systemClock, type Clock } from '../core/clock.ts';
 import { createLine, type Leave } from '../core/line.ts';
 import type { Limit, ObserveRefusal } from '../core/limits.ts';
@@ -186,13 +187,11 @@ function toTurnAway(
   onClose: () => void,
   onFull?: () => void,
 ): (socket: Socket) => void {
-  let toldAt = -Infinity;
+  const tell = atMostEvery(TELL_EVERY_MS, clock, () => onFull?.());
   return (socket) => {
     socket.destroy();
     onClose();
-    if (clock.monotonicMs() - toldAt <= TELL_EVERY_MS) return;
-    toldAt = clock.monotonicMs();
-    onFull?.();
+    tell();
   };
 }
 

@@ -39,6 +39,7 @@ import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import { defaultResource, resourceFromAttributes } from '@opentelemetry/resources';
 import { AlwaysOnSampler, BatchSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
 import type { Logger } from 'pino';
+import { atMostEvery } from '../core/at-most-every.ts';
 import { systemClock, type Clock } from '../core/clock.ts';
 import type {
   AttemptTrace,
@@ -91,12 +92,9 @@ function createWarning(
   logger: Logger,
   clock: Pick<Clock, 'monotonicMs'>,
 ): (error: unknown) => void {
-  let nextAt = -Infinity;
-  return (error) => {
-    if (clock.monotonicMs() < nextAt) return;
-    nextAt = clock.monotonicMs() + WARN_EVERY_MS;
-    logger.warn({ err: error }, 'traces could not be sent');
-  };
+  return atMostEvery(WARN_EVERY_MS, clock, (error) =>
+    logger.warn({ err: error }, 'traces could not be sent'),
+  );
 }
 
 /** Someone else's span, from a `traceparent`. */

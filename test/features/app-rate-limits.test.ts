@@ -210,6 +210,15 @@ describe('calls of somebody who is not signed in', () => {
     expect(await status('2001:db8:1:3::1')).toBe(401);
     expect(await status('198.51.100.1')).toBe(401);
     expect(await status('::ffff:198.51.100.1')).toBe(429);
+    expect(await status('198.51.100.1:51234')).toBe(429);
+    expect(await status('unknown')).toBe(401);
+    expect(await status('_hidden')).toBe(429);
+    expect(Object.keys(await counters(api)).toSorted()).toEqual([
+      'ip:127.0.0.1',
+      'ip:198.51.100.1',
+      'ip:2001:db8:1:2::/64',
+      'ip:2001:db8:1:3::/64',
+    ]);
   });
 });
 

@@ -1,7 +1,11 @@
+import { once } from 'node:events';
+import { request, type IncomingMessage } from 'node:http';
 import { Client } from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
+import { BASE_PATH } from '../../src/http/api/exchange.ts';
 import { startTestApi } from '../support/api.ts';
+import { steppedClock } from '../support/clocks.ts';
 import { untilWaiting } from '../support/locks.ts';
 import { expectRateLimited } from '../support/rate-limits.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
@@ -141,6 +145,10 @@ describe('rate limits', () => {
     ['an IPv4 address and one that only resembles its mapped form', '0.0.0.5', '::ffff:5', false],
     ['an IPv4 address and its former compatible form', '198.51.100.1', '::198.51.100.1', false],
     ['an IPv6 address and no address', '2001:db8::1', 'not an address', false],
+    ['an address with two ports', '198.51.100.1:51234', '198.51.100.1:51235', true],
+    ['two addresses with one port', '198.51.100.1:51234', '198.51.100.2:51234', false],
+    ['an IPv6 address with and without a port', '[2001:db8::1]:443', '2001:db8::1', true],
+    ['two proxies that write no address', 'unknown', '_hidden', true],
   ])('%s: %s and %s share a bucket: %s', async (_what, one, other, shared) => {
     const api = await startTestApi({
       ipLimitPerMinute: 1,
@@ -153,7 +161,74 @@ describe('rate limits', () => {
     expect(await status(one)).toBe(401);
     expect(await status(other)).toBe(shared ? 429 : 401);
   });
+
+  test.each([
+    ['one hop', { kind: 'hops', hops: 1 }, []],
+    ['two hops', { kind: 'hops', hops: 2 }, ['10.0.0.7:4411']],
+    ['networks', { kind: 'cidrs', cidrs: ['127.0.0.0/8', '10.0.0.0/8'] }, ['10.0.0.7:4411']],
+    [
+      'mapped networks',
+      { kind: 'cidrs', cidrs: ['::ffff:127.0.0.0/104', '10.0.0.7'] },
+      ['"[::ffff:10.0.0.7]:4411"', ' '],
+    ],
+  ] as const)(
+    'behind %s, callers without a readable address share the limit of their proxy',
+    async (_what, trustProxy, proxies) => {
+      const api = await startTestApi({
+        ipLimitPerMinute: 2,
+        clock: fixedClock(START),
+        trustProxy,
+        seed: makeSeed([makeTeam('a')]),
+      });
+      const status = (localAddress: string, client: string) =>
+        statusFrom(api.url, localAddress, [client, ...proxies].join(', '));
+      expect(await status('127.0.0.1', 'unknown')).toBe(401);
+      expect(await status('127.0.0.1', '203.0.113.9, not an address')).toBe(401);
+      expect(await status('127.0.0.1', '_hidden')).toBe(429);
+      expect(await status('127.0.0.2', '_hidden')).toBe(401);
+      expect(await status('127.0.0.1', '203.0.113.9:1')).toBe(401);
+    },
+  );
+
+  test('an address that cannot be read is logged once a minute, without its digits', async () => {
+    const clock = steppedClock(START);
+    const warnings: unknown[] = [];
+    const api = await startTestApi({
+      clock,
+      trustProxy: { kind: 'hops', hops: 1 },
+      seed: makeSeed([makeTeam('a')]),
+      onLog: (line) => {
+        const { level, time: _time, pid: _pid, hostname: _hostname, ...rest } = JSON.parse(line);
+        if (level === 40) warnings.push(rest);
+      },
+    });
+    const send = (address: string) => statusFrom(api.url, '127.0.0.1', address);
+    for (const address of ['198.51.100.1:51234', '198.51.100.1;51234', 'unknown'])
+      expect(await send(address)).toBe(401);
+    const msg = 'the client address that a proxy sent cannot be read';
+    const first = { proxy: '127.0.0.1', form: '000.00.000.0;00000', msg };
+    expect(warnings).toEqual([first]);
+    clock.advance(59_999);
+    await send('unknown');
+    expect(warnings).toEqual([first]);
+    clock.advance(1);
+    await send('unknown'.padEnd(200, 'n'));
+    expect(warnings).toEqual([first, { proxy: '127.0.0.1', form: 'unknown'.padEnd(64, 'n'), msg }]);
+  });
 });
+
+/** The status of a request without a key, from another address of this machine. */
+async function statusFrom(url: string, localAddress: string, forwardedFor: string) {
+  const call = request(`${url}${BASE_PATH}/me`, {
+    agent: false,
+    localAddress,
+    headers: { 'x-forwarded-for': forwardedFor },
+  }).end();
+  const [response] = (await once(call, 'response')) as [IncomingMessage];
+  response.resume();
+  await once(response, 'close');
+  return response.statusCode;
+}
 
 describe('a request that reads the clock before a minute’s boundary and counts after it', () => {
   const LATE = new Date('2026-11-02T09:00:59.000Z');
@@ -299,6 +374,16 @@ describe('allowed addresses of a key', () => {
     expect(await status('one v6', '2001:db8:1:2::6')).toBe(401);
     expect(await status('one', 'fe80::1%eth0')).toBe(401);
     expect(await status('one', 'not an address')).toBe(401);
+    expect(await status('one', '198.51.100.7:51234')).toBe(200);
+    expect(await status('one', '[::ffff:198.51.100.7]:51234')).toBe(200);
+    expect(await status('one', 'for=198.51.100.7')).toBe(200);
+    expect(await status('one', '198.51.100.8:51234')).toBe(401);
+    expect(await status('one v6', '[2001:db8:1:2::5]')).toBe(200);
+    expect(await status('one v6', '"[2001:db8:1:2::5]:51234"')).toBe(200);
+    expect(await status('one v6', '[2001:db8:1:2::6]:51234')).toBe(401);
+    // The address of the proxy is not that of the caller.
+    for (const unreadable of ['unknown', '_hidden', '127.0.0.1;80', '[::ffff:127.0.0.1'])
+      expect(await status('local', unreadable)).toBe(401);
   });
 
   test('a revoked or expired key, or a changed list, is refused at the next request', async () => {

@@ -29,6 +29,7 @@ let keyIds: Readonly<Record<string, string>>;
 let running: { readonly log: RequestLog; readonly usage?: UsageCounter } | null = null;
 beforeAll(async () => {
   api = await startTestApi({
+    trustProxy: { kind: 'hops', hops: 1 },
     app: {
       logRequest: (call) => running?.log.add(call),
       countUse: (...use) => running?.usage?.count(...use),
@@ -164,6 +165,20 @@ describe('the API', () => {
     const { rows } = await api.db.pool.query('select t::text as row from request_log t');
     expect(rows).toHaveLength(8);
     for (const { row } of rows) expect(row).not.toMatch(/private|nobody_knows|127\.0\.0\.1/);
+  });
+
+  test.each([
+    ['203.0.113.77:51234', '203.0.113.0/24'],
+    ['"[2001:db8:1:2::3]:443"', '2001:db8:1::/48'],
+    ['::ffff:203.0.113.77', '203.0.113.0/24'],
+    ['unknown', null],
+  ])('logs the network of a client whose proxy sends %s: %s', async (sent, network) => {
+    running = { log: log() };
+    const key = api.key('team_a');
+    const headers = { 'x-forwarded-for': sent };
+    const id = (await api.call(key, 'GET', '/me', { headers })).headers['x-request-id'];
+    await running.log.stop();
+    expect((await api.call(key, 'GET', `/requests/${id}`)).body).toMatchObject({ id, network });
   });
 
   test('logs on after names that no database can store', async () => {

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { AnsweredCall } from '../../core/answered-call.ts';
 import type { Deprecations } from '../../core/deprecation.ts';
 import type { Language } from '../../core/language.ts';
+import type { ClientAddress } from '../../core/network.ts';
 import type { Limit, ObserveOutcome, ObserveRefusal } from '../../core/limits.ts';
 import type { RequestTrace, Tracing } from '../../core/trace.ts';
 import type { Database } from '../../db/connections/database.ts';
@@ -28,8 +29,7 @@ export interface RestOptions {
   readonly logger: Logger;
   /** The OpenAPI document. It is served without a key. */
   readonly document: string;
-  /** Returns the caller's address, which depends on the trusted proxies. */
-  readonly ipOf: (request: IncomingMessage) => string | null;
+  readonly addressOf: (request: IncomingMessage) => ClientAddress;
   readonly callerLimits: CallerLimits;
   readonly bodies: Bodies;
   readonly compress: ReturnType<typeof createCompressor>;

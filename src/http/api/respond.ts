@@ -218,7 +218,7 @@ export function finish(exchange: RestExchange): void {
   const { limit } = exchange;
   options.observe(`${request.method} ${route}`, { status, limit }, ms / 1000, mode ?? 'live');
   const key = authentication?.tenant?.actor.id;
-  const ip = options.ipOf(request);
+  const { ip } = options.addressOf(request);
   if (team !== undefined && key !== undefined) {
     options.countUse?.(team, key, status, authentication?.used ?? 0);
     options.logRequest?.({

@@ -40,16 +40,16 @@ export function createRest(
     const exchange = begin(options, { request, response, publicPath, matchRoute });
     try {
       headersOf?.(exchange.match)?.forEach(([name, value]) => response.setHeader(name, value));
-      const ip = options.ipOf(request);
+      const address = options.addressOf(request);
       const authorization = authorizationOf(exchange);
-      const { guess, result } = authenticator.authenticate({ authorization, ip });
+      const { guess, result } = authenticator.authenticate({ authorization, address });
       if (guess) options.callerLimits.recognized(request);
       const speculative = guess && beginRead(exchange, guess);
       const tenant = await admit(exchange, result).catch((error: unknown) => hold(exchange, error));
       if (tenant === null) await sendDocument(exchange, document);
       else {
         const readAgain = () =>
-          admitAgain(exchange, authenticator.readAgain(tenant, ip)).catch((error: unknown) =>
+          admitAgain(exchange, authenticator.readAgain(tenant, address)).catch((error: unknown) =>
             hold(exchange, error),
           );
         await operate(exchange, { tenant, speculative, readAgain });

@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import type { Actor } from '../../core/actor.ts';
 import { newRequestId } from '../../core/ids.ts';
 import type { Language } from '../../core/language.ts';
+import type { ClientAddress } from '../../core/network.ts';
 import type { Limit, ObserveOutcome, ObserveRefusal } from '../../core/limits.ts';
 import { overLimit, ProblemError } from '../../core/problem.ts';
 import { sandboxIdOf, type Mode } from '../../core/sandbox.ts';
@@ -34,8 +35,7 @@ export interface TrpcOptions {
   readonly limits: RateLimits;
   readonly publicUrl: string;
   readonly logger: Logger;
-  /** Returns the caller's address, which depends on the trusted proxies. */
-  readonly ipOf: (request: Request) => string | null;
+  readonly addressOf: (request: Request) => ClientAddress;
   readonly callerLimits: CallerLimits;
   readonly bodies: Bodies;
   /** Called for each call, with the name of its procedure or `unknown`. */
@@ -141,7 +141,7 @@ export async function identify(
   const db = options.db.forTeam(identity?.kind === 'user' ? identity.teamId : null);
   const found = await findCaller(db, {
     token: verified,
-    ip: options.ipOf(request),
+    ip: options.addressOf(request).counted,
     calls,
     limits: options.limits,
     clock: options.services.clock,
@@ -196,7 +196,7 @@ export async function countStranger(exchange: AppExchange): Promise<void> {
   const { options, request } = exchange;
   const found = await findCaller(options.db.forTeam(null), {
     token: null,
-    ip: options.ipOf(request),
+    ip: options.addressOf(request).counted,
     calls: 1,
     limits: options.limits,
     clock: options.services.clock,

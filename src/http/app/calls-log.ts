@@ -50,7 +50,7 @@ export function finishCalls(exchange: AppExchange): void {
         ms: Math.round(ms * 10) / 10,
         team: told.teamId ?? undefined,
         kind: told.kind ?? undefined,
-        network: networkForLog(options.ipOf(request)),
+        network: networkForLog(options.addressOf(request).ip),
         trace: traceId,
       },
       'call',

@@ -17,7 +17,7 @@ export function logSession(
   facts: SessionFacts,
 ): void {
   options.logger.info(
-    { request_id: requestId, ...facts, network: networkForLog(options.ipOf(request)) },
+    { request_id: requestId, ...facts, network: networkForLog(options.addressOf(request).ip) },
     what,
   );
 }

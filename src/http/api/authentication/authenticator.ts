@@ -1,4 +1,5 @@
 import type { Clock } from '../../../core/clock.ts';
+import type { ClientAddress } from '../../../core/network.ts';
 import type { Database } from '../../../db/connections/database.ts';
 import { readKey, type AdmittedRow, type AuthenticationRow, type KeyFault } from './key-store.ts';
 import type { RateLimits, RateState } from './rate-limits.ts';
@@ -14,7 +15,7 @@ export interface Authenticator {
    * What the database says now of the tenant of a request that was counted, from the same address;
    * null: its key is not valid any more. Counts nothing.
    */
-  readonly readAgain: (tenant: Tenant, ip: AuthenticationRequest['ip']) => Promise<Tenant | null>;
+  readonly readAgain: (tenant: Tenant, address: ClientAddress) => Promise<Tenant | null>;
 }
 
 /** Makes an authenticator; a process needs one. */
@@ -27,8 +28,7 @@ export type CreateAuthenticator = (options: {
 export interface AuthenticationRequest {
   /** The header `Authorization`; null without one. */
   readonly authorization: string | null;
-  /** The caller's address; null if it is not known. */
-  readonly ip: string | null;
+  readonly address: ClientAddress;
 }
 
 /** An authentication that has begun. */
@@ -57,7 +57,7 @@ export interface Authentication {
 
 /** `Authenticator.readAgain`: both authenticators read alike. */
 export function readAgainBy(db: Database, clock: Clock): Authenticator['readAgain'] {
-  return async ({ actor, team }, ip) => {
+  return async ({ actor, team }, { ip }) => {
     const own = { teamId: team.id, keyId: actor.id };
     const row = await readKey(db.forTeam(team.id), { ...own, ip, now: clock.override() });
     return row && toTenant(row);

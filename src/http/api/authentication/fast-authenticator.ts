@@ -14,7 +14,7 @@ import { createKnownKeys, type KnownKey } from './known-keys.ts';
 /** An authentication request, with what is known about its key. */
 interface KeyedRequest {
   readonly credential: Credential;
-  readonly ip: AuthenticationRequest['ip'];
+  readonly address: AuthenticationRequest['address'];
   readonly known: KnownKey | undefined;
 }
 
@@ -27,15 +27,15 @@ export const createFastAuthenticator: CreateAuthenticator = ({ db, limits, clock
   const knownKeys = createKnownKeys();
   const batches = createBatchedAuthentication(db, { nonce, limits, clock });
 
-  const askBatch = async ({ credential, ip, known }: KeyedRequest) => {
+  const askBatch = async ({ credential, address, known }: KeyedRequest) => {
     const { keyPrefix, proof } = credential;
     if (!known || keyPrefix === null || !db.isPlain()) return null;
-    return batches.ask({ teamId: known.facts.team_id, keyPrefix, proof, ip });
+    return batches.ask({ teamId: known.facts.team_id, keyPrefix, proof, ip: address.ip });
   };
-  const askAlone = ({ credential, ip, known }: KeyedRequest): Promise<AuthenticationRow> => {
+  const askAlone = ({ credential, address, known }: KeyedRequest): Promise<AuthenticationRow> => {
     const teamId = known?.facts.team_id ?? null;
     const terms = { nonce, ...limits, now: clock.override() };
-    return authenticateRequest(db.forTeam(teamId), { ...credential, ...terms, ip, teamId });
+    return authenticateRequest(db.forTeam(teamId), { ...credential, ...terms, ...address, teamId });
   };
   const resolve = async (request: KeyedRequest): Promise<Authentication> => {
     const { credential, known } = request;
@@ -45,10 +45,10 @@ export const createFastAuthenticator: CreateAuthenticator = ({ db, limits, clock
     return toAuthentication(row, tenant);
   };
   return {
-    authenticate: ({ authorization, ip }) => {
+    authenticate: ({ authorization, address }) => {
       const credential = readCredential(authorization, nonce);
       const known = knownKeys.find(credential);
-      return { guess: known?.tenant ?? null, result: resolve({ credential, ip, known }) };
+      return { guess: known?.tenant ?? null, result: resolve({ credential, address, known }) };
     },
     readAgain: readAgainBy(db, clock),
   };

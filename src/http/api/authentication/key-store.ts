@@ -44,7 +44,7 @@ export type AuthenticationRow =
 const AUTHENTICATE = statement<AuthenticationRow>(
   'http.authenticate',
   `select ${COLUMNS}, key_fault
-   from authenticate_api_key($1, $2, $3, $4, $5, $6, $7, $8)`,
+   from authenticate_api_key($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
 );
 
 /** What all requests of a process have in common. */
@@ -70,12 +70,24 @@ export async function authenticateRequest(
     /** SHA-256 of the hash of the key's secret and the nonce. */
     readonly proof: Buffer;
     readonly ip: string | null;
+    /** The address that the request counts for without a valid key; `ip` by default. */
+    readonly counted?: string | null;
     /** The team of the prefix, if it is known: saves a lookup in `key_directory`. */
     readonly teamId: string | null;
   },
 ): Promise<AuthenticationRow> {
-  const { keyPrefix, nonce, proof, ip, keyPerMinute, ipPerMinute, now, teamId } = request;
-  const values = [keyPrefix, nonce, proof, ip, keyPerMinute, ipPerMinute, now, teamId];
+  const {
+    keyPrefix,
+    nonce,
+    proof,
+    ip,
+    keyPerMinute,
+    ipPerMinute,
+    now,
+    teamId,
+    counted = ip,
+  } = request;
+  const values = [keyPrefix, nonce, proof, ip, keyPerMinute, ipPerMinute, now, teamId, counted];
   const row = await db.queryFirst(AUTHENTICATE, values);
   if (!row) throw new Error('authenticate_api_key returned no row');
   if (row.key_id === null || keyPrefix === null) return row;

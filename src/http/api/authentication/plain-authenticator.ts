@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { ClientAddress } from '../../../core/network.ts';
 import {
   readAgainBy,
   toAuthentication,
@@ -15,15 +16,20 @@ import { toTenant } from './tenant.ts';
  */
 export const createPlainAuthenticator: CreateAuthenticator = ({ db, limits, clock }) => {
   const nonce = randomBytes(16);
-  const ask = async (credential: Credential, ip: string | null): Promise<Authentication> => {
+  const ask = async (credential: Credential, address: ClientAddress): Promise<Authentication> => {
     const terms = { nonce, ...limits, now: clock.override() };
-    const row = await authenticateRequest(db, { ...credential, ...terms, ip, teamId: null });
+    const row = await authenticateRequest(db, {
+      ...credential,
+      ...terms,
+      ...address,
+      teamId: null,
+    });
     return toAuthentication(row, row.key_id === null ? null : toTenant(row));
   };
   return {
-    authenticate: ({ authorization, ip }) => ({
+    authenticate: ({ authorization, address }) => ({
       guess: null,
-      result: ask(readCredential(authorization, nonce), ip),
+      result: ask(readCredential(authorization, nonce), address),
     }),
     readAgain: readAgainBy(db, clock),
   };
