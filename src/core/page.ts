@@ -16,15 +16,9 @@ const CURSOR_MAX_CHARACTERS = 1_200;
 
 /** The query parameters of every paged list. */
 export const pageQuery = {
-  cursor: z
-    .string()
-    .min(1)
-    .max(CURSOR_MAX_CHARACTERS)
-    .optional()
-    .meta({
-      description: '`next_cursor` of the page before, unchanged. Leave it out for the first page.',
-      examples: ['dXNlcnN8MjAyNi0xMS0wMlQwOToxNTowMC4wMDBafG1lbV8wMWpjNA'],
-    }),
+  cursor: z.string().min(1).max(CURSOR_MAX_CHARACTERS).optional().meta({
+    description: '`next_cursor` of the page before, unchanged. Leave it out for the first page.',
+  }),
   limit: z
     .int()
     .min(1)

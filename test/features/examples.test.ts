@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { oas31 } from 'zod-openapi';
 import { sampleRequest } from '../../src/http/docs/samples/sample-request.ts';
 import { inSandbox } from '../../src/http/docs/samples/sandbox-ids.ts';
+import type { Operation } from '../../src/http/docs/reference/operations.ts';
 import { createSite } from '../../src/http/docs/site.ts';
 import { openApiDocument } from '../../src/http/openapi/document.ts';
 import { DEMO_SANDBOX_ID, DEMO_TEAM_ID } from '../../src/seed/demo-team.ts';
@@ -27,13 +28,33 @@ function demoSite() {
   });
 }
 
+/** The URL and headers with the examples of all parameters, as tools that import them send them. */
+function withParameters(url: string, { parameters }: Operation) {
+  const filled = new URL(url);
+  const headers: Record<string, string> = {};
+  for (const { name, place, example } of parameters) {
+    if (example === null) continue;
+    if (place === 'query') filled.searchParams.set(name, example);
+    if (place === 'header') headers[name] = example;
+  }
+  return { url: filled.href, headers };
+}
+
+interface Sent {
+  readonly method: string;
+  readonly url: string;
+  readonly body: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
 async function send(
-  { method, url, body }: { method: string; url: string; body: unknown },
+  { method, url, body, headers = {} }: Sent,
   { team = DEMO_TEAM_ID }: { team?: string } = {},
 ) {
   const response = await fetch(url, {
     method,
     headers: {
+      ...headers,
       Authorization: `Bearer ${api.key(team, 'demo')}`,
       'Content-Type': 'application/json',
     },
@@ -54,9 +75,9 @@ describe('the examples of the documentation', () => {
     }));
     const filters = filled.flatMap(({ path, parameters }) =>
       parameters
-        .filter(({ name, place }) => place === 'query' && !['cursor', 'limit'].includes(name))
+        .filter(({ name, place, example }) => place === 'query' && name !== 'limit' && example)
         // A date in an example cannot follow the calendar, and an order needs a worker.
-        .filter(({ name }) => !/since$|^until$|_before$|^order$|^after$/.test(name))
+        .filter(({ name }) => !/since$|^until$|_before$|^order$/.test(name))
         .map(({ name, example }) => `${path}?${name}=${example}`),
     );
     expect(filters.length).toBeGreaterThan(2);
@@ -67,7 +88,23 @@ describe('the examples of the documentation', () => {
     }
   });
 
-  it('work on the demo team, each operation with its own', async () => {
+  it('are missing only of parameters without a value that works for everybody', () => {
+    const without = demoSite().reference.operations.flatMap(({ parameters }) =>
+      parameters.filter(({ example }) => example === null).map(({ name }) => name),
+    );
+    expect([...new Set(without)].toSorted()).toEqual([
+      'Idempotency-Key',
+      'If-Match',
+      'after',
+      'assignment_id',
+      'cursor',
+      'external_ref_id',
+      'member_id',
+      'user_id',
+    ]);
+  });
+
+  it('work on the demo team, each operation with all of its own at once', async () => {
     const site = demoSite();
     // No request of the log can be known beforehand, and no bulk resend. To make one, the endpoint
     // must be active; that of the demo team is paused, so that nothing leaves this machine.
@@ -83,7 +120,9 @@ describe('the examples of the documentation', () => {
     const expected: string[] = [];
     for (const operation of operations) {
       const team = operation.isTestOnly ? DEMO_SANDBOX_ID : DEMO_TEAM_ID;
-      const { status, body } = await send(sampleRequest(operation, site), { team });
+      const sample = sampleRequest(operation, site);
+      const all = { ...sample, ...withParameters(sample.url, operation) };
+      const { status, body } = await send(all, { team });
       const name = `${operation.method} ${operation.path}`;
       seen.push(`${name}: ${status}${status < 300 ? '' : ` ${JSON.stringify(body)}`}`);
       expected.push(`${name}: ${operation.success.status}`);

@@ -112,19 +112,14 @@ export const listInput = z.object({
     .meta({ description: 'Only assignments with this status.', examples: ['open'] }),
   member_id: id.optional().meta({
     description: 'Only assignments of this member.',
-    examples: ['mem_01jc4f3x'],
   }),
   due_before: dateInput.optional().meta({
     description: 'Only assignments that are due before this calendar date.',
     examples: ['2026-12-01'],
   }),
-  external_ref_id: nameInput
-    .min(1)
-    .optional()
-    .meta({
-      description: 'Only assignments whose `external_ref` has this `id`; a number as its digits.',
-      examples: ['lms-4711'],
-    }),
+  external_ref_id: nameInput.min(1).optional().meta({
+    description: 'Only assignments whose `external_ref` has this `id`; a number as its digits.',
+  }),
   updated_since: dateTimeInput.optional().meta({
     description:
       'Only assignments that were created or changed at or after this moment; a date-time with ' +

@@ -62,7 +62,6 @@ export const listInput = z.object({
   ...pageQuery,
   user_id: id.optional().meta({
     description: 'Only cases of this person; an unknown one gives an empty page.',
-    examples: ['usr_01jc4f40'],
   }),
 });
 export const getInput = z.object(caseId);

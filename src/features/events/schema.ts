@@ -55,7 +55,7 @@ export const listInput = z.object({
         '`desc`, the default: the newest first, by `created_at`. `asc`: in the order in which ' +
         'events became visible, which skips none, however late it was committed. An event is in ' +
         'it within a second or two.',
-      examples: ['asc'],
+      examples: ['desc'],
     }),
   after: id.optional().meta({
     description:
@@ -63,7 +63,6 @@ export const listInput = z.object({
       'response, the id of an event, or `now` to begin with now. Without: from the oldest event ' +
       'that is kept. If what follows may be deleted, the error has the field `after`: start over ' +
       'without it.',
-    examples: ['evt_01jc4f6k2m8q'],
   }),
   since: dateTimeInput.optional().meta({
     description:

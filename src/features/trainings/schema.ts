@@ -53,9 +53,7 @@ export const trainingPage = pageOf(training);
 
 export const listInput = z.object({
   ...pageQuery,
-  user_id: id
-    .optional()
-    .meta({ description: 'Only trainings of this person.', examples: ['usr_01jc4f40'] }),
+  user_id: id.optional().meta({ description: 'Only trainings of this person.' }),
   status: knownText(TRAINING_STATUSES, nameInput.min(1))
     .optional()
     .meta({ description: 'Only trainings with this status.', examples: ['scored'] }),
@@ -69,9 +67,7 @@ export const listInput = z.object({
     description: 'Only trainings that began before this moment; a date-time with an offset.',
     examples: ['2026-12-01T00:00:00Z'],
   }),
-  assignment_id: id
-    .optional()
-    .meta({ description: 'Only trainings made for this assignment.', examples: ['asg_01jc4f5a'] }),
+  assignment_id: id.optional().meta({ description: 'Only trainings made for this assignment.' }),
   include,
 });
 

@@ -69,7 +69,8 @@ export function operationIdOf(endpoint: Endpoint): string {
 
 /**
  * The library unwraps optional parameters and loses their `.meta()`, so this reads it from the
- * declaration again.
+ * declaration again. Tools that import the document may send all examples of an operation at once.
+ * So they must go together, and a parameter whose values differ from team to team has none.
  */
 function describeParameters(
   endpoint: DescribedEndpoint,
