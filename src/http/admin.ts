@@ -10,6 +10,7 @@ import type { Language } from '../core/language.ts';
 import { once } from '../core/once.ts';
 import type { Mode } from '../core/sandbox.ts';
 import { pageHeaders } from './docs/page-headers.ts';
+import { negotiateLanguage } from './api/language.ts';
 import { createResource, type Resource } from './api/resource.ts';
 import { sendResource } from './docs/send-resource.ts';
 
@@ -65,7 +66,7 @@ export function adminRouter(options: AdminOptions): Router {
 
 /** As the page chooses its language, unless the reader has chosen another one there. */
 function languageOf(request: Request): Language {
-  return request.acceptsLanguages('en', 'de') === 'de' ? 'de' : 'en';
+  return negotiateLanguage(request.headers['accept-language'], 'en');
 }
 
 /**

@@ -91,6 +91,7 @@ describe('GET /catalog', () => {
   test.each([
     ['de', ['Arrival', 'Übergabe', 'zuletzt', 'Zwilling', 'Zwilling', null]],
     ['en-GB,de;q=0.5', ['Arrival', 'Handover', 'Twin', 'Twin', 'zuletzt', null]],
+    ['en_US', ['Arrival', 'Handover', 'Twin', 'Twin', 'zuletzt', null]],
     ['fr', ['Arrival', 'Übergabe', 'zuletzt', 'Zwilling', 'Zwilling', null]],
   ])(
     'is labelled for Accept-Language %s and sorted by label; a missing name falls back',

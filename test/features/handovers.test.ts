@@ -435,6 +435,8 @@ describe('the page that opens a link', () => {
   test.each([
     ['de-DE,de;q=0.9,en;q=0.5', 'de', 'Geheimnis anzeigen'],
     ['en-GB,en;q=0.9', 'en', 'Show the secret'],
+    ['de_DE', 'de', 'Geheimnis anzeigen'],
+    ['*', 'en', 'Show the secret'],
     ['fr', 'en', 'Show the secret'],
   ])('is in the language of the reader: %s', async (accepted, language, text) => {
     const headers = { 'accept-language': accepted };
