@@ -16,7 +16,7 @@ import { text as readText } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { PrimaryClient } from './db/wire/primary-client.ts';
 import { startEmbedded, type EmbeddedPostgres } from './embedded-postgres/embedded-postgres.ts';
-import { appSecretsOf, loadConfig, type Config } from './runtime/config.ts';
+import { appSecretsOf, loadConfig, ownUrl, type Config } from './runtime/config.ts';
 import { EMBEDDED, openDataFolder, type DataFolder, type DemoKeys } from './runtime/data-folder.ts';
 import { identifyDatabase } from './runtime/database-identity.ts';
 import { runUntilSignal, type Part } from './runtime/process.ts';
@@ -72,7 +72,8 @@ async function startAll(): Promise<void> {
   services.push(await modules.startWorker({ ...config, metricsPort: undefined }));
   const api = await modules.startApi(config);
   services.push(api);
-  const site = siteOf({ ...config, port: api.port });
+  // Not PUBLIC_URL, which may name a proxy that is not running. Pasted lines must work now.
+  const site = ownUrl({ ...config, port: api.port });
   if (demo?.isNew) {
     await fillSandbox(site, demo.keys);
     folder.writeDemo(demo.database, { state: 'loaded', ...demo.keys });
@@ -216,14 +217,6 @@ async function examine(databaseUrl: string) {
   } finally {
     await client.end();
   }
-}
-
-/** Not PUBLIC_URL, which may name a proxy that is not running. Pasted lines must work now. */
-function siteOf({ host: named, port }: Pick<Config, 'host' | 'port'>): string {
-  const host = named.includes(':') ? `[${named}]` : named;
-  return `http://${host}:${port}`
-    .replace('//0.0.0.0:', '//127.0.0.1:')
-    .replace('//[::]:', '//127.0.0.1:');
 }
 
 /** For a person, also where the console writes JSON. */

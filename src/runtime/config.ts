@@ -1,9 +1,8 @@
-import { isIP } from 'node:net';
 import parseAddresses from 'nodemailer/lib/addressparser';
 import { z } from 'zod';
 import { NOTHING_ENDS } from '../core/deprecation.ts';
 import type { AppSecrets } from '../core/encryption.ts';
-import { isLoopbackHost } from '../core/loopback.ts';
+import { isLoopbackHost, loopbackOfAll, urlHostOf } from '../core/loopback.ts';
 import { isNetwork } from '../core/network.ts';
 import { findUrlFault } from '../db/database-url.ts';
 import { deprecationsFile } from './deprecations-file.ts';
@@ -196,12 +195,19 @@ function originOf(url: string): string {
   return new URL(url).origin;
 }
 
+const NOT_OPENABLE = 'must not be at 0.0.0.0 or [::], which nobody can open';
+
+function isOpenable(url: string): boolean {
+  return loopbackOfAll(new URL(url).hostname) === null;
+}
+
 function hrefOf(url: string): string {
   return new URL(url).href;
 }
 
-function ownUrl({ host, port }: { host: string; port: number }): string {
-  return `http://${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
+/** The address at which a process can be reached from its own machine. */
+export function ownUrl({ host, port }: Pick<Config, 'host' | 'port'>): string {
+  return `http://${urlHostOf(host)}:${port}`;
 }
 
 function integer(min: number, max: number) {
@@ -234,6 +240,9 @@ function url(protocols: readonly string[], message: string) {
  */
 const httpUrl = url(['http:', 'https:'], 'must be an http or https URL').transform(hrefOf);
 
+/** A URL that people open. */
+const linkUrl = httpUrl.refine(isOpenable, NOT_OPENABLE);
+
 /** Paths are put behind it, and callers see the result. One spelling, like the other URLs. */
 const publicUrl = z
   .string()
@@ -241,7 +250,8 @@ const publicUrl = z
     (value) => URL.canParse(value) && /^https?:\/\/[^/?#@]+(?:\/[^?#]*)?$/i.test(value),
     'must be an http or https URL without user, query or fragment',
   )
-  .transform((value) => hrefOf(value).replace(/\/+$/, ''));
+  .transform((value) => hrefOf(value).replace(/\/+$/, ''))
+  .refine(isOpenable, NOT_OPENABLE);
 
 const ratio = z
   .string()
@@ -267,6 +277,7 @@ const origins = z.string().transform((value, ctx): readonly string[] => {
 const refreshUrls = z.string().transform((value, ctx): readonly string[] => {
   const urls = value.split(',').map((part) => httpUrl.safeParse(part.trim()).data);
   const given = urls.filter((one) => one !== undefined);
+  if (!given.every(isOpenable)) ctx.addIssue(NOT_OPENABLE);
   if (given.length === urls.length && new Set(given.map(originOf)).size === given.length)
     return given;
   ctx.addIssue('must be http or https URLs, separated by commas, one for each origin');
@@ -352,7 +363,7 @@ const environment = z
     APP_AUTH_JWKS_URL: httpUrl.optional(),
     ADMIN_HOST_ORIGINS: origins.optional(),
     ADMIN_REFRESH_URL: refreshUrls.optional(),
-    INVITATION_URL: httpUrl.optional(),
+    INVITATION_URL: linkUrl.optional(),
     DEVELOPMENT_LOGIN: flag.prefault('false'),
     DEPRECATIONS_FILE: deprecationsFile.optional(),
     TRUST_PROXY: trustProxy.prefault('0'),

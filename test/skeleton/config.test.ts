@@ -423,6 +423,35 @@ describe('the environment', () => {
     ]);
   });
 
+  it.each([
+    ['0.0.0.0', '127.0.0.1'],
+    ['0', '127.0.0.1'],
+    ['0x0', '127.0.0.1'],
+    ['::ffff:0.0.0.0', '127.0.0.1'],
+    ['::', '[::1]'],
+    ['::0', '[::1]'],
+    ['0:0:0:0:0:0:0:0', '[::1]'],
+    ['10.0.0.11', '10.0.0.11'],
+    ['0.0.0.1', '0.0.0.1'],
+    ['fe80::1%eth0', '[fe80::1]'],
+    ['api-1', 'api-1'],
+  ])('with HOST=%s and no PUBLIC_URL, links go to %s', (host, linked) => {
+    const { publicUrl } = parseConfig({ ...valid, HOST: host });
+    expect(publicUrl).toBe(`http://${linked}:3000`);
+    expect(new URL(publicUrl).hostname).toBe(linked);
+  });
+
+  it.each(['PUBLIC_URL', 'INVITATION_URL', 'ADMIN_REFRESH_URL'])(
+    'refuses a %s at all addresses of a machine, which no reader can open',
+    (name) => {
+      for (const host of ['0.0.0.0:3000', '0', '[::]:3000', '[0:0::0]', '[::ffff:0.0.0.0]'])
+        expect(faultsOf({ [name]: `http://${host}/link` })).toEqual([
+          `${name} must not be at 0.0.0.0 or [::], which nobody can open`,
+        ]);
+      expect(faultsOf({ [name]: 'http://0.0.0.0.example/link' })).toEqual([]);
+    },
+  );
+
   it('builds the public URL from host and port, and cuts the slash of a given one', () => {
     expect(parseConfig({ ...valid, HOST: '::1', PORT: '81' }).publicUrl).toBe('http://[::1]:81');
     expect(parseConfig({ ...valid, PUBLIC_URL: 'https://api.example.com/' }).publicUrl).toBe(

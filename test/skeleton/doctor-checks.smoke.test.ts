@@ -380,7 +380,7 @@ describe('certificates', () => {
     expect(await findingsOf('public_certificate', {})).toEqual([fine()]);
     const production = { NODE_ENV: 'production', MAIL_DIR: '/nowhere', HOST: '0.0.0.0' };
     expect(await findingsOf('public_certificate', production)).toEqual([
-      warning(/^PUBLIC_URL is not set: .*http:\/\/0\.0\.0\.0:3000/),
+      warning(/^PUBLIC_URL is not set: .*http:\/\/127\.0\.0\.1:3000/),
     ]);
   });
 
