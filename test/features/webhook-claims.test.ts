@@ -40,6 +40,7 @@ beforeAll(async () => {
 
 beforeEach(async () => {
   deliveries = null;
+  receiver.reset();
   await putSeedBack(api);
   client = new Client({ connectionString: api.databaseUrl });
   await client.connect();

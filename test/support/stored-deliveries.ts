@@ -36,7 +36,10 @@ export function useStoredDeliveries(): void {
     });
     app = await appAsMember(api, 'a', 'admin');
   });
-  beforeEach(() => putSeedBack(api));
+  beforeEach(async () => {
+    receiver.reset();
+    await putSeedBack(api);
+  });
   afterEach(async () => {
     // Attempts in flight end.
     receiver.reset();

@@ -30,7 +30,8 @@ export interface Delivery {
   readonly [field: string]: unknown;
 }
 
-export const clock = fixedClock(new Date('2026-11-02T09:00:00.000Z'));
+const START = new Date('2026-11-02T09:00:00.000Z');
+export const clock = fixedClock(START);
 export let api: TestApi;
 export let receiver: Receiver;
 export let deliveries: Deliveries;
@@ -44,6 +45,8 @@ let control: Endpoint;
 export function useWebhookDeliveries(): void {
   let next = 0;
   beforeAll(async () => {
+    // The file before may have left it at another time.
+    clock.set(START);
     const names = Array.from({ length: TEAMS }, (_, index) => `t${index}`);
     const teams = [...names, 'foreign', 'control'].map((name) =>
       makeFullTeam(name, { webhook_endpoints: [] }),

@@ -43,7 +43,8 @@ export const failed = (error: string) => ({
   response_excerpt: null,
 });
 
-export const clock = fixedClock(new Date('2026-11-02T09:00:00.000Z'));
+const START = new Date('2026-11-02T09:00:00.000Z');
+export const clock = fixedClock(START);
 /** The receiver of `pingTo`. */
 export let receiver: Receiver;
 let api: TestApi;
@@ -52,6 +53,8 @@ let deliveries: Deliveries;
 /** Starts the API, the delivery loop and the receiver before the tests of this file. */
 export function useWebhookPings(): void {
   beforeAll(async () => {
+    // The file before may have left it at another time.
+    clock.set(START);
     receiver = await startReceiver();
     const teams = Array.from({ length: TEAMS }, (_, index) => makeTeam(`t${index}`));
     api = await startTestApi({ seed: makeSeed(teams), clock, allowPrivateTargets: true });
