@@ -29,6 +29,7 @@ export const NO_ANSWER = {
 } as const;
 
 export const EXCERPT_MAX_CHARACTERS = 1000;
+const ENCODING_MAX_CHARACTERS = 50;
 /** A character takes at most four bytes of UTF-8, and a byte order mark before them takes three. */
 export const EXCERPT_MAX_BYTES = EXCERPT_MAX_CHARACTERS * 4 + 3;
 
@@ -50,9 +51,14 @@ export function toResult(
   };
 }
 
-/** Replaces the character 0, because Postgres cannot store it. */
-function excerptOf({ body, sizeBytes }: HttpAnswer): string {
+/**
+ * Replaces the character 0, because Postgres cannot store it. A compressed body, for which nobody
+ * has asked, is named instead.
+ */
+function excerptOf({ body, sizeBytes, encoding }: HttpAnswer): string {
   if (body === null) return '';
+  const applied = [encoding ?? []].flat().join(', ').slice(0, ENCODING_MAX_CHARACTERS);
+  if (applied !== '' && applied !== 'identity') return `[content-encoding: ${applied}]`;
   const text = new TextDecoder().decode(body.subarray(0, sizeBytes));
   const characters = Array.from(text).slice(0, EXCERPT_MAX_CHARACTERS);
   return characters.join('').replaceAll('\0', '\uFFFD');

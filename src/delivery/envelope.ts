@@ -79,6 +79,8 @@ export function deliveryHeaders(
   const v1 = keys.map(({ ours }) => `v1=${hmac(ours, signed, 'hex')}`);
   const standard = keys.map((key) => `v1,${hmac(key.standard, `${eventId}.${signed}`, 'base64')}`);
   return {
+    // Some firewalls refuse a request without it.
+    accept: '*/*',
     'content-type': 'application/json',
     'user-agent': 'TeamCustomerApi-Webhooks/1',
     'svc-signature': [`t=${t}`, ...v1].join(','),

@@ -27,6 +27,7 @@ export interface HttpAnswer {
   /** 0 until the answer begins. */
   statusCode: number;
   retryAfter: string | string[] | undefined;
+  encoding: string | string[] | undefined;
   /** The beginning of the body, in the first `sizeBytes` bytes; null until it begins. */
   body: Buffer | null;
   sizeBytes: number;
@@ -37,7 +38,7 @@ const INTERIM_MAX = 20;
 
 /** An answer of which nothing has arrived yet. */
 export function newAnswer(): HttpAnswer {
-  return { statusCode: 0, retryAfter: undefined, body: null, sizeBytes: 0 };
+  return { statusCode: 0, retryAfter: undefined, encoding: undefined, body: null, sizeBytes: 0 };
 }
 
 /**
@@ -65,6 +66,7 @@ export function post(client: Client, request: Post, answer: HttpAnswer): Promise
           }
           answer.statusCode = statusCode;
           answer.retryAfter = answered['retry-after'];
+          answer.encoding = answered['content-encoding'];
         },
         onResponseData: (controller, chunk) => {
           // A chunk of one byte would keep all that was read with it, a pooled buffer its pool.

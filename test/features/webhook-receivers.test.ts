@@ -1,6 +1,7 @@
 // Receivers that respond late, too much, too little or wrongly. Each attempt ends in time, as a
 // delivery that says what happened.
 import { once } from 'node:events';
+import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { inTurn, raw, startReceiver, status, type Behaviour } from '../support/receiver.ts';
 import {
@@ -137,6 +138,15 @@ describe('a response that is too long', () => {
     expect(row.response_excerpt).toBe(excerpt);
   });
 });
+
+test.each(['gzip', 'br', 'x-gzip, deflate'])(
+  'of a body compressed with %s, the encoding is told',
+  async (encoding) => {
+    const body = gzipSync('what went wrong');
+    const { row } = await pingTo(status(500, body, { 'content-encoding': encoding }));
+    expect(row.response_excerpt).toBe(`[content-encoding: ${encoding}]`);
+  },
+);
 
 describe('a response with an empty body is a success', () => {
   test.each<[string, Behaviour, number]>([

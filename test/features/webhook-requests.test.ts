@@ -35,6 +35,7 @@ describe('what a receiver gets', () => {
     const [request] = await receiver.arrived(endpoint.path);
     expect(request?.method).toBe('POST');
     expect(request?.headers).toMatchObject({
+      accept: '*/*',
       'content-type': 'application/json',
       'svc-signature': expect.stringMatching(/^t=\d{10},v1=[0-9a-f]{64}$/),
       'webhook-id': json(request).id,

@@ -27,11 +27,10 @@ export const webhookDelivery = z
       .int()
       .nullable()
       .meta({ description: 'HTTP status of the last answer; null if there was none.' }),
-    response_excerpt: z
-      .string()
-      .max(1000)
-      .nullable()
-      .meta({ description: 'The first 1000 characters of the last answer.' }),
+    response_excerpt: z.string().max(1000).nullable().meta({
+      description:
+        'The first 1000 characters of the last answer; of a compressed one, its encoding.',
+    }),
     response_ms: z
       .int()
       .min(0)
