@@ -34,9 +34,25 @@ const MEANINGS_BY_ERROR = {
     de: 'die Verbindung scheiterte aus einem anderen Grund',
     en: 'the connection failed for another reason',
   },
+  tls_unknown_issuer: {
+    de: 'den Aussteller kennt niemand, oder der Server sendet das Zwischenzertifikat nicht mit',
+    en: 'nobody knows the issuer, or the server does not send its intermediate certificate',
+  },
+  tls_certificate_expired: {
+    de: 'das Zertifikat ist abgelaufen oder gilt noch nicht',
+    en: 'the certificate has expired, or is not valid yet',
+  },
+  tls_wrong_name: {
+    de: 'das Zertifikat gilt für einen anderen Namen',
+    en: 'the certificate is for another name',
+  },
+  tls_version: {
+    de: 'der Server spricht weder TLS 1.2 noch 1.3',
+    en: 'the server speaks neither TLS 1.2 nor 1.3',
+  },
   tls_error: {
-    de: 'kein TLS dort, oder ein Zertifikat, das nicht gilt oder über 24 KB hat',
-    en: 'no TLS there, or a certificate that is not valid or over 24 KB',
+    de: 'kein TLS dort, ein anderer Fehler des Zertifikats, oder eines über 24 KB',
+    en: 'no TLS there, another fault of the certificate, or one over 24 KB',
   },
   invalid_response: {
     de: 'was zurückkam, ist kein HTTP',

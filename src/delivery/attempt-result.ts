@@ -81,6 +81,13 @@ const ERROR_NAMES: Readonly<Record<string, DeliveryError>> = {
 
 const UNASKED: ReadonlySet<string> = new Set(['bad response', 'bad upgrade']);
 
+/** Codes of Node and OpenSSL for the faults of a certificate, and of the versions of TLS. */
+const TLS_NAMES: readonly (readonly [codes: RegExp, name: DeliveryError])[] = [
+  [/^(UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_SELF_SIGNED_|CERT_UNTRUSTED)/, 'tls_unknown_issuer'],
+  [/^CERT_(HAS_EXPIRED|NOT_YET_VALID)$/, 'tls_certificate_expired'],
+  [/^(ERR_TLS_CERT_ALTNAME_INVALID|HOSTNAME_MISMATCH)$/, 'tls_wrong_name'],
+  [/PROTOCOL_VERSION|UNSUPPORTED_PROTOCOL|VERSION_TOO_LOW/, 'tls_version'],
+];
 const TLS_CODE = /CERT|TLS|SSL|SELF_SIGNED|UNABLE_TO_VERIFY|ALTNAME/i;
 
 /** This machine has no file descriptor, buffer or memory left: nothing that a receiver causes. */
@@ -105,5 +112,6 @@ export function nameError(error: unknown): DeliveryError {
   if (error instanceof errors.SocketError && UNASKED.has(error.message)) return 'invalid_response';
   const hasCode = error instanceof Error && 'code' in error && typeof error.code === 'string';
   const code = hasCode ? String(error.code) : '';
-  return ERROR_NAMES[code] ?? (TLS_CODE.test(code) ? 'tls_error' : 'connection_failed');
+  const known = ERROR_NAMES[code] ?? TLS_NAMES.find(([codes]) => codes.test(code))?.[1];
+  return known ?? (TLS_CODE.test(code) ? 'tls_error' : 'connection_failed');
 }

@@ -306,11 +306,11 @@ describe('a receiver with https', () => {
   });
 
   test.each([
-    ['is self-signed', certificates.SELF_SIGNED],
-    ['has another name', certificates.OF_ANOTHER_NAME],
-    ['has expired', certificates.EXPIRED],
-  ])('gets nothing if its certificate %s', async (_what, cert) => {
-    expect(await pingTls(cert)).toMatchObject({ row: failed('tls_error'), requests: 0 });
+    ['is self-signed', certificates.SELF_SIGNED, 'tls_unknown_issuer'],
+    ['has another name', certificates.OF_ANOTHER_NAME, 'tls_wrong_name'],
+    ['has expired', certificates.EXPIRED, 'tls_certificate_expired'],
+  ])('gets nothing if its certificate %s, and the row says so', async (_what, cert, reason) => {
+    expect(await pingTls(cert)).toMatchObject({ row: failed(reason), requests: 0 });
   });
 
   test('gets nothing if it speaks plain http', async () => {

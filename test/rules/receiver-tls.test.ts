@@ -10,7 +10,14 @@ import {
   routeTo,
 } from '../../src/delivery/connections.ts';
 import { createSender, type Sender } from '../../src/delivery/sender.ts';
-import { AUTHORITY, GOOD, KEY } from '../support/certificates.ts';
+import {
+  AUTHORITY,
+  EXPIRED,
+  GOOD,
+  KEY,
+  OF_ANOTHER_NAME,
+  SELF_SIGNED,
+} from '../support/certificates.ts';
 import { changeKeys } from '../support/key-updates.ts';
 import { startReceiver, status } from '../support/receiver.ts';
 import { until } from '../support/until.ts';
@@ -29,6 +36,9 @@ function newSender(timeoutMs = 60_000): Sender {
   onTestFinished(() => sender.close());
   return sender;
 }
+
+/** The alert `protocol_version` (RFC 8446, 6): the server speaks no version of the client's. */
+const TOO_OLD = Buffer.from([0x15, 0x03, 0x01, 0x00, 0x02, 0x02, 0x46]);
 
 /** Resolves with the URL of a server that does this with its first connection. */
 async function listen(connected: (socket: Socket) => void): Promise<string> {
@@ -53,6 +63,27 @@ describe('a chain of certificates', () => {
   test('is not checked if it is longer than 24 KB', async () => {
     expect(await sendTo(75)).toEqual({ error: 'tls_error', connections: 0 });
   });
+});
+
+describe('a certificate that is not valid', () => {
+  test.each([
+    ['nobody knows its issuer', SELF_SIGNED, 'tls_unknown_issuer'],
+    ['it has expired', EXPIRED, 'tls_certificate_expired'],
+    ['it is for another name', OF_ANOTHER_NAME, 'tls_wrong_name'],
+  ])('is told by its reason: %s', async (_what, cert, error) => {
+    const receiver = await startReceiver({ cert, key: KEY });
+    expect(await newSender().send(`${receiver.url}/`, {}, '')).toMatchObject({ error });
+  });
+});
+
+test.each([
+  ['speaks TLS 1.1 only', 'TLSv1.1', 'tls_version'],
+  ['speaks no TLS', null, 'tls_error'],
+] as const)('a server that %s is told by its reason', async (_what, version, error) => {
+  const url = await listen((socket) => {
+    socket.once('data', () => socket.end(version === null ? 'HTTP/1.1 400\r\n\r\n' : TOO_OLD));
+  });
+  expect(await newSender().send(url, {}, '')).toMatchObject({ error });
 });
 
 /** TLS 1.2 with `DHE-RSA-` and AES or ChaCha20, by number. */

@@ -644,6 +644,10 @@ export const de: Texts = {
       connection_refused: 'An dieser Adresse läuft nichts.',
       connection_closed: 'Ihr Server hat die Verbindung vor der Antwort geschlossen.',
       connection_failed: 'Wir konnten keine Verbindung zu Ihrem Server herstellen.',
+      tls_unknown_issuer: 'Den Aussteller des Zertifikats kennen wir nicht.',
+      tls_certificate_expired: 'Das Zertifikat ist abgelaufen oder gilt noch nicht.',
+      tls_wrong_name: 'Das Zertifikat gilt für einen anderen Namen.',
+      tls_version: 'Ihr Server spricht weder TLS 1.2 noch 1.3.',
       tls_error: 'Der Port hat kein TLS, oder das Zertifikat gilt nicht oder ist zu lang.',
       target_not_public: 'Der Name führt zu keiner öffentlichen Adresse oder zu mehr als 64.',
       name_not_resolved: 'Kein Nameserver hat gesagt, wohin der Name führt.',
@@ -666,6 +670,11 @@ export const de: Texts = {
       connection_refused: 'Starten Sie den Server, und prüfen Sie Firewall und Port.',
       connection_closed: 'Sehen Sie das Protokoll des Servers oder des Proxys davor an.',
       connection_failed: 'Prüfen Sie Namen, Firewall und Port.',
+      tls_unknown_issuer:
+        'Nehmen Sie einen öffentlichen Aussteller, und senden Sie das Zwischenzertifikat mit.',
+      tls_certificate_expired: 'Erneuern Sie das Zertifikat, und prüfen Sie die Uhr des Servers.',
+      tls_wrong_name: 'Holen Sie ein Zertifikat für den Namen in der URL.',
+      tls_version: 'Schalten Sie TLS 1.2 oder 1.3 ein.',
       tls_error:
         'Prüfen Sie den Port. Erneuern Sie das Zertifikat samt Zwischenzertifikaten, bis 24 KB.',
       target_not_public: 'Prüfen Sie den Namen in Ihrem DNS.',
