@@ -118,13 +118,14 @@ export function privateFieldsOf(shape: z.ZodType): readonly PrivateField[] {
 
 /**
  * Returns what withholds the marked fields of one kind from a value of the shape, as far as they
- * can be withheld; null if there are none. The value is not changed.
+ * can be withheld, except those with these paths; null if there are none. The value is not changed.
  */
 export function withholderFor(
   shape: z.ZodType,
   kind: PrivateKind,
+  except: readonly string[] = [],
 ): ((value: unknown) => unknown) | null {
-  return withholderOf(shape, '', (field) => field.kind === kind);
+  return withholderOf(shape, '', (field) => field.kind === kind && !except.includes(field.path));
 }
 
 type Withholder = (value: unknown) => unknown;

@@ -15,7 +15,7 @@ import { runRepeatable, type Context } from './context.ts';
 import { refuseUnstorableJson, requireMode, requireScope, requireTeam } from './guards.ts';
 import { t } from './init.ts';
 import type { Meta, Operation, ProblemCauses } from './operation.ts';
-import { protect, showerFor, type Protection, type ProtectionOf } from './protection.ts';
+import { echoesOf, protect, showerFor, type Protection, type ProtectionOf } from './protection.ts';
 
 export interface Declaration<I extends z.ZodType, O extends z.ZodType, P = undefined> {
   readonly method: OpenApiMethod;
@@ -162,7 +162,7 @@ function operationOf<I extends z.ZodType, O extends z.ZodType, P>(
 ): Operation {
   const { method, path, scope, mode = null, prepare } = declaration;
   const name = `${method} ${path}`;
-  const { check, show } = protect({ ...declaration, name, isRead: method === 'GET' });
+  const { check, show } = protect({ ...declaration, name, does: effectOf(method) });
   const keep = keeperOf(declaration);
   const currentOf = currentReader(declaration);
   return {
@@ -189,6 +189,11 @@ function operationOf<I extends z.ZodType, O extends z.ZodType, P>(
   };
 }
 
+function effectOf(method: OpenApiMethod): 'read' | 'create' | 'change' {
+  if (method === 'GET') return 'read';
+  return method === 'POST' ? 'create' : 'change';
+}
+
 /** Throws `insufficient_scope` if a key may not read what the parameter `include` adds. */
 function requireIncluded(
   { actor }: Context,
@@ -208,13 +213,14 @@ function requireIncluded(
 function keeperOf<I extends z.ZodType, O extends z.ZodType, P>(
   declaration: Declaration<I, O, P>,
 ): ((input: z.output<I>, output: unknown) => WithheldOutput) | null {
-  const { method, path, output: shape, privateOf } = declaration;
+  const { method, path, output: shape, privateOf, privacy } = declaration;
   if (method !== 'POST') return null;
+  const echoes = echoesOf(privacy);
   const kinds = new Set(
     privateFieldsOf(shape).flatMap(({ kind, canBeWithheld }) => (canBeWithheld ? [kind] : [])),
   );
   const [kind, ...others] = kinds;
-  const withhold = kind && withholderFor(shape, kind);
+  const withhold = kind && withholderFor(shape, kind, echoes);
   if (!withhold) return null;
   if (others.length > 0) throw new Error(`POST ${path} has both personal fields and secrets`);
   if (!privateOf) throw new Error(`POST ${path} has private fields and needs privateOf`);

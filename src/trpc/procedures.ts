@@ -25,7 +25,7 @@ export function appProcedure<O extends z.ZodType, I extends z.ZodObject | z.ZodD
     readonly privacy?: 'redact';
   } & ProtectionOf<O>,
 ) {
-  const { show } = protect({ ...declaration, name: 'a procedure', isRead: true });
+  const { show } = protect({ ...declaration, name: 'a procedure', does: 'read' });
   const withholdSecret = withholderFor(declaration.output, 'secret');
   const withholdPersonal = withholderFor(declaration.output, 'personal') ?? same;
   return t.procedure

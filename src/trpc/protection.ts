@@ -11,8 +11,8 @@ import { privateFieldsOf, withholderFor, type HasPersonal } from '../core/privat
  *  * `refuse`: the call is refused with `privacy_restricted`. Only of a read: if the switch is
  *    turned off after the check, a change has been made by then.
  *  * `redact`: the personal fields are withheld.
- *  * `echoes`: of a write. The personal fields are withheld but for these, which the contract
- *    demands in its response. They are about a person whom the caller names.
+ *  * `echoes`: the personal fields are withheld but for these paths. Only of a creation, whose
+ *    request names the person. A change names an object, and its response would show whose it is.
  */
 export type Protection = 'refuse' | 'redact' | { readonly echoes: readonly string[] };
 
@@ -32,7 +32,7 @@ export interface Protected {
 interface Protectable {
   /** For the message of an error. */
   readonly name: string;
-  readonly isRead: boolean;
+  readonly does: 'read' | 'create' | 'change';
   readonly output: z.ZodType;
   readonly privacy?: Protection;
 }
@@ -45,34 +45,45 @@ export function protect(declaration: Protectable): Protected {
     check: (privacy) => {
       if (protection === 'refuse') requireMemberDetail(privacy);
     },
-    show: showerFor(shape),
+    show: showerFor(shape, echoesOf(protection)),
   };
 }
 
-/** Returns what withholds the personal fields of a shape from those who may not see them. */
-export function showerFor(shape: z.ZodType): Protected['show'] {
-  const withhold = withholderFor(shape, 'personal');
+/** The paths of the fields that are shown whatever the switch says. */
+export function echoesOf(protection: Protection | undefined): readonly string[] {
+  return typeof protection === 'object' ? protection.echoes : [];
+}
+
+/**
+ * Returns what withholds the personal fields of a shape from those who may not see them, except
+ * those with these paths.
+ */
+export function showerFor(shape: z.ZodType, except: readonly string[] = []): Protected['show'] {
+  const withhold = withholderFor(shape, 'personal', except);
   return (privacy, output) => (withhold && !showsMemberDetail(privacy) ? withhold(output) : output);
 }
 
-function refuseUnprotected({ name, isRead, output, privacy }: Protectable): void {
+function refuseUnprotected({ name, does, output, privacy }: Protectable): void {
   const fields = privateFieldsOf(output).filter(({ kind }) => kind === 'personal');
   const fault = (reason: string): never => {
     throw new Error(`${name} ${reason}`);
   };
   if (privacy === 'refuse') {
-    if (!isRead) fault('is a change, which is made whatever it shows');
+    if (does !== 'read') fault('is a change, which is made whatever it shows');
     return;
   }
   if (fields.length === 0) return privacy && fault('protects fields, but shows no personal ones');
-  const all = fields.map(({ path }) => path).join(', ');
+  const all = fields.map(({ path }) => path);
   if (privacy === undefined)
-    return fault(`shows personal fields (${all}) and needs privacy: 'refuse' or 'redact'`);
-  const echoes = privacy === 'redact' ? [] : privacy.echoes;
-  if (isRead && echoes.length > 0) fault('is a read, which echoes nothing');
-  const shown = fields.filter(({ canBeWithheld }) => !canBeWithheld).map(({ path }) => path);
-  const open = shown.filter((path) => !echoes.includes(path));
-  if (open.length > 0) fault(`cannot withhold ${open.join(', ')} and needs privacy: 'refuse'`);
-  const idle = echoes.filter((path) => !shown.includes(path));
+    return fault(
+      `shows personal fields (${all.join(', ')}) and needs privacy: 'refuse' or 'redact'`,
+    );
+  const echoes = echoesOf(privacy);
+  if (does !== 'create' && echoes.length > 0)
+    fault('is no creation, and echoes nothing: its request names no person');
+  const idle = echoes.filter((path) => !all.includes(path));
   if (idle.length > 0) fault(`echoes ${idle.join(', ')}, which it would not withhold`);
+  const open = fields.filter(({ path, canBeWithheld }) => !canBeWithheld && !echoes.includes(path));
+  if (open.length > 0)
+    fault(`cannot withhold ${open.map(({ path }) => path).join(', ')} and needs privacy: 'refuse'`);
 }

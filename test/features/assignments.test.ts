@@ -275,6 +275,18 @@ describe('POST /assignments', () => {
       body: { code: 'privacy_restricted' },
     });
   });
+
+  test('a change tells no recipient while member_detail_enabled is off', async () => {
+    const { body } = await create({}, 'quiet');
+    expect(body.member_user_id).toBe('usr_quiet_member');
+    for (const change of [{}, { note: 'Soon' }, { status: 'done' }]) {
+      const path = `/assignments/${body.id}`;
+      const changed = await api.call(api.key('team_quiet'), 'PATCH', path, { body: change });
+      expect(changed.status).toBe(200);
+      expect(changed.body).toMatchObject({ ...change, member_user_id: null, member_email: null });
+      expect(changed.text).not.toContain('usr_quiet');
+    }
+  });
 });
 
 describe('GET /assignments', () => {

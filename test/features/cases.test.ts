@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
+import { tagOf } from '../../src/http/api/etag.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { auditOfTarget } from '../support/audit.ts';
 import { endWaiting, holdLock, untilWaiting } from '../support/locks.ts';
@@ -211,6 +212,29 @@ describe('GET, PATCH and DELETE /cases/{case_id}', () => {
       status: 200,
       body: { user_id: 'usr_a_gone' },
     });
+  });
+
+  test('while member details are off, PATCH tells no person, POST the one it names', async () => {
+    const path = '/cases/cas_quiet';
+    for (const body of [{}, { title: 'New' }]) {
+      const changed = await call('PATCH', path, body, 'quiet');
+      expect(changed).toMatchObject({ status: 200, body: { id: 'cas_quiet', ...body } });
+      expect(changed.text).not.toContain('usr_');
+    }
+    // The tag of a read with a guessed person must not match either.
+    const { body } = await call('PATCH', path, {}, 'quiet');
+    const { id, ...rest } = body as { id: string };
+    const guessed = JSON.stringify({ id, user_id: 'usr_quiet_member', ...rest });
+    const headers = { 'if-match': `"${tagOf(guessed)}"` };
+    for (const method of ['PATCH', 'DELETE'])
+      expect(
+        await api.call(api.key('team_quiet'), method, path, {
+          headers,
+          ...(method === 'PATCH' && { body: {} }),
+        }),
+      ).toMatchObject({ status: 412 });
+    const created = await call('POST', '/cases', { user_id: 'usr_quiet_member' }, 'quiet');
+    expect(created.body).toMatchObject({ user_id: 'usr_quiet_member' });
   });
 
   test('PATCH 503: a change during which the database connection breaks is undone', async () => {

@@ -172,18 +172,22 @@ describe('a declaration', () => {
 });
 
 describe('the protection of an output', () => {
-  const protectAs = (output: z.ZodType, privacy?: Protection, isRead = true) =>
-    protect({ name: 'GET /x', isRead, output, ...(privacy && { privacy }) });
+  type Does = 'read' | 'create' | 'change';
+  const protectAs = (output: z.ZodType, privacy?: Protection, does: Does = 'read') =>
+    protect({ name: 'GET /x', does, output, ...(privacy && { privacy }) });
 
-  it.each<[string, z.ZodType, Protection, boolean]>([
-    ['cannot withhold score', score, 'redact', true],
-    ['cannot withhold score', score, { echoes: [] }, false],
-    ['is a change, which is made whatever it shows', score, 'refuse', false],
-    ['is a read, which echoes nothing', score, { echoes: ['score'] }, true],
-    ['echoes email, which it would not withhold', member, { echoes: ['email'] }, false],
-    ['protects fields, but shows no personal ones', z.object({ id: z.string() }), 'redact', true],
-  ])('%s: refused', (reason, output, privacy, isRead) => {
-    expect(() => protectAs(output, privacy, isRead)).toThrow(reason);
+  it.each<[string, z.ZodType, Protection, Does]>([
+    ['cannot withhold score', score, 'redact', 'read'],
+    ['cannot withhold score', score, { echoes: [] }, 'create'],
+    ['is a change, which is made whatever it shows', score, 'refuse', 'create'],
+    ['is a change, which is made whatever it shows', score, 'refuse', 'change'],
+    ['is no creation, and echoes nothing', score, { echoes: ['score'] }, 'read'],
+    ['is no creation, and echoes nothing', score, { echoes: ['score'] }, 'change'],
+    ['is no creation, and echoes nothing', member, { echoes: ['email'] }, 'change'],
+    ['echoes id, which it would not withhold', member, { echoes: ['id'] }, 'create'],
+    ['protects fields, but shows no personal ones', z.object({ id: z.string() }), 'redact', 'read'],
+  ])('%s: refused', (reason, output, privacy, does) => {
+    expect(() => protectAs(output, privacy, does)).toThrow(reason);
   });
 
   it('refuses, or withholds, while details are off, and only then', () => {
@@ -197,7 +201,8 @@ describe('the protection of an output', () => {
     expect(() => redacting.check(OFF)).not.toThrow();
     expect(redacting.show(ON, kim)).toEqual(kim);
     expect(redacting.show(OFF, kim)).toEqual({ id: 'a', name: null });
-    const echoing = protectAs(member.extend(score.shape), { echoes: ['score'] }, false);
-    expect(echoing.show(OFF, { ...kim, score: 7 })).toEqual({ id: 'a', name: null, score: 7 });
+    const echoes = ['score', 'name'];
+    const echoing = protectAs(member.extend(score.shape), { echoes }, 'create');
+    expect(echoing.show(OFF, { ...kim, score: 7 })).toEqual({ id: 'a', name: 'Kim', score: 7 });
   });
 });

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { DIMENSIONS } from '../../core/dimensions.ts';
 import { pageOf, pageQuery } from '../../core/page.ts';
-import { personalOrNull, restricted } from '../../core/private-fields.ts';
+import { personalOrNull } from '../../core/private-fields.ts';
 import { entryIndex, entryProblem } from '../../core/problem-shapes.ts';
 import {
   catalogId,
@@ -33,7 +33,7 @@ export const assignment = z
     situation_id: catalogId,
     personality_id: catalogId,
     industry_id: catalogId,
-    member_user_id: restricted(
+    member_user_id: personalOrNull(
       z.string().nullable().meta({
         description: 'The recipient as a person; null until their invitation is accepted.',
       }),

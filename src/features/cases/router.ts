@@ -6,6 +6,7 @@ import { endpoint } from '../../trpc/endpoint.ts';
 import {
   caseExample as example,
   casePage,
+  changedCase,
   createInput,
   getInput,
   listInput,
@@ -93,14 +94,15 @@ export const cases = {
     summary: 'Change a case',
     description:
       'Sets the fields that the body names; null clears them. ' +
-      '`fields` and `external_ref` are replaced as a whole.',
+      '`fields` and `external_ref` are replaced as a whole. ' +
+      'While `member_detail_enabled` is off, the response has no `user_id`.',
     input: updateInput,
-    output: trainingCase,
-    outputName: 'Case',
+    output: changedCase,
+    outputName: 'ChangedCase',
     bodyName: 'CaseUpdate',
-    privacy: { echoes: ['user_id'] },
+    privacy: 'redact',
     current: {
-      shape: trainingCase,
+      shape: changedCase,
       read: async ({ tx, ctx, input }) =>
         toCase(await service.lockCase(tx, ctx.team.id, input.case_id, 'change')),
     },
@@ -124,7 +126,7 @@ export const cases = {
     output: okOutput,
     outputName: 'Ok',
     current: {
-      shape: trainingCase,
+      shape: changedCase,
       read: async ({ tx, ctx, input }) =>
         toCase(await service.lockCase(tx, ctx.team.id, input.case_id, 'removal')),
     },

@@ -1,14 +1,16 @@
 import { z } from 'zod';
 import { pageOf, pageQuery } from '../../core/page.ts';
-import { restricted } from '../../core/private-fields.ts';
+import { personal, restricted } from '../../core/private-fields.ts';
 import { dateTime, freeContainer, freeObject, id } from '../../core/shapes.ts';
 
 const TEXT_MAX_CHARACTERS = 10_000;
 
+const person = z.string().meta({ description: 'The person whose case it is.' });
+
 export const trainingCase = z
   .object({
     id: z.string().meta({ description: 'Id of the case.' }),
-    user_id: restricted(z.string().meta({ description: 'The person whose case it is.' })),
+    user_id: restricted(person),
     title: z
       .string()
       .nullable()
@@ -24,6 +26,11 @@ export const trainingCase = z
     created_at: dateTime.nullable().meta({ description: 'When it was created.' }),
   })
   .meta({ description: 'A case that the team shares.' });
+
+/** What a change shows. Its request names a case, not whose it is. */
+export const changedCase = trainingCase
+  .extend({ user_id: personal(person) })
+  .meta({ description: 'A case that the team shares, after a change of it.' });
 
 export const caseExample = {
   id: 'cas_01jc4f7b',
