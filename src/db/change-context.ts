@@ -40,7 +40,6 @@ const READ = statement<TeamFacts>(
   `select plan, member_detail_enabled, leaderboard_enabled
    from team
    where id = $1 and erasing_since is null`,
-  { because: 'hot' },
 );
 
 interface MemberPower extends TeamFacts, RowOf<'Member', 'role' | 'rights'> {

@@ -93,7 +93,7 @@ const AUDIT = `insert into audit_log
 
 // No INSERT takes its rows from a SELECT. Citus would lock all shards for it, so that a shard whose
 // move ends kept all teams waiting. Most changes have one event at most, and no job.
-const RECORD = statement('outbox.record', AUDIT, { because: 'pipelined' });
+const RECORD = statement('outbox.record', AUDIT);
 const RECORD_WITH_EVENT = statement(
   'outbox.recordWithEvent',
   `with event as (
@@ -107,7 +107,7 @@ const INSERT_EVENT = statement(
   'outbox.insertEvent',
   `insert into event (team_id, created_at, id, type, data, traceparent, request_id)
    values ($1, $2, $3, $4, $5, $6, $7)`,
-  { wakes: 'events', because: 'pipelined' },
+  { wakes: 'events' },
 );
 
 /** Adds a job without a change, for instance the next step of a job. Opens a transaction. */

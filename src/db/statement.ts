@@ -27,8 +27,6 @@ export interface Statement<Row> {
   readonly isMerged: boolean;
   /** Whom a transaction with it wakes after its commit, for what it leaves to do; null: nobody. */
   readonly wakes: WakeUp | null;
-  /** null: Prisma's client cannot say it. */
-  readonly because: Because | null;
   readonly [row]: Row;
 }
 
@@ -77,17 +75,6 @@ const makers = {
   },
 };
 
-/**
- * Why a statement is SQL although one call of Prisma's client could say it:
- * - pipelined: it is sent without waiting, and shares a round trip with others.
- * - hot: a request of the REST API, or a record of the host application, waits for it.
- * - many teams: Prisma is offered for the rows of one team.
- * - no client: it is asked on a connection that a script has opened.
- * - early: every process asks it when it starts, most before they need Prisma.
- * - long list: it takes thousands of values, each of which would be a parameter of Prisma's.
- */
-export type Because = 'pipelined' | 'hot' | 'many teams' | 'no client' | 'early' | 'long list';
-
 /** What there is: events or due deliveries for the delivery loop, or jobs for the job runner. */
 export type WakeUp = 'events' | 'deliveries' | 'jobs';
 
@@ -95,9 +82,8 @@ const declared = new Map<string, Statement<unknown>>();
 
 /**
  * Declares a statement. Call it while the module loads, so that all statements are known then.
- * Prisma's client comes first; where it could say the same, `because` tells why this is SQL. Throws
- * if the name is taken: pg would notice two texts with one name only on a connection that has
- * prepared the other text.
+ * Throws if the name is taken: pg would notice two texts with one name only on a connection that
+ * has prepared the other text.
  */
 export function statement<Row = Record<never, never>>(
   name: string,
@@ -107,17 +93,15 @@ export function statement<Row = Record<never, never>>(
     inOrder = isMerged,
     isSearch = inOrder,
     wakes = null,
-    because = null,
   }: {
     isMerged?: boolean;
     inOrder?: boolean;
     isSearch?: boolean;
     wakes?: WakeUp | null;
-    because?: Because | null;
   } = {},
 ): Declared<Row> {
   if (declared.has(name)) throw new Error(`the statement ${name} is declared twice`);
-  const facts = { name, text, isSearch, inOrder, isMerged, wakes, because };
+  const facts = { name, text, isSearch, inOrder, isMerged, wakes };
   const made = { ...facts, ...makers } as Declared<Row>;
   declared.set(name, made);
   return made;

@@ -5,7 +5,6 @@ import { statement, type Db } from './client.ts';
 const PAGE = statement<{ readonly id: string }>(
   'teams.page',
   'select id from team where id > $1 order by id limit $2',
-  { because: 'many teams' },
 );
 
 /** Returns the ids of up to `limit` teams after this one, sandboxes among them. */

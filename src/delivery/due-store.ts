@@ -71,7 +71,6 @@ export const findActivated = statement<ActivatedEndpoint>(
   `select team_id, id as endpoint_id, activated_at
    from webhook_endpoint
    where activated_at > $1 and status = 'active'`,
-  { because: 'many teams' },
 ).lists<[db: Db, since: Date]>();
 
 const LIST_WORKERS = statement<{ readonly number: number }>(

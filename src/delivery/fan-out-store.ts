@@ -138,7 +138,6 @@ const FIND_OLDEST = statement<{ readonly created_at: string }>(
    where fanned_out_at is null
    order by created_at
    limit 1`,
-  { because: 'many teams' },
 );
 
 /** When the oldest event that waits for its fan-out was created; null: none waits. */

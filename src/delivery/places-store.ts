@@ -22,7 +22,6 @@ export const hasUnplaced = statement<object>(
    from event
    where ${IS_UNPLACED}
    limit 1`,
-  { because: 'many teams' },
 ).matches<[db: Db]>();
 
 // The lock is taken where the rows are, so it also holds while a shard of Citus moves.

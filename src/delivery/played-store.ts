@@ -8,5 +8,4 @@ export type PlayedRow = RowOf<'Sandbox', 'speed' | 'receivers_fail_until'>;
 export const readPlayed = statement<PlayedRow>(
   'webhooks.readPlayed',
   'select speed, receivers_fail_until from sandbox where team_id = $1',
-  { because: 'hot' },
 ).finds<[db: Db, sandboxId: string]>();

@@ -70,10 +70,7 @@ function lockText(table: string, condition = ''): string {
 }
 
 const REMOVALS = [...TENANT_TABLE_NAMES.filter((table) => table !== 'team_counter'), KEYS].map(
-  (table) =>
-    statement(`seed.remove.${table}`, `DELETE FROM "${table}" WHERE team_id = $1`, {
-      because: 'no client',
-    }),
+  (table) => statement(`seed.remove.${table}`, `DELETE FROM "${table}" WHERE team_id = $1`),
 );
 
 /**
@@ -89,12 +86,10 @@ export async function removeRows(client: ClientBase, teamId: string): Promise<vo
 const REMOVE_OWN_COUNTERS = statement(
   'seed.removeOwnCounters',
   `DELETE FROM team_counter WHERE team_id = $1 AND bucket LIKE '%:%'`,
-  { because: 'no client' },
 );
 const REMOVE_COUNTERS = statement(
   'seed.remove.team_counter',
   'DELETE FROM team_counter WHERE team_id = $1',
-  { because: 'no client' },
 );
 
 /**

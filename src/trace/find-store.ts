@@ -147,12 +147,10 @@ export const findConnections = idFinder('findConnections', 'crm_connection');
 const FIND_TEAM_OF_PREFIX = statement<Pick<IdRow, 'team_id'>>(
   'trace.findTeamOfPrefix',
   'select team_id from key_directory where prefix = $1',
-  { because: 'no client' },
 );
 const FIND_KEY_BY_PREFIX = statement<IdRow>(
   'trace.findKeyByPrefix',
   'select team_id, id from api_key where team_id = $1 and prefix = $2',
-  { because: 'no client' },
 );
 
 /** The key with this public part, which is in the whole key and in the log. */

@@ -66,7 +66,6 @@ const LIST_EVENTS_AT = statement<EventRow>(
      and request_id = $3
    order by id
    limit $4`,
-  { because: 'no client' },
 );
 
 /** The events that a request has raised at this time. */
@@ -88,7 +87,6 @@ const LIST_AUDIT_AT = statement<AuditRow>(
      and request_id = $3
    order by id
    limit $4`,
-  { because: 'no client' },
 );
 
 /** The audit entries of a request at this time. */
@@ -109,7 +107,6 @@ export const listDeliveries = statement<DeliveryRow>(
    where team_id = $1 and event_id = $2
    order by id
    limit $3`,
-  { because: 'no client' },
 ).lists<[db: Db, teamId: string, eventId: string, limit: number]>();
 
 const COUNT_MAX = 1_000;

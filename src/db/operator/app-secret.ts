@@ -15,7 +15,6 @@ const CONTEXT = 'app_secret_canary.sealed';
 export const READ = statement<{ sealed: Buffer }>(
   'appSecret.read',
   'select sealed from app_secret_canary',
-  { because: 'early' },
 );
 
 const WRITE_FIRST = statement(
@@ -26,7 +25,6 @@ const WRITE_FIRST = statement(
 const REPLACE = statement(
   'appSecret.replace',
   'update app_secret_canary set sealed = $1 where sealed = $2',
-  { because: 'early' },
 );
 
 /**

@@ -46,7 +46,6 @@ const REMOVE_EMPTY_WEEK = statement(
   'analytics.removeEmptyWeek',
   `delete from analytics_person_week
    where team_id = $1 and week = $2 and user_id = $3 and total_count = 0`,
-  { because: 'pipelined' },
 );
 
 /** A person, and a day as the Monday of its week and its number in the week. */

@@ -41,12 +41,10 @@ const rebuilding = () => [DELETE_PEOPLE, DELETE_WEEKS, INSERT_PEOPLE, INSERT_WEE
 const DELETE_PEOPLE = statement(
   'rollups.deletePeople',
   'DELETE FROM analytics_person WHERE team_id = $1',
-  { because: 'no client' },
 );
 const DELETE_WEEKS = statement(
   'rollups.deleteWeeks',
   'DELETE FROM analytics_person_week WHERE team_id = $1',
-  { because: 'no client' },
 );
 
 const sumOf = (name: string): string => `coalesce(sum((e.dimensions ->> '${name}')::bigint), 0)`;

@@ -22,5 +22,4 @@ export async function insertCase(tx: Tx, teamId: string, row: StoredCaseRow): Pr
 export const removeCase = statement<{ id: string }>(
   'cases.removeOfPlatform',
   'delete from training_case where team_id = $1 and id = $2 returning id',
-  { because: 'pipelined' },
 ).matches<[tx: Tx, teamId: string, caseId: string]>();

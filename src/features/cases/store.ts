@@ -91,7 +91,6 @@ const INSERT = statement(
   'cases.insert',
   `insert into training_case (team_id, ${COLUMNS}, json_bytes)
    values ($1, ${parameters([...CASE, 'json_bytes'], 2)})`,
-  { because: 'pipelined' },
 );
 
 /** Does not wait for the database. */
@@ -140,7 +139,6 @@ const UPDATE = statement(
   `update training_case
    set ${assigned(CHANGEABLE, 3)}
    where team_id = $1 and id = $2`,
-  { because: 'pipelined' },
 );
 
 /** Writes all values that a change can set. Does not wait for the database. */
@@ -152,5 +150,4 @@ export function updateCase(tx: Tx, teamId: string, row: StoredCaseRow): void {
 export const removeCase = statement<{ id: string }>(
   'cases.remove',
   'delete from training_case where team_id = $1 and id = $2 and not private returning id',
-  { because: 'pipelined' },
 ).matches<[tx: Tx, teamId: string, caseId: string]>();

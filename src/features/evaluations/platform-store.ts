@@ -14,7 +14,6 @@ export const findStored = statement<StoredRow>(
   `select saved_at, total, dimensions
    from evaluation
    where team_id = $1 and training_id = $2`,
-  { because: 'hot' },
 ).finds<[tx: Tx, teamId: string, trainingId: string]>();
 
 const COLUMNS = columnsOf('Evaluation', 'team_id', 'stored_at');

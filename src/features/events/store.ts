@@ -107,7 +107,6 @@ export const findLast = statement<Pick<PlacedRow, 'id' | 'place'>>(
    where team_id = $1 and place is not null
    order by place desc
    limit 1`,
-  { because: 'hot' },
 ).finds<[db: Db, teamId: string]>();
 
 /** The last event that a search has read. */

@@ -105,7 +105,6 @@ export const markOpened = statement(
   `update handover
    set opened_at = $3, sealed = null
    where team_id = $1 and id = $2`,
-  { because: 'pipelined' },
 ).sends<[tx: Tx, teamId: string, id: string, at: Date]>();
 
 /** Empties a link that must not be opened any more. The caller has locked it. */

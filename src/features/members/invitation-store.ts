@@ -86,7 +86,6 @@ const INSERT_INVITED = statement(
   `insert into member
      (team_id, id, email, role, status, language, created_at, invited_at, invitation_sent_at)
    values ($1, $2, $3, $4, 'invited', $5, $6, $6, $6)`,
-  { because: 'pipelined' },
 );
 
 /** Inserts an invited member. */

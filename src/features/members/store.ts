@@ -44,7 +44,6 @@ const FIND = statement<MemberRow>(
   `select ${COLUMNS}
    from member
    where team_id = $1 and id = $2 and status <> 'ended'`,
-  { because: 'hot' },
 );
 
 /** A live member, or null. */
@@ -80,7 +79,6 @@ const UPDATE_ROLE = statement(
   `update member
    set role = $3, rights = '{}'
    where team_id = $1 and id = $2`,
-  { because: 'pipelined' },
 );
 
 /** Sets the role of a member. */
@@ -93,7 +91,6 @@ const END_MEMBERSHIP = statement(
   `update member
    set status = 'ended', ended_at = $3
    where team_id = $1 and id = $2`,
-  { because: 'pipelined' },
 );
 
 /** Ends a membership. Its row stays. */
@@ -106,7 +103,7 @@ const FORGET_EMAILS = statement(
   `update member
    set email = null, language = null
    where team_id = $1 and id = any ($2)`,
-  { because: 'pipelined', isSearch: true },
+  { isSearch: true },
 );
 
 /**

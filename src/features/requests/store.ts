@@ -150,7 +150,6 @@ const EMPTY = Array.from({ length: SLOTS }, (_, slot) =>
 export const hasOld = statement(
   'requests.findOld',
   'select from request_log where slot = $1 and created_at < $2 limit 1',
-  { because: 'many teams' },
 ).matches<[db: Db, slot: number, before: Date]>();
 
 /** Removes all calls of a partition at once. Gives up if somebody reads it for half a second. */

@@ -314,7 +314,6 @@ const COUNTED_TEAMS = statement<{ readonly team_id: string }>(
   `select distinct team_id
    from team_counter
    where minute < $1`,
-  { because: 'many teams' },
 );
 
 /** Returns the teams that have old counters, on a distributed database. */

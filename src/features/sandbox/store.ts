@@ -109,7 +109,6 @@ const MARK_RESET = statement(
   `update sandbox
    set scenario = $2, reset_at = $3, receivers_fail_until = null, warned_at = null
    where team_id = $1`,
-  { because: 'pipelined' },
 );
 
 /**
@@ -137,14 +136,12 @@ const UNLINK = statement(
   `update assignment
    set completed_training_id = null
    where team_id = $1 and completed_training_id is not null`,
-  { because: 'pipelined' },
 );
 
 const REMOVALS = REMOVED_BY_RESET.map((table) =>
   statement(
     `sandbox.remove.${table}`,
     `delete from ${table} where team_id = $1${LEFT[table] ? ` and id <> '${LEFT[table]}'` : ''}`,
-    { because: 'pipelined' },
   ),
 );
 
@@ -153,7 +150,6 @@ const REMOVALS = REMOVED_BY_RESET.map((table) =>
 const RELEASE_ALL = statement(
   'sandbox.releaseAll',
   'update team set all_released = true where id = $1 and not all_released',
-  { because: 'pipelined' },
 );
 
 // In the order of `seed/remove-store.ts`. Whoever adds a row that needs one of these has committed,

@@ -23,7 +23,6 @@ const UNBLOCK = statement(
   'team.unblock',
   `delete from team_block
    where team_id = $1 and entry_id = any ($2)`,
-  { because: 'long list' },
 );
 const BLOCK = statement(
   'team.block',
@@ -35,7 +34,6 @@ const UNBLOCK_FOR_MEMBER = statement(
   'team.unblockForMember',
   `delete from member_block
    where team_id = $1 and entry_id = any ($2) and member_id = $3`,
-  { because: 'long list' },
 );
 const BLOCK_FOR_MEMBER = statement(
   'team.blockForMember',
@@ -128,7 +126,6 @@ const WITHDRAW = statement(
   'team.withdrawEntries',
   `delete from catalog_release
    where team_id = $1 and entry_id = any ($2)`,
-  { because: 'long list' },
 );
 const RELEASE = statement(
   'team.releaseEntries',

@@ -33,14 +33,12 @@ export const lockPersonOf = statement<{ id: string }>(
 export const knowsPerson = statement(
   'trainings.knowsPerson',
   'select from person where team_id = $1 and id = $2',
-  { because: 'hot' },
 ).matches<[tx: Tx, teamId: string, userId: string]>();
 
 /** The training, even if its person is no longer a member; null if there is none. */
 export const findTrainingOfAnybody = statement<TrainingRow>(
   'trainings.findOfAnybody',
   `select ${listed(COLUMNS)} from training where team_id = $1 and id = $2`,
-  { because: 'hot' },
 ).finds<[tx: Tx, teamId: string, trainingId: string]>();
 
 const STORED = columnsOf('Training', 'team_id');
@@ -66,7 +64,6 @@ const UPDATE = statement(
   `update training
    set ${assigned(CHANGEABLE, 3)}
    where team_id = $1 and id = $2`,
-  { because: 'pipelined' },
 );
 
 /** Writes the columns that a step may change. */
@@ -100,5 +97,4 @@ function toStored(row: TrainingRow) {
 export const markScored = statement(
   'trainings.markScored',
   `update training set status = 'scored' where team_id = $1 and id = $2`,
-  { because: 'pipelined' },
 ).sends<[tx: Tx, teamId: string, trainingId: string]>();

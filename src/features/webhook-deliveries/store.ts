@@ -71,5 +71,5 @@ export const findDeliveryForUpdate = statement<DeliveryRow>(
 export const makeUrgent = statement(
   'webhooks.makeUrgent',
   'update webhook_delivery set urgent = true where team_id = $1 and id = $2',
-  { wakes: 'deliveries', because: 'pipelined' },
+  { wakes: 'deliveries' },
 ).sends<[tx: Tx, teamId: string, deliveryId: string]>();

@@ -72,7 +72,6 @@ const COUNT = statement<{ readonly count: number }>(
   `select count(*)::int
    from webhook_endpoint
    where team_id = $1`,
-  { because: 'pipelined' },
 );
 
 /** Counts the team's endpoints. Needs `lockTeamFor`: then no other creation counts or adds. */
@@ -87,7 +86,6 @@ const INSERT_ENDPOINT = statement(
   'webhooks.insertEndpoint',
   `insert into webhook_endpoint (team_id, ${listed(INSERTED)})
    values ($1, ${parameters(INSERTED, 2)})`,
-  { because: 'pipelined' },
 );
 
 /** Inserts an endpoint with its encrypted secret. */
@@ -136,7 +134,6 @@ export const activateEndpoint = statement(
   `update webhook_endpoint
    set failing_since = null, hourly_failures = '{}', activated_at = $3
    where team_id = $1 and id = $2`,
-  { because: 'pipelined' },
 ).sends<[tx: Tx, teamId: string, endpointId: string, at: Date]>();
 
 const SEALED = [
@@ -173,7 +170,6 @@ const REPLACE_SECRETS = statement(
   `update webhook_endpoint
    set ${assigned(SECRETS, 3)}
    where team_id = $1 and id = $2`,
-  { because: 'pipelined' },
 );
 
 /** Replaces the secrets of an endpoint that the caller has locked. */
@@ -201,7 +197,6 @@ export async function markSecretStored(tx: Tx, teamId: string, endpointId: strin
 export const removeEndpoint = statement<{ readonly id: string }>(
   'webhooks.remove',
   'delete from webhook_endpoint where team_id = $1 and id = $2 returning id',
-  { because: 'pipelined' },
 ).matches<[tx: Tx, teamId: string, endpointId: string]>();
 
 // The event comes together with its delivery, so it needs no fan-out. VALUES, as in db/outbox.ts.

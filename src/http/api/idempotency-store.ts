@@ -60,7 +60,6 @@ const FIND = statement<IdempotencyRecord>(
   `select ${listed(RECORD)}
    from idempotency_record
    where team_id = $1 and key = $2 and created_at >= $3`,
-  { because: 'hot' },
 );
 
 /** Looks for a record without locking its key. */

@@ -11,5 +11,4 @@ export const isSuspensionOver = statement(
 export const isActive = statement(
   'http.findActiveTeam',
   `select from team where id = $1 and status = 'active' and erasing_since is null`,
-  { because: 'hot' },
 ).matches<[db: Queries, teamId: string]>();
