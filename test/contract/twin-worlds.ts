@@ -9,7 +9,8 @@ import { startTestApi, type TestApi } from '../support/api.ts';
 import { atEnd } from '../support/at-end.ts';
 import { openSturdyPool } from '../support/pool.ts';
 import { asTestKey, makeSandbox } from '../support/sandbox.ts';
-import { listCopiedTables, writeInAnyOrder } from '../support/shards.ts';
+import { copyRows, restoreRows } from '../support/seeded-rows.ts';
+import { listCopiedTables } from '../support/shards.ts';
 import { marksOf } from '../support/table-marks.ts';
 import { addTwinRows, teamIdOf, twinOf, twinSeed, TWINS_NOW, type Side } from '../support/twins.ts';
 import { readWrittenColumns } from '../support/written-columns.ts';
@@ -69,8 +70,7 @@ export async function openWorld(
   const teamOf = (side: Side): string => (hasSandbox && side === 'b' ? SANDBOX : teamIdOf(side));
   const tables = { ...(await readTables(api)), teamOf };
   const columns = await readWrittenColumns(api.db.pool);
-  const copies = tables.all.map((name) => `create table backup.${name} as table ${name};`);
-  await api.db.pool.query(`create schema backup; ${copies.join(' ')}`);
+  await copyRows(api.db.pool, tables.all);
   await makeLock(api, tables);
   // Each connection plans its statements anew after each vacuum, and after each change of
   // `session_replication_role`. So one watches, one locks, and others restore.
@@ -97,12 +97,13 @@ export async function openWorld(
       }
       const after = await digest();
       const changed = changesBetween(atFirst, after);
-      const written = await readRows({ api, watching }, tables, { changed, side });
-      await restore(api.db.pool, columns, changed);
-      for (const name of changed) littered.add(name === 'jobs' ? JOB_TABLE : name);
+      const rows = await readRows({ api, watching }, tables, { changed, side });
+      const written = changed.map((name) => (name === 'jobs' ? JOB_TABLE : name));
+      if (changed.length > 0) await restoreRows(api.db.pool, columns, written);
+      for (const name of written) littered.add(name);
       return {
         answer: masked(api, answer),
-        written,
+        written: rows,
         twinRowsChanged: changesBetween(before, after, twin),
       };
     },
@@ -298,22 +299,4 @@ async function lockTeamRows(locking: Pool, teamId: string): Promise<PoolClient> 
 async function unlock(client: PoolClient | null): Promise<void> {
   await client?.query('rollback');
   client?.release();
-}
-
-/** Restores the rows of these tables. `columns` are those that a statement writes, by table. */
-async function restore(
-  pool: Pool,
-  columns: ReadonlyMap<string, string>,
-  changed: readonly string[],
-): Promise<void> {
-  if (changed.length === 0) return;
-  const puts = changed.map((name) =>
-    name === 'jobs'
-      ? `delete from ${JOB_TABLE}`
-      : `delete from ${name};
-         insert into ${name} (${columns.get(name)})
-         select ${columns.get(name)}
-         from backup.${name}`,
-  );
-  await writeInAnyOrder(pool, puts);
 }

@@ -76,7 +76,7 @@ async function dump(): Promise<Map<string, Rows>> {
        on c.table_schema = t.table_schema and c.table_name = t.table_name
          and c.column_name = 'team_id'
      where t.table_type = 'BASE TABLE'
-       and t.table_schema not in ('pg_catalog', 'information_schema', 'kept')
+       and t.table_schema not in ('pg_catalog', 'information_schema', 'backup')
      group by t.table_schema, t.table_name
      order by 1`,
   );
