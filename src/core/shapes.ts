@@ -51,24 +51,58 @@ export function listOf<T extends z.ZodType>(
   >;
 }
 
-const inYears = (text: string): boolean => {
-  const year = new Date(text).getUTCFullYear();
-  return year >= 1 && year <= 9999;
-};
-
 const NO_DATE_TIME =
   'Expected an ISO 8601 date-time with an offset, such as 2026-11-26T09:00:00Z or ' +
   '2026-11-26T10:00:00+01:00. In a query, write + as %2B.';
 
+/**
+ * ISO 8601 with an offset, as programs write it: with or without separators, seconds and a fraction
+ * of them, after a point or a comma; the offset with or without a colon or minutes.
+ */
+const DATE_TIME = new RegExp(
+  [
+    String.raw`^(?<year>\d{4})(?<dash>-?)(?<month>\d\d)\k<dash>(?<day>\d\d)[Tt]`,
+    String.raw`(?<hour>[01]\d|2[0-3])(?<colon>:?)(?<minute>[0-5]\d)`,
+    String.raw`(?:\k<colon>(?<second>[0-5]\d)(?:[.,](?<fraction>\d+))?)?`,
+    String.raw`(?:[Zz]|(?<sign>[+-])(?<hours>[01]\d|2[0-3])(?::?(?<minutes>[0-5]\d))?)$`,
+  ].join(''),
+);
+
+/** Returns the moment, or null if the text is no date-time with an offset, or its day is none. */
+function readInstant(text: string): Date | null {
+  const found = DATE_TIME.exec(text)?.groups;
+  if (!found) return null;
+  const { year, month, day, hour, minute, second = '00', fraction = '0' } = found;
+  const { sign, hours, minutes = '00' } = found;
+  const date = `${year}-${month}-${day}`;
+  const midnight = new Date(`${date}T00:00:00Z`);
+  if (Number.isNaN(midnight.getTime()) || !midnight.toISOString().startsWith(date)) return null;
+  const offset = sign === undefined ? 'Z' : `${sign}${hours}:${minutes}`;
+  return new Date(`${date}T${hour}:${minute}:${second}.${fraction.slice(0, 3)}${offset}`);
+}
+
 /** A date-time in a request. It must have an offset. Read it with `toInstant`. */
-export const dateTimeInput = z.iso
-  .datetime({ offset: true, abort: true, error: NO_DATE_TIME })
-  .max(DATE_TIME_MAX_CHARACTERS)
-  .refine(inYears, { error: 'The date-time must lie in the years 1 to 9999.' });
+export const dateTimeInput = z
+  .string()
+  .max(DATE_TIME_MAX_CHARACTERS, { abort: true })
+  .refine((text) => readInstant(text) !== null, {
+    abort: true,
+    error: NO_DATE_TIME,
+    params: { code: 'invalid_format' },
+  })
+  .refine(isInYears, { error: 'The date-time must lie in the years 1 to 9999.' })
+  .meta({ format: 'date-time' });
+
+function isInYears(text: string): boolean {
+  const year = readInstant(text)?.getUTCFullYear() ?? 0;
+  return year >= 1 && year <= 9999;
+}
 
 /** Converts a date-time of a request for the database: ISO text in UTC with milliseconds. */
 export function toInstant(text: string): string {
-  return new Date(text).toISOString();
+  const instant = readInstant(text);
+  if (instant === null) throw new Error('a date-time of a request was not checked');
+  return instant.toISOString();
 }
 
 /** A calendar date in a request, `YYYY-MM-DD`. The date must exist. */

@@ -501,6 +501,10 @@ describe.each(QUERY_ENDPOINTS)('the query of $method $path', (endpoint) => {
       '2026-01-01T24:00:00Z',
       '2026-01-01T00:60:00Z',
       '2026-01-01 00:00:00Z',
+      '2026-0101T00:00:00Z',
+      '2026-01-01T00:0000Z',
+      '2026-01-01T00:00:00.Z',
+      '2026-01-01T00Z',
     ];
     const outside = [
       '0000-01-01T00:00:00Z',
@@ -530,6 +534,12 @@ describe.each(QUERY_ENDPOINTS)('the query of $method $path', (endpoint) => {
       '0001-01-02T00:00:00Z',
       '9999-12-30T23:59:59.999999999Z',
       '2024-02-29T00:00:00Z',
+      // As Java, PHP and strftime write them, and the basic form.
+      '2026-01-01T09:00Z',
+      '2026-01-01T09:00+01:00',
+      '2026-01-01T09:00:00+0100',
+      '2026-01-01T09:00:00,25-01',
+      '20260101T090000Z',
     ]) {
       expect(await ask(`${name}=${encodeURIComponent(value)}`), value).toMatchObject({
         status: 200,
