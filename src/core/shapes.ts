@@ -1,5 +1,6 @@
 /** Shapes that several features share. */
 import { z } from 'zod';
+import { ADDRESS_FORM, isMailAddress, normalizeAddress } from './email-address.ts';
 import { invalidField } from './problem.ts';
 
 /** The longest text of a request that names something. */
@@ -14,18 +15,21 @@ const DATE_CHARACTERS = 10;
 /** An id in the path or body of a request. Any text is valid: an impossible id is just unknown. */
 export const id = z.string().min(1).max(ID_MAX_CHARACTERS);
 
-/** The form of an address that a seed may bring. `z.email()` takes fewer: it wants ASCII. */
-export const ADDRESS_FORM = /^[^\s@]+@[^\s@]+$/;
-
+const NO_ADDRESS = 'Not an email address.';
 const address = z.string().trim().max(ADDRESS_MAX_CHARACTERS);
 
 /** The address of a person who is invited. White space around it is removed. */
-export const newAddress = address.pipe(z.email());
+export const newAddress = address
+  .refine(isMailAddress, { error: NO_ADDRESS, params: { code: 'invalid_format' } })
+  .transform(normalizeAddress);
 
 /** The address of a person who is looked up: any that a member can have. */
-export const knownAddress = address.refine((text) => ADDRESS_FORM.test(text), {
-  error: 'Not an email address.',
-});
+export const knownAddress = address
+  .refine((text) => ADDRESS_FORM.test(text), {
+    error: NO_ADDRESS,
+    params: { code: 'invalid_format' },
+  })
+  .transform(normalizeAddress);
 
 /** A text that names one of few values, which the operation checks. */
 export const nameInput = z.string().max(NAME_MAX_CHARACTERS);

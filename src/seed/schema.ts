@@ -9,7 +9,8 @@ import { SUBSCRIBABLE_EVENTS } from '../core/events.ts';
 import { LANGUAGES } from '../core/language.ts';
 import { PLANS } from '../core/plans.ts';
 import { TEST_SCOPES } from '../core/scopes.ts';
-import { ADDRESS_FORM, dateInput, dateTimeInput as instant } from '../core/shapes.ts';
+import { ADDRESS_FORM, normalizeAddress } from '../core/email-address.ts';
+import { dateInput, dateTimeInput as instant } from '../core/shapes.ts';
 import { ASSIGNMENT_STATUSES, TEAM_STATUSES } from '../core/vocabularies.ts';
 import * as assignments from '../features/assignments/rules.ts';
 import * as connections from '../features/crm/connections/rules.ts';
@@ -53,7 +54,8 @@ const member = z.strictObject({
   email: text
     .trim()
     .max(ID_MAX_CHARACTERS)
-    .regex(ADDRESS_FORM, { error: 'must be an email address' }),
+    .regex(ADDRESS_FORM, { error: 'must be an email address' })
+    .transform(normalizeAddress),
   role: z.enum(ROLES).optional(),
   status: z.enum(MEMBER_STATUSES).optional(),
   joined_at: instant.nullish(),

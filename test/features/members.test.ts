@@ -6,7 +6,9 @@ import { makeMember, makeSeed, makeTeam } from '../support/seed.ts';
 const NOW = new Date('2026-11-02T09:00:30.000Z');
 
 /** What a seed may bring, and an invitation may not have. */
-const SEEDED = ['müller@firma.example', 'kim@firma-ä.de', 'kim..x@example'];
+/** Addresses that a seed brings, and whether a mail can be sent there. */
+const SEEDED = ['müller@firma.example', 'r&d@a.test', 'kim@firma-ä.de', 'kim..x@example'];
+const UNREACHABLE = ['kim..x@example'];
 
 interface Member {
   id: string;
@@ -106,7 +108,11 @@ describe('GET /users', () => {
     expect(status).toBe(200);
     expect((body as { data: Member[] }).data).toMatchObject([{ email }]);
     const invited = await api.call(api.key('team_odd'), 'POST', '/users', { body: { email } });
-    expect(invited).toMatchObject({ status: 422, body: { errors: [{ path: 'body.email' }] } });
+    expect(invited).toMatchObject(
+      UNREACHABLE.includes(email)
+        ? { status: 422, body: { errors: [{ path: 'body.email' }] } }
+        : { status: 409, body: { code: 'conflict' } },
+    );
   });
 
   test('pages with a filter hold the same as the whole list', async () => {
@@ -263,6 +269,19 @@ describe('POST /users', () => {
        where key like 'send_invitation_mail:team_a:%'`,
     );
     expect(jobs.rows).toEqual([{ key: `send_invitation_mail:team_a:${member.id}` }]);
+  });
+
+  test('409: a domain beyond ASCII is one, however it is written', async () => {
+    const invite = (email: string) =>
+      api.call(api.key('team_a'), 'POST', '/users', { body: { email } });
+    const first = await invite('kim@mu\u0308ller.example');
+    expect(first).toMatchObject({ status: 201, body: { email: 'kim@müller.example' } });
+    for (const email of ['KIM@MÜLLER.example', 'kim@XN--mller-kva.example']) {
+      expect(await invite(email)).toMatchObject({ status: 409, body: { code: 'conflict' } });
+      const path = `/users?email=${encodeURIComponent(email)}`;
+      const { body } = await api.call(api.key('team_a'), 'GET', path);
+      expect((body as { data: Member[] }).data).toMatchObject([{ email: 'kim@müller.example' }]);
+    }
   });
 
   test("409: the email of a member, also in other case, and the owner's", async () => {

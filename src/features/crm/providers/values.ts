@@ -1,4 +1,5 @@
 /** Values of a CRM in the form that the database keeps. */
+import { normalizeAddress } from '../../../core/email-address.ts';
 import { providerError } from './errors.ts';
 
 /** A CRM's texts are cut at this length. */
@@ -26,9 +27,10 @@ export function textOf(value: unknown, maxCharacters = TEXT_MAX_CHARACTERS): str
   return text.trim() === '' ? null : text;
 }
 
-/** An address of a person in the CRM, as those of members are kept: without space around it. */
+/** An address of a person in the CRM, as those of members are kept. */
 export function addressOf(value: unknown): string | null {
-  return textOf(value)?.trim() ?? null;
+  const text = textOf(value);
+  return text === null ? null : normalizeAddress(text.trim());
 }
 
 /**
