@@ -21,7 +21,7 @@ const address = z.string().trim().max(ADDRESS_MAX_CHARACTERS);
 /** The address of a person who is invited. White space around it is removed. */
 export const newAddress = address
   .refine(isMailAddress, { error: NO_ADDRESS, params: { code: 'invalid_format' } })
-  .transform(normalizeAddress);
+  .overwrite(normalizeAddress);
 
 /** The address of a person who is looked up: any that a member can have. */
 export const knownAddress = address
@@ -29,7 +29,7 @@ export const knownAddress = address
     error: NO_ADDRESS,
     params: { code: 'invalid_format' },
   })
-  .transform(normalizeAddress);
+  .overwrite(normalizeAddress);
 
 /** A text that names one of few values, which the operation checks. */
 export const nameInput = z.string().max(NAME_MAX_CHARACTERS);
@@ -87,7 +87,7 @@ function readInstant(text: string): Date | null {
 
 /** A date-time in a request. It must have an offset. Read it with `toInstant`. */
 export const dateTimeInput = z
-  .string()
+  .string(NO_DATE_TIME)
   .max(DATE_TIME_MAX_CHARACTERS, { abort: true })
   .refine((text) => readInstant(text) !== null, {
     abort: true,
