@@ -35,12 +35,12 @@ const MEANINGS_BY_ERROR = {
     en: 'the connection failed for another reason',
   },
   tls_unknown_issuer: {
-    de: 'den Aussteller kennt niemand, oder der Server sendet das Zwischenzertifikat nicht mit',
-    en: 'nobody knows the issuer, or the server does not send its intermediate certificate',
+    de: 'der Aussteller ist unbekannt, oder das Zwischenzertifikat fehlt',
+    en: 'the issuer is unknown, or the intermediate certificate is missing',
   },
   tls_certificate_expired: {
     de: 'das Zertifikat ist abgelaufen oder gilt noch nicht',
-    en: 'the certificate has expired, or is not valid yet',
+    en: 'the certificate has expired, or has not begun',
   },
   tls_wrong_name: {
     de: 'das Zertifikat gilt für einen anderen Namen',

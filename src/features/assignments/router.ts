@@ -79,9 +79,7 @@ export const assignments = {
     summary: 'Create an assignment',
     description:
       'Assigns a training to an active or invited member. The combination is checked against ' +
-      "the catalog, its rules, and the recipient's effective policy, in this order. " +
-      'While `member_detail_enabled` is off, the response has `member_user_id`, since the ' +
-      'request names the recipient, and no `member_email`.',
+      "the catalog, its rules, and the recipient's effective policy, in this order.",
     input: createInput,
     output: assignment,
     outputName: 'Assignment',
@@ -199,8 +197,7 @@ export const assignments = {
     summary: 'Change an assignment',
     description:
       'Sets the fields that the body names; null clears `note`, `due_date` and `external_ref`. ' +
-      'Each change to `done` raises `assignment.completed`. While `member_detail_enabled` is ' +
-      'off, the response does not tell whose assignment it is.',
+      'Each change to `done` raises `assignment.completed`.',
     input: updateInput,
     output: assignment,
     outputName: 'Assignment',

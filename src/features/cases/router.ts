@@ -94,8 +94,7 @@ export const cases = {
     summary: 'Change a case',
     description:
       'Sets the fields that the body names; null clears them. ' +
-      '`fields` and `external_ref` are replaced as a whole. ' +
-      'While `member_detail_enabled` is off, the response has no `user_id`.',
+      '`fields` and `external_ref` are replaced as a whole.',
     input: updateInput,
     output: changedCase,
     outputName: 'ChangedCase',
