@@ -103,6 +103,20 @@ export function isOwnFault(error: unknown): boolean {
   return typeof code === 'string' && OWN_FAULTS.has(code);
 }
 
+const NOBODY_LISTENS: ReadonlySet<string> = new Set([
+  'ECONNREFUSED',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  // This machine has no IPv6.
+  'EADDRNOTAVAIL',
+]);
+
+/** Whether no connection came about, so that another address may be tried. */
+export function isUnreachable(error: unknown): boolean {
+  const { code } = error as { readonly code?: unknown };
+  return typeof code === 'string' && NOBODY_LISTENS.has(code) && !isOwnFault(error);
+}
+
 /** Returns the name of a failed request's error, for `AttemptResult.error`. */
 export function nameError(error: unknown): DeliveryError {
   // If the parser has no name for its error, `code` is a number.

@@ -1,6 +1,7 @@
 /**
- * One attempt: resolve the name, check every address, connect to one of them, POST, read the
- * beginning of the answer. Every outcome on the network is a result. Only our own faults throw.
+ * One attempt: resolve the name, check every address, connect to the first that takes a connection,
+ * POST, read the beginning of the answer. Every outcome on the network is a result. Only our own
+ * faults throw.
  *
  * A receiver may close a kept connection at any moment, even while a request is on its way. That is
  * not a failure of the receiver, so the request is made once more within the same attempt, on a new
@@ -9,9 +10,11 @@
  */
 import { systemClock, type Clock } from '../core/clock.ts';
 import type { DeliveryError } from '../core/delivery-errors.ts';
+import type { HostAddress } from '../core/dns-lookup.ts';
 import {
   EXCERPT_MAX_BYTES,
   isOwnFault,
+  isUnreachable,
   nameError,
   toResult,
   type AttemptResult,
@@ -65,6 +68,9 @@ export function createSender(options: SenderOptions): Sender {
   };
 }
 
+/** How many addresses of a name an attempt may try. */
+const ADDRESSES_TRIED = 3;
+
 interface Delivery {
   readonly url: string;
   readonly headers: Record<string, string>;
@@ -111,10 +117,7 @@ async function exchange(
 ): Promise<{ readonly answer: HttpAnswer } | { readonly error: DeliveryError }> {
   const target = await resolveTarget(url, options);
   if (!target.ok) return { error: target.error };
-  const [address] = target.addresses;
-  if (!address) return { error: 'target_not_public' };
   const { origin, pathname, search } = target.url;
-  const route = routeTo(connections, origin, address);
   const request: Post = {
     path: pathname + search,
     headers,
@@ -122,8 +125,26 @@ async function exchange(
     readMaxBytes: EXCERPT_MAX_BYTES,
     deadline,
   };
+  const addresses = target.addresses.slice(0, ADDRESSES_TRIED);
+  return { answer: await postToFirst(connections, origin, addresses, request) };
+}
+
+/** Posts to the first address at which somebody listens. To those before it, nothing was sent. */
+async function postToFirst(
+  connections: Connections,
+  origin: string,
+  [address, ...others]: readonly HostAddress[],
+  request: Post,
+): Promise<HttpAnswer> {
+  if (!address) throw new Error('a checked target has no address');
+  const route = routeTo(connections, origin, address);
   const connection = route.idle.pop() ?? connect(connections, route);
-  return { answer: await postOn(connections, route, connection, request) };
+  try {
+    return await postOn(connections, route, connection, request);
+  } catch (error) {
+    if (others.length === 0 || request.deadline.isOver || !isUnreachable(error)) throw error;
+    return postToFirst(connections, origin, others, request);
+  }
 }
 
 /** Posts on `connection`, and once more on a new one if this was a kept one that closed. */
