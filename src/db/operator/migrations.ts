@@ -12,7 +12,7 @@ import { statement } from '../statement.ts';
 
 /**
  * A migration of prisma/migrations, or the text of a function of prisma/functions. The checksum is
- * Prisma's: SHA-256 of the file, in hex.
+ * Prisma's: SHA-256 of the file, in hex. A checkout with the line ends of Windows has the same one.
  */
 export interface Migration {
   name: string;
@@ -96,7 +96,7 @@ export async function readFunctions(folder = FOLDER): Promise<MigrationFile[]> {
 }
 
 async function readSql(name: string, path: string): Promise<MigrationFile> {
-  const sql = await readFile(path, 'utf8');
+  const sql = (await readFile(path, 'utf8')).replaceAll('\r\n', '\n');
   return { name, sql, checksum: createHash('sha256').update(sql).digest('hex') };
 }
 
