@@ -3,7 +3,7 @@ import { Client } from 'pg';
 import { afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { Database } from '../../src/db/connections/database.ts';
 import { holdSessionLock } from '../../src/db/connections/session-lock.ts';
-import { keepJobLocks, type JobLocks } from '../../src/db/jobs/job-locks.ts';
+import { keepJobLocks, releaseJobs, type JobLocks } from '../../src/db/jobs/job-locks.ts';
 import { steppedClock } from '../support/clocks.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { startPostgresProxy } from '../support/postgres-proxy.ts';
@@ -122,6 +122,32 @@ async function failPolls(times: number): Promise<void> {
   await poll(times);
   await client.query('alter view graphile_worker.jobs_away rename to jobs');
 }
+
+test('a job that was asked for again while it ran is complete once its pool is dead', async () => {
+  const add = () =>
+    client.query(
+      `select id::text
+       from graphile_worker.add_job('erase_teams', '{}', job_key := 'erase', max_attempts := 25)`,
+    );
+  const first = (await add()).rows[0].id;
+  await client.query(
+    `update graphile_worker._private_jobs set locked_by = 'gone', locked_at = now(), attempts = 1
+     where id = $1`,
+    [first],
+  );
+  const second = (await add()).rows[0].id;
+  const kept = await lockJob('gone');
+  await releaseJobs(db, ['gone']);
+  const { rows } = await client.query(
+    `select id::text, key, locked_by, attempts < max_attempts as is_left
+     from graphile_worker.jobs
+     order by id`,
+  );
+  expect(rows).toEqual([
+    { id: second, key: 'erase', locked_by: null, is_left: true },
+    { id: kept, key: null, locked_by: null, is_left: true },
+  ]);
+});
 
 describe('the jobs of a pool that has ended', () => {
   test('are given back once its lock has been missing for eight seconds, not before', async () => {

@@ -99,9 +99,17 @@ export async function keepJobLocks(options: JobLocksOptions): Promise<JobLocks> 
   };
 }
 
-/** Releases all that these pools of graphile-worker have locked. Any worker may run the jobs. */
+/**
+ * Releases all that these pools of graphile-worker have locked. Any worker may run the jobs.
+ * Completes those that were asked for again while they ran: another job has taken their place and
+ * their key, and they would count as failed for the last time.
+ */
 export async function releaseJobs(db: Db, poolIds: readonly string[]): Promise<void> {
-  await db.query(UNLOCK, [poolIds]);
+  await db.transaction(async (tx) => {
+    const replaced = await tx.query(FIND_REPLACED, [poolIds]);
+    await tx.query(UNLOCK, [poolIds]);
+    await tx.query(COMPLETE, [replaced.map(({ id }) => id)]);
+  });
 }
 
 /** `confirm` returns the ids seen in every poll for at least `CONFIRMED_AFTER_MS`. */
@@ -159,6 +167,24 @@ const FIND_OWN = statement<{ readonly held: Held }>(
    select 'queue ' || id
    from graphile_worker._private_job_queues
    where locked_by = $1`,
+);
+
+// graphile-worker uses up the attempts of a running job when its key is given to another one. A job
+// that has used them up by failing has an error.
+const FIND_REPLACED = statement<{ readonly id: string }>(
+  'jobs.findReplaced',
+  `select id::text
+   from graphile_worker.jobs
+   where locked_by = any ($1::text[])
+     and key is null
+     and attempts >= max_attempts
+     and max_attempts > 1
+     and last_error is null`,
+);
+
+const COMPLETE = statement(
+  'jobs.complete',
+  'select from graphile_worker.complete_jobs($1::bigint[])',
 );
 
 const UNLOCK = statement('jobs.unlock', 'select graphile_worker.force_unlock_workers($1::text[])');
