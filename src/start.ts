@@ -14,6 +14,7 @@ import { request, type IncomingMessage } from 'node:http';
 import { resolve } from 'node:path';
 import { text as readText } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
+import { isLoopbackAddress } from './core/loopback.ts';
 import { PrimaryClient } from './db/wire/primary-client.ts';
 import { startEmbedded, type EmbeddedPostgres } from './embedded-postgres/embedded-postgres.ts';
 import { appSecretsOf, loadConfig, ownUrl, type Config } from './runtime/config.ts';
@@ -114,17 +115,18 @@ type Modules = Awaited<ReturnType<typeof importModules>>;
 
 /**
  * Adds what the environment does not set: the secrets in `.data`, and what helps a developer: a
- * login without a password, and webhooks to receivers on this machine. The URL of an embedded
- * database is not known yet, so a placeholder stands for it.
+ * login without a password if no other machine can reach it, and webhooks to receivers on this
+ * machine. The URL of an embedded database is not known yet, so a placeholder stands for it.
  */
 function withDefaults(given: NodeJS.ProcessEnv, folder: DataFolder): NodeJS.ProcessEnv {
   const kept = folder.readSecrets();
-  const forDevelopment = given['NODE_ENV'] === 'production' ? '0' : '1';
+  const isDevelopment = given['NODE_ENV'] !== 'production';
+  const isAlone = isLoopbackAddress(given['HOST']?.trim() || '127.0.0.1');
   const defaults = {
     ...(!given['APP_AUTH_JWKS_URL'] && { APP_AUTH_SECRET: kept.appAuthSecret }),
     APP_SECRET: kept.appSecret,
-    DEVELOPMENT_LOGIN: forDevelopment,
-    WEBHOOK_ALLOW_PRIVATE_TARGETS: forDevelopment,
+    DEVELOPMENT_LOGIN: isDevelopment && isAlone ? '1' : '0',
+    WEBHOOK_ALLOW_PRIVATE_TARGETS: isDevelopment ? '1' : '0',
     DATABASE_URL: EMBEDDED_PLACEHOLDER,
   };
   const missing = Object.entries(defaults).filter(

@@ -14,6 +14,12 @@ export function loopbackOfAll(hostname: string): string | null {
   return hostname === '0.0.0.0' || hostname === '[::ffff:0:0]' ? '127.0.0.1' : null;
 }
 
+/** Whether a process that listens at `host` is reached from this machine alone. */
+export function isLoopbackAddress(host: string): boolean {
+  const name = URL.parse(`http://${isIP(host) === 6 ? `[${host}]` : host}`)?.hostname ?? '';
+  return isLoopbackHost(name);
+}
+
 /** Returns the host of a URL of a process that listens at `host`. A URL has no zone. */
 export function urlHostOf(host: string): string {
   const written = isIP(host) === 6 ? `[${host.replace(/%.*$/, '')}]` : host;

@@ -16,8 +16,13 @@ const TEXT_MAX_CHARACTERS = 10_000;
 const SCORE_MAX = 10_000;
 const INT4_MAX = 2_147_483_647;
 
+/** Characters that act on a terminal or turn the text around them, as in Unicode's UAX 9. */
+const ACTING = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/u;
+
 /** An id that the host application made. */
-export const hostId = id.max(ID_MAX_CHARACTERS);
+export const hostId = id.max(ID_MAX_CHARACTERS).refine((text) => !ACTING.test(text), {
+  error: 'An id has no control characters, and none that change the direction of text.',
+});
 
 /**
  * The input that every procedure about one team has. A sandbox is no team of the host application,

@@ -55,7 +55,7 @@ export interface DataFolder {
  * after `kill -9`. A pid file or a socket file cannot promise that.
  */
 export function openDataFolder(path: string): DataFolder | null {
-  mkdirSync(path, { recursive: true });
+  makeFolder(path);
   if (!lock(join(path, 'start.lock'))) return null;
   return {
     path,
@@ -73,8 +73,16 @@ export function openDataFolder(path: string): DataFolder | null {
  * already: the end of a seed stops the Postgres that it has started.
  */
 export function lockForSeed(path: string): boolean {
-  mkdirSync(path, { recursive: true });
+  makeFolder(path);
   return lock(join(path, 'seed.lock'));
+}
+
+/** Of root, the embedded Postgres is another user, who passes through the folder to its own. */
+const FOLDER_MODE = process.getuid?.() === 0 ? 0o711 : 0o700;
+
+function makeFolder(path: string): void {
+  mkdirSync(path, { recursive: true });
+  chmodSync(path, FOLDER_MODE);
 }
 
 /** Returns the secrets that the process which has locked the folder has made. null: none yet. */
