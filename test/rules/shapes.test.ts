@@ -103,7 +103,7 @@ describe('the address of a person', () => {
     },
   );
 
-  it.each(['müller@acme.test', 'jo@ä.test', 'jo..x@acme'])(
+  it.each(['jo..x@acme', '"jo"@acme.test'])(
     'is looked up as %s, which nobody can be invited with',
     (text) => {
       expect([accepts(newAddress, text), accepts(knownAddress, text)]).toEqual([false, true]);
