@@ -86,7 +86,6 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
 
 function tick(loop: Loop): void {
   const { state } = loop;
-  state.ticks += 1;
   state.wanted.events = true;
   state.wanted.requested = true;
   state.wanted.tick = true;

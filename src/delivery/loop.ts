@@ -122,7 +122,7 @@ export interface LoopState {
   };
   /** The rounds that run now, or null. Written and read by rounds.ts; awaited by stop. */
   rounds: Promise<void> | null;
-  /** Ticks so far. Written by the ticker in dispatcher.ts; read by rounds.ts. */
+  /** Rounds that answered a tick. Written by rounds.ts; read by rounds.ts and fan-out.ts. */
   ticks: number;
   /**
    * This worker may have claims that it does not know of: a statement failed, and may have claimed

@@ -75,6 +75,7 @@ async function runRounds(loop: Loop): Promise<void> {
 
 async function round(loop: Loop, isTick: boolean, release: boolean): Promise<void> {
   if (isTick) {
+    loop.state.ticks += 1;
     lookAtAll(loop);
     await noticeWorkers(loop);
     await recover(loop);

@@ -168,7 +168,7 @@ test('an attempt that begins before the whole batch is written is made once', as
   // A claim that the loop does not know. Once it is found, the loop has looked for forgotten ones.
   await query(
     `update webhook_delivery
-     set status = 'retrying', next_try_at = now(), claimed_by = (
+     set status = 'retrying', next_try_at = now(), first_worker = null, claimed_by = (
        select max(claimed_by) from webhook_delivery where team_id = 'team_a' and event_id = 'evt_1'
      )
      where team_id = 'team_a' and event_id = 'evt_w1' and endpoint_id = 'whe_1'`,
