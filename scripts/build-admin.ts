@@ -1,7 +1,7 @@
 /**
- * `npm run build:admin`: builds the admin page, and the page that opens a handed-over key, from
- * `src/admin-ui` into `build/admin`, with each file compressed, so that the API process serves them
- * without work. `prepare` runs it after each install. Fails if the page has outgrown its budget.
+ * `npm run build:admin`: builds the admin page from `src/admin-ui` into `build/admin`, with each
+ * file compressed, so that the API process serves them without work. `prepare` runs it after each
+ * install. Fails if the page has outgrown its budget.
  */
 import { execFile as execFileCallback } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -10,10 +10,8 @@ import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
-import { handoverHtml } from '../src/admin-ui/handover-page.ts';
 import { de } from '../src/admin-ui/i18n/de.ts';
 import { en } from '../src/admin-ui/i18n/en.ts';
-import { HANDOVER_TEXTS } from '../src/admin-ui/i18n/handover.ts';
 import { MODE_PATHS } from '../src/admin-ui/lib/navigation.ts';
 import { waitingHtml } from '../src/admin-ui/waiting.ts';
 import { MODES } from '../src/core/sandbox.ts';
@@ -24,9 +22,7 @@ const TARGET = join(root, 'build/admin');
 /** In bytes after brotli: what the first load needs, any other script, and all styles. */
 const BUDGET = { first: 180 * 1024, page: 12 * 1024, styles: 10 * 1024 };
 
-const DOCUMENTS = ['index.html', 'handover.html'];
 const EMPTY_ROOT = '<div id="root"></div>';
-const EMPTY_MAIN = '<main class="alone"></main>';
 /** The server knows the path of the page. */
 const BASE = '__BASE__';
 
@@ -69,7 +65,7 @@ async function buildAdmin(): Promise<void> {
       cssTarget: ['chrome123', 'firefox120', 'safari17.5'],
       // The content security policy allows neither `data:` addresses nor inline scripts.
       assetsInlineLimit: 0,
-      rolldownOptions: { input: DOCUMENTS.map((name) => join(SOURCE, name)) },
+      rolldownOptions: { input: join(SOURCE, 'index.html') },
       modulePreload: { polyfill: false },
       // Their licences want to go with the code; scripts/sbom.ts reads their names.
       license: { fileName: 'licenses.json' },
@@ -80,7 +76,6 @@ async function buildAdmin(): Promise<void> {
   const document = await readFile(join(folder, 'index.html'), 'utf8');
   requireBudget(sizes, document);
   await writeDocuments(folder, document);
-  await writeHandovers(folder);
   await writeFile(join(folder, 'source-hash'), hash);
   await rm(TARGET, { recursive: true, force: true });
   await rename(folder, TARGET);
@@ -104,18 +99,6 @@ async function writeDocuments(folder: string, document: string): Promise<void> {
         throw new Error('the document has no place for the page');
       await writeFile(join(folder, `index.${mode}.${language}.html`), html);
     }
-}
-
-/** Writes the page that opens a link, for each language. */
-async function writeHandovers(folder: string): Promise<void> {
-  const document = await readFile(join(folder, 'handover.html'), 'utf8');
-  for (const [language, t] of Object.entries(HANDOVER_TEXTS)) {
-    const html = document
-      .replace('<html lang="en"', `<html lang="${language}"`)
-      .replace(EMPTY_MAIN, () => `<main class="alone">${handoverHtml(t)}</main>`);
-    if (!html.includes('data-state')) throw new Error('the document has no place for the page');
-    await writeFile(join(folder, `handover.${language}.html`), html);
-  }
 }
 
 /** Writes each file of the folder as `.br` and `.gz`, too. Resolves with the sizes after brotli. */

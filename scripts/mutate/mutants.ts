@@ -15,11 +15,11 @@ const CODE = [
   'src/delivery/{schedule,endpoint-queue,endpoint-queues,queues-state,claim-shares}.ts',
   'src/http/api/problem-response.ts',
   // The admin page, as far as it needs no document.
-  'src/admin-ui/{handover-rules,handover-page,waiting}.ts',
+  'src/admin-ui/waiting.ts',
   'src/admin-ui/i18n/{formats,languages}.ts',
   'src/admin-ui/lib/{addresses,colors,days,escape,field-problems,host-choices,host-message}.ts',
   'src/admin-ui/lib/{host-places,ids,key-right,once,pages,preferences,problem,queries}.ts',
-  'src/admin-ui/lib/{retries,sealing,search,session-rules,shell-facts,shown-first,status}.ts',
+  'src/admin-ui/lib/{retries,search,session-rules,shell-facts,shown-first,status}.ts',
   'src/admin-ui/lib/{success,themes,toggled}.ts',
   'src/admin-ui/ui/*.ts',
   'src/admin-ui/pages/!(key-name|key-queries|overview-facts).ts',

@@ -17,7 +17,6 @@ export interface Wanted {
   readonly confirmed: string | null;
   /** How the audit log names the operator. */
   readonly operator: string | null;
-  readonly printsKey: boolean;
 }
 
 const PROGRAM = 'run';
@@ -30,7 +29,6 @@ const GENERAL = {
   json: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
 } as const;
-const PRINT_KEY = { 'print-key': { type: 'boolean' } } as const;
 
 /** The error of a wrong call. Its message names the option. */
 export function usageError(message: string): Error {
@@ -53,7 +51,7 @@ export function readArguments(args: readonly string[]): Wanted | string {
   }
   if (rest.some(isHelp)) return helpOf([command]);
   const flags = flagsOf(command);
-  const { values, positionals } = parse(command, flags, rest);
+  const { values, positionals } = parse(flags, rest);
   const [teamId, ...others] = positionals;
   if (teamId === undefined || others.length > 0)
     throw usageError(`"${command.name}" takes the id of one team: ${exampleOf(command)}`);
@@ -68,7 +66,6 @@ export function readArguments(args: readonly string[]): Wanted | string {
     isJson: values['json'] === true,
     confirmed: textOf(values['yes']),
     operator,
-    printsKey: values['print-key'] === true,
   };
 }
 
@@ -137,25 +134,18 @@ function fieldsOf({ properties = {}, required = [] }: JsonSchema, path: readonly
 type Values = Readonly<Record<string, unknown>>;
 
 function parse(
-  command: Command,
   flags: readonly Flag[],
   args: readonly string[],
 ): { readonly values: Values; readonly positionals: readonly string[] } {
   const own = Object.fromEntries(
     flags.map(({ path }) => [optionOf(path).slice(2), { type: 'string' as const }]),
   );
-  const more = isKeyCommand(command) ? PRINT_KEY : {};
-  const options = { ...GENERAL, ...more, ...own };
+  const options = { ...GENERAL, ...own };
   try {
     return parseArgs({ args: [...args], options, allowPositionals: true });
   } catch (error) {
     throw usageError(error instanceof Error ? error.message : String(error));
   }
-}
-
-/** Whether the command makes a key. */
-export function isKeyCommand({ procedure }: Command): boolean {
-  return procedure === 'apiKeys.createFirst';
 }
 
 /** Throws a usage error that names each option whose value the procedure would refuse. */
@@ -219,9 +209,8 @@ function helpOf(commands: readonly Command[]): string {
   const parts = commands.map((command) => {
     const { does, warning } = command;
     const options = flagsOf(command).map((flag) => `      ${describe(flag)}`);
-    const key = isKeyCommand(command) ? ['      --print-key'] : [];
     const asks = warning === null ? '' : ' Asks for a confirmation.';
-    return [`  ${exampleOf(command)}`, `      ${does}${asks}`, ...options, ...key].join('\n');
+    return [`  ${exampleOf(command)}`, `      ${does}${asks}`, ...options].join('\n');
   });
   return `Usage: ${PROGRAM} COMMAND TEAM [OPTIONS], or npm run operator -- COMMAND TEAM [OPTIONS]
 

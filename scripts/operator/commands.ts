@@ -104,9 +104,7 @@ const LISTED: readonly (Omit<Command, keyof typeof DEFAULTS> & Partial<Command>)
   {
     name: 'key create-first',
     procedure: 'apiKeys.createFirst',
-    does:
-      'Makes a key of the owner for a team without a live one, and prints a link that shows it ' +
-      'once, within an hour. With --print-key it prints the key instead.',
+    does: 'Makes a key of the owner for a team without a live one, and prints it, once.',
     example: '--name Import --template read_only',
   },
   {

@@ -3,13 +3,12 @@ import type { AppSecrets } from '../../src/core/encryption.ts';
 import { newRequestId } from '../../src/core/ids.ts';
 import type { Tx } from '../../src/db/client.ts';
 import type { Database } from '../../src/db/connections/database.ts';
-import { fragmentOf, seal } from '../../src/admin-ui/lib/sealing.ts';
 import { listOfRequest, type RecordedRow } from '../../src/features/audit-log/service.ts';
 import { requireStatus } from '../../src/features/team-lifecycle/overview-service.ts';
 import { problemBody, toProblem } from '../../src/http/api/problem-response.ts';
 import { platform } from '../../src/routers/routers.ts';
 import type { CallerContext } from '../../src/trpc/context.ts';
-import { isKeyCommand, type Wanted } from './arguments.ts';
+import type { Wanted } from './arguments.ts';
 
 /** What a command works with. */
 export interface Workplace {
@@ -22,7 +21,7 @@ export interface Workplace {
 /** What a command has done, or would do. */
 export interface Performed {
   readonly requestId: string;
-  /** The output of the procedure. Of a key it has the key or the link. */
+  /** The output of the procedure. Of a new key it has the key. */
   readonly result: Readonly<Record<string, unknown>>;
   /** The audit entries. None: nothing has changed. */
   readonly recorded: readonly RecordedRow[];
@@ -63,8 +62,7 @@ async function callIn(tx: Tx, place: Workplace, wanted: Wanted): Promise<Perform
   const id = operator === null ? 'operator' : `operator:${operator}`;
   const call = callerOf(tx, { place, clock, requestId, id });
   if (command.from !== null) await requireStatus(tx, teamId, command.from);
-  const output = await call(command.procedure, input);
-  const result = isKeyCommand(command) ? await handOver(call, place, wanted, output) : output;
+  const result = await call(command.procedure, input);
   // This waits for all statements of the procedure, so that a dry run is refused by them, too.
   const recorded = await listOfRequest(tx, teamId, { requestId, at });
   return { requestId, result, recorded };
@@ -109,24 +107,4 @@ function callerOf(
       .reduce((at, step) => (at as Readonly<Record<string, unknown>>)[step], caller);
     return (found as (input: unknown) => Promise<Result>)(input);
   };
-}
-
-/**
- * Seals the key for a link, as the admin page does (`features/handovers/rules.ts`). The link's
- * secret is in the output alone.
- */
-async function handOver(
-  call: Call,
-  { publicUrl }: Workplace,
-  { teamId, printsKey }: Wanted,
-  created: Result,
-): Promise<Result> {
-  if (printsKey) return created;
-  const { key, ...shown } = created;
-  const name = String(shown['name']);
-  const { secret, id, sealed } = await seal({ secret: String(key), name });
-  const input = { team_id: teamId, handover_id: id, key_id: shown['key_id'], sealed };
-  const { expires_at: opensUntil } = await call('handovers.create', input);
-  const link = `${publicUrl}/handover#${fragmentOf(teamId, secret)}`;
-  return { ...shown, link, link_opens_until: opensUntil };
 }

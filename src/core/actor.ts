@@ -64,7 +64,7 @@ export const JOB_ACTORS = {
   invitationExpiry: { kind: 'platform', id: 'invitation_expiry' },
 } as const satisfies Record<string, PlatformActor>;
 
-/** The service itself, for whoever has a link or because it is time. It calls no procedure. */
+/** The service itself, because it is time. It calls no procedure. */
 export interface SystemActor {
   readonly kind: 'system';
   readonly id: string;

@@ -59,16 +59,11 @@ export function auditAction<D extends Details = {}>(declaration: Declaration<D> 
 const texts = z.array(z.string());
 const userId = personal(z.string());
 const noDetails = auditAction({});
-const linkCreated = auditAction({ details: { handover_id: z.string(), expires_at: z.string() } });
-const linkEnded = auditAction({ details: { handover_id: z.string() } });
 
 export const AUDIT_ACTIONS = {
   'api_key.created': auditAction({
     details: { scopes: texts, expires_at: z.string().nullable(), ip_restricted: z.boolean() },
   }),
-  'api_key.link_created': linkCreated,
-  'api_key.link_opened': linkEnded,
-  'api_key.link_withdrawn': linkEnded,
   'api_key.revoked': noDetails,
   'api_key.stored': noDetails,
   'api_key.rotated': auditAction({
@@ -145,9 +140,6 @@ export const AUDIT_ACTIONS = {
   'webhook_delivery.retried': noDetails,
   'webhook_endpoint.created': auditAction({ details: { host: z.string(), events: texts } }),
   'webhook_endpoint.deleted': noDetails,
-  'webhook_endpoint.link_created': linkCreated,
-  'webhook_endpoint.link_opened': linkEnded,
-  'webhook_endpoint.link_withdrawn': linkEnded,
   /** Written by the worker (`features/webhook-endpoints/pause.ts`). */
   'webhook_endpoint.paused': noDetails,
   'webhook_endpoint.resend_cancelled': auditAction({

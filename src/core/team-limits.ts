@@ -6,8 +6,6 @@ import { modeOf, type Mode } from './sandbox.ts';
  */
 export const TEAM_LIMITS = {
   liveKeys: { live: 50, test: 10 },
-  /** Links that hand a key over and can still be opened. */
-  openHandovers: { live: 100, test: 10 },
   webhookEndpoints: { live: 50, test: 5 },
   /** Deliveries that one resend of one webhook endpoint sends again. */
   resentDeliveries: { live: 10_000, test: 500 },

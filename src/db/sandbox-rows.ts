@@ -32,7 +32,6 @@ type Rule = Counted | Limited | Dependent | 'kept' | 'marked';
 export const SANDBOX_ROWS = {
   webhook_delivery: 'kept',
   webhook_resend: 'kept',
-  handover: 'kept',
   webhook_endpoint: 'kept',
   event_in_hand: 'kept',
   event: 'kept',

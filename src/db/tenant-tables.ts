@@ -10,7 +10,6 @@ type KeyType = keyof typeof KEY_TYPES;
 export const TENANT_TABLES = {
   webhook_delivery: { id: 'text' },
   webhook_resend: { id: 'text' },
-  handover: { id: 'text' },
   webhook_endpoint: { id: 'text' },
   event_in_hand: { event_id: 'text', worker: 'int' },
   event: { id: 'text' },

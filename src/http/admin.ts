@@ -1,7 +1,6 @@
 /**
- * Serves the admin page at `/admin` from memory, and the page that opens a handed-over key at
- * `/handover`. `scripts/build-admin.ts` has built and compressed their files. No page loads
- * anything from another host.
+ * Serves the admin page at `/admin` from memory. `scripts/build-admin.ts` has built and compressed
+ * its files. It loads nothing from another host.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
@@ -41,15 +40,6 @@ export function adminRouter(options: AdminOptions): Router {
   const asked = refreshUrls.map((url) => new URL(url).origin);
   const headers = pageHeaders({ formAction: "'none'", hostOrigins, asked });
   const files = once(() => readFiles(options));
-  // It is the same for every link: what a link says is not sent (`admin-ui/lib/sealing.ts`).
-  router.get('/handover', pageHeaders({ formAction: "'none'" }), (request, response) => {
-    const { handovers } = files();
-    if (handovers === null) return response.status(503).type('text/plain').send(`${NOT_BUILT}\n`);
-    response.vary('Accept-Language');
-    // Nor may a browser keep the page with the key that it has shown.
-    response.set({ 'Cache-Control': 'no-store', 'X-Robots-Tag': 'noindex' });
-    return response.type('html').send(handovers[languageOf(request)]);
-  });
   router.get('/admin{/*path}', headers, async (request, response, next) => {
     const { shells, assets } = files();
     const name = /^\/admin\/assets\/([\w.-]+)$/.exec(request.path)?.[1];
@@ -80,18 +70,15 @@ function modeOf({ path }: Request): Mode {
 /** The documents are null if the page was not built. */
 interface Files {
   readonly shells: Readonly<Record<Mode, Readonly<Record<Language, Resource>>>> | null;
-  readonly handovers: Readonly<Record<Language, string>> | null;
   readonly assets: ReadonlyMap<string, Resource>;
 }
 
 function readFiles(options: AdminOptions): Files {
-  if (!existsSync(join(BUILD, 'index.live.de.html')))
-    return { shells: null, handovers: null, assets: new Map() };
+  if (!existsSync(join(BUILD, 'index.live.de.html'))) return { shells: null, assets: new Map() };
   const folder = join(BUILD, 'assets');
   const names = readdirSync(folder).filter((name) => extname(name) in TYPES);
   return {
     shells: { live: readShells(options, 'live'), test: readShells(options, 'test') },
-    handovers: { de: readHandover(options, 'de'), en: readHandover(options, 'en') },
     assets: new Map(names.map((name) => [name, readAsset(folder, name)])),
   };
 }
@@ -111,13 +98,6 @@ function readShell(options: AdminOptions, mode: Mode, language: Language): Resou
     .replace('__REFRESH_URLS__', () => attributeOf(refreshUrls))
     .replace('__DEVELOPMENT_LOGIN__', hasDevelopmentLogin ? 'yes' : 'no');
   return createResource('text/html; charset=utf-8', html);
-}
-
-function readHandover(options: AdminOptions, language: Language): string {
-  const service = servicePathOf(options);
-  return readFileSync(join(BUILD, `handover.${language}.html`), 'utf8')
-    .replaceAll('"./', `"${service}/admin/`)
-    .replaceAll('__SERVICE__', service);
 }
 
 /** What precedes every address, without a slash at its end. */

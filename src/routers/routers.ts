@@ -13,8 +13,6 @@ import { crm } from '../features/crm/router.ts';
 import { platformEvaluations } from '../features/evaluations/platform-router.ts';
 import { events } from '../features/events/router.ts';
 import { evaluations } from '../features/evaluations/router.ts';
-import { platformHandovers } from '../features/handovers/platform-router.ts';
-import { endpointHandovers, handovers } from '../features/handovers/router.ts';
 import { adminMembers, invitations } from '../features/members/admin-router.ts';
 import { me } from '../features/me/router.ts';
 import { platformMembers } from '../features/members/platform-router.ts';
@@ -55,8 +53,6 @@ export const v1 = router({
 /** For the team's admins in the app. One line per feature. */
 export const admin = router({
   apiKeys,
-  handovers,
-  endpointHandovers,
   team: teamSettings,
   members: adminMembers,
   invitations,
@@ -76,7 +72,6 @@ export const platform = router({
   teams: { ...teamLifecycle, ...platformSandbox },
   members: platformMembers,
   apiKeys: platformApiKeys,
-  handovers: platformHandovers,
   trainings: platformTrainings,
   evaluations: platformEvaluations,
   cases: platformCases,

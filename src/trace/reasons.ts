@@ -355,10 +355,7 @@ export function sourceReason(entries: readonly AuditRow[]): Reason | null {
         text: `A call of the host application, by its service ${id} (tRPC).`,
       };
     case 'system':
-      return {
-        code: 'by_the_service',
-        text: `The service itself: ${id === 'link' ? 'somebody opened a link' : id}.`,
-      };
+      return { code: 'by_the_service', text: `The service itself: ${id}.` };
     default:
       return {
         code: 'request_not_logged',

@@ -73,18 +73,12 @@ const copyTexts = ({ common }: Texts, label: string): string[] => [
   common.copy,
 ];
 
-const handoverTexts = ({ handover: t }: Texts, kind: 'key' | 'endpoint'): string[] => [
-  t.title,
-  t.of[kind].hint,
-  t.make,
-];
-
 const webhookSecret = (t: Texts, more: readonly string[]): string[] => {
   const { secretTitle, secretHint, secretStored, secretWhyNot } = t.webhooks;
   return secretTexts(
     t,
     { title: secretTitle, hint: secretHint, stored: secretStored, whyNot: secretWhyNot },
-    [...more, ...handoverTexts(t, 'endpoint')],
+    more,
   );
 };
 
@@ -185,7 +179,7 @@ const DIALOGS: Readonly<Record<string, Shown>> = {
       return secretTexts(
         t,
         { title: secretTitle, hint: secretHint, stored: secretStored, whyNot: secretWhyNot },
-        [secretTry, ...copyTexts(t, secretTry), ...handoverTexts(t, 'key')],
+        [secretTry, ...copyTexts(t, secretTry)],
       );
     },
     isLocked: true,

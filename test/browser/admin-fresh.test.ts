@@ -3,7 +3,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Browser, Page, Request } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { contentOf, hashOf, seal } from '../../src/admin-ui/lib/sealing.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { openAdminPage, settle } from '../support/admin-page.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
@@ -68,24 +67,6 @@ const SPECIAL: Readonly<Record<string, Special>> = {
     },
   },
 };
-
-/** What can be out of date after a change of secrets: links to them. */
-async function makeLinks(api: TestApi): Promise<void> {
-  const { admin } = await appAsMember(api, TEAM, 'owner');
-  const secret = api.webhookSecrets[`team_${TEAM}`]?.['whe_1'] ?? '';
-  const link = await seal(contentOf({ url: 'https://hooks.example.com/in', secret }));
-  await admin.endpointHandovers.create.mutate({
-    endpoint_id: 'whe_1',
-    handover_id: link.id,
-    secret_hash: await hashOf(secret),
-    sealed: link.sealed,
-  });
-  const { data } = await admin.apiKeys.list.query({ limit: 100 });
-  for (const { id, name } of data.filter((key) => key.name.startsWith('users:'))) {
-    const { id: handover_id, sealed } = await seal({ secret: api.key(`team_${TEAM}`, name), name });
-    await admin.handovers.create.mutate({ key_id: id, handover_id, sealed });
-  }
-}
 
 /**
  * The lines of text of the page, and what its links, controls and bars are. Which bar of a chart is
@@ -155,7 +136,6 @@ describe.skipIf(SKIPPED !== '')(`the admin page: after a change${SKIPPED}`, () =
     template = await createTestDatabase();
     atEnd(() => template.drop());
     const api = await startService(crm, { ...template, drop: async () => undefined });
-    await makeLinks(api);
     await api.stop();
     browser = await launchBrowser();
   });

@@ -49,9 +49,8 @@ const SECRET = new Set([
   'v1.webhooks.rotateSecret',
 ]);
 
-/** They are no procedures, so they have tests of their own: below, and in handover.test.ts. */
+/** They are no procedures, so they have tests of their own, below. */
 const NO_PROCEDURES = [
-  'handover.ts POST address',
   'lib/session.ts DELETE URL_OF_SESSION',
   'lib/session.ts POST URL_OF_SESSION',
   'lib/session.ts POST path',
@@ -148,21 +147,6 @@ async function inputOf(procedure: string, name: string): Promise<unknown> {
       endpoint_id: 'whe_2',
       secret: expect.stringMatching(/^whsec_\w{44}$/) as unknown,
     },
-    'admin.handovers.create': {
-      handover_id: expect.stringMatching(/^[\w-]{43}$/) as unknown,
-      key_id: await idOf('api_key', `name = 'To hand over'`),
-      sealed: expect.stringMatching(/^[\w-]{100,}$/) as unknown,
-    },
-    'admin.endpointHandovers.create': {
-      handover_id: expect.stringMatching(/^[\w-]{43}$/) as unknown,
-      endpoint_id: 'whe_2',
-      secret_hash: expect.stringMatching(/^[\w-]{43}$/) as unknown,
-      sealed: expect.stringMatching(/^[\w-]{100,}$/) as unknown,
-    },
-    'admin.endpointHandovers.withdraw': {
-      handover_id: expect.stringMatching(/^[\w-]{43}$/) as unknown,
-    },
-    'admin.handovers.withdraw': { handover_id: await idOf('handover', 'key_id is not null') },
     'admin.apiKeys.revoke': { key_id: await idOf('api_key', `name = 'users:write'`) },
     'admin.invitations.resend': ofLast,
     'admin.invitations.withdraw': ofLast,

@@ -177,44 +177,6 @@ export const CHANGES: Readonly<Record<string, Change>> = {
     'End it now and show a new key',
     ({ dialog }) => dialog.getByLabel('Yes, or I am not sure').check(),
   ),
-  'pages/key-secret.tsx admin.handovers.create': {
-    path: '/keys/new',
-    open: ({ page, press, prepare }) => prepare(() => showKey(page, press, 'To hand over')),
-    send: ({ press, dialog }) => press('Make a link', dialog),
-  },
-  'pages/endpoint-secret.tsx admin.endpointHandovers.create': {
-    path: '/webhooks/whe_2',
-    open: async ({ press, dialog, prepare }) => {
-      await press('Replace the secret');
-      await prepare(async () => {
-        await press('Replace the secret', dialog);
-        await dialog.getByRole('button', { name: 'Make a link' }).waitFor();
-      });
-    },
-    send: ({ press, dialog }) => press('Make a link', dialog),
-  },
-  'lib/links.ts admin.endpointHandovers.withdraw': {
-    path: '/webhooks/whe_2',
-    open: async ({ press, dialog, prepare }) => {
-      await press('Replace the secret');
-      await prepare(async () => {
-        await press('Replace the secret', dialog);
-        await press('Make a link', dialog);
-        await dialog.getByText(/^Send the link to one person/).waitFor();
-      });
-    },
-    send: ({ press, dialog }) => press('Withdraw the link', dialog),
-  },
-  'lib/links.ts admin.handovers.withdraw': {
-    path: '/keys/new',
-    open: ({ page, press, dialog, prepare }) =>
-      prepare(async () => {
-        await showKey(page, press, 'To withdraw');
-        await press('Make a link', dialog);
-        await dialog.getByText(/^Send the link to one person/).waitFor();
-      }),
-    send: ({ press, dialog }) => press('Withdraw the link', dialog),
-  },
   'pages/invite-member.tsx v1.members.create': inDialog(
     '/members',
     'Invite somebody',
@@ -328,14 +290,6 @@ export const CHANGES: Readonly<Record<string, Change>> = {
   ),
   'pages/webhook.tsx v1.webhooks.updateEndpoint': inDialog('/webhooks/whe_1', 'Pause', 'Pause'),
 };
-
-/** Creates a key of this name and waits for its secret. */
-async function showKey(page: Page, press: Place['press'], name: string): Promise<void> {
-  await page.getByLabel('Name').fill(name);
-  await page.getByLabel(/^Read only/).check();
-  await press('Create a key');
-  await page.getByRole('dialog').waitFor();
-}
 
 /** Starts the service, with what the changes need. */
 export async function startService(crm: FakeCrm, database?: TestDatabase): Promise<TestApi> {

@@ -118,8 +118,6 @@ export const TABLE: Readonly<Record<string, readonly Rule[] | 'everything'>> = {
     routers,
     pipeline,
     authentication,
-    // Who opens a link is no caller of a procedure.
-    { room: 'features', role: 'service', feature: 'handovers' },
     ...typesOf([trpc, ...behindDb('connections')]),
   ],
   'http/openapi': [core, routers, pipeline],

@@ -53,7 +53,6 @@ const RETENTIONS = [
   'invitation_resends',
   'spent_tokens',
   'sandbox_mails',
-  'handovers',
   'audit',
   'sandbox_usage',
   'sandbox_audit',

@@ -6,7 +6,6 @@ import type { AnyProcedure } from '@trpc/server';
 import { generateKeyPair, SignJWT, UnsecuredJWT, type JWTPayload } from 'jose';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { z } from 'zod';
-import { ACCESS_TO_WITHDRAW } from '../../src/admin-ui/lib/key-right.ts';
 import { SCHNITTSTELLEN, type Access } from '../../src/core/access.ts';
 import { TOKEN_AUDIENCE, TOKEN_ISSUER, type Identity } from '../../src/http/app/token.ts';
 import { appRouter } from '../../src/routers/routers.ts';
@@ -356,14 +355,6 @@ it('refused calls have an input that is valid for their procedure', () => {
     );
   });
   expect(PROCEDURES.map(({ name }) => name)).toEqual(fitting.map(([name]) => name));
-});
-
-it('is declared for links as the admin page takes it to be', () => {
-  const accessTo = (name: string) => PROCEDURES.find((one) => one.name === name)?.access;
-  expect(ACCESS_TO_WITHDRAW).toEqual({
-    key: accessTo('admin.handovers.withdraw'),
-    endpoint: accessTo('admin.endpointHandovers.withdraw'),
-  });
 });
 
 describe('an unknown procedure', () => {

@@ -95,11 +95,7 @@ const APP_LISTS: List[] = PAGED_IN_APP.flatMap(([procedure]) =>
         userId: userId(TEAM, 'owner'),
         teamId: `team_${TEAM}`,
       } as const;
-      const ofEndpoint = { endpoint_id: existingId('endpoint_id', TEAM) };
-      const asked = procedure.startsWith('endpointHandovers.')
-        ? { ...query, ...ofEndpoint }
-        : { ...query, ...by };
-      const input = encodeURIComponent(JSON.stringify(asked));
+      const input = encodeURIComponent(JSON.stringify({ ...query, ...by }));
       const response = await fetch(`${api.url}/trpc/admin.${procedure}?input=${input}`, {
         headers: { authorization: `Bearer ${await tokenOf(owner)}` },
       });
@@ -170,17 +166,6 @@ beforeAll(async () => {
   await pool.query(
     `insert into api_key_usage (team_id, day, key_id, count_2xx)
      select team_id, now(), id, 1 from api_key where name in ('full', 'none')`,
-  );
-  await pool.query(
-    `insert into handover (team_id, id, key_id, created_by, created_at, expires_at)
-     select team_id, lpad(id, 43, '0'), id, created_by, now(), now()
-     from api_key where name in ('full', 'none')`,
-  );
-  await pool.query(
-    `insert into handover (team_id, id, endpoint_id, created_by, created_at, expires_at)
-     select team_id, repeat(n::text, 43), id, $1, now(), now()
-     from webhook_endpoint, generate_series(1, 2) n`,
-    [memberId(TEAM, 'member')],
   );
   await pool.query(
     `insert into audit_log

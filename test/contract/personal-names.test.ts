@@ -21,7 +21,7 @@ const NEVER_PERSONAL: Readonly<Record<string, string[]>> = {
     created_at day due_date earlier_secrets_until ended_at expires_at finished_at joined_at
     last_activity_at last_attempt_at last_success_at last_synced_at last_used_at next_sync_at
     receivers_fail_until removal_at reset_at suspended_until
-    next_try_at opened_at reached_at revoked_at secret_unconfirmed_since since stored_at synced_at
+    next_try_at reached_at revoked_at secret_unconfirmed_since since stored_at synced_at
     until close_date duration_ms duration_s
     response_ms`),
   'how something stands': words(`
@@ -40,7 +40,7 @@ const NEVER_PERSONAL: Readonly<Record<string, string[]>> = {
     amount category currency description external_ref fields lost_reason note probability text
     title`),
   'about requests and usage, by key': words(`
-    2xx 4xx 429 5xx peak_percent key_name network requests route event_type headers request`),
+    2xx 4xx 429 5xx peak_percent network requests route event_type headers request`),
   'what the receiver of the customer answered, and how often': words(`
     response_excerpt arrived median_ms failed waiting`),
   'the documentation of an error': words('help cause remedy de en'),
@@ -96,18 +96,8 @@ const NOT_PERSONAL_HERE: readonly {
   },
   {
     operation: /^audit api_key\./,
-    path: /^(ip_restricted|successor_id|grace_s|handover_id)$/,
-    reason: 'a setting of a key, and the link that hands it over',
-  },
-  {
-    operation: /^audit webhook_endpoint\.link_/,
-    path: /^handover_id$/,
-    reason: 'the link that hands a secret over',
-  },
-  {
-    operation: /^admin\.(h|endpointH)andovers\./,
-    path: /^(data\.)?created_by$/,
-    reason: 'a membership, which is an id of this service',
+    path: /^(ip_restricted|successor_id|grace_s)$/,
+    reason: 'a setting of a key',
   },
   {
     operation: /^audit case\.created$/,

@@ -370,16 +370,6 @@ async function load(tenant: Tenant): Promise<string> {
     `key_${tenant.name}`,
   ]);
   await api.db.pool.query(
-    `insert into handover (team_id, id, key_id, endpoint_id, created_by, created_at, expires_at)
-     select k.team_id, repeat(link.kind, 43), case when link.kind = 'k' then k.id end,
-       case when link.kind = 'e' then w.id end, k.created_by, now(), now()
-     from api_key k
-     join webhook_endpoint w on w.team_id = k.team_id
-     cross join (values ('k'), ('e')) link (kind)
-     where k.team_id = $1 and k.name = 'full'`,
-    [team],
-  );
-  await api.db.pool.query(
     `insert into sandbox_mail (team_id, id, recipient, subject, body, created_at)
      values ($1, 'mail', $2, 'x', $2, now())`,
     [team, tenant.emails[0]],
@@ -438,7 +428,6 @@ async function ask(
     ...EXISTING_IDS,
     resend_id: (team) => `res_${team}`,
     key_id: (team) => `key_${team}`,
-    handover_id: () => (name.includes('.endpointHandovers.') ? 'e' : 'k').repeat(43),
   };
   const sample = Object.entries((shape && (sampleOf(shape) as object)) ?? {});
   const idOf = (field: string): string | undefined => ids[field]?.(tenant.name);

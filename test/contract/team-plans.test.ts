@@ -17,7 +17,6 @@ const SMALL = [
   'api_key',
   'catalog_release',
   'crm_connection',
-  'handover',
   'sandbox',
   'sandbox_mail',
   'team_block',

@@ -3,7 +3,6 @@
  * existing id, each value of an enumeration and each filter, one at a time. A new declaration needs
  * nothing here, unless it takes a new kind of id (see `TWIN_IDS`).
  */
-import { hash } from 'node:crypto';
 import { request } from 'undici';
 import { z } from 'zod';
 import type { AnyProcedure } from '@trpc/server';
@@ -100,9 +99,6 @@ const SPECIAL: Readonly<Record<string, (side: Side, crmUrl: string) => Input>> =
   }),
 };
 
-/** The id of a link that there is not yet. */
-const NEW_HANDOVER = '9'.padStart(43, '0');
-
 /** One more input for calls that change nothing with any other one: some of its fields. */
 const MORE: Readonly<Record<string, (side: Side) => Input>> = {
   'POST /assignments/batch': (side) => ({
@@ -115,13 +111,6 @@ const MORE: Readonly<Record<string, (side: Side) => Input>> = {
     })),
   }),
   'admin.team.grantRight': (side) => ({ member_id: side === 'a' ? 'mem_1' : 'mem_2' }),
-  'admin.handovers.create': () => ({ handover_id: NEW_HANDOVER, key_id: 'key_full' }),
-  'admin.endpointHandovers.create': (side) => ({
-    handover_id: NEW_HANDOVER,
-    endpoint_id: UNSTORED_SECRET.endpointId,
-    secret_hash: hash('sha256', UNSTORED_SECRET.secretOf(side), 'base64url'),
-  }),
-  'platform.handovers.create': () => ({ handover_id: NEW_HANDOVER, key_id: 'key_full' }),
   'platform.trainings.start': () => ({ training_id: 'trn_new', assignment_id: undefined }),
   'platform.trainings.end': () => ({ training_id: 'trn_new', assignment_id: undefined }),
   'platform.trainings.abort': () => ({ training_id: 'trn_new', assignment_id: undefined }),

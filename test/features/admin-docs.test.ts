@@ -1,6 +1,5 @@
-// Where the admin page, and the page that opens a link, lead into the documentation.
+// Where the admin page leads into the documentation.
 import { expect, it } from 'vitest';
-import { HANDOVER_TEXTS } from '../../src/admin-ui/i18n/handover.ts';
 import { DOCS_PAGES, docsPath } from '../../src/admin-ui/lib/docs.ts';
 import { EVENT_TYPES } from '../../src/core/events.ts';
 import { PROBLEMS } from '../../src/core/problem.ts';
@@ -18,15 +17,10 @@ it.each(['de', 'en'] as const)(
   'leads a reader of %s to pages in it that exist',
   async (language) => {
     const { url } = await startTestApi({ seed: makeSeed([]) });
-    const { docsPath: start, verifyPath } = HANDOVER_TEXTS[language];
-    const wanted = [
-      `/docs${start}`,
-      `/docs${verifyPath}`,
-      ...DOCS_PAGES.flatMap((page) => {
-        const path = docsPath(language, page);
-        return [path, ...(PARTS[page] ?? []).map((part) => `${path}#${part}`)];
-      }),
-    ];
+    const wanted = DOCS_PAGES.flatMap((page) => {
+      const path = docsPath(language, page);
+      return [path, ...(PARTS[page] ?? []).map((part) => `${path}#${part}`)];
+    });
     const paths = new Set(wanted.map((link) => link.split('#')[0] ?? ''));
     expect(paths.size).toBe(DOCS_PAGES.length);
     const pages = new Map<string, string>();
@@ -48,5 +42,5 @@ it('leads there from nowhere else', () => {
   const knowing = [...readAdminSources()]
     .filter(([, text]) => /["'`}_]\/docs/.test(text))
     .map(([file]) => file);
-  expect(knowing.toSorted()).toEqual(['handover-page.ts', 'lib/docs.ts']);
+  expect(knowing.toSorted()).toEqual(['lib/docs.ts']);
 });

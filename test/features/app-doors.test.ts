@@ -134,14 +134,6 @@ const DOORS: Record<string, readonly [string, string, string, string, string]> =
     `303 ${TEXT} - svc_session=… ${TO_PAGE}`,
     `303 ${TEXT} Bearer svc_session= ${TO_PAGE}`,
   ],
-  // It asks for a link, and nobody's token matters.
-  'POST /handover/open': [
-    `404 ${PROBLEM} - -`,
-    `404 ${PROBLEM} - -`,
-    `404 ${PROBLEM} - -`,
-    `404 ${PROBLEM} - -`,
-    `404 ${PROBLEM} - -`,
-  ],
 };
 
 const KEPT = 'public, no-cache';
@@ -162,7 +154,6 @@ const OPEN: Record<string, Record<string, string>> = {
     '/admin/assets/none.js': `404 ${TEXT} - ${HOST}`,
   },
   'GET /unsubscribe/:token': { '/unsubscribe/none': `404 ${HTML} no-store 'none'` },
-  'GET /handover': { '/handover': `200 ${HTML} no-store 'none'` },
   'GET /docs{/*path}': {
     '/docs': `200 ${HTML} ${KEPT} 'none'`,
     '/docs/quickstart': `200 ${HTML} ${KEPT} 'none'`,
@@ -182,14 +173,7 @@ const OPEN: Record<string, Record<string, string>> = {
  * Below these, the declarations of the operations and procedures decide. Helmet is there, too. The
  * POST of a mail program is in unsubscribe.test.ts.
  */
-const MOUNTED = [
-  BASE_PATH,
-  '/trpc',
-  '/trpc-session',
-  '/handover/open',
-  '/unsubscribe',
-  'POST /unsubscribe/:token',
-];
+const MOUNTED = [BASE_PATH, '/trpc', '/trpc-session', '/unsubscribe', 'POST /unsubscribe/:token'];
 
 /** The part of Express's own objects that tells what it serves. */
 interface Layer {
@@ -406,7 +390,7 @@ test('nothing that a caller sends makes the headers of an answer long', async ()
       await look(route, names.join(), { ...known, ...sent });
     }
     if (isApi || !route.startsWith('POST')) continue;
-    for (const name of ['token', 'team_id', 'opener', 'return']) {
+    for (const name of ['token', 'return']) {
       const fields = new URLSearchParams({ token: await linkToken(), [name]: LONG });
       await look(route, `field ${name}`, { ...known, ...form }, fields.toString());
     }

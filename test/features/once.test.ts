@@ -486,7 +486,6 @@ describe('a delivery', () => {
 /** What else retention removes, and why nothing works once by it. */
 const COUNTS_ONLY: Record<string, string> = {
   idempotency: 'see test/contract/idempotency.test.ts',
-  handovers: 'see test/features/handovers.test.ts',
   sandbox_mails: 'shown, and never decided by',
   usage: 'shown, and never decided by',
   audit: 'shown, and never decided by',

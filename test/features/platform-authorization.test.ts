@@ -22,7 +22,6 @@ const INPUTS: Record<string, object> = {
   'members.deletePerson': { ...team, user_id: 'usr_x' },
   'apiKeys.createFirst': { ...team, name: 'x', template: 'results' },
   'apiKeys.revoke': { ...team, key_id: 'x' },
-  'handovers.create': { ...team, handover_id: 'x'.repeat(43), key_id: 'x', sealed: 'x'.repeat(38) },
   'trainings.start': training,
   'trainings.end': { ...training, finished_at: training.created_at },
   'trainings.abort': training,

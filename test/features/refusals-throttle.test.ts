@@ -58,7 +58,6 @@ test.each([
   ['a sign-out of nobody', 'DELETE', '/trpc-session', 204, {}],
   ['the link of another origin', 'POST', '/trpc-session/link', 403, { body: form }],
   ['no form at all', 'POST', '/trpc-session/link', 403, { body: 'x' }],
-  ['a handed-over key that is not there', 'POST', '/handover/open', 404, { body: form }],
   ['a link of a mail that is none', 'GET', '/unsubscribe/x', 404, {}],
   ['a page that is not there', 'GET', '/nothing', 404, {}],
 ] as const)('%s', async (_what, method, path, status, given) => {

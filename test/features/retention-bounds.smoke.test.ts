@@ -100,10 +100,6 @@ const MANY_ROWS: Readonly<Record<string, string>> = {
   spent_tokens: `insert into spent_token (team_id, id, expires_at)
      select 'team_a', n, '2020-01-01'
      from generate_series(1, $1::int) n`,
-  handovers: `insert into handover (team_id, id, key_id, created_by, created_at, expires_at)
-     select k.team_id, lpad(n::text, 43, '0'), k.id, k.created_by, '2020-01-01', '2020-01-01'
-     from (select * from api_key where team_id = 'team_a' limit 1) k,
-       generate_series(1, $1::int) n`,
   counters: `insert into rate_counter (bucket, minute, count)
      select 'ip:' || n, 1, 1
      from generate_series(1, $1::int) n`,

@@ -325,7 +325,6 @@ describe('the removal', () => {
       invitation_resends: 0,
       spent_tokens: 0,
       sandbox_mails: 0,
-      handovers: 0,
       audit: 0,
       sandbox_usage: 0,
       sandbox_audit: 0,

@@ -218,13 +218,9 @@ describe('the metrics', () => {
     await createCall(api.url)(key, 'GET', '/users/mem_a_member');
     await createCall(api.url)(key, 'GET', '/users/mem_unknown');
     expect(await statusOf(`${api.url}/metrics`)).toBe(404);
-    // Limits of the connections and of the app.
     const large = 'x'.repeat(20_000);
     await fetch(`${api.url}/healthz`, { headers: { 'x-large': large } });
-    await fetch(`${api.url}/handover/open`, {
-      method: 'POST',
-      body: new URLSearchParams({ opener: large }),
-    });
+    await createCall(api.url)(key, 'POST', '/users', { body: { email: 'x'.repeat(2 ** 20) } });
     const response = await fetch(`http://127.0.0.1:${metricsPort}/metrics`);
     expect(response.headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/);
     const text = await response.text();

@@ -7,7 +7,6 @@ import { Client } from 'pg';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { readArguments } from '../../scripts/operator/arguments.ts';
 import { COMMANDS } from '../../scripts/operator/commands.ts';
-import { openerOf, readFragment, unseal } from '../../src/admin-ui/lib/sealing.ts';
 import { platform } from '../../src/routers/routers.ts';
 import {
   startTestApi,
@@ -375,32 +374,21 @@ describe('key create-first', () => {
   const create = (name: string, ...more: string[]) =>
     run('key', 'create-first', team(name), '--name', 'First', '--template', 'read_only', ...more);
 
-  test('prints a link that shows the key once', async () => {
+  test('prints the key once, and stores it nowhere', async () => {
     const made = await create('linked');
     expect(made.code, made.output).toBe(0);
-    expect(made.output).not.toContain('svck_');
-    const [, fragment = ''] = /link: \S+\/handover#(\S+)/.exec(made.stdout) ?? [];
-    const { teamId = '', secret = '' } = readFragment(fragment) ?? {};
-    const form = new URLSearchParams({ team_id: teamId, opener: await openerOf(secret) });
-    const open = () => fetch(`${api.url}/handover/open`, { method: 'POST', body: form });
-    const { sealed } = (await (await open()).json()) as { sealed: string };
-    const content = await unseal(secret, sealed);
-    expect(content.name).toBe('First');
-    expect((await open()).status).toBe(404);
-    const { body } = await api.call(content.secret, 'GET', '/me');
+    const [key = ''] = /svck_live_\w+/.exec(made.stdout) ?? [];
+    const { body } = await api.call(key, 'GET', '/me');
     expect(body).toMatchObject({ tenant_id: team('linked') });
     const { rows } = await api.db.pool.query('select created_by from api_key where team_id = $1', [
       team('linked'),
     ]);
     expect(rows).toEqual([{ created_by: memberId('linked', 'owner') }]);
-    expect(await doneBy('linked')).toEqual(['api_key.created', 'api_key.link_created']);
+    expect(await doneBy('linked')).toEqual(['api_key.created']);
   });
 
-  test('prints the key instead, if it is told to; a second one is refused', async () => {
-    const both = await Promise.all([
-      create('printed', '--print-key', '--json'),
-      create('printed', '--print-key', '--json'),
-    ]);
+  test('refuses a second one', async () => {
+    const both = await Promise.all([create('printed', '--json'), create('printed', '--json')]);
     const [done, refused] = both.toSorted((one, other) => Number(one.code) - Number(other.code));
     expect([done?.code, refused?.code]).toEqual([0, 1]);
     expect(refused?.output).toContain('conflict: Conflict. The team has a live key.');
@@ -534,7 +522,7 @@ describe('each command', () => {
         const dry = await run(...argumentsOf(name), '--dry-run');
         expect(dry.output, name).toContain('It would be recorded:');
         expect(dry.output, name).toContain('Dry run: nothing was changed.');
-        expect(dry.output, name).not.toMatch(/svck_|handover#/);
+        expect(dry.output, name).not.toContain('svck_');
         expect(dry.code, name).toBe(0);
       }
     });
@@ -544,7 +532,7 @@ describe('each command', () => {
 
   test('says to programs what it would change', async () => {
     const json = await runJson(...argumentsOf('key create-first'), '--dry-run');
-    const recorded = [{ action: 'api_key.created' }, { action: 'api_key.link_created' }];
+    const recorded = [{ action: 'api_key.created' }];
     const expected = { changed: false, would_change: true, result: null, request_id: null };
     expect(json).toMatchObject({ ...expected, recorded });
   });
@@ -684,8 +672,7 @@ const REPORTS = [
 ];
 
 test('every procedure for the host application is a report, or has a command', () => {
-  // `key create-first` makes the link, too.
-  const commands = [...COMMANDS.map(({ procedure }) => procedure), 'handovers.create'];
+  const commands = COMMANDS.map(({ procedure }) => procedure);
   expect(Object.keys(platform._def.procedures).toSorted()).toEqual(
     [...new Set([...commands, ...REPORTS])].toSorted(),
   );

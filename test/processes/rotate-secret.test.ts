@@ -296,8 +296,6 @@ describe('the rotation', () => {
 const OTHERS = [
   'app_secret_canary.sealed',
   'api_key.secret_hash',
-  // Sealed by the browser of whoever made the link.
-  'handover.sealed',
   'idempotency_record.open_body',
   'team.creation_hash',
 ];

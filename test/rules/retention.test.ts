@@ -13,7 +13,6 @@ test('rows are kept for so many days', () => {
     resends: 30,
     invitation_resends: 1,
     spent_tokens: 1 / 24,
-    handovers: 1,
     sandbox_mails: 30,
     audit: 400,
     sandbox_usage: 30,

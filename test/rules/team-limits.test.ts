@@ -2,7 +2,6 @@ import { describe, expect, test } from 'vitest';
 import { limitOf, TEAM_LIMITS } from '../../src/core/team-limits.ts';
 import { requireCreatable } from '../../src/features/api-keys/rules.ts';
 import { requireRoom as requireConnection } from '../../src/features/crm/connections/rules.ts';
-import { requireRoom as requireLink } from '../../src/features/handovers/rules.ts';
 import { requireRoom as requireEndpoint } from '../../src/features/webhook-endpoints/rules.ts';
 
 const NAMES = Object.keys(TEAM_LIMITS) as (keyof typeof TEAM_LIMITS)[];
@@ -11,7 +10,6 @@ describe('the limits', () => {
   test('of a team are those that the documentation names', () => {
     expect(NAMES.map((name) => [name, limitOf('team_a', name)])).toEqual([
       ['liveKeys', 50],
-      ['openHandovers', 100],
       ['webhookEndpoints', 50],
       ['resentDeliveries', 10_000],
       ['crmConnections', 10],
@@ -26,7 +24,6 @@ describe('the limits', () => {
 
 test.each([
   ['webhookEndpoints', requireEndpoint],
-  ['openHandovers', (teamId: string, links: number) => requireLink(teamId, links, 'endpoint')],
   ['crmConnections', requireConnection],
   [
     'liveKeys',

@@ -266,7 +266,7 @@ describe('a request', () => {
     ['user', SANDBOX_ACTOR.id, 'by_the_app'],
     ['platform', JOB_ACTORS.crmSync.id, 'by_a_job'],
     ['platform', JOB_ACTORS.invitationExpiry.id, 'by_a_job'],
-    ['system', 'link', 'by_the_service'],
+    ['system', 'worker', 'by_the_service'],
     ['api_key', 'key_a', 'request_not_logged'],
   ])('without a line in the log, by %s %s', (kind, id, code) => {
     const reason = sourceReason([{ ...ENTRY, actor_kind: kind, actor_id: id }]);

@@ -273,7 +273,6 @@ describe('usage', () => {
 
   test('is added to what is stored, for keys that exist', async () => {
     await run(`delete from api_key_usage where key_id = 'key_second' and team_id = 'team_a'`);
-    await run(`delete from handover where key_id = 'key_second' and team_id = 'team_a'`);
     await run(`delete from api_key where team_id = 'team_a' and id = 'key_second'`);
     const changed = await twins.changes(async () => {
       const left = await usage.addUsage(twins.db, [

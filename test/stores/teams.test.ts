@@ -13,7 +13,6 @@ import * as keys from '../../src/features/api-keys/store.ts';
 import * as platformCatalog from '../../src/features/catalog/platform-store.ts';
 import * as catalog from '../../src/features/catalog/store.ts';
 import * as connections from '../../src/features/crm/connections/store.ts';
-import * as handovers from '../../src/features/handovers/store.ts';
 import * as invitations from '../../src/features/members/invitation-store.ts';
 import { isDone, runBatch, STEPS } from '../../src/features/team-lifecycle/erasure-steps-store.ts';
 import * as erasure from '../../src/features/team-lifecycle/erasure-store.ts';
@@ -150,8 +149,6 @@ describe('the erasure of a team', () => {
     expect(rows).toEqual([
       // `crm_4` is disconnected already.
       ...[1, 2, 3, 5].map((number) => `crm_connection team_a crm_${number}`),
-      // Of an endpoint; the links of keys end by themselves.
-      ...[5, 6].map((number) => `handover - team_a ${String(number).padStart(43, '0')}`),
       'team team_a',
       ...[1, 2, 3, 4, 5].map((number) => `webhook_endpoint - team_a whe_${number}`),
     ]);
@@ -756,18 +753,6 @@ const COUNTED: Readonly<Record<'seats' | Exclude<keyof typeof TEAM_LIMITS, Uncou
       expired: `revoked_at = null, expires_at = '2026-11-20T10:00:00Z'`,
     },
     count: async (tx) => (await keys.countLiveAndNames(tx, 'team_a', [], AT)).liveKeys,
-  },
-  openHandovers: {
-    table: 'handover',
-    counts: `opened_at = null, sealed = '\\x01', expires_at = '2026-11-20T10:00:01Z'`,
-    ended: {
-      opened: `opened_at = '2026-11-20T09:00:00Z', sealed = null, expires_at = '2026-11-21Z'`,
-      withdrawn: `opened_at = null, sealed = null, expires_at = '2026-11-20T10:00:00Z'`,
-      'withdrawn where a clock is ahead': `opened_at = null, sealed = null,
-        expires_at = '2026-11-20T11:00:00Z'`,
-      expired: `opened_at = null, sealed = '\\x01', expires_at = '2026-11-20T10:00:00Z'`,
-    },
-    count: (tx) => handovers.countOpen(tx, 'team_a', AT),
   },
   crmConnections: {
     table: 'crm_connection',

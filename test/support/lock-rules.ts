@@ -38,7 +38,6 @@ export const GUARDS: Readonly<Record<Table, Guard>> = {
   team_catalog_entry: OF_TEAM,
   person: OF_TEAM,
   api_key: { insert: ['team'] },
-  handover: { insert: ['team'] },
   [KEYS]: { insert: ['team'] },
   webhook_endpoint: { insert: ['team'] },
   crm_connection: { insert: ['team'] },

@@ -72,7 +72,6 @@ export const TWIN_IDS = {
   delivery_id: ids('whd', 15),
   resend_id: ids('whr', 2),
   connection_id: ids('crm', 5),
-  handover_id: [1, 2, 3, 5, 6].map((n) => String(n).padStart(43, '0')),
   key_id: ['key_full', 'key_second', 'key_ended'],
   // Of 18 November 2026, the day of the twins.
   request_id: [1, 2, 3].map((n) => `01a1ee19-550${n}-7000-8000-000000000000`),
@@ -511,18 +510,6 @@ function twinRows(side: Side): Rows {
     spent_token: [1, 2, side === 'a' ? 3 : 4].map((number) => ({
       id: `spent_${number}`,
       expires_at: `2026-11-18T1${number}:00:00.000Z`,
-    })),
-    // From 5 on to the secrets of endpoints.
-    handover: [1, 2, side === 'a' ? 3 : 4, 5, 6].map((number) => ({
-      id: String(number).padStart(43, '0'),
-      ...(number >= 5
-        ? { key_id: null, endpoint_id: `whe_${number - 4}` }
-        : { key_id: number === 1 ? 'key_full' : 'key_second', endpoint_id: null }),
-      created_by: side === 'a' ? 'mem_1' : 'mem_2',
-      created_at: at(number, side),
-      expires_at: `2026-11-18T1${number}:00:00.000Z`,
-      opened_at: number === 2 ? at(number, side, '10:00:00') : null,
-      sealed: number === 2 ? null : `\\x0${number}`,
     })),
     request_log: TWIN_IDS.request_id.map((id, index) => ({
       slot: slotOf(timeOfRequest(id) ?? TWINS_NOW),

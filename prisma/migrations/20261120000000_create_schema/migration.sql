@@ -1051,49 +1051,6 @@ CREATE TABLE "alert_subscription" (
 CREATE INDEX "alert_subscription_next_check_idx"
   ON "alert_subscription" ("next_check_at", "team_id", "member_id");
 
--- Links that show an API key or a webhook secret once. Only the link decrypts "sealed": its secret
--- part is the key, and its server part is stored as a hash.
-CREATE TABLE "handover" (
-  "team_id" text NOT NULL,
-  -- A hash.
-  "id" text NOT NULL,
-  "key_id" text,
-  "created_by" text NOT NULL,
-  "created_at" timestamptz(3) NOT NULL,
-  "expires_at" timestamptz(3) NOT NULL,
-  "opened_at" timestamptz(3),
-  -- Null: the link was opened or withdrawn.
-  "sealed" bytea,
-  "endpoint_id" text,
-  CONSTRAINT "handover_pkey" PRIMARY KEY ("team_id", "id"),
-  CONSTRAINT "handover_id_check" CHECK ("id" ~ '^[0-9A-Za-z_-]{43}$'),
-  CONSTRAINT "handover_sealed_check" CHECK (octet_length("sealed") BETWEEN 1 AND 1024),
-  CONSTRAINT "handover_opened_check" CHECK ("opened_at" IS NULL OR "sealed" IS NULL),
-  CONSTRAINT "handover_team_id_fkey" FOREIGN KEY ("team_id")
-    REFERENCES "team" ("id") ON DELETE NO ACTION ON UPDATE NO ACTION,
-  CONSTRAINT "handover_team_id_key_id_fkey" FOREIGN KEY ("team_id", "key_id")
-    REFERENCES "api_key" ("team_id", "id") ON DELETE NO ACTION ON UPDATE NO ACTION,
-  CONSTRAINT "handover_team_id_created_by_fkey" FOREIGN KEY ("team_id", "created_by")
-    REFERENCES "member" ("team_id", "id") ON DELETE NO ACTION ON UPDATE NO ACTION,
-  CONSTRAINT "handover_subject_check" CHECK (num_nonnulls("key_id", "endpoint_id") = 1),
-  -- The link is removed with the endpoint.
-  CONSTRAINT "handover_team_id_endpoint_id_fkey" FOREIGN KEY ("team_id", "endpoint_id")
-    REFERENCES "webhook_endpoint" ("team_id", "id") ON DELETE CASCADE ON UPDATE NO ACTION
-);
--- For the number of links that can still be opened.
-CREATE INDEX "handover_open_idx" ON "handover" ("team_id", "expires_at") WHERE "sealed" IS NOT NULL;
--- For the removal of old rows.
-CREATE INDEX "handover_expires_at_idx" ON "handover" ("expires_at");
-CREATE INDEX "handover_key_idx" ON "handover" ("team_id", "key_id");
-CREATE INDEX "handover_creator_idx" ON "handover" ("team_id", "created_by");
--- The links of one endpoint, in the order of the list.
-CREATE INDEX "handover_endpoint_list_idx"
-  ON "handover" ("team_id", "endpoint_id", "created_at" DESC, "id" DESC);
--- The links of keys, in the order of the list.
-CREATE INDEX "handover_key_list_idx"
-  ON "handover" ("team_id", "created_at" DESC, "id" DESC)
-  WHERE "key_id" IS NOT NULL;
-
 -- A sandbox is a team whose id ends with ":sandbox" (src/core/sandbox.ts), and this row.
 CREATE TABLE "sandbox" (
   "team_id" text NOT NULL,

@@ -285,9 +285,6 @@ export const de: Texts = {
     name_taken:
       'Das Team hat oder hatte einen Schlüssel mit diesem Namen. Wählen Sie einen anderen.',
     already_member: 'Wer diese Adresse hat, ist schon im Team oder eingeladen.',
-    too_many_links:
-      'Das Team hat so viele offene Links, wie es haben kann. Ziehen Sie einen zurück, oder ' +
-      'warten Sie, bis einer endet.',
     too_many_keys:
       'Das Team hat so viele gültige Schlüssel, wie es haben kann. Widerrufen Sie zuerst einen.',
     too_many_endpoints:
@@ -443,42 +440,6 @@ export const de: Texts = {
     revoked: (name) => `Der Schlüssel „${name}“ gilt nicht mehr.`,
     showEnded: 'Beendete Schlüssel zeigen',
     cannotRotate: 'Nur ein aktiver Schlüssel, der noch nicht ersetzt wird, kann ersetzt werden.',
-  },
-  handover: {
-    title: 'Über einen Link übergeben',
-    make: 'Link erstellen',
-    whyNot: 'Der Browser verschlüsselt nur auf Seiten, deren Adresse mit https beginnt.',
-    link: 'Link, der sich einmal öffnen lässt',
-    open: (moment: string) =>
-      `Schicken Sie den Link einer Person. Noch hat ihn niemand geöffnet; er gilt bis ${moment}.`,
-    withdraw: 'Link zurückziehen',
-    again: 'Neuen Link erstellen',
-    key: 'Schlüssel',
-    states: { open: 'Noch nicht geöffnet', opened: 'Geöffnet', ended: 'Nie geöffnet' },
-    of: {
-      key: {
-        hint:
-          'Für eine andere Person, die den Schlüssel braucht: Der Link zeigt ihn einmal, ' +
-          'innerhalb einer Stunde. Er wird hier verschlüsselt, und nur der Link kann ihn öffnen. ' +
-          'Niemand muss den Schlüssel mailen.',
-        opened: (moment: string) =>
-          `Der Link wurde geöffnet: ${moment}. War es nicht die Person, der Sie ihn geschickt ` +
-          'haben, ersetzen Sie den Schlüssel.',
-        ended: 'Der Link öffnet nichts mehr. Niemand hat den Schlüssel über ihn gesehen.',
-        links: 'Links, die Schlüssel übergeben',
-      },
-      endpoint: {
-        hint:
-          'Für eine andere Person, die den Server betreibt: Der Link zeigt das Geheimnis einmal, ' +
-          'innerhalb einer Stunde, mit der Adresse des Endpunkts. Es wird hier verschlüsselt, ' +
-          'und nur der Link kann es öffnen. Niemand muss das Geheimnis mailen.',
-        opened: (moment: string) =>
-          `Der Link wurde geöffnet: ${moment}. War es nicht die Person, der Sie ihn geschickt ` +
-          'haben, ersetzen Sie das Geheimnis. Dass sie es gespeichert hat, bestätigen Sie.',
-        ended: 'Der Link öffnet nichts mehr. Niemand hat das Geheimnis über ihn gesehen.',
-        links: 'Links, die das Geheimnis übergeben',
-      },
-    },
   },
   webhooks: {
     title: 'Webhooks',
@@ -868,9 +829,6 @@ export const de: Texts = {
     },
     actions: {
       'api_key.created': 'API-Schlüssel erstellt',
-      'api_key.link_created': 'Link zu einem API-Schlüssel erstellt',
-      'api_key.link_opened': 'Link zu einem API-Schlüssel geöffnet',
-      'api_key.link_withdrawn': 'Link zu einem API-Schlüssel zurückgezogen',
       'api_key.revoked': 'API-Schlüssel widerrufen',
       'api_key.stored': 'API-Schlüssel als gespeichert bestätigt',
       'api_key.rotated': 'API-Schlüssel ersetzt',
@@ -907,9 +865,6 @@ export const de: Texts = {
       'webhook_endpoint.updated': 'Webhook-Endpunkt geändert',
       'webhook_endpoint.deleted': 'Webhook-Endpunkt gelöscht',
       'webhook_endpoint.tested': 'Testereignis gesendet',
-      'webhook_endpoint.link_created': 'Link zu einem Webhook-Geheimnis erstellt',
-      'webhook_endpoint.link_opened': 'Link zu einem Webhook-Geheimnis geöffnet',
-      'webhook_endpoint.link_withdrawn': 'Link zu einem Webhook-Geheimnis zurückgezogen',
       'webhook_endpoint.secret_rotated': 'Webhook-Geheimnis ersetzt',
       'webhook_endpoint.secret_stored': 'Webhook-Geheimnis als gespeichert bestätigt',
       'webhook_endpoint.resend_started': 'Sammelwiederholung begonnen',

@@ -276,8 +276,6 @@ export const en = {
   reasons: {
     name_taken: 'The team has, or had, a key of this name. Choose another one.',
     already_member: 'Who has this address is in the team already, or is invited.',
-    too_many_links:
-      'The team has as many open links as it may have. Withdraw one, or wait until one has ended.',
     too_many_keys: 'The team has as many live keys as it may have. Revoke one first.',
     too_many_endpoints: 'The team has as many endpoints as it may have. Delete one first.',
     too_many_connections: 'The team has as many CRM connections as it may have. Remove one first.',
@@ -411,41 +409,6 @@ export const en = {
     revoked: (name: string) => `The key “${name}” no longer works.`,
     showEnded: 'Show ended keys',
     cannotRotate: 'Only an active key that is not being replaced yet can be replaced.',
-  },
-  handover: {
-    title: 'Hand it over by a link',
-    make: 'Make a link',
-    whyNot: 'The browser encrypts only on pages whose address begins with https.',
-    link: 'Link that opens once',
-    open: (moment: string) =>
-      `Send the link to one person. Nobody has opened it yet; it works until ${moment}.`,
-    withdraw: 'Withdraw the link',
-    again: 'Make another link',
-    key: 'Key',
-    states: { open: 'Not opened yet', opened: 'Opened', ended: 'Never opened' },
-    of: {
-      key: {
-        hint:
-          'For somebody else who needs the key: the link shows it once, within an hour. It is ' +
-          'encrypted here, so only the link can open it. Nobody has to mail the key.',
-        opened: (moment: string) =>
-          `The link was opened: ${moment}. If it was not the person you sent it to, replace the ` +
-          'key.',
-        ended: 'The link opens nothing any more. Nobody has seen the key by it.',
-        links: 'Links that hand keys over',
-      },
-      endpoint: {
-        hint:
-          'For somebody else who runs the server: the link shows the secret once, within an ' +
-          'hour, with the address of the endpoint. It is encrypted here, so only the link can ' +
-          'open it. Nobody has to mail the secret.',
-        opened: (moment: string) =>
-          `The link was opened: ${moment}. If it was not the person you sent it to, replace the ` +
-          'secret. That they have stored it is for you to confirm.',
-        ended: 'The link opens nothing any more. Nobody has seen the secret by it.',
-        links: 'Links that hand the secret over',
-      },
-    },
   },
   webhooks: {
     title: 'Webhooks',
@@ -822,9 +785,6 @@ export const en = {
     } as Readonly<Record<string, string>>,
     actions: {
       'api_key.created': 'API key created',
-      'api_key.link_created': 'Link to an API key made',
-      'api_key.link_opened': 'Link to an API key opened',
-      'api_key.link_withdrawn': 'Link to an API key withdrawn',
       'api_key.revoked': 'API key revoked',
       'api_key.stored': 'API key confirmed as stored',
       'api_key.rotated': 'API key replaced',
@@ -861,9 +821,6 @@ export const en = {
       'webhook_endpoint.updated': 'Webhook endpoint changed',
       'webhook_endpoint.deleted': 'Webhook endpoint deleted',
       'webhook_endpoint.tested': 'Test event sent',
-      'webhook_endpoint.link_created': 'Link to a webhook secret made',
-      'webhook_endpoint.link_opened': 'Link to a webhook secret opened',
-      'webhook_endpoint.link_withdrawn': 'Link to a webhook secret withdrawn',
       'webhook_endpoint.secret_rotated': 'Webhook secret replaced',
       'webhook_endpoint.secret_stored': 'Webhook secret confirmed as stored',
       'webhook_endpoint.resend_started': 'Bulk resend started',

@@ -7,9 +7,3 @@ export function useWhyNotKeys(): string | null {
   const t = useTexts();
   return mayManageKeys(useSession()) ? null : t.common.needsRight;
 }
-
-/** Why the reader, an admin, may not call what has this access, or null if they may. */
-export function useWhyNot(access: 'admins' | 'schnittstellen'): string | null {
-  const whyNotKeys = useWhyNotKeys();
-  return access === 'schnittstellen' ? whyNotKeys : null;
-}

@@ -1,20 +1,17 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useState, type ReactNode } from 'react';
+import type { ReactNode } from 'react';
 import { useTexts } from '../i18n/language.ts';
-import { api, client } from '../lib/api.ts';
-import { contentOf, hashOf } from '../lib/sealing.ts';
+import { api } from '../lib/api.ts';
 import { SecretDialog } from '../ui/secret.tsx';
-import { HandOver } from './hand-over.tsx';
 
 /** Shows a new secret of a webhook endpoint, once. */
 export function EndpointSecret({
-  issued: { id, url, secret = '' },
+  issued: { id, secret = '' },
   onDone,
   children,
 }: {
   readonly issued: {
     readonly id: string;
-    readonly url: string;
     readonly secret?: string | undefined;
   };
   readonly onDone: () => void;
@@ -22,7 +19,6 @@ export function EndpointSecret({
 }) {
   const t = useTexts();
   const cache = useQueryClient();
-  const [isHandedOver, setHandedOver] = useState(false);
   const confirm = useMutation(
     api.admin.webhooks.confirmStored.mutationOptions({
       onSuccess: async () => {
@@ -42,23 +38,8 @@ export function EndpointSecret({
       onClose={onDone}
       busy={confirm.isPending}
       error={confirm.error}
-      isHandedOver={isHandedOver}
     >
       {children}
-      {secret !== '' && (
-        <HandOver
-          kind="endpoint"
-          content={contentOf({ url, secret })}
-          create={async (link) =>
-            client.admin.endpointHandovers.create.mutate({
-              ...link,
-              endpoint_id: id,
-              secret_hash: await hashOf(secret),
-            })
-          }
-          onHandedOver={setHandedOver}
-        />
-      )}
     </SecretDialog>
   );
 }

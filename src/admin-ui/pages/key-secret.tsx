@@ -1,28 +1,25 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useEffect, useState } from 'react';
+import { useEffect } from 'react';
 import { useTexts } from '../i18n/language.ts';
-import { api, client } from '../lib/api.ts';
+import { api } from '../lib/api.ts';
 import { tellEvent } from '../lib/host-port.ts';
 import { SERVICE_PATH } from '../lib/shell.ts';
 import { SandboxNote } from '../ui/band.tsx';
 import { Copyable, SecretDialog } from '../ui/secret.tsx';
-import { HandOver } from './hand-over.tsx';
 
 /** Shows a new API key, once. */
 export function KeySecret({
-  issued: { id, name, key: secret = '' },
+  issued: { id, key: secret = '' },
   onDone,
 }: {
   readonly issued: {
     readonly id: string;
-    readonly name: string;
     readonly key?: string | undefined;
   };
   readonly onDone: () => void;
 }) {
   const t = useTexts();
   const cache = useQueryClient();
-  const [isHandedOver, setHandedOver] = useState(false);
   const confirm = useMutation(
     api.admin.apiKeys.confirmStored.mutationOptions({
       onSuccess: async () => {
@@ -45,21 +42,12 @@ export function KeySecret({
       onClose={onDone}
       busy={confirm.isPending}
       error={confirm.error}
-      isHandedOver={isHandedOver}
     >
       <SandboxNote>{t.sandbox.keysNote}</SandboxNote>
       <details>
         <summary>{t.keys.secretTry}</summary>
         <Copyable text={curl} label={t.keys.secretTry} />
       </details>
-      {secret !== '' && (
-        <HandOver
-          kind="key"
-          content={{ secret, name }}
-          create={(link) => client.admin.handovers.create.mutate({ ...link, key_id: id })}
-          onHandedOver={setHandedOver}
-        />
-      )}
     </SecretDialog>
   );
 }

@@ -18,7 +18,6 @@ import { More, Table, type Column } from '../ui/table.tsx';
 import { EndKey } from './end-key.tsx';
 import { HiddenAddresses } from './hidden.tsx';
 import { canRotate, endOfKey, keysToShow, toneOfKey, whoMade } from './key-list.ts';
-import { KeyLinks } from './links.tsx';
 import { nameOfKey } from './key-name.ts';
 import { liveKeys } from './key-queries.ts';
 import { stateOf, wasNeverSeen, type ApiKey } from './key-state.ts';
@@ -82,7 +81,6 @@ export function KeysPage() {
                 <KeyTable keys={shown} onTask={begin} />
               )}
               {ended && keys.hasNextPage && <More query={keys} shown={shown.length} />}
-              <KeyLinks />
             </>
           );
         }}

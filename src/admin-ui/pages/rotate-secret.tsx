@@ -35,8 +35,6 @@ export function RotateSecret({
       Promise.all([
         cache.invalidateQueries(api.v1.webhooks.pathFilter()),
         cache.invalidateQueries(api.admin.deliveries.health.pathFilter()),
-        // The links to the former secret have ended.
-        cache.invalidateQueries(api.admin.endpointHandovers.list.pathFilter()),
       ]),
   });
   if (rotate.data) return <EndpointSecret issued={rotate.data} onDone={onClose} />;

@@ -19,7 +19,6 @@ import { DeliveryTable } from './delivery-table.tsx';
 import { withStatus } from './endpoint-changes.ts';
 import { RotateSecret } from './rotate-secret.tsx';
 import { nameOfEndpoint, type Endpoint } from './endpoint-name.ts';
-import { EndpointLinks } from './links.tsx';
 import { EndpointState } from './webhooks.tsx';
 import { answerBars, backlogBars, recentOf } from './webhook-figures.ts';
 import { WebhookSettings } from './webhook-settings.tsx';
@@ -112,7 +111,6 @@ function EndpointView({ endpoint }: { readonly endpoint: Endpoint }) {
           {t.webhooks.remove}
         </Button>
       </WebhookSettings>
-      <EndpointLinks endpointId={id} />
       {task === 'pause' && <PauseEndpoint endpointId={id} change={change} onClose={close} />}
       {task === 'rotate' && (
         <RotateSecret endpoint={endpoint} isUnstored={isUnstored} onClose={close} />

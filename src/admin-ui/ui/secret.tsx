@@ -6,8 +6,8 @@ import { Dialog } from './dialog.tsx';
 import { Choice, FormProblem } from './field.tsx';
 
 /**
- * Shows a secret, once. The dialog closes only after the reader has copied it, has said that they
- * have stored it, or has handed it over. Who copies it says so by that, and can take it back.
+ * Shows a secret, once. The dialog closes only after the reader has copied it or has said that it
+ * is stored. Who copies it says so by that, and can take it back.
  */
 export function SecretDialog({
   title,
@@ -19,7 +19,6 @@ export function SecretDialog({
   onClose = onDone,
   busy = false,
   error = null,
-  isHandedOver = false,
   children,
 }: {
   readonly title: string;
@@ -33,29 +32,21 @@ export function SecretDialog({
   /** Of what `onDone` does. */
   readonly busy?: boolean;
   readonly error?: unknown;
-  /** Somebody else will store the secret. Then the reader need not, and confirms nothing. */
-  readonly isHandedOver?: boolean;
   readonly children?: ReactNode;
 }) {
   const t = useTexts();
   const [isStored, setStored] = useState(false);
-  const mayClose = isStored || isHandedOver;
   // Back, a link, or a new document would lose the secret.
-  useBlocker({ shouldBlockFn: () => !mayClose, enableBeforeUnload: () => !mayClose });
+  useBlocker({ shouldBlockFn: () => !isStored, enableBeforeUnload: () => !isStored });
   return (
-    <Dialog title={title} locked={!mayClose} onClose={onClose}>
+    <Dialog title={title} locked={!isStored} onClose={onClose}>
       <p>{hint}</p>
       <Copyable text={secret} label={title} onCopied={() => setStored(true)} />
       {children}
       <Choice kind="checkbox" checked={isStored} onChange={setStored} label={stored} />
       <FormProblem error={error} />
       <Actions>
-        <Button
-          look="main"
-          busy={busy}
-          why={mayClose ? null : whyNot}
-          onClick={isStored ? onDone : onClose}
-        >
+        <Button look="main" busy={busy} why={isStored ? null : whyNot} onClick={onDone}>
           {t.keys.secretDone}
         </Button>
       </Actions>

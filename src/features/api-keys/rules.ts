@@ -16,9 +16,9 @@
  *    does, too. Only a live key can be rotated, and only once. Anything else is a
  *    validation error of `key_id`.
  *  * A revocation can be repeated. Only the first one is a change.
- *  * Whether the member may still make, end or hand over a key is read again after the wait for
- *    the locks, and so is the team's plan. Who has lost the role or the right meanwhile gets
- *    `forbidden`, and who has left the team `unauthorized`.
+ *  * Whether the member may still make or end a key is read again after the wait for the locks, and
+ *    so is the team's plan. Who has lost the role or the right meanwhile gets `forbidden`, and who
+ *    has left the team `unauthorized`.
  *  * A creation or rotation can be repeated for a day with the same `Idempotency-Key`. It acts
  *    once, and the member who made it is shown the same key again: a lost response would lose the
  *    secret. Others are shown the key without its secret. A refusal is not kept.

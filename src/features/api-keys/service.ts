@@ -15,7 +15,7 @@ import type { CountedKeys, DatabaseTime, KeyRow } from './store.ts';
 
 const LIST = 'api_keys';
 
-export { requireCreator, templatesOf } from './rules.ts';
+export { templatesOf } from './rules.ts';
 export { findKeyNames } from './store.ts';
 
 /** Lists keys, newest first. Throws `validation_error` for a foreign cursor. */

@@ -11,8 +11,6 @@
  *  * An idempotency record is kept for the day that it is valid, and a spent token until it has
  *    expired, and both for another hour: the clock that they are judged by is not the one that they
  *    are removed by.
- *  * A link that hands a key over is kept for a day after its end, so that its maker can see that
- *    nobody has opened it. What it held opens with the link only.
  *  * A job that has failed for the last time is kept for another 30 days, so that an operator can
  *    read why, mend it and reschedule the job. Its time to run is hours after its last attempt.
  *  * A rate counter counts one minute. An hour later, nobody reads it, unless it is that of a key:
@@ -115,12 +113,6 @@ export const RETENTIONS: readonly Retention[] = [
     name: 'spent_tokens',
     table: 'spent_token',
     keepMs: HOUR_MS,
-    at: 'expires_at',
-  },
-  {
-    name: 'handovers',
-    table: 'handover',
-    keepMs: DAY_MS,
     at: 'expires_at',
   },
   {

@@ -31,7 +31,7 @@
  *    With `grace_s` 0, for a secret that has leaked, all earlier ones end at once. Deliveries that
  *    a worker has in hand then are still signed with the old one, for seconds at most.
  *  * What no key opens cannot sign on: a rotation with a `grace_s` is a `conflict` with
- *    `Retry-After`, and so are a confirmation and a link, which compare. While APP_SECRET is
+ *    `Retry-After`, and so is a confirmation, which compares. While APP_SECRET is
  *    changed, another process may open it. A rotation with `grace_s` 0 opens nothing and replaces
  *    it: that is the repair after a secret is damaged or its key is lost.
  *  * A secret that a person in the app has got by a creation or a rotation can be lost before
@@ -42,8 +42,6 @@
  *    another admin may have replaced it, and the time or the id of a rotation is no part of the
  *    API's response. Any secret but the present one is an error of the field `secret`, also one
  *    that still signs: the present one may be lost nevertheless.
- *  * A rotation ends the links to the endpoint's secret that nobody has opened, since they show one
- *    that is replaced (`handovers/rules.ts`). They go with a deleted endpoint.
  *  * A test can be sent as any type, to endpoints that do not subscribe to it, too. The receiver
  *    gets the documented example with `test: true`, whose ids belong to nothing, under the team's
  *    privacy switches. A receiver that does not look at `test` acts on it as it would on a real
@@ -52,7 +50,7 @@
  *    that is kept for the `Idempotency-Key` of its creation. A job removes the rows of the
  *    deliveries later.
  */
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { timingSafeEqual } from 'node:crypto';
 import type { Actor } from '../../core/actor.ts';
 import { ENCRYPTED_COLUMNS } from '../../core/encrypted-columns.ts';
 import { SUBSCRIBABLE_EVENTS, type EventType } from '../../core/events.ts';
@@ -110,18 +108,8 @@ export function unconfirmedSince({
 /** Throws `validation_error` (field `secret`) if `shown` is not the present secret. */
 export function requirePresentSecret(shown: string, present: string): void {
   const [a, b] = [Buffer.from(shown), Buffer.from(present)];
-  if (a.length !== b.length || !timingSafeEqual(a, b)) throw secretReplaced('secret');
-}
-
-/** Throws `validation_error` (field `secret_hash`) if it is no SHA-256 of the present secret. */
-export function requireHashOfPresent(hash: Buffer, present: string): void {
-  const wanted = createHash('sha256').update(present).digest();
-  if (hash.length !== wanted.length || !timingSafeEqual(hash, wanted))
-    throw secretReplaced('secret_hash');
-}
-
-function secretReplaced(field: 'secret' | 'secret_hash'): ProblemError {
-  return invalidField(field, 'Another secret has replaced it meanwhile.', 'secret_replaced');
+  if (a.length !== b.length || !timingSafeEqual(a, b))
+    throw invalidField('secret', 'Another secret has replaced it meanwhile.', 'secret_replaced');
 }
 
 /** A process with a newer APP_SECRET may answer the next call. */

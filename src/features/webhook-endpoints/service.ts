@@ -13,7 +13,6 @@ import { checkAll, invalidField, notFound, passing, unknownId } from '../../core
 import { earlierSecretsText, readEarlierSecrets } from '../../core/signing-secrets.ts';
 import { lockTeamFor, readChangeContext } from '../../db/change-context.ts';
 import type { Db, Tx } from '../../db/client.ts';
-import { endLinksToEndpoint } from '../../db/handover-links.ts';
 import { forgetKeptDetails } from '../../db/kept-responses.ts';
 import { record, type ChangeContext } from '../../db/outbox.ts';
 import { holdRow, lockRow, type LockedFor } from '../../db/row-lock.ts';
@@ -207,7 +206,6 @@ export async function rotateSecret(
     encrypt(text, appSecrets.current, column.context(teamId, endpointId));
   return db.transaction(async (tx) => {
     const finding = store.findSealedForUpdate(tx, teamId, endpointId);
-    endLinksToEndpoint(tx, teamId, endpointId, at);
     const [found, current] = await Promise.all([finding, readChangeContext(tx, context)]);
     if (!found) throw notFound();
     const { secret_encrypted: sealed, earlier_secrets_encrypted: sealedEarlier, ...row } = found;
@@ -265,25 +263,8 @@ export async function confirmStored(
 }
 
 /**
- * Locks the endpoint until the transaction ends, so that it keeps the secret with this SHA-256.
- * Throws `not_found`, `validation_error` (field `secret_hash`: another one has replaced it),
- * `conflict` (no key opens it).
- */
-export async function lockPresentSecret(
-  tx: Tx,
-  teamId: string,
-  { endpointId, secretHash }: { readonly endpointId: string; readonly secretHash: Buffer },
-  appSecrets: AppSecrets,
-): Promise<void> {
-  const found = await store.findSealedForUpdate(tx, teamId, endpointId);
-  if (!found) throw unknownId('endpoint_id');
-  const boundTo = rules.webhookSecretContext(teamId, endpointId);
-  rules.requireHashOfPresent(secretHash, openSealed(found.secret_encrypted, appSecrets, boundTo));
-}
-
-/**
- * Deletes the endpoint with the links to its secret, and enqueues a job that removes its
- * deliveries. Opens a transaction. Throws `not_found`.
+ * Deletes the endpoint, and enqueues a job that removes its deliveries. Opens a transaction. Throws
+ * `not_found`.
  */
 export async function removeEndpoint(
   db: Db,

@@ -33,7 +33,6 @@ import {
 } from './admission.ts';
 import { finishCalls } from './calls-log.ts';
 import { readCalls, type Calls } from './calls.ts';
-import { addHandoverRoute, HANDOVER_PATH } from './handover.ts';
 import { addLinkRoute } from './link.ts';
 import { onceOf } from './once.ts';
 import { addSessionRoutes, tokenOf } from './session.ts';
@@ -51,11 +50,10 @@ const HEADERS = ['content-type', 'accept', 'trpc-accept'];
 export function trpcRouter(options: TrpcOptions, hostOrigins: readonly string[]): Router {
   const router = Router({ caseSensitive: true });
   const verify = createVerifier(options);
-  router.use(['/trpc', '/trpc-session', HANDOVER_PATH], securityHeaders());
+  router.use(['/trpc', '/trpc-session'], securityHeaders());
   router.use('/trpc', compression({ filter: isReading }));
   addSessionRoutes(router, { options, verify });
   addLinkRoute(router, { options, verify }, hostOrigins);
-  addHandoverRoute(router, { options, verify });
   router.use('/trpc', async (request, response) => {
     const { traceparent } = request.headers;
     const trace = options.tracing?.request(traceparent, performance.now()) ?? null;

@@ -1,4 +1,4 @@
-// How CRM connections and links are, what is said of fields, and the moments of a filter.
+// How CRM connections are, what is said of fields, and the moments of a filter.
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { de } from '../../../src/admin-ui/i18n/de.ts';
 import { en } from '../../../src/admin-ui/i18n/en.ts';
@@ -14,13 +14,6 @@ import {
   stateOfCrm,
   type Connection,
 } from '../../../src/admin-ui/pages/crm-state.ts';
-import {
-  endOfLink,
-  isOpen,
-  looksAtAllMs,
-  looksAtOneMs,
-  toneOfLink,
-} from '../../../src/admin-ui/pages/link-state.ts';
 import {
   enteredToken,
   providerChosen,
@@ -95,40 +88,6 @@ describe('a CRM connection', () => {
       objection_marker: 'Objection:',
     });
     expect(enteredToken('pat', ' ')).toEqual({ credentials: 'pat', objection_marker: undefined });
-  });
-});
-
-describe('a link', () => {
-  const STATES = ['open', 'opened', 'ended'] as const;
-
-  test('is coloured by what has become of it', () => {
-    expect(STATES.map((state) => toneOfLink({ state }))).toEqual(['warn', 'good', 'plain']);
-    expect(STATES.map((state) => isOpen({ state }))).toEqual([true, false, false]);
-  });
-
-  test.each([
-    ['open', null, at(5)],
-    ['open', at(1), at(5)],
-    ['opened', at(1), at(1)],
-    ['opened', null, at(5)],
-    ['ended', null, at(5)],
-  ] as const)('that is %s, and was opened at %s, ends at %s', (state, opened_at, end) => {
-    expect(endOfLink({ state, opened_at, expires_at: at(5) })).toBe(end);
-  });
-
-  test('is asked for while it is open', () => {
-    expect(STATES.map((state) => looksAtOneMs({ state }))).toEqual([5_000, false, false]);
-    expect(looksAtOneMs(undefined)).toBe(false);
-  });
-
-  test('in a list is asked for while any is open', () => {
-    const page = (...states: (typeof STATES)[number][]) => ({
-      data: states.map((state) => ({ state })),
-    });
-    expect(looksAtAllMs(undefined)).toBe(false);
-    expect(looksAtAllMs([])).toBe(false);
-    expect(looksAtAllMs([page('opened'), page('ended', 'ended')])).toBe(false);
-    expect(looksAtAllMs([page('opened'), page('ended', 'open')])).toBe(15_000);
   });
 });
 
