@@ -15,7 +15,8 @@ import { TICK_MS, type DispatcherOptions, type Loop, type OpenedSecrets } from '
 import type { RecordedAttempt } from './result-store.ts';
 import { flush } from './results.ts';
 import { findPlayed, LIVE, SIMULATED } from './played.ts';
-import { nextState, type AttemptCause } from './schedule.ts';
+import { causeOf, nextState } from './schedule.ts';
+import { isSentAgain, readShownData } from './sent-again.ts';
 import { fillSlots } from './slots.ts';
 
 /** How long a delivery waits that a fault of ours has kept from being attempted. */
@@ -117,15 +118,16 @@ async function send(
   flight: Flight,
   traceparent: string | null,
 ): Promise<AttemptResult> {
-  const { sender, clock } = loop.options;
+  const { db, sender, clock } = loop.options;
   const { row } = flight;
+  const data = isSentAgain(row) ? await readShownData(db, row) : row.event_data;
   const body = envelopeText({
     id: row.event_id,
     type: row.event_type,
     createdAt: row.event_created_at,
     apiVersion: row.api_version,
     teamId: row.team_id,
-    data: row.event_data,
+    data,
   });
   const at = clock.now();
   const keys = keysAt(loop, flight, at);
@@ -206,12 +208,6 @@ export function recordOf(
 function quoteOf({ event_type, event_data }: ClaimedDelivery, text: string): string {
   const isCut = text.length >= EXCERPT_MAX_CHARACTERS;
   return withholdEventValues(event_type, JSON.parse(event_data) as object, { text, isCut });
-}
-
-/** The first attempt of a test (`ping`) is its scheduled one. */
-function causeOf({ urgent, resent, status }: ClaimedDelivery): AttemptCause {
-  if (resent) return 'resent';
-  return urgent && status !== 'pending' ? 'requested' : 'scheduled';
 }
 
 /** How the endpoint of an attempt goes on. */

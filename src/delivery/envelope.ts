@@ -9,10 +9,7 @@ export interface EnvelopeParts {
   readonly createdAt: string;
   readonly apiVersion: string;
   readonly teamId: string;
-  /**
-   * The JSON text that was stored when the event happened. It goes into the body unchanged, so
-   * every attempt sends the same bytes.
-   */
+  /** JSON text. It goes into the body unchanged, so scheduled attempts send the same bytes. */
   readonly data: string;
 }
 

@@ -8,7 +8,9 @@ import { auditOf } from '../support/audit.ts';
 import { clockAhead } from '../support/clocks.ts';
 import { RETRY_DELAYS_S } from '../support/deliveries.ts';
 import { endWaiting, holdLock, lockWhole, untilWaiting } from '../support/locks.ts';
+import { platformOf } from '../support/platform.ts';
 import { held, status } from '../support/receiver.ts';
+import { userId } from '../support/seed.ts';
 import {
   api,
   app,
@@ -389,6 +391,53 @@ test('a resend whose endpoint is paused half way sends nothing until it is activ
   });
   await until(async () => (await count(`id ~ '^r' and status = 'ok'`)) === 700);
   expect(receiver.requestsTo('/whe_1')).toHaveLength(701);
+});
+
+// What the event holds was allowed when it happened.
+test.each([
+  [
+    'the privacy switch is off',
+    () => rows(`update team set member_detail_enabled = false where id = 'team_a'`),
+  ],
+  [
+    'the person was deleted',
+    async () =>
+      (await platformOf(api)).members.deletePerson.mutate({
+        team_id: 'team_a',
+        user_id: userId('a', 'member'),
+      }),
+  ],
+])('a delivery that is sent again names nobody once %s', async (_when, hide) => {
+  const full = { team_id: 'team_a', training_id: 'trn_1', user_id: userId('a', 'member') };
+  const type = 'evaluation.completed';
+  const [resent] = await writeDeliveries({ prefix: 'g', count: 1, type });
+  const [retried] = await writeDeliveries({ prefix: 'r', count: 1, type });
+  const [scheduled] = await writeDeliveries({ prefix: 's', count: 1, type, status: 'retrying' });
+  await rows('update event set data = $1', [{ ...full, score: 71 }]);
+  await hide();
+  // An earlier worker has claimed it before.
+  receiver.on('/whe_1', status(500));
+  await rows('update webhook_delivery set urgent = true where id = $1', [retried]);
+  await rows(
+    `update webhook_delivery
+     set status = 'retrying', next_try_at = now(), scheduled_attempts = 2, resent = true
+     where id = $1`,
+    [resent],
+  );
+  const clock = fixedClock(new Date());
+  await startLoop({ clock });
+  await until(async () => (await count('attempt = 9')) === 2);
+  clock.advance(86_400_000);
+  await until(async () => (await count('attempt > 9 or (attempt > 1 and attempt < 9)')) >= 2);
+  const sent = receiver.requestsTo('/whe_1').map(({ body }) => JSON.parse(body.toString()));
+  const dataOf = (id = '') =>
+    sent.filter((each) => each.id === `evt_${id}`).map(({ data }) => data);
+  const shown = { team_id: 'team_a', training_id: 'trn_1' };
+  expect(dataOf(retried)).toEqual([shown]);
+  // Also at the scheduled attempt that follows a resend.
+  expect(dataOf(resent).slice(0, 2)).toEqual([shown, shown]);
+  // The schedule of the event sends the same bytes at every attempt.
+  expect(dataOf(scheduled)[0]).toEqual({ ...full, score: 71 });
 });
 
 test('an endpoint has one resend at a time, and none while it is paused', async () => {

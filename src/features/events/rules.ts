@@ -2,8 +2,8 @@
  * `GET /events` is our addition to the specification. It lets a program read what its webhooks have
  * missed, and serves `team-customer-api listen`. What is decided here:
  *  * A personal field is shown if the privacy switches allowed it when the event happened, and
- *    allow it now. What they withheld then was never stored. A webhook sends the bytes of then at
- *    every attempt, also at one that is requested later: a receiver gets the same event each time.
+ *    allow it now. What they withheld then was never stored. A webhook that is sent again obeys
+ *    both, too (delivery/sent-again.ts).
  *  * Of a type that this version does not know, nothing is shown while `member_detail_enabled` is
  *    off: which of its fields are personal is not known.
  *  * `api_version` is the current version. A webhook endpoint may have an older one.

@@ -37,7 +37,7 @@ export const adminDeliveryDetail = adminDelivery.extend({
         .nullable()
         .meta({
           description:
-            'The body that every attempt sends. It is null while `member_detail_enabled` is off ' +
+            'The body that the event was given. It is null while `member_detail_enabled` is off ' +
             'and the body contains a person or a score.',
         }),
       (body) => (body === null || holdsPersonal(body) ? null : body),

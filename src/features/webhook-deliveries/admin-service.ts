@@ -77,7 +77,7 @@ export async function getBacklog(
 export interface DeliveryDetail {
   readonly row: DeliveryDetailRow;
   readonly headers: Readonly<Record<string, string>>;
-  /** The body that every attempt sends. */
+  /** The body that scheduled attempts send. */
   readonly body: string;
   /** Newest first. */
   readonly attempts: readonly AttemptRow[];

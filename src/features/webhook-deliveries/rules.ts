@@ -17,6 +17,9 @@
  *    them, and is shown for 30 days, also when `member_detail_enabled` is off again or the person
  *    is deleted. Rejected: null while the switch is off. The answer of a team that never had the
  *    switch on holds nothing of the kind, and is what its developers need.
+ *  * What is sent again, one by one or in bulk, leaves out the person if the switch is off by then,
+ *    or the person was deleted. So do the scheduled attempts that follow it. Those before it send
+ *    the bytes of the event, by the specification.
  *  * What a program may ask of deliveries is what an admin may in the app, by the same services.
  */
 import { DELIVERY_STATUSES, type DeliveryStatus } from '../../core/delivery-status.ts';
