@@ -134,6 +134,8 @@ export class ProblemError extends Error {
   limit: Limit | null = null;
   /** The same call may succeed in a moment (`passing`): no `Idempotency-Key` keeps the refusal. */
   passes = false;
+  /** What the call has written stays (`leaving`): its transaction commits, and then it refuses. */
+  leaves = false;
 
   constructor(
     ...[code, fields]: { [C in ProblemCode]: [code: C, ...FieldArguments<C>] }[ProblemCode]
@@ -161,6 +163,12 @@ export function overLimit(limit: Limit, problem: ProblemError): ProblemError {
 /** Notes that the refusal is one of the moment. Returns the same problem. */
 export function passing(problem: ProblemError): ProblemError {
   problem.passes = true;
+  return problem;
+}
+
+/** Notes that what the refused call has written stays. Returns the same problem. */
+export function leaving(problem: ProblemError): ProblemError {
+  problem.leaves = true;
   return problem;
 }
 

@@ -18,7 +18,8 @@ export interface Db {
   readonly prisma: TeamPrisma;
   /**
    * Runs `work` in a transaction. A nested call joins the outer one. Commits only if `work`
-   * resolves. Never wait for HTTP inside. Afterwards `tx` refuses everything.
+   * resolves, or refuses with a problem that leaves something (`leaving`). Never wait for HTTP
+   * inside. Afterwards `tx` refuses everything.
    */
   transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
   /** For `parts.ts`. undefined: the rows of all teams that it is used for are in one place. */

@@ -1,6 +1,7 @@
 // Nothing is written outside of a transaction: not when its BEGIN fails, and not after its end.
 import { beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { statement, type Tx } from '../../src/db/client.ts';
+import { leaving, ProblemError } from '../../src/core/problem.ts';
 import type { Database } from '../../src/db/connections/database.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { holdLock, untilWaiting } from '../support/locks.ts';
@@ -95,6 +96,21 @@ describe.each<[string, (tx: Tx) => Promise<unknown>]>([
     });
     expect(await written()).toEqual([]);
   });
+});
+
+test('a refusal commits only if it leaves something, also in a nested transaction', async () => {
+  const refuseWith = (problem: ProblemError, n: number) =>
+    db.transaction((outer) =>
+      outer.transaction(async (tx) => {
+        tx.send(WRITE, [n, {}]);
+        throw problem;
+      }),
+    );
+  const refusal = new ProblemError('conflict');
+  await expect(refuseWith(refusal, 1)).rejects.toBe(refusal);
+  expect(await written()).toEqual([]);
+  await expect(refuseWith(leaving(refusal), 2)).rejects.toBe(refusal);
+  expect(await written()).toEqual([2]);
 });
 
 test('every other method refuses its use after the end, too', async () => {

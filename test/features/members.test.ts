@@ -1,7 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
-import { makeMember, makeSeed, makeTeam } from '../support/seed.ts';
+import { appWith, codeOf, tokenOf } from '../support/app.ts';
+import { makeMember, makeSeed, makeTeam, userId } from '../support/seed.ts';
 
 const NOW = new Date('2026-11-02T09:00:30.000Z');
 
@@ -226,6 +227,8 @@ describe('POST /users', () => {
           members: [makeMember('back', 'gone', { status: 'ended', email: 'gone@back.test' })],
         }),
         makeTeam('quiet', { privacy: { member_detail_enabled: false } }),
+        makeTeam('shut', { seats: 3, privacy: { member_detail_enabled: false } }),
+        makeTeam('guess', { privacy: { member_detail_enabled: false } }),
       ]),
     });
   });
@@ -352,6 +355,37 @@ describe('POST /users', () => {
     });
     expect(refused).toMatchObject({ status: 409, body: { code: 'seat_limit_reached' } });
     expect((await traces(api, 'team_full')).events).toEqual([]);
+  });
+
+  // `?email=` is refused, so no order of checks may answer instead of it.
+  test('409: with all seats taken and details off, no guess is answered', async () => {
+    const guess = (email: string) =>
+      api.call(api.key('team_shut'), 'POST', '/users', { body: { email } });
+    for (const email of ['member@shut.test', 'owner@shut.test', 'nobody@shut.test'])
+      expect(await guess(email)).toMatchObject({ body: { code: 'seat_limit_reached' } });
+  });
+
+  test('429: while details are off, an invitation of a member counts', async () => {
+    const guess = (email: string, options = {}) =>
+      api.call(api.key('team_guess'), 'POST', '/users', { body: { email }, ...options });
+    const known = ['member@guess.test', 'owner@guess.test'];
+    const once = { headers: { 'Idempotency-Key': 'guess' } };
+    for (let n = 0; n < 2; n += 1)
+      expect(await guess('admin@guess.test', once)).toMatchObject({ body: { code: 'conflict' } });
+    for (let n = 1; n < 59; n += 1)
+      expect(await guess(known[n % 2] ?? '')).toMatchObject({ body: { code: 'conflict' } });
+    const identity = { userId: userId('guess', 'admin'), teamId: 'team_guess' };
+    const app = appWith(api, {
+      authorization: `Bearer ${await tokenOf({ kind: 'user', ...identity }, NOW)}`,
+      'idempotency-key': 'app',
+    });
+    const create = app.v1.members.create.mutate({ email: 'member@guess.test' });
+    expect(await codeOf(create)).toBe('conflict');
+    for (const email of [...known, 'nobody@guess.test'])
+      expect(await guess(email)).toMatchObject({
+        status: 429,
+        body: { code: 'rate_limited', retry_after: 3600 },
+      });
   });
 
   test('429: 60 invitations an hour; Retry-After says when the next one passes', async () => {

@@ -22,6 +22,7 @@ beforeAll(async () => {
     makeTeam(`admin${round}`, { members: invited(`admin${round}`) }),
     makeTeam(`email${round}`),
     makeTeam(`key${round}`),
+    makeTeam(`guess${round}`, { privacy: { member_detail_enabled: false } }),
   ]);
   const { teams: loaded } = await loadTestSeed(
     database,
@@ -102,6 +103,20 @@ describe('two processes at once', () => {
       await count(`from member where team_id = $1 and lower(email) = 'same@email.test'`, team),
     ).toBe(1);
   });
+
+  test.each(rounds)(
+    'of 70 guesses whose address it is, 60 are answered (round %i)',
+    async (round) => {
+      const team = `guess${round}`;
+      const guess = (n: number) =>
+        (calls[n % 2] as Call)(keyOf(team), 'POST', '/users', {
+          body: { email: `member@${team}.test` },
+          ...(n % 3 === 0 && { headers: { 'idempotency-key': `guess ${n}` } }),
+        });
+      const responses = await Promise.all(Array.from({ length: 70 }, (_, n) => guess(n)));
+      expect(statuses(responses)).toEqual([...Array(60).fill(409), ...Array(10).fill(429)]);
+    },
+  );
 
   test.each(rounds)('thirty calls with one Idempotency-Key act once (round %i)', async (round) => {
     const team = `key${round}`;

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { ApiKeyActor, CurrentActor, MemberStatus, Role } from '../../src/core/actor.ts';
+import { privacyOf } from '../../src/core/privacy.ts';
 import type { ProblemError } from '../../src/core/problem.ts';
 import { requireAcceptable } from '../../src/features/members/platform-rules.ts';
 import {
@@ -104,22 +105,35 @@ describe('an invitation', () => {
   const FREE: InvitationFacts = {
     seats: 5,
     seatsUsed: 4,
-    emailTaken: false,
+    takenBy: null,
     limitingInvitedAt: null,
   };
 
+  const TAKEN = { takenBy: 'mem_1' };
+  const switches = (memberDetailEnabled: boolean) =>
+    privacyOf({ memberDetailEnabled, leaderboardEnabled: true });
+  const [ON, OFF] = [switches(true), switches(false)];
+
   test('is possible while a seat is free and the limit is not reached', () => {
-    expect(() => requireInvitable(FREE, NOW)).not.toThrow();
+    expect(() => requireInvitable(FREE, ON, NOW)).not.toThrow();
+  });
+
+  test('is refused without a word about the email while details are off', () => {
+    const check = (facts: Partial<InvitationFacts>) => () =>
+      requireInvitable({ ...FREE, ...TAKEN, ...facts }, OFF, NOW);
+    expect(check({ seatsUsed: 5 })).toThrow(problem('seat_limit_reached'));
+    expect(check({ limitingInvitedAt: agoMs(0) })).toThrow(problem('rate_limited'));
+    expect(check({})).not.toThrow();
   });
 
   test.each<[string, Partial<InvitationFacts>]>([
-    ['conflict', { emailTaken: true, seatsUsed: 5, limitingInvitedAt: agoMs(0) }],
+    ['conflict', { ...TAKEN, seatsUsed: 5, limitingInvitedAt: agoMs(0) }],
     ['seat_limit_reached', { seatsUsed: 5, limitingInvitedAt: agoMs(0) }],
     ['seat_limit_reached', { seatsUsed: 6 }],
     ['seat_limit_reached', { seats: 0, seatsUsed: 0 }],
     ['rate_limited', { limitingInvitedAt: agoMs(0) }],
   ])('is refused with %s for %j', (code, facts) => {
-    expect(() => requireInvitable({ ...FREE, ...facts }, NOW)).toThrow(problem(code));
+    expect(() => requireInvitable({ ...FREE, ...facts }, ON, NOW)).toThrow(problem(code));
   });
 
   test.each<[number, number]>([

@@ -146,10 +146,10 @@ describe('invitations', () => {
     expect(await facts('Team_A.MEM_2@of.test')).toMatchObject({
       seats: 77,
       seatsUsed: 10,
-      emailTaken: true,
+      takenBy: 'mem_2',
     });
-    expect(await facts('team_a.mem_4@of.test')).toMatchObject({ emailTaken: false });
-    expect(await facts('team_b.mem_2@of.test')).toMatchObject({ emailTaken: false });
+    expect(await facts('team_a.mem_4@of.test')).toMatchObject({ takenBy: null });
+    expect(await facts('team_b.mem_2@of.test')).toMatchObject({ takenBy: null });
     await run(
       `update member set status = 'ended' where team_id = 'team_a' and id in ('mem_2', 'mem_3')`,
     );

@@ -888,7 +888,8 @@ CREATE INDEX "webhook_resend_finished_idx"
   ON "webhook_resend" ("finished_at")
   WHERE "finished_at" IS NOT NULL;
 
--- Invitations that were mailed again; the hourly limit counts these and member.invited_at.
+-- Invitations that were mailed again, and those that were refused because the email was taken while
+-- details were off. The hourly limit counts these and member.invited_at.
 CREATE TABLE "invitation_resend" (
   "team_id" text NOT NULL,
   "id" text NOT NULL,

@@ -2,6 +2,7 @@ import type { AsyncLocalStorage } from 'node:async_hooks';
 import type pg from 'pg';
 import type { Clock } from '../../core/clock.ts';
 import type { ObserveRefusal } from '../../core/limits.ts';
+import { ProblemError } from '../../core/problem.ts';
 import { hungUp, type Caller } from '../caller.ts';
 import { withFirst, type Db, type Tx } from '../client.ts';
 import { isFollowUp, rethrow } from '../errors.ts';
@@ -65,15 +66,24 @@ export function openTransactions({
       try {
         const client = await context.connections.connect();
         endWait();
-        result = await runOnConnection(context, { client, caller, later }, work);
+        result = await runOnConnection(context, { client, caller, later }, (tx) =>
+          work(tx).catch(toLeaving),
+        );
       } finally {
         queue.leave(caller);
       }
       if (later.length > 0) await runAll(context, caller, later);
+      if (result instanceof ProblemError) throw result;
       return result;
     },
     waiting: () => queue.waiting(),
   };
+}
+
+/** A refusal that leaves something is committed like a result. */
+function toLeaving(error: unknown): ProblemError {
+  if (error instanceof ProblemError && error.leaves) return error;
+  throw error;
 }
 
 /** Hanging up comes too late for it. */

@@ -7,7 +7,7 @@ import { INVITATIONS_PER_HOUR, type AssignableRole, type InvitationFacts } from 
 import { COLUMNS, type MemberRow } from './store.ts';
 
 // The time of the invitation that counts as number INVITATIONS_PER_HOUR, from the newest one back
-// to the beginning of the window ($3). Invitations that were mailed again count, too.
+// to the beginning of the window ($3). Those in `invitation_resend` count, too.
 const LIMITING_INVITED_AT = `(
        select at
        from (
@@ -35,7 +35,7 @@ const LIMITING_INVITED_AT = `(
 const INVITATION_FACTS = statement<{
   seats: number;
   seats_used: number;
-  email_taken: boolean;
+  taken_by: string | null;
   limiting_invited_at: string | null;
 }>(
   'members.invitationFacts',
@@ -45,11 +45,11 @@ const INVITATION_FACTS = statement<{
        from member m
        where m.team_id = $1 and m.status <> 'ended'
      ) as seats_used,
-     exists (
-       select
+     (
+       select m.id
        from member m
        where m.team_id = $1 and lower(m.email) = lower($2) and m.status <> 'ended'
-     ) as email_taken,
+     ) as taken_by,
      ${LIMITING_INVITED_AT} as limiting_invited_at
    from team t
    where t.id = $1`,
@@ -67,7 +67,7 @@ export async function readInvitationFacts(
   return {
     seats: row.seats,
     seatsUsed: row.seats_used,
-    emailTaken: row.email_taken,
+    takenBy: row.taken_by,
     limitingInvitedAt: row.limiting_invited_at,
   };
 }
@@ -121,18 +121,28 @@ export async function findForResend(
   return { member, limitingInvitedAt };
 }
 
-/**
- * Counts an invitation that is mailed again toward the hourly limit, and begins its validity anew.
- */
-export async function insertResend(
+/** An invitation that counts toward the hourly limit, although it makes no member. */
+interface Counted {
+  readonly id: string;
+  readonly memberId: string;
+  readonly at: Date;
+}
+
+/** Counts it. */
+export async function insertCounted(
   tx: Tx,
   teamId: string,
-  { id, memberId, at }: { readonly id: string; readonly memberId: string; readonly at: Date },
+  { id, memberId, at }: Counted,
 ): Promise<void> {
   await tx.prisma.invitationResend.createMany({ data: [{ teamId, id, memberId, sentAt: at }] });
+}
+
+/** Counts an invitation that is mailed again, and begins its validity anew. */
+export async function insertResend(tx: Tx, teamId: string, resend: Counted): Promise<void> {
+  await insertCounted(tx, teamId, resend);
   await tx.prisma.member.updateMany({
-    where: { teamId, id: memberId },
-    data: { invitationSentAt: at },
+    where: { teamId, id: resend.memberId },
+    data: { invitationSentAt: resend.at },
   });
 }
 

@@ -53,7 +53,8 @@ export const members = {
     description:
       'Sends an invitation by email and takes a seat. ' +
       'Inviting an admin needs a key created by the owner or by an active admin. ' +
-      'A team may send 60 invitations per hour. ' +
+      'A team may send 60 invitations per hour; while `member_detail_enabled` is off, a ' +
+      '`conflict` counts, too. ' +
       'An invitation that nobody accepts within 180 days ends.',
     input: createInput,
     output: member,

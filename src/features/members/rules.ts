@@ -9,7 +9,10 @@
  *    if its membership has ended meanwhile.
  *  * An invitation is checked in this order: role, right to make admins, email taken, seats, hourly
  *    limit. So a client that repeats an invitation learns that it exists, and not that the team is
- *    full.
+ *    full. While `member_detail_enabled` is off, the email comes last: neither a full team nor one
+ *    that has used up its hour tells whose address it is, which `?email=` refuses. What is refused
+ *    because of the email counts toward the limit then, so that nobody guesses faster than that.
+ *    Rejected: to count it always. A client that invites everybody again meets its members.
  *  * The admin page finds members by a part of their address or of an id. While
  *    `member_detail_enabled` is off, an address cannot be found, for that would tell whose it is.
  *    A whole address finds only whoever has it, by its index: they may stand behind 10,000 others,
@@ -65,6 +68,7 @@
 import type { CurrentActor, MemberStatus, Role } from '../../core/actor.ts';
 import { mayChangeAdmins } from '../../core/actor.ts';
 import type { PagePosition } from '../../core/page.ts';
+import { showsMemberDetail, type Privacy } from '../../core/privacy.ts';
 import { invalidField, ProblemError } from '../../core/problem.ts';
 
 /** How many invitations a team may send within INVITATION_WINDOW_MS. */
@@ -181,7 +185,8 @@ export function requireInvited(target: MemberFacts): void {
 export interface InvitationFacts {
   readonly seats: number;
   readonly seatsUsed: number;
-  readonly emailTaken: boolean;
+  /** The id of the member who has the email. */
+  readonly takenBy: string | null;
   /**
    * ISO time of the oldest of the last `INVITATIONS_PER_HOUR` invitations; null if there were fewer
    * in the window.
@@ -190,17 +195,22 @@ export interface InvitationFacts {
 }
 
 /**
- * Throws `conflict`, `seat_limit_reached` or `rate_limited`. Read the facts under the team's lock.
+ * Throws `conflict`, `seat_limit_reached` or `rate_limited`. While details are withheld, the email
+ * may be taken nevertheless. Read the facts under the team's lock.
  */
-export function requireInvitable(facts: InvitationFacts, now: Date): void {
-  if (facts.emailTaken)
-    throw new ProblemError('conflict', {
-      field: 'email',
-      detail: 'The email already belongs to a member of this team.',
-      reason: 'already_member',
-    });
+export function requireInvitable(facts: InvitationFacts, privacy: Privacy, now: Date): void {
+  if (facts.takenBy !== null && showsMemberDetail(privacy)) throw alreadyMember();
   if (facts.seatsUsed >= facts.seats) throw new ProblemError('seat_limit_reached');
   requireBelowInvitationLimit(facts.limitingInvitedAt, now);
+}
+
+/** The refusal of an email that is taken. */
+export function alreadyMember(): ProblemError {
+  return new ProblemError('conflict', {
+    field: 'email',
+    detail: 'The email already belongs to a member of this team.',
+    reason: 'already_member',
+  });
 }
 
 /**

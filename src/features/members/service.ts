@@ -4,7 +4,13 @@ import type { Clock } from '../../core/clock.ts';
 import { newId, newRequestId } from '../../core/ids.ts';
 import { readPage, readPageBy, type Page, type PageQuery } from '../../core/page.ts';
 import { requireMemberDetail, showsMemberDetail, type Privacy } from '../../core/privacy.ts';
-import { invalidField, notFound, unknownId, type ProblemError } from '../../core/problem.ts';
+import {
+  invalidField,
+  leaving,
+  notFound,
+  unknownId,
+  type ProblemError,
+} from '../../core/problem.ts';
 import { isSandbox } from '../../core/sandbox.ts';
 import { lockTeamFor, readChangeContext, type CurrentContext } from '../../db/change-context.ts';
 import type { Db, Tx } from '../../db/client.ts';
@@ -161,7 +167,12 @@ export async function inviteMember(
       requireRoomInSandbox(tx, teamId, 'member', 1),
     ]);
     if (role === 'admin') rules.requireMayChangeAdmins(current.actor);
-    rules.requireInvitable(facts, at);
+    rules.requireInvitable(facts, current.privacy, at);
+    if (facts.takenBy !== null) {
+      const counted = { id: newId('invitationResend'), memberId: facts.takenBy, at };
+      await invitations.insertCounted(tx, teamId, counted);
+      throw leaving(rules.alreadyMember());
+    }
     const id = newId('member');
     invitations.insertInvited(tx, teamId, { id, email, role, language, at });
     record(tx, current, {
