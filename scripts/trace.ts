@@ -1,7 +1,6 @@
-// `npm run trace -- ID [--team TEAM_ID] [--json]` says where a webhook is, and why it waits: by the
-// id of a request, an event, a delivery, a webhook endpoint or a team. Of a key (its id or its
-// public part) and of a CRM connection it says what they did last and what stops them. It reads
-// only. Exit code 1: it could not ask; 2: nothing has this id; 64: wrong arguments.
+// `npm run trace -- ID [--team TEAM_ID] [--json]` prints the rows that belong to an id: where a
+// webhook is, when it is tried next, what blocks it; what a key and a CRM connection did last. It
+// reads only. Exit code 1: it could not ask; 2: nothing has this id; 64: wrong arguments.
 import '../src/runtime/node-version.ts';
 import { printableJson } from '../src/core/terminal.ts';
 import { openDatabase } from '../src/db/connections/database.ts';

@@ -76,8 +76,3 @@ export type DeliveryError = keyof typeof MEANINGS_BY_ERROR;
 
 export const ERROR_MEANINGS: Readonly<Record<DeliveryError, Localized>> = MEANINGS_BY_ERROR;
 export const DELIVERY_ERRORS = Object.keys(ERROR_MEANINGS) as readonly DeliveryError[];
-
-/** Whether the word is of this version. */
-export function isDeliveryError(word: string): word is DeliveryError {
-  return Object.hasOwn(ERROR_MEANINGS, word);
-}

@@ -7,8 +7,8 @@ import { statement, type Db, type Statement } from '../db/client.ts';
 import { listed, type RowOf } from '../db/rows.ts';
 
 export const REQUEST = [
-  'team_id',
   'id',
+  'team_id',
   'created_at',
   'key_id',
   'method',
@@ -19,8 +19,8 @@ export const REQUEST = [
   'limited_by',
 ] as const;
 export const AUDIT = [
-  'team_id',
   'id',
+  'team_id',
   'created_at',
   'actor_kind',
   'actor_id',
@@ -28,11 +28,18 @@ export const AUDIT = [
   'target_id',
   'request_id',
 ] as const;
-const EVENT = ['team_id', 'id', 'type', 'created_at', 'request_id', 'fanned_out_at'] as const;
-export const EVENT_COLUMNS = `${listed(EVENT)}, place is not null as has_place`;
-export const DELIVERY = [
-  'team_id',
+export const EVENT = [
   'id',
+  'team_id',
+  'type',
+  'created_at',
+  'request_id',
+  'fanned_out_at',
+  'place',
+] as const;
+export const DELIVERY = [
+  'id',
+  'team_id',
   'endpoint_id',
   'event_id',
   'event_type',
@@ -54,7 +61,7 @@ export type RequestRow = RowOf<'RequestLog', (typeof REQUEST)[number]>;
 /** An audit entry without its details, which may be personal. */
 export type AuditRow = RowOf<'AuditLog', (typeof AUDIT)[number]>;
 /** An event without its data. */
-export type EventRow = RowOf<'Event', (typeof EVENT)[number]> & { readonly has_place: boolean };
+export type EventRow = RowOf<'Event', (typeof EVENT)[number]>;
 /** A delivery without what the receiver answered. */
 export type DeliveryRow = RowOf<'WebhookDelivery', (typeof DELIVERY)[number]>;
 /** A team, and what it is recognized by elsewhere. */
@@ -125,7 +132,7 @@ const finderBy =
     db.query(what, [teamIds, id]);
 
 export const findEvents = finderBy(
-  statement<EventRow>('trace.findEvents', byIdText('event', EVENT_COLUMNS), PLANNED),
+  statement<EventRow>('trace.findEvents', byIdText('event', listed(EVENT)), PLANNED),
 );
 
 export const findDeliveries = finderBy(

@@ -3,6 +3,7 @@
  * or a team; and what a key or a CRM connection does. (No trace of OpenTelemetry: those leave the
  * service, and only some requests have one.)
  * What is decided here:
+ *  * It prints facts: columns, under their names. It works out nothing that a worker decides.
  *  * No index is made for it. An operator asks now and then, and every request would pay. A request
  *    id tells its time. Its line of the request log has a key in each team, which is looked up for
  *    pages of teams; so is the range of the audit log around its time. An event has the time of its
@@ -18,7 +19,6 @@
  *    row and waits for none.
  */
 import { parseApiKey } from '../core/api-key.ts';
-import type { IdKind } from '../core/ids.ts';
 import { timeOfRequest } from '../features/requests/rules.ts';
 import { RETENTIONS } from '../features/retention/rules.ts';
 
@@ -68,14 +68,6 @@ export function normalize(id: string): string {
   return timeOfRequest(lower) === null ? trimmed : lower;
 }
 
-/** Ids of other things of ours, by which nothing is looked up here. */
-export const OTHER_IDS: Readonly<Partial<Record<string, IdKind>>> = {
-  aud: 'auditEntry',
-  mem: 'member',
-  asg: 'assignment',
-  trn: 'training',
-};
-
 /** A job gives all of its changes the time at which it has begun. */
 const BEFORE_MS = 60_000;
 /** The body of a request may take 30 s, and the calls of the app follow each other. */
@@ -99,9 +91,6 @@ export function firstUsageDay(now: Date): string {
   const ms = now.getTime() - (LIMITS.usageDays - 1) * DAY_MS;
   return new Date(ms).toISOString().slice(0, 10);
 }
-
-/** A new event or delivery is taken within half a second. Later, something is in its way. */
-export const SOON_MS = 2_000;
 
 /** How many rows are shown, and read, of each kind. */
 export const LIMITS = {

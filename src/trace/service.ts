@@ -1,20 +1,17 @@
-/** Reads what belongs to an id, and why it waits. */
+/** Reads what belongs to an id. */
 import { isSandbox } from '../core/sandbox.ts';
 import type { Db, Tx } from '../db/client.ts';
+import { attemptsOf } from '../db/kept-attempts.ts';
 import { isDistributed } from '../db/parts.ts';
 import { listTeamIds } from '../db/team-pages.ts';
 import { listWorkers } from '../delivery/due-store.ts';
-import { KEPT_DAYS_MAX, slotOf, timeOfRequest } from '../features/requests/rules.ts';
-import { readConnections, readKey } from './callers.ts';
+import { keyOfJob, REMOVE_CONNECTION, SYNC_CONNECTION } from '../features/crm/sync/jobs.ts';
+import { slotOf, timeOfRequest } from '../features/requests/rules.ts';
+import * as callers from './caller-store.ts';
 import * as find from './find-store.ts';
-import { listRefused } from './key-store.ts';
 import * as reasons from './reasons.ts';
-import { keptDays, kindsOf, LIMITS, normalize, OTHER_IDS, windowOf } from './rules.ts';
-import { readScene } from './scene.ts';
-import type { Reason } from './reason-codes.ts';
-import type { TraceResult } from './view.ts';
+import { firstUsageDay, kindsOf, LIMITS, normalize, windowOf } from './rules.ts';
 import * as state from './state-store.ts';
-import * as view from './view.ts';
 
 /** What to look for. */
 export interface Wanted {
@@ -29,42 +26,64 @@ const STATEMENT_TIMEOUT_MS = 4_000;
 /** How many teams one statement looks in: some milliseconds. */
 const TEAMS_PER_STATEMENT = 2_000;
 
-/** What was found, before its state is read. */
-interface Found {
+/** What has the id. */
+interface Found extends Chain {
+  readonly endpoints: find.IdRow[];
+  readonly keys: find.IdRow[];
+  readonly connections: find.IdRow[];
+  readonly teams: find.IdRow[];
+}
+
+/** The chain from a request to its deliveries. */
+interface Chain {
   readonly requests: find.RequestRow[];
   readonly audit: find.AuditRow[];
   readonly events: find.EventRow[];
   readonly deliveries: find.DeliveryRow[];
-  /** Endpoints of which all is to be shown. */
-  readonly endpoints: find.IdRow[];
-  readonly keys: find.IdRow[];
-  readonly connections: find.IdRow[];
-  /** Teams of which all is to be shown. */
-  readonly teams: string[];
 }
 
+/** What `trace --json` prints. */
+export type TraceResult = Awaited<ReturnType<typeof trace>>;
+
 /** Finds everything that belongs to an id. Opens a transaction, which only reads. */
-export function trace(db: Db, { id: given, teamId, now }: Wanted): Promise<TraceResult> {
+export function trace(db: Db, { id: given, teamId, now }: Wanted) {
   return db.transaction(async (tx) => {
     state.readOnly(tx, STATEMENT_TIMEOUT_MS);
     const id = normalize(given);
     const distributed = await isDistributed(db);
     const workers = distributed ? await state.listWorkersOfNodes(tx) : await listWorkers(tx);
+    const oldest = await state.findOldestWaiting(tx);
     const found = await lookUp(tx, id, teamId);
-    const whole = await complete(tx, found);
+    const isFound = Object.values(found).some((rows: readonly unknown[]) => rows.length > 0);
+    const chain = await follow(tx, found);
+    const rows = [chain, found].flatMap((one) => Object.values(one).flat());
+    const teamIds = new Set(rows.map((row: find.IdRow) => row.team_id));
+    const context = { found, chain, now, distributed, workers };
+    const teams = await Promise.all(Array.from(teamIds, (team) => readTeam(tx, team, context)));
+    const cut = (['audit', 'events', 'deliveries'] as const).filter(
+      (name) => chain[name].length >= LIMITS[name],
+    );
+    const why: reasons.Reason[] = isFound ? [] : [reasons.notFound(id)];
+    if (workers.length === 0) why.push(reasons.NO_WORKER);
+    if (cut.length > 0) why.push({ code: 'cut', text: `There may be more: ${cut.join(', ')}.` });
     return {
       id,
       asked_at: now.toISOString(),
-      found: !isEmpty(found),
+      found: isFound,
+      /** The numbers of those that are alive. */
       workers,
-      notes: notesOf(id, found, whole),
-      ...(await describe(tx, { found, whole, now, distributed, workers })),
+      oldest_waiting_event_at: oldest?.at ?? null,
+      why,
+      requests: chain.requests,
+      audit: chain.audit,
+      events: teams.flatMap(({ events }) => events),
+      deliveries: teams.flatMap(({ deliveries }) => deliveries),
+      endpoints: teams.flatMap(({ endpoints }) => endpoints),
+      keys: teams.flatMap(({ keys }) => keys),
+      connections: teams.flatMap(({ connections }) => connections),
+      teams: teams.flatMap(({ team }) => team),
     };
   });
-}
-
-function isEmpty(found: Found): boolean {
-  return Object.values(found).every((rows: readonly unknown[]) => rows.length === 0);
 }
 
 /** Looks for the id as everything that it may be of, at once. */
@@ -91,7 +110,7 @@ async function lookUp(tx: Tx, id: string, teamId: string | null): Promise<Found>
     endpoints,
     keys: [...keys, ...byPrefix.filter((key) => teamId === null || key.team_id === teamId)],
     connections,
-    teams: team ? [id] : [],
+    teams: team ? [{ team_id: id, id }] : [],
   };
 }
 
@@ -129,38 +148,37 @@ async function findOfRequest(
   };
 }
 
-/** The chain from the request to its deliveries, whatever was found of it first. */
-type Whole = Pick<Found, 'requests' | 'audit' | 'events' | 'deliveries'>;
-
-async function complete(tx: Tx, found: Found): Promise<Whole> {
+/** The whole chain, whatever was found of it. */
+async function follow(tx: Tx, found: Found): Promise<Chain> {
   const failed = await Promise.all([
-    ...found.teams.map((team) => state.listFailed(tx, team, null, LIMITS.failed)),
-    ...found.endpoints.map((endpoint) =>
-      state.listFailed(tx, endpoint.team_id, endpoint.id, LIMITS.failed),
+    ...found.teams.map(({ id }) => state.listFailed(tx, id, null, LIMITS.failed)),
+    ...found.endpoints.map(({ team_id: teamId, id }) =>
+      state.listFailed(tx, teamId, id, LIMITS.failed),
     ),
   ]);
   const above = await Promise.all(
     found.deliveries.map((row) => find.findEvents(tx, [row.team_id], row.event_id)),
   );
-  const refused = await Promise.all(found.keys.map((key) => listRefused(tx, key.team_id, key.id)));
+  const refused = await Promise.all(
+    found.keys.map((key) => callers.listRefused(tx, key.team_id, key.id)),
+  );
   const made = await eventsOfEntries(tx, found.audit);
-  const events = [...made, ...found.events, ...above.flat()];
   const below = await Promise.all(
     [...made, ...found.events].map((event) =>
-      state.listDeliveries(tx, event.team_id, event.id, LIMITS.deliveries + 1),
+      state.listDeliveries(tx, event.team_id, event.id, LIMITS.deliveries),
     ),
   );
   const origin = await Promise.all(
     [...found.events, ...above.flat()].map((event) => originOf(tx, event)),
   );
+  const audit = [...found.audit, ...origin.flatMap((one) => one.audit)];
+  const events = [...made, ...found.events, ...above.flat()];
+  const deliveries = [...below.flat(), ...found.deliveries, ...failed.flat()];
   return {
     requests: [...found.requests, ...origin.flatMap((one) => one.requests), ...refused.flat()],
-    audit: [...found.audit, ...origin.flatMap((one) => one.audit)].slice(0, LIMITS.audit),
+    audit: audit.slice(0, LIMITS.audit),
     events: events.slice(0, LIMITS.events),
-    deliveries: [...below.flat(), ...found.deliveries, ...failed.flat()].slice(
-      0,
-      LIMITS.deliveries,
-    ),
+    deliveries: deliveries.slice(0, LIMITS.deliveries),
   };
 }
 
@@ -171,18 +189,11 @@ async function eventsOfEntries(
 ): Promise<find.EventRow[]> {
   const changes = Map.groupBy(entries, (entry) => `${entry.team_id}\n${entry.created_at}`);
   const events = await Promise.all(
-    [...changes.values()].flatMap(([entry]) =>
-      entry
-        ? [
-            state.listEventsAt(
-              tx,
-              entry.team_id,
-              { requestId: entry.request_id, at: entry.created_at },
-              LIMITS.events + 1,
-            ),
-          ]
-        : [],
-    ),
+    Array.from(changes.values(), async ([entry]) => {
+      if (!entry) return [];
+      const { team_id: teamId, request_id: requestId, created_at: at } = entry;
+      return state.listEventsAt(tx, teamId, { requestId, at }, LIMITS.events);
+    }),
   );
   return events.flat();
 }
@@ -194,133 +205,111 @@ async function originOf(
 ): Promise<Pick<Found, 'requests' | 'audit'>> {
   if (requestId === null) return { requests: [], audit: [] };
   const at = new Date(createdAt);
-  const audit = await state.listAuditAt(tx, teamId, { requestId, at }, LIMITS.audit + 1);
+  const audit = await state.listAuditAt(tx, teamId, { requestId, at }, LIMITS.audit);
   const came = timeOfRequest(requestId);
   if (came === null) return { requests: [], audit };
   const wanted = { id: requestId, slot: slotOf(came) };
   return { requests: await find.findRequests(tx, [teamId], wanted), audit };
 }
 
-type Told = Omit<TraceResult, 'id' | 'asked_at' | 'found' | 'workers' | 'notes'>;
+interface Context {
+  readonly found: Found;
+  readonly chain: Chain;
+  readonly now: Date;
+  readonly distributed: boolean;
+  readonly workers: readonly number[];
+}
 
-/** What is told of it all: rows as they are shown, and why they wait. */
-async function describe(
-  tx: Tx,
-  context: {
-    readonly found: Found;
-    readonly whole: Whole;
-    readonly now: Date;
-    readonly distributed: boolean;
-    readonly workers: readonly number[];
-  },
-): Promise<Told> {
-  const { found, whole } = context;
-  const teamIds = new Set([
-    ...found.teams,
-    ...[
-      whole.requests,
-      whole.audit,
-      whole.events,
-      whole.deliveries,
-      found.endpoints,
-      found.keys,
-      found.connections,
-    ].flatMap((rows) => rows.map((row) => row.team_id)),
+/** What is told of a team's rows. */
+async function readTeam(tx: Tx, teamId: string, context: Context) {
+  const { found, chain, now, distributed, workers } = context;
+  const own = <Row extends { readonly team_id: string }>(rows: readonly Row[]): Row[] =>
+    rows.filter((row) => row.team_id === teamId);
+  const events = own(chain.events);
+  const deliveries = own(chain.deliveries);
+  const [team, endpoints, inHand] = await Promise.all([
+    state.findTeam(tx, teamId),
+    state.listEndpoints(tx, teamId, LIMITS.endpoints),
+    state.countInHand(tx, teamId, workers),
   ]);
-  const told: Told = {
-    requests: whole.requests.map(view.dated),
-    audit: whole.audit.map(view.dated),
-    events: [],
-    deliveries: [],
-    endpoints: [],
-    keys: await Promise.all(
-      found.keys.map((key) => readKey(tx, key, { ...context, requests: whole.requests })),
-    ).then((keys) => keys.flat()),
-    connections: await Promise.all(
-      [...found.connections, ...found.teams.map((team) => ({ team_id: team, id: null }))].map(
-        (one) => readConnections(tx, one, context),
-      ),
-    ).then((connections) => connections.flat()),
-    teams: [],
+  const idsOf = (rows: readonly { readonly id: string }[]): string[] => rows.map(({ id }) => id);
+  const lockers = distributed
+    ? []
+    : await Promise.all([
+        state.findLockers(tx, 'event', teamId, idsOf(events)),
+        state.findLockers(tx, 'delivery', teamId, idsOf(deliveries)),
+        state.findLockers(tx, 'endpoint', teamId, idsOf(endpoints)),
+      ]);
+  const locksOf = (id: string) =>
+    lockers.flat().flatMap((lock) => (lock.id === id ? [reasons.lockReason(lock)] : []));
+  const shown = new Set([
+    ...idsOf(own(found.teams).length > 0 ? endpoints : own(found.endpoints)),
+    ...deliveries.map((delivery) => delivery.endpoint_id),
+  ]);
+  const toldEvents = events.map((event) => {
+    const its = deliveries.filter((delivery) => delivery.event_id === event.id);
+    // Of an event above a delivery, the other deliveries were not read.
+    if (found.deliveries.length > 0) return { ...event, why: locksOf(event.id) };
+    const missing = reasons.findMissing(event, its, endpoints);
+    for (const { id } of missing) shown.add(id);
+    return { ...event, why: [...locksOf(event.id), ...reasons.eventReasons(event, its, missing)] };
+  });
+  return {
+    events: toldEvents,
+    deliveries: deliveries.map((delivery) => {
+      const endpoint = endpoints.find(({ id }) => id === delivery.endpoint_id);
+      const why = reasons.deliveryReasons(delivery, endpoint, workers);
+      // Kept as attempts.
+      const { failed_attempts: _failed, last_attempt_at: _at, ...row } = delivery;
+      const { response_code: _code, response_ms: _ms, error: _error, ...facts } = row;
+      const attempts = attemptsOf(delivery);
+      return { ...facts, attempts, why: [...locksOf(delivery.id), ...why] };
+    }),
+    endpoints: await Promise.all(
+      endpoints
+        .filter(({ id }) => shown.has(id))
+        .map(async ({ url, ...endpoint }) => ({
+          ...endpoint,
+          host: URL.parse(url)?.host ?? '',
+          in_hand: inHand
+            .filter((held) => held.endpoint_id === endpoint.id)
+            .map(({ worker, count }) => ({ worker, count })),
+          changes: await callers.listChanges(tx, teamId, endpoint.id),
+          why: locksOf(endpoint.id),
+        })),
+    ),
+    keys: (await Promise.all(own(found.keys).map(({ id }) => readKey(tx, teamId, id, now)))).flat(),
+    connections: (
+      await Promise.all([
+        ...own(found.connections).map(({ id }) => readConnections(tx, teamId, id)),
+        ...own(found.teams).map(() => readConnections(tx, teamId, null)),
+      ])
+    ).flat(),
+    team: team ? [{ ...team, is_sandbox: isSandbox(teamId), why: reasons.teamReasons(team) }] : [],
   };
-  for (const teamId of teamIds) {
-    const own = <Row extends { readonly team_id: string }>(rows: readonly Row[]): Row[] =>
-      rows.filter((row) => row.team_id === teamId);
-    const events = own(whole.events);
-    const deliveries = own(whole.deliveries);
-    const scene = await readScene(tx, teamId, { ...context, events, deliveries });
-    const shown = new Set(own(found.endpoints).map(({ id }) => id));
-    for (const { endpoint_id: id } of deliveries) shown.add(id);
-    const isWhole = found.teams.includes(teamId);
-    told.events.push(
-      ...events.map((event) => {
-        const its = deliveries.filter((delivery) => delivery.event_id === event.id);
-        // Of an event above a delivery, the other deliveries were not read.
-        const why = found.deliveries.length > 0 ? [] : reasons.eventReasons(scene, event, its);
-        return { ...view.dated(event), why };
-      }),
-    );
-    told.deliveries.push(
-      ...deliveries.map((delivery) =>
-        view.toDelivery(delivery, reasons.deliveryReasons(scene, delivery)),
-      ),
-    );
-    told.endpoints.push(
-      ...scene.endpoints
-        .filter(({ id }) => isWhole || shown.has(id))
-        .map((endpoint) => view.toEndpoint(scene, endpoint)),
-    );
-    if (scene.team)
-      told.teams.push({
-        id: teamId,
-        status: scene.team.status,
-        is_sandbox: isSandbox(teamId),
-        why: reasons.teamReasons(scene.team, context.now),
-      });
-  }
-  return told;
 }
 
-/** What is to be said about the id itself. */
-function notesOf(id: string, found: Found, whole: Whole): Reason[] {
-  if (isEmpty(found)) return [notFound(id)];
-  const notes: Reason[] = [];
-  const [request] = whole.requests;
-  const isRequest = found.requests.length > 0 || found.audit.length > 0;
-  if (request && whole.audit.length === 0 && isRequest)
-    notes.push(reasons.emptyRequestReason(request));
-  const source = request ? null : reasons.sourceReason(whole.audit);
-  if (source) notes.push(source);
-  if (isRequest && whole.audit.length > 0 && whole.events.length === 0)
-    notes.push({
-      code: 'request_raised_no_event',
-      text: `The change (${actionsOf(whole.audit)}) raised no event.`,
-    });
-  const cut = (['audit', 'events', 'deliveries'] as const).filter(
-    (name) => whole[name].length >= LIMITS[name],
+async function readKey(tx: Tx, teamId: string, id: string, now: Date) {
+  const [key, calls, changes] = await Promise.all([
+    callers.findKey(tx, teamId, id),
+    callers.sumUsage(tx, teamId, id, firstUsageDay(now)),
+    callers.listChanges(tx, teamId, id),
+  ]);
+  return key ? [{ ...key, calls, changes, why: reasons.keyReasons(key) }] : [];
+}
+
+/** The connection with this id; with null, those of the team. */
+async function readConnections(tx: Tx, teamId: string, id: string | null) {
+  const rows: callers.ConnectionRow[] = await callers.listConnections(tx, teamId, id);
+  return Promise.all(
+    rows.map(async (row) => {
+      const ref = { teamId, connectionId: row.id };
+      const keys = [SYNC_CONNECTION, REMOVE_CONNECTION].map((task) => keyOfJob(task, ref));
+      const [jobs, changes] = await Promise.all([
+        callers.listJobs(tx, keys),
+        callers.listChanges(tx, teamId, row.id),
+      ]);
+      return { ...row, jobs, changes };
+    }),
   );
-  if (cut.length > 0) notes.push({ code: 'cut', text: `There may be more: ${cut.join(', ')}.` });
-  return notes;
-}
-
-function actionsOf(audit: readonly find.AuditRow[]): string {
-  return [...new Set(audit.map(({ action }) => action))].join(', ');
-}
-
-function notFound(id: string): Reason {
-  const other = OTHER_IDS[id.split('_')[0] ?? ''];
-  const came = timeOfRequest(id);
-  const looksLike = other
-    ? `This is the id of another thing (${other}): nothing is looked up by it.`
-    : came
-      ? `It looks like the id of a request that came at ${came.toISOString()}.`
-      : 'Ids are: of a request a UUID (version 7), of an event evt_…, of a delivery whd_…, of an ' +
-        'endpoint whe_…, of a key key_… (or its public part), of a CRM connection crm_…, of a ' +
-        'team its own, with :sandbox at its end for a sandbox.';
-  const elsewhere =
-    `Kept are: calls of keys ${KEPT_DAYS_MAX} days at most (not those of the app, nor calls ` +
-    `without a valid key), audit entries ${keptDays('audit')} days (of a sandbox 30), events ` +
-    `${keptDays('events')} and deliveries ${keptDays('deliveries')}. A call is written after two ` +
-    `seconds. The log of the API has a line for each request: search it for request_id ${id}.`;
-  return { code: 'not_found', text: `Nothing is found. ${looksLike} ${elsewhere}` };
 }

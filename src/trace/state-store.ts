@@ -1,12 +1,12 @@
 /** What is known of a team's events and deliveries, and of what they wait for. Reads only. */
-import { IS_WORKER_LOCK } from '../delivery/claim-store.ts';
-import { WAITING, type WaitingStatus } from '../delivery/waiting-store.ts';
 import { statement, type Db, type Tx } from '../db/client.ts';
 import { listed, type RowOf } from '../db/rows.ts';
+import { IS_WORKER_LOCK } from '../delivery/claim-store.ts';
+import { WAITING, type WaitingStatus } from '../delivery/waiting-store.ts';
 import {
   AUDIT,
   DELIVERY,
-  EVENT_COLUMNS,
+  EVENT,
   type AuditRow,
   type DeliveryRow,
   type EventRow,
@@ -59,7 +59,7 @@ export type TeamRow = RowOf<'Team', 'id' | 'status' | 'erasing_since'> & {
 // An event has the time of its audit entry, so it is found without an index by request.
 const LIST_EVENTS_AT = statement<EventRow>(
   'trace.listEventsAt',
-  `select ${EVENT_COLUMNS}
+  `select ${listed(EVENT)}
    from event
    where team_id = $1
      and created_at = $2
@@ -121,10 +121,10 @@ const firstText = (status: WaitingStatus, columns: string, limit: number): strin
        )`;
 const countText = (status: WaitingStatus): string => `(
        select count(*)::int
-       from ${firstText(status, '', COUNT_MAX + 1)} counted
+       from ${firstText(status, '', COUNT_MAX)} counted
      )`;
 
-/** A webhook endpoint and what waits for it, each count up to `COUNT_MAX` and one. */
+/** A webhook endpoint and what waits for it, each count up to `COUNT_MAX`. */
 export type EndpointRow = RowOf<
   'WebhookEndpoint',
   | 'team_id'
@@ -142,15 +142,10 @@ export type EndpointRow = RowOf<
   readonly oldest_due_at: string | null;
 };
 
-/** Whether a count of waiting deliveries has stopped before its end. */
-export function isCut(count: number): boolean {
-  return count > COUNT_MAX;
-}
-
 /** The team's webhook endpoints, oldest first. */
 export const listEndpoints = statement<EndpointRow>(
   'trace.listEndpoints',
-  `select w.team_id, w.id, w.url, w.events, w.status, w.created_at, w.failing_since,
+  `select w.id, w.team_id, w.status, w.url, w.events, w.created_at, w.failing_since,
      w.last_success_at,
      ${countText('requested')} as requested,
      ${countText('pending')} as pending,
@@ -207,51 +202,18 @@ export interface InHandRow {
   readonly count: number;
 }
 
-const PAUSES_READ = 500;
-
-/** The last pause of an endpoint among its newest audit entries. */
-export const findPause = statement<PauseRow>(
-  'trace.findPause',
-  `select actor_kind, actor_id, created_at, request_id
-   from (
-     select actor_kind, actor_id, created_at, request_id, action, details
-     from audit_log
-     where team_id = $1 and target_id = $2
-     order by created_at desc, id desc
-     limit ${PAUSES_READ}
-   ) entry
-   where action = 'webhook_endpoint.paused'
-     or action = 'webhook_endpoint.updated' and details ->> 'status' = 'disabled'
-   order by created_at desc
-   limit 1`,
-).finds<[db: Db, teamId: string, endpointId: string]>();
-
-/** Who has paused an endpoint, and when. */
-export type PauseRow = RowOf<'AuditLog', 'actor_kind' | 'actor_id' | 'created_at' | 'request_id'>;
-
-const COUNT_OLDER_EVENTS = statement<{ readonly count: number }>(
-  'trace.countOlderEvents',
-  // A part that Citus reads from all shards needs a column.
-  `select count(*)::int as count
-   from (
-     select id
-     from event
-     where fanned_out_at is null and created_at < $1
-     limit ${COUNT_MAX + 1}
-   ) older`,
-);
-
-/** How many events of all teams wait for their fan-out and are older, up to `COUNT_MAX` and one. */
-export async function countOlderEvents(db: Db, at: string): Promise<number> {
-  return (await db.queryFirst(COUNT_OLDER_EVENTS, [at]))?.count ?? 0;
-}
+/** Since when the event of all teams waits that is fanned out next; null: none waits. */
+export const findOldestWaiting = statement<{ readonly at: string | null }>(
+  'trace.findOldestWaiting',
+  'select min(created_at) as at from event where fanned_out_at is null',
+).finds<[db: Db]>();
 
 /** A session whose transaction has locked a row. */
 export interface LockRow {
   readonly id: string;
   readonly pid: number;
   readonly application_name: string;
-  readonly xact_start: string | null;
+  readonly xact_start: string;
 }
 
 // The rows are read first, and not once for each transaction of the server.

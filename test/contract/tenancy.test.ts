@@ -190,8 +190,8 @@ const OVER_ALL_TEAMS: readonly Exception[] = [
     why: 'the operator looks an id up, whosever it is, in pages of teams',
   },
   {
-    names: ['trace.countOlderEvents'],
-    why: 'the operator asks how many events wait, whosever they are',
+    names: ['trace.findOldestWaiting'],
+    why: 'the operator asks how long events wait, whosever they are',
   },
   {
     names: ['authenticate_api_key()'],

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import type { Db } from '../../src/db/client.ts';
 import { openDatabase } from '../../src/db/connections/database.ts';
 import { SYNC_CONNECTION } from '../../src/features/crm/sync/jobs.ts';
+import type { SyncDependencies } from '../../src/features/crm/sync/sync-connection.ts';
 import { scheduleDue } from '../../src/features/crm/sync/service.ts';
 import { crmTasks } from '../../src/features/crm/sync/tasks.ts';
 import { TEST_APP_SECRET } from '../support/api.ts';
@@ -294,6 +295,27 @@ describe('one at a time', () => {
     expect(pages).toBeLessThan(3);
     expect(await stored(id)).toEqual(expected(crm));
   });
+});
+
+test('a run that fails again is told less and less, until it fails otherwise', async () => {
+  const crm = await startWith('pipedrive');
+  const id = await connect(crm);
+  const told: [failures: number, reason: string][] = [];
+  const fail = async (status: number): Promise<void> => {
+    crm.intercept = (_request, response) => {
+      answer(response, status, { success: false });
+      return true;
+    };
+    await rows(`update crm_connection set next_sync_at = created_at where id = $1`, [id]);
+    const onFailure: SyncDependencies['onFailure'] = ({ failures, reason }) =>
+      void told.push([failures, reason]);
+    expect(await sync(id, { onFailure })).toBe('failed');
+  };
+  for (let times = 0; times < 9; times += 1) await fail(503);
+  await fail(401);
+  await fail(401);
+  const errors = [1, 2, 4, 8].map((failures) => [failures, 'provider_error']);
+  expect(told).toEqual([...errors, [10, 'unauthorized']]);
 });
 
 test('a statement that takes too long is a failure of ours, and told like any other', async () => {

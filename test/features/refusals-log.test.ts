@@ -234,7 +234,9 @@ describe('a refused call is told with its limit', () => {
     await running.stop();
     const result = await trace(api.db, { id, teamId: null, now: new Date() });
     expect(result).toMatchObject({ requests: [{ status: 429, limited_by: 'key_rate' }] });
-    expect(formatTrace(result, 100)).toContain('429 rate_limited key_rate');
+    expect(formatTrace(result, 100).replaceAll(/\s+/g, ' ')).toContain(
+      'error_code: rate_limited, limited_by: key_rate',
+    );
     // The customer's own log has what it had before.
     clock.advance(60_000);
     const own = await api.call(key, 'GET', `/requests/${id}`);

@@ -188,7 +188,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
   receiver_hangs: {
     answer: "acme's own receiver accepts webhooks and does not answer: it is the customer's fault.",
     pages: [WEBHOOKS],
-    signs: { trace: /at its own limit|in hand|timeout/ },
+    signs: { trace: /in_hand: worker: \d+|error: timeout/ },
     breakIt: async (site) => {
       site.receiver.on('/acme', () => undefined);
       return missWebhooks(site, 'acme');
@@ -197,7 +197,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
   receiver_refuses: {
     answer: "blitz's own receiver answers 401 to each webhook.",
     pages: [WEBHOOKS],
-    signs: { trace: /The last: 401/ },
+    signs: { trace: /response_code: 401/ },
     breakIt: async (site) => {
       site.receiver.on('/blitz', (response) => response.writeHead(401).end());
       return missWebhooks(site, 'blitz');
@@ -206,7 +206,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
   endpoint_disabled: {
     answer: 'Somebody of corvo disabled its webhook endpoint, by its API key.',
     pages: [WEBHOOKS],
-    signs: { trace: /The endpoint whe_corvo got no delivery. It is disabled, by api_key/ },
+    signs: { trace: /whe_corvo \(disabled now\)[^]*actor_kind: api_key/ },
     breakIt: async (site) => {
       await site.ask('corvo', 'PATCH', '/webhook-endpoints/whe_corvo', { status: 'disabled' });
       return missWebhooks(site, 'corvo');
@@ -215,7 +215,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
   endpoint_locked: {
     answer: "Somebody with psql has locked acme's webhook endpoint and has not committed.",
     pages: [WEBHOOKS],
-    signs: { trace: /The session \d+ \(psql\) has locked the endpoint/ },
+    signs: { trace: /Webhook endpoint[^]*The session \d+ \(psql\) has locked it/ },
     breakIt: async (site) => {
       const session = await site.openSession();
       await session.query(
@@ -227,7 +227,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
   team_suspended: {
     answer: 'team_blitz was suspended, by the operator kim.',
     pages: [CALLS],
-    signs: { trace: /403 api_disabled[^]*The team is suspended/ },
+    signs: { trace: /error_code: api_disabled[^]*status: suspended/ },
     breakIt: async (site) => {
       await site.operate('team', 'suspend', 'team_blitz', '--as', 'kim');
       const { requestId } = await askUntil(
@@ -243,7 +243,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
     pages: [CALLS],
     signs: {
       log: ['api1', /"status":401[^}]*"refusal":"revoked"/],
-      key: /The key was revoked, by user mem_corvo_owner at[^]*team_corvo/,
+      key: /team_corvo[^]*api_key\.revoked[^]*mem_corvo_owner/,
     },
     breakIt: async (site) => {
       const { rows } = await site.pool.query<{ id: string }>(
@@ -264,7 +264,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
     answer: "acme is over its team's rate limit, which is now 20 requests a minute.",
     pages: [CALLS, 'ManyRequestsRateLimited'],
     signs: {
-      trace: /429 rate_limited team_rate/,
+      trace: /limited_by: team_rate/,
       sql: ['rate_limit_per_min', /"rate_limit_per_min":20\b/],
     },
     breakIt: async (site) => {
@@ -281,7 +281,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
     answer: "corvo's CRM refuses its credentials, so its deals are not synchronized.",
     pages: [CALLS],
     signs: {
-      trace: /CRM connections[^]*unauthorized[^]*must connect it anew/,
+      trace: /CRM connection[^]*last_error: unauthorized/,
       log: ['worker1', /"code":"unauthorized"[^}]*"a synchronization failed"/],
     },
     breakIt: async ({ crm, pool }) => {

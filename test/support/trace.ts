@@ -1,7 +1,7 @@
-// Helpers for tests of traces.
+// Helpers for tests of `npm run trace`.
 import type { Database } from '../../src/db/connections/database.ts';
-import { trace } from '../../src/trace/service.ts';
-import type { TraceResult } from '../../src/trace/view.ts';
+import type { Reason } from '../../src/trace/reasons.ts';
+import { trace, type TraceResult } from '../../src/trace/service.ts';
 
 /** Asks in this process. */
 export function traceOf(
@@ -12,7 +12,11 @@ export function traceOf(
   return trace(db, { id, teamId, now });
 }
 
-/** The codes of the reasons of all rows of a kind. */
-export function codesOf(rows: readonly { readonly why: readonly { readonly code: string }[] }[]) {
-  return rows.flatMap(({ why }) => why.map(({ code }) => code));
+/** The codes of all reasons that are given, each once. */
+export function codesOf(result: TraceResult): string[] {
+  const rows: readonly { readonly why: readonly Reason[] }[] = [
+    result,
+    ...[result.events, result.deliveries, result.endpoints, result.keys, result.teams].flat(),
+  ];
+  return [...new Set(rows.flatMap(({ why }) => why.map(({ code }) => code)))];
 }
