@@ -1,6 +1,7 @@
 import type { Statement } from '../db/statement.ts';
 import { isPooled } from '../db/wire/pooled.ts';
 import { PrimaryClient } from '../db/wire/primary-client.ts';
+import { SET_LOCALLY } from '../db/wire/session-settings.ts';
 
 /** Asks the database, in a transaction that cannot write. */
 export interface Ask {
@@ -49,6 +50,8 @@ export async function inspect<T>(
     connectionString: databaseUrl,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     application_name: 'doctor',
+    // A pooler may stand between.
+    options: undefined,
   });
   const giveUp = (): void => client.break(new Error('timeout expired'));
   signal.addEventListener('abort', giveUp);
@@ -57,7 +60,7 @@ export async function inspect<T>(
     await client.query('begin transaction read only');
     const limits = await client.query<{ pid: number }>(
       `select pg_backend_pid() as pid,
-         set_config('statement_timeout', '${STATEMENT_TIMEOUT_MS}', true),
+         ${SET_LOCALLY}, set_config('statement_timeout', '${STATEMENT_TIMEOUT_MS}', true),
          set_config('lock_timeout', '1000', true)`,
     );
     const result = await work(askOn(client, isPooled(client, limits.rows[0]?.pid ?? 0)));

@@ -10,7 +10,6 @@ const KEY_AGE_MS = 45 * 86_400_000;
 /** Writes what a seed file cannot hold: what the demo team's keys have done until now. */
 export async function writeDemoPast(databaseUrl: string, now: Date = new Date()): Promise<void> {
   await withSeedClient(databaseUrl, async (client) => {
-    await client.query('BEGIN');
     await writePast(client, now);
     await client.query('COMMIT');
   });

@@ -1,6 +1,5 @@
 import type pg from 'pg';
 import { isSandbox, sandboxIdOf } from '../core/sandbox.ts';
-import { unlimitedText } from '../db/unlimited.ts';
 import { columnsOf } from '../db/rows.ts';
 import { rebuildRollups } from '../features/analytics/rollups-store.ts';
 import { checkSeed } from './check.ts';
@@ -40,7 +39,6 @@ const VACUUM_ROWS = 50_000;
 /** On Citus, where one transaction writes tables of teams and those of all; else without effect. */
 const ONE_BY_ONE = `SET LOCAL citus.multi_shard_modify_mode = 'sequential'`;
 /** A large file takes long, and so does the wait for another load of its teams. */
-const UNLIMITED = unlimitedText('transaction');
 const WRITTEN_TABLES = [
   'person',
   'member',
@@ -65,9 +63,7 @@ export async function loadSeed(
 ): Promise<SeedResult> {
   const seed = prepareSeed(file);
   return withSeedClient(databaseUrl, async (client) => {
-    await client.query('BEGIN');
     await client.query(ONE_BY_ONE);
-    await client.query(UNLIMITED);
     const { result, rows } = await writeSeed(client, seed, options);
     await client.query('COMMIT');
     if (rows >= (options.vacuumRows ?? VACUUM_ROWS)) await vacuum(client, options);

@@ -6,6 +6,7 @@ import type { SlowStatement } from '../../src/db/connections/slow-statements.ts'
 import { steppedClock } from '../support/clocks.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { countWaiting, holdLock, untilWaiting } from '../support/locks.ts';
+import { ODD_SETTINGS, setOddly } from '../support/odd-database.ts';
 import { startPostgresProxy } from '../support/postgres-proxy.ts';
 import { until } from '../support/until.ts';
 import { openTestDatabase } from '../support/wire.ts';
@@ -30,9 +31,14 @@ const LIMIT = statement<{ value: string }>(
   'test.fair.limit',
   `select current_setting('statement_timeout') as value`,
 );
-const SESSION = statement<{ jit: string; instant: string }>(
+const SESSION = statement<{ jit: string; instant: string; odd: string[] }>(
   'test.fair.session',
-  `select current_setting('jit') as jit, timestamptz '2026-01-02T03:04:05Z'::text as instant`,
+  `select current_setting('jit') as jit, timestamptz '2026-01-02T03:04:05Z'::text as instant,
+     array(
+       select name
+       from unnest($1::text[], $2::text[]) set (name, value)
+       where starts_with(current_setting(name), value)
+     ) as odd`,
 );
 /** Fails as it does at a server that is read-only after a failover. */
 const REFUSED = statement('test.fair.refused', 'select refuse() where $1::float8 is not null');
@@ -345,22 +351,22 @@ describe('the limit on a statement', () => {
 });
 
 test.each(['statement_timeout', 'options'])(
-  'no statement is compiled and instants are of UTC, also behind a pooler that refuses %s',
+  'a session has none of the settings of its database, also behind a pooler that refuses %s',
   async (refused) => {
-    const { rows } = await db.pool.query<{ name: string }>('select current_database() as name');
-    await db.pool.query(`alter database ${rows[0]?.name} set timezone = 'Asia/Tokyo'`);
-    await db.pool.query(`alter database ${rows[0]?.name} set datestyle = 'German'`);
-    const proxy = await startPostgresProxy(database.url, { refused });
+    const odd = { ...ODD_SETTINGS, lock_timeout: '5ms', statement_timeout: '4s' };
+    const own = await createTestDatabase();
+    await setOddly(own.url, odd);
+    const proxy = await startPostgresProxy(own.url, { refused });
     const pooled = open({ url: proxy.url });
     onTestFinished(async () => {
-      await pooled.close();
+      await Promise.all([pooled.close(), straight.close()]);
       await proxy.stop();
+      await own.drop();
     });
-    const straight = open();
-    onTestFinished(() => straight.close());
-    const read = (asked: Queries) => asked.query(SESSION, []);
+    const straight = open({ url: own.url });
+    const read = (asked: Queries) => asked.query(SESSION, [Object.keys(odd), Object.values(odd)]);
     for (const each of [straight, pooled]) {
-      const session = [{ jit: 'off', instant: '2026-01-02 03:04:05+00' }];
+      const session = [{ jit: 'off', instant: '2026-01-02 03:04:05+00', odd: [] }];
       expect(await read(each)).toEqual(session);
       expect(await read(each.forCaller({ share: 'c' }))).toEqual(session);
       expect(await each.transaction(read)).toEqual(session);

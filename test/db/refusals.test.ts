@@ -91,32 +91,28 @@ describe('a statement refused because', () => {
 });
 
 describe('a request', () => {
-  // The Postgres of the Citus tests does not know the second one.
-  test.skipIf(isOnCitus()).each(['lock_timeout', 'transaction_timeout'])(
-    "that an operator's %s ends gets 503",
-    async (setting) => {
-      const database = await createTestDatabase();
-      const teams = [makeTeam('a', { members: [makeMember('a', 'second')] })];
-      const seeded = await startTestApi({ database, seed: makeSeed(teams) });
-      // Also what is to succeed has this time.
-      const url = `${database.url}?options=-c%20${setting}%3D3000`;
-      const ended = await startTestApi({
-        database: { url, drop: () => Promise.resolve() },
-        seed: makeSeed([]),
-      });
-      const release = await holdLock(
-        { databaseUrl: database.url },
-        `select from team where id = 'team_a' for no key update`,
-      );
-      const path = `/users/${memberId('a', 'second')}`;
-      const send = () =>
-        ended.call(seeded.key('team_a'), 'PATCH', path, { body: { role: 'admin' } });
-      const refused = await send();
-      expect([refused.status, refused.body?.code]).toEqual([503, 'unavailable']);
-      await release();
-      expect((await send()).status).toBe(200);
-    },
-  );
+  // The Postgres of the Citus tests does not know it.
+  test.skipIf(isOnCitus())("that an operator's transaction_timeout ends gets 503", async () => {
+    const database = await createTestDatabase();
+    const teams = [makeTeam('a', { members: [makeMember('a', 'second')] })];
+    const seeded = await startTestApi({ database, seed: makeSeed(teams) });
+    // Also what is to succeed has this time.
+    const url = `${database.url}?options=-c%20transaction_timeout%3D3000`;
+    const ended = await startTestApi({
+      database: { url, drop: () => Promise.resolve() },
+      seed: makeSeed([]),
+    });
+    const release = await holdLock(
+      { databaseUrl: database.url },
+      `select from team where id = 'team_a' for no key update`,
+    );
+    const path = `/users/${memberId('a', 'second')}`;
+    const send = () => ended.call(seeded.key('team_a'), 'PATCH', path, { body: { role: 'admin' } });
+    const refused = await send();
+    expect([refused.status, refused.body?.code]).toEqual([503, 'unavailable']);
+    await release();
+    expect((await send()).status).toBe(200);
+  });
 
   test('to a full disk gets 503, without a word of Postgres, and may be repeated', async () => {
     const { pool } = api.db;

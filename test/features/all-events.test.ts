@@ -12,6 +12,7 @@ import { appAsMember } from '../support/app.ts';
 import { startCrm } from '../support/crm/fake.ts';
 import { startDeliveries } from '../support/deliveries.ts';
 import { runJobsOnce } from '../support/jobs.ts';
+import { createOddDatabase } from '../support/odd-database.ts';
 import { describeEvaluation, describeTraining, eventsOf, platformOf } from '../support/platform.ts';
 import { startReceiver, status, type Received, type Receiver } from '../support/receiver.ts';
 import { makeMember, makeSeed, makeTeam, memberId, userId } from '../support/seed.ts';
@@ -37,7 +38,9 @@ beforeAll(async () => {
   const teams = ['open', 'quiet', 'held'].map((name) =>
     makeTeam(name, { members: [makeMember(name, 'leaver')] }),
   );
-  api = await startTestApi({ seed: makeSeed(teams), allowPrivateTargets: true });
+  // Nothing that is set for the database may change what an event says.
+  const database = await createOddDatabase();
+  api = await startTestApi({ seed: makeSeed(teams), allowPrivateTargets: true, database });
   await startDeliveries(api, { clock });
 });
 

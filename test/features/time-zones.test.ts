@@ -11,6 +11,7 @@ import { startUsageCounter } from '../../src/features/usage/counter.ts';
 import { loadTestSeed, startTestApi, type TestApi } from '../support/api.ts';
 import { appAs, tokenOf } from '../support/app.ts';
 import { startCrm } from '../support/crm/fake.ts';
+import { setOddly } from '../support/odd-database.ts';
 import { describeEvaluation, describeTraining } from '../support/platform.ts';
 import { readRollups } from '../support/rollups.ts';
 import {
@@ -50,11 +51,7 @@ describe.each(['America/New_York', 'Asia/Tokyo', 'Asia/Kolkata'])('in %s', (zone
     process.env['TZ'] = zone;
     api = await startTestApi({ seed: makeSeed([]), clock });
     // This must come before the API connects, because a session keeps its first time zone.
-    const client = new Client({ connectionString: api.databaseUrl });
-    await client.connect();
-    const name = client.escapeIdentifier(client.database ?? '');
-    await client.query(`alter database ${name} set timezone = '${zone}'`);
-    await client.end();
+    await setOddly(api.databaseUrl, { timezone: zone });
     const trainings = TRAININGS.map(({ id, at, total }) =>
       makeTraining('seeded', id, {
         created_at: at,

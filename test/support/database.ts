@@ -67,7 +67,8 @@ export async function openEmptyDatabase(): Promise<OpenDatabase> {
   };
 }
 
-async function createDatabase(
+/** Creates a database, as the clause of `CREATE DATABASE` says. */
+export async function createDatabase(
   template: string,
   workers: readonly string[] = [],
 ): Promise<TestDatabase> {

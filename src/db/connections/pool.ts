@@ -1,6 +1,12 @@
 import type pg from 'pg';
 import { rethrow, standbyError } from '../errors.ts';
 import { statement } from '../statement.ts';
+import {
+  ARE_SET,
+  isRefusedParameter,
+  SESSION_OPTIONS,
+  SET_LOCALLY,
+} from '../wire/session-settings.ts';
 import { textTypes } from '../wire/types.ts';
 import type { Outgoing, Wire } from '../wire/wire.ts';
 import type { Watchdog } from './watchdog.ts';
@@ -18,7 +24,7 @@ export interface ConnectionPool {
   readonly grow: () => void;
   /**
    * What must come before the statements of each transaction on this connection, a single statement
-   * included. Nothing, if the session itself limits their time and is in UTC.
+   * included. Nothing, if the session itself has the limits and our settings.
    */
   limitsFor(client: pg.PoolClient, statementTimeoutMs?: number): readonly Outgoing[];
   /** Whether the connection leads to a pooler. */
@@ -47,16 +53,6 @@ const CONNECT_TIMEOUT_MS = 2_000;
  */
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 15_000;
 
-/** What each session has, whatever is set for the server, the database or the role. */
-const SETTINGS = [
-  // To compile takes longer than it saves: without it the analytics of a team of 100,000 members
-  // took 3.3 s, and with it 4.0 s, the first time in a session 5.3 s.
-  ['jit', 'off'],
-  // Prisma writes and reads instants as if every session were in UTC, and both of us as ISO text.
-  ['timezone', 'UTC'],
-  ['datestyle', 'ISO'],
-] as const;
-
 /**
  * Opens a pool. Does not connect yet.
  *
@@ -72,14 +68,14 @@ export function openPool(options: PoolOptions): ConnectionPool {
   const limits = {
     statement_timeout: statementTimeoutMs,
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
-    options: SETTINGS.map(([name, value]) => `-c ${name}=${value}`).join(' '),
+    options: SESSION_OPTIONS,
   };
   const check = async (client: pg.ClientBase): Promise<void> => {
     const session = await watchdog.guard(client, readSession(client));
     // A pooler's report of it may be old.
     if (session.isStandby) throw standbyError();
     const isLimited = session.limitMs > 0 && session.limitMs <= statementTimeoutMs;
-    const hasLimits = isLimited && session.zone === 'UTC';
+    const hasLimits = isLimited && session.isOurs;
     if (hasLimits) limited.add(client);
     if (wire.welcome(client, { pid: session.pid, hasLimits })) pooled.add(client);
   };
@@ -99,7 +95,7 @@ export function openPool(options: PoolOptions): ConnectionPool {
       return await pool.connect();
     } catch (error) {
       if (!isRefusedParameter(error)) return rethrow(error);
-      for (const name of Object.keys(limits) as (keyof typeof limits)[]) delete pool.options[name];
+      for (const name of Object.keys(limits)) Object.assign(pool.options, { [name]: undefined });
       return pool.connect().catch(rethrow);
     }
   };
@@ -130,16 +126,16 @@ export function openPool(options: PoolOptions): ConnectionPool {
 
 const LIMIT = statement(
   'pool.limit',
-  `select set_config('statement_timeout', $1, true),
-     set_config('idle_in_transaction_session_timeout', $2, true),
-     ${SETTINGS.map(([name, value]) => `set_config('${name}', '${value}', true)`).join(', ')}`,
+  `select ${SET_LOCALLY}, set_config('statement_timeout', $1, true),
+     set_config('idle_in_transaction_session_timeout', $2, true)`,
 );
 
 /** What the server says about a session, in one round trip. */
 interface Session {
   /** Its limit on the time of a statement; 0 is none. */
   readonly limitMs: number;
-  readonly zone: string;
+  /** Whether it has what each session of ours has. */
+  readonly isOurs: boolean;
   readonly isStandby: boolean;
   /** The process that serves it. */
   readonly pid: number;
@@ -148,16 +144,11 @@ interface Session {
 async function readSession(client: pg.ClientBase): Promise<Session> {
   const { rows } = await client.query<Session>(
     `select extract(epoch from limited.time)::float8 * 1000 as "limitMs",
-       current_setting('timezone') as zone,
+       ${ARE_SET} as "isOurs",
        pg_is_in_recovery() as "isStandby", pg_backend_pid() as pid
      from (select current_setting('statement_timeout')::interval as time) limited`,
   );
   const [session] = rows;
   if (!session) throw new Error('the database did not describe its session');
   return session;
-}
-
-/** Whether a pooler refused the connection because of the session's parameters. */
-function isRefusedParameter(error: unknown): boolean {
-  return error instanceof Error && error.message.includes('unsupported startup parameter');
 }

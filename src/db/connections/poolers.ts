@@ -6,34 +6,38 @@
 import { statement } from '../statement.ts';
 import { isPooled } from '../wire/pooled.ts';
 import { PrimaryClient } from '../wire/primary-client.ts';
+import { isRefusedParameter } from '../wire/session-settings.ts';
 
 /** Returns the error for an operator who has put a pooler before `who`. */
 export function poolerError(who: string): Error {
   return new Error(
-    'DATABASE_URL leads to a connection pooler: the login has named another process than the one ' +
-      `that serves the connection. ${who} needs a direct connection to Postgres, because it ` +
-      'listens or holds session locks, and a pooler gives its session to others.',
+    `DATABASE_URL leads to a connection pooler. ${who} needs a direct connection to Postgres, ` +
+      'because it listens or holds session locks, and a pooler gives its session to others.',
   );
 }
 
-/** Throws {@link poolerError} unless the connection is a direct one. */
-export async function requireDirect(client: PrimaryClient, who: string): Promise<void> {
+/**
+ * Connects. Rejects with {@link poolerError} if the login has named another process than the one
+ * that serves the connection, or has refused the settings of a session.
+ */
+export async function connectDirectly(client: PrimaryClient, who: string): Promise<void> {
+  await client.connect().catch((error: unknown) => {
+    throw isRefusedParameter(error) ? poolerError(who) : error;
+  });
   const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
-  if (isPooled(client, rows[0]?.pid ?? 0)) throw poolerError(who);
+  if (!isPooled(client, rows[0]?.pid ?? 0)) return;
+  client.break();
+  throw poolerError(who);
 }
 
-/** Like {@link requireDirect}, on a connection of its own. */
+/** Like {@link connectDirectly}, on a connection of its own. */
 export async function requireDirectAt(databaseUrl: string, who: string): Promise<void> {
   const client = new PrimaryClient({
     connectionString: databaseUrl,
     connectionTimeoutMillis: 10_000,
   });
-  await client.connect();
-  try {
-    await requireDirect(client, who);
-  } finally {
-    await client.end();
-  }
+  await connectDirectly(client, who);
+  await client.end();
 }
 
 /**

@@ -1,8 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { systemClock, type Clock } from '../../core/clock.ts';
-import { isPooled } from '../wire/pooled.ts';
 import { PrimaryClient } from '../wire/primary-client.ts';
-import { poolerError } from './poolers.ts';
+import { connectDirectly } from './poolers.ts';
 
 /**
  * An advisory lock that this process holds in a session of its own. It shows others that the
@@ -35,11 +34,10 @@ const NUMBER_MAX = 2 ** 31 - 1;
 
 /**
  * With these settings the server ends the session of a dead machine after seconds, for which TCP by
- * itself takes hours, and never one that is silent.
+ * itself takes hours.
  */
 const SETTINGS =
-  'set tcp_keepalives_idle = 5; set tcp_keepalives_interval = 2; set tcp_keepalives_count = 3; ' +
-  'set idle_session_timeout = 0';
+  'set tcp_keepalives_idle = 5; set tcp_keepalives_interval = 2; set tcp_keepalives_count = 3';
 /** A balancer on the way ends connections that say nothing for long; TCP's probes do not count. */
 const SAY_SOMETHING_EVERY_MS = 10 * 60_000;
 
@@ -135,15 +133,13 @@ async function tryLock(
   number: number,
 ): Promise<'taken' | 'held by another' | Error> {
   try {
-    await client.connect();
+    await connectDirectly(client, 'A session lock');
     await client.query(SETTINGS);
-    const { rows } = await client.query<{ taken: boolean; pid: number }>(
-      'select pg_try_advisory_lock($1, $2) as taken, pg_backend_pid() as pid',
+    const { rows } = await client.query<{ taken: boolean }>(
+      'select pg_try_advisory_lock($1, $2) as taken',
       [lockClass, number],
     );
-    const [row] = rows;
-    if (!row?.taken) return 'held by another';
-    return isPooled(client, row.pid) ? poolerError('A session lock') : 'taken';
+    return rows[0]?.taken ? 'taken' : 'held by another';
   } catch (error) {
     return error instanceof Error ? error : new Error(String(error));
   }

@@ -9,7 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Logger, runMigrations } from 'graphile-worker';
 import { DatabaseError, Pool, type ClientBase } from 'pg';
 import { checkDistribution, distribute } from '../citus/distribution.ts';
-import { requireDirect } from '../connections/poolers.ts';
+import { connectDirectly } from '../connections/poolers.ts';
 import { poolToPrimary, PrimaryClient } from '../wire/primary-client.ts';
 import { buildIndex, concurrentIndexOf } from './concurrent-index.ts';
 import { OLDEST_POSTGRES } from './obstacles.ts';
@@ -73,9 +73,8 @@ export async function migrate(
     connectionString: databaseUrl,
     connectionTimeoutMillis: 10_000,
   });
-  await client.connect();
+  await connectDirectly(client, 'The migration');
   try {
-    await requireDirect(client, 'The migration');
     await requireVersion(client);
     await client.query(UNLIMITED);
     await waitForLock(client);
@@ -108,7 +107,6 @@ async function requireVersion(client: ClientBase): Promise<void> {
 async function migrateJobs(databaseUrl: string): Promise<void> {
   const pool = new Pool({
     ...poolToPrimary(databaseUrl),
-    options: '-c statement_timeout=0',
     max: 1,
     connectionTimeoutMillis: 10_000,
   });

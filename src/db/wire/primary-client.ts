@@ -9,6 +9,7 @@ import pg from 'pg';
 import { standbyError } from '../errors.ts';
 import type { Host } from '../database-url.ts';
 import { applicationName } from './application-name.ts';
+import { SESSION_OPTIONS } from './session-settings.ts';
 import { createRoute, routeTo, type Route } from './route.ts';
 
 /** How to connect. `connectionString` is DATABASE_URL. */
@@ -41,6 +42,7 @@ export class PrimaryClient extends pg.Client {
     const socket = new Socket();
     super({
       application_name: applicationName(),
+      options: SESSION_OPTIONS,
       keepAlive: true,
       keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY_MS,
       ...config,

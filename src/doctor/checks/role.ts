@@ -12,13 +12,6 @@ interface Role {
 }
 
 const DAY_S = 86_400;
-/** Limits on time that nobody sets for the processes, and why. */
-const LIMITS: Readonly<Record<string, string>> = {
-  statement_timeout: 'the processes set their own.',
-  lock_timeout: 'a request that it ends is 503.',
-  transaction_timeout: 'a request that it ends is 503.',
-  idle_session_timeout: 'it ends connections that wait for the next request.',
-};
 const GRANT = 'Grant it to the role of DATABASE_URL, or make that role a member of the owner.';
 /** graphile-worker enables row level security on its tables, and has no policies. */
 const JOBS = 'Make it a member of the role that owns these tables, or give it BYPASSRLS.';
@@ -83,7 +76,7 @@ function findingsOfLimit(name: string, limit: number, poolMax: number): Finding[
   return limit < workerMax ? [warn(`${text} worker opens up to ${workerMax}`, remedy)] : [];
 }
 
-/** Settings of the role or the database that the runbook forbids. */
+/** What is set for the role or the database, and no session of ours sets for itself. */
 async function findSettings(ask: Ask): Promise<Finding[]> {
   const rows = await ask<{ setting: string; value: string }>(
     `select split_part(one, '=', 1) as setting, split_part(one, '=', 2) as value
@@ -93,16 +86,15 @@ async function findSettings(ask: Ask): Promise<Finding[]> {
        and s.setdatabase in (0, (select oid from pg_database where datname = current_database()))`,
   );
   return rows.flatMap(({ setting, value }) => {
-    const reason = LIMITS[setting];
-    if (reason !== undefined && !/^0\D*$/.test(value)) {
-      const text = `${setting} = ${value} is set for the role or the database`;
-      const remedy = `Reset it ("ALTER ROLE … RESET ${setting}"): ${reason}`;
-      const isFatal = setting === 'statement_timeout' && ask.isPooled;
-      return [isFatal ? fail(text, remedy) : warn(text, remedy)];
-    }
-    if (setting === 'default_transaction_isolation' && value.toLowerCase() !== 'read committed')
-      return [fail(`${setting} = ${value}`, 'Reset it: the processes need "read committed".')];
-    return [];
+    const text = `${setting} = ${value} is set for the role or the database`;
+    const remedy = `Reset it ("ALTER ROLE … RESET ${setting}"): `;
+    if (setting === 'transaction_timeout' && !/^0\D*$/.test(value))
+      return [warn(text, `${remedy}a request that it ends is 503.`)];
+    const isOther = setting === 'default_transaction_isolation' && !/^read committed$/i.test(value);
+    // It is decided before the first statement of a transaction.
+    return isOther && ask.isPooled
+      ? [fail(text, `${remedy}behind a pooler the processes need "read committed".`)]
+      : [];
   });
 }
 
