@@ -123,11 +123,11 @@ describe.skipIf(reason !== null)(`a pooler${because(reason)}`, () => {
   test('that still tells of the standby of long ago locks nobody out', async () => {
     const standby = await servers.addStandby();
     const url = await startPgBouncer('transaction', standby.port);
-    const refused = new PrimaryClient({ connectionString: url });
+    const refused = new PrimaryClient({ connectionString: url, options: undefined });
     await expect(refused.connect()).rejects.toThrow('standby');
     await standby.promote();
     for (let times = 0; times < 5; times += 1) {
-      const client = new PrimaryClient({ connectionString: url });
+      const client = new PrimaryClient({ connectionString: url, options: undefined });
       await client.connect();
       await client.end();
     }
