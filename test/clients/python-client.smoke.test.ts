@@ -1,11 +1,17 @@
 // Our Python client, as a customer gets it: the wheel, installed by pip into an environment of its
 // own.
+import { spawn } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { verifyWebhook, WebhookVerificationError } from '../../src/client/webhook-verification.ts';
 import { deliveryHeaders, signingKeyOf } from '../../src/delivery/envelope.ts';
 import { eventExample } from '../../src/http/openapi/webhooks.ts';
+import { startTestApi } from '../support/api.ts';
+import { makeFolder } from '../support/folder.ts';
+import { makeSeed, makeTeam } from '../support/seed.ts';
 import { installPythonClient, SKIPPED, type PythonClient } from '../support/python.ts';
 import { OPERATIONS, operationsCalledBy } from './operations.ts';
 
@@ -28,6 +34,19 @@ describe.skipIf(SKIPPED !== '')(`the Python client${SKIPPED}`, () => {
       runJson('every_operation.py', { env: { ...env, MODE } }),
     );
     expect(called).toEqual(OPERATIONS);
+  });
+
+  it('removes nobody by a file with a row that is no address', async () => {
+    const api = await startTestApi({ seed: makeSeed([makeTeam('acme')]) });
+    const folder = await makeFolder('recipe');
+    const rows = 'email;role\nowner@acme.test;owner\nMem Ber <member@acme.test>;member\n';
+    await writeFile(join(folder, 'people.csv'), rows);
+    const env = client.env({ API_URL: api.base, API_KEY: api.key('team_acme') });
+    const recipe = join(import.meta.dirname, '../../src/http/docs/examples/sync_members.py');
+    const ended = spawn(client.python, ['-W', 'error', recipe], { cwd: folder, env });
+    expect(await text(ended.stderr)).toMatch(/^people\.csv, row 3: .+\n$/);
+    const { body } = await api.call(api.key('team_acme'), 'GET', '/users');
+    expect(body).toMatchObject({ data: { length: 3 } });
   });
 
   it('agrees with the verification of the other client about any delivery', async () => {
