@@ -58,7 +58,7 @@ export interface FollowOptions {
 /**
  * Yields each event, and then those that happen, until the signal or a `break`. Throws the
  * {@link ApiError} of a refusal, such as a key that ended; outages are waited out. Throws a
- * `TypeError` for a `place` that is none, and a `RangeError` for such an `intervalMs`.
+ * `RangeError` for an `intervalMs` that is none.
  */
 export async function* followEvents(
   client: Client,
@@ -67,11 +67,7 @@ export async function* followEvents(
   const { intervalMs = INTERVAL_MS, since, onPlace, onLostPlace, onOutage, signal } = options;
   requireMs('intervalMs', intervalMs);
   const read = readerOf(client, options);
-  const stored = options.place ? readPlace(options.place) : null;
-  const handled = stored?.handled ?? new Set();
-  let place = stored?.place;
-  /** Whether the last page had the end of the list. */
-  let isAtEnd = false;
+  let place = options.place || null;
   let outages = 0;
   const moveTo = async (next: string): Promise<void> => {
     if (next === place) return;
@@ -84,13 +80,13 @@ export async function* followEvents(
       await moveTo(place ?? (await read.start()));
       const page = await read.after(place ?? OLDEST);
       for (const event of page.data) {
-        const isWanted = since === undefined || stored || Date.parse(event.created_at) >= +since;
-        if (isWanted && !handled.delete(event.id)) yield event;
+        const isWanted =
+          since === undefined || options.place || Date.parse(event.created_at) >= +since;
+        if (isWanted) yield event;
         await moveTo(event.id);
         if (signal?.aborted) return;
       }
       await moveTo(page.next_after ?? place ?? OLDEST);
-      isAtEnd = !page.next_cursor;
       outages = 0;
       if (page.next_cursor) continue;
     } catch (thrown) {
@@ -98,9 +94,7 @@ export async function* followEvents(
       if (!(thrown instanceof ReadError)) throw thrown;
       const { error } = thrown;
       if (isLostPlace(error) && place !== OLDEST) {
-        // An API of before November 2026 forgets the end of a list in which little happens.
-        if (!isAtEnd || place?.includes('.')) onLostPlace?.();
-        isAtEnd = false;
+        onLostPlace?.();
         await moveTo(OLDEST);
         continue;
       }
@@ -145,28 +139,20 @@ function readerOf(
   };
   const ofCall = signal === undefined ? {} : { signal };
   /** The newest event of before a moment. */
-  const findNewest = async (limit: number, before: number): Promise<string> => {
-    for await (const { id, created_at } of client.events.list({ limit }, ofCall))
+  const findNewest = async (before: number): Promise<string> => {
+    for await (const { id, created_at } of client.events.list({ limit: PAGE_SIZE }, ofCall))
       if (Date.parse(created_at) < before) return id;
     return OLDEST;
   };
   /** Not the newest event: one that is older and was committed later may be before it. */
   const findEnd = async (): Promise<string> => {
     const end = { order: 'asc', after: 'now', limit: 1 };
-    try {
-      return (await client.events.list(end, ofCall)).next_after ?? OLDEST;
-    } catch (error) {
-      if (!isLostPlace(error)) throw error;
-      // An API of before December 2026 does not know `now`.
-      return findNewest(1, Infinity);
-    }
+    return (await client.events.list(end, ofCall)).next_after ?? OLDEST;
   };
   return {
     /** Where what is wanted begins. */
     start: () =>
-      attempt(() =>
-        since === undefined ? findEnd() : findNewest(PAGE_SIZE, since.getTime() - LATE_MAX_MS),
-      ),
+      attempt(() => (since === undefined ? findEnd() : findNewest(since.getTime() - LATE_MAX_MS))),
     after: (place) =>
       attempt(async () => {
         const after = place === OLDEST ? {} : { after: place };
@@ -192,18 +178,4 @@ function isLostPlace(error: unknown): boolean {
 function askedWaitMsOf(error: ApiError | ConnectionError): number | null {
   const seconds = error instanceof ApiError ? retryAfterSOf(error) : null;
   return seconds === null ? null : Math.min(Math.max(seconds, 1), ASKED_WAIT_MAX_S) * 1000;
-}
-
-/**
- * A place is an `after` of the list. Packages before `order=asc` stored the time of the newest
- * handled event, and the ids of those of the minute before it. Reading on behind the first of
- * these, the others come again, and are `handled`.
- */
-function readPlace(text: string): { readonly place: string; readonly handled: Set<string> } {
-  const [time = '', ...ids] = text.split(' ');
-  if (ids.length === 0 && !/^\d{4}-/.test(time)) return { place: time, handled: new Set() };
-  const [first, ...others] = ids;
-  if (!first || Number.isNaN(Date.parse(time)))
-    throw new TypeError('place is none that onPlace was given.');
-  return { place: first, handled: new Set(others) };
 }

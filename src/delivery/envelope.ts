@@ -46,7 +46,6 @@ export interface SigningKey {
 export function signingKeyOf(secret: string): SigningKey {
   return {
     ours: createSecretKey(secret, 'utf8'),
-    // Older secrets are base64url; Node reads both encodings.
     standard: createSecretKey(secret.replace(/^whsec_/, ''), 'base64'),
   };
 }

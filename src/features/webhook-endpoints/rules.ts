@@ -37,7 +37,7 @@
  *  * A secret that a person in the app has got by a creation or a rotation can be lost before
  *    anybody has stored it. So the endpoint keeps since when, until somebody confirms it; the page
  *    names such endpoints and replaces the secret at once. What a program has got by its key needs
- *    no confirmation, nor do secrets of before there were any. Only the first one is a change.
+ *    no confirmation. Only the first one is a change.
  *  * A confirmation names the secret itself: between what a page has shown and the confirmation,
  *    another admin may have replaced it, and the time or the id of a rotation is no part of the
  *    API's response. Any secret but the present one is an error of the field `secret`, also one
