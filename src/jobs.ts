@@ -13,7 +13,7 @@ import { CRM_CRON, crmTasks } from './features/crm/sync/tasks.ts';
 import { MEMBER_CRON, memberMailTasks, memberTasks } from './features/members/tasks.ts';
 import { RETENTION_CRON, retentionTasks } from './features/retention/tasks.ts';
 import { mailerOf } from './features/sandbox/mail-service.ts';
-import { SANDBOX_CRON, sandboxMailTasks, sandboxTasks } from './features/sandbox/tasks.ts';
+import { sandboxTasks } from './features/sandbox/tasks.ts';
 import { TEAM_CRON, teamTasks } from './features/team-lifecycle/tasks.ts';
 import { deliveryTasks } from './features/webhook-deliveries/tasks.ts';
 import {
@@ -50,7 +50,6 @@ const SCHEDULE: readonly ScheduledJob[] = [
   ...CRM_CRON,
   ...TEAM_CRON,
   ...ALERT_CRON,
-  ...SANDBOX_CRON,
 ];
 
 if (parentPort) await runJobs(workerData as Config);
@@ -134,7 +133,6 @@ function mailTasksOf({ config, db, logger }: TaskOptions, send: Mailer): TaskLis
     ...memberMailTasks({ ...shared, invitationUrl: config.invitationUrl }),
     ...alertMailTasks({ ...shared, clock: systemClock, secrets: appSecretsOf(config) }),
     ...webhookMailTasks(shared),
-    ...sandboxMailTasks(shared),
   };
   return endRefused(tasks, logger);
 }

@@ -20,13 +20,13 @@ const LOCK_TEAM = statement('db.lockTeam', 'select from team where id = $1 for n
 
 /**
  * Locks a team until the transaction ends, for work that goes through many teams, of which none may
- * wait for another. Returns null if there is none, if it is being erased, or if somebody else has
+ * wait for another. Returns false if there is none, if it is being erased, or if somebody else has
  * locked it: the next run looks at it again.
  */
-export const lockFreeTeam = statement<{ readonly status: string }>(
+export const lockFreeTeam = statement<object>(
   'db.lockFreeTeam',
-  `select status
+  `select
    from team
    where id = $1 and erasing_since is null
    for no key update skip locked`,
-).finds<[tx: Tx, teamId: string]>();
+).matches<[tx: Tx, teamId: string]>();

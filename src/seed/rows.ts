@@ -90,7 +90,7 @@ export function teamRow(team: SeedTeam, now: string): SeedRow<'Team'> & TeamRow 
 /** What makes a team a sandbox, as after a reset to no scenario. */
 export function sandboxRows(team: SeedTeam, now: string): SeedRow<'Sandbox'>[] {
   if (!isSandbox(team.id)) return [];
-  const times = { created_at: now, reset_at: now, used_at: now, check_at: now };
+  const times = { created_at: now, reset_at: now };
   return [{ team_id: team.id, id: 'sandbox', scenario: 'empty', speed: 1, ...times }];
 }
 

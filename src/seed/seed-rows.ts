@@ -53,7 +53,7 @@ type LeftOut = Columns<{
     | 'has_failed'
     | 'kept_from';
   /** Nobody plays with it. */
-  Sandbox: 'suspended_until' | 'receivers_fail_until' | 'warned_at';
+  Sandbox: 'suspended_until' | 'receivers_fail_until';
 }>;
 
 /**

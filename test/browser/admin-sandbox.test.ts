@@ -359,24 +359,6 @@ describe.skipIf(SKIPPED !== '')(`the admin page: the sandbox${SKIPPED}`, () => {
     await page.getByText(en.finder.secret).waitFor();
   });
 
-  it('says when it is removed because nobody uses it, and what keeps it', async () => {
-    const warnAt = (time: string | null) =>
-      api.db.pool.query(
-        `update sandbox set warned_at = $1 where team_id = 'team_rehearsed:sandbox'`,
-        [time],
-      );
-    await warnAt('2026-03-01T12:00:00Z');
-    for (const path of ['/play', '/sandbox/play']) {
-      const { page } = await open(path);
-      await page.getByText(/removed on .*15 Mar.* keeps it\./).waitFor();
-      expect(await findFaults(page)).toEqual([]);
-    }
-    await warnAt(null);
-    const { page } = await open('/sandbox/play');
-    await page.getByText(en.sandbox.resetAt).waitFor();
-    expect(await page.getByText(/keeps it\./).count()).toBe(0);
-  });
-
   it('plays what happens in life, shows what goes on, and ends it', async () => {
     const { page, complaints } = await open('/sandbox/play', 'played');
     const card = (play: keyof typeof en.sandbox.plays) =>

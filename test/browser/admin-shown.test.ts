@@ -46,7 +46,6 @@ describe.skipIf(SKIPPED !== '')(`the admin page: what it shows${SKIPPED}`, () =>
     });
     api = await startTestApi({ seed: makeSeed([team]) });
     await openSandbox(api, TEAM);
-    await api.db.pool.query(`update sandbox set warned_at = now()`);
     await api.db.pool.query(
       `insert into sandbox_mail (team_id, id, recipient, subject, body, created_at)
        values ('team_${TEAM}:sandbox', 'mail_1', 'kim@example.com', 'A subject', 'Dear Kim',

@@ -81,7 +81,6 @@ const ALL_SHARDS = [
   'jobs.findPending',
   'requests.findOld',
   'retention.countersInShards',
-  'sandbox.listDue',
   'webhooks.findSilent',
   'webhooks.findOldestEvent',
   'retention.teams.counted',

@@ -20,8 +20,8 @@ const NEVER_PERSONAL: Readonly<Record<string, string[]>> = {
   'when something was': words(`
     created_at day due_date earlier_secrets_until ended_at expires_at finished_at joined_at
     last_activity_at last_attempt_at last_success_at last_synced_at last_used_at next_sync_at
-    receivers_fail_until removal_at reset_at suspended_until
-    next_try_at reached_at revoked_at secret_unconfirmed_since since stored_at synced_at
+     receivers_fail_until reset_at suspended_until
+     next_try_at reached_at revoked_at secret_unconfirmed_since since stored_at synced_at
     until close_date duration_ms duration_s
     response_ms`),
   'how something stands': words(`

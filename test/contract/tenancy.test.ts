@@ -132,7 +132,6 @@ const OVER_ALL_TEAMS: readonly Exception[] = [
     why: 'each hour, for all invitations that nobody has accepted',
   },
   { names: ['alerts.listDue'], why: 'looks for subscriptions that are due, whosever they are' },
-  { names: ['sandbox.listDue'], why: 'looks for sandboxes that nobody may use any more' },
   {
     names: ['crm.findDueSyncs.all'],
     why: 'looks for connections that are due, whosever they are',

@@ -2,7 +2,7 @@
 // one: no more than of a small one. It is counted by Postgres, with the plan that a prepared
 // statement keeps and with one that is made with the values, whoever has written the statement.
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { Db, Tx } from '../../src/db/client.ts';
+import type { Tx } from '../../src/db/client.ts';
 import type { Database } from '../../src/db/connections/database.ts';
 import {
   COUNTED_TABLES,
@@ -13,7 +13,6 @@ import {
 } from '../../src/db/sandbox-rows.ts';
 import * as mails from '../../src/features/sandbox/mail-store.ts';
 import * as plays from '../../src/features/sandbox/play-store.ts';
-import * as removals from '../../src/features/sandbox/removal-store.ts';
 import * as admins from '../../src/db/team-admins.ts';
 import { lockFreeTeam } from '../../src/db/team-lock.ts';
 import { SANDBOX_LIMITS } from '../../src/core/sandbox.ts';
@@ -50,11 +49,9 @@ beforeAll(async () => {
      from generate_series(1, $1::int) i, unnest('{"",":sandbox"}'::text[]) of`,
     [SANDBOXES],
   );
-  // Many are due, and all since the same time, which is that of a run.
   await pool.query(
-    `insert into sandbox (team_id, scenario, created_at, reset_at, used_at, check_at)
-     select 't' || i || ':sandbox', 'typical', now(), now(), now(),
-       now() + make_interval(days => case when i % 5 = 0 then -1 else 10 end)
+    `insert into sandbox (team_id, scenario, created_at, reset_at)
+     select 't' || i || ':sandbox', 'typical', now(), now()
      from generate_series(1, $1::int) i`,
     [SANDBOXES],
   );
@@ -110,7 +107,6 @@ beforeAll(async () => {
 
 const nobody = { memberId: undefined, userId: undefined };
 const PAGE = 100;
-const use = { usedAt: NOW.toISOString(), warnedAt: null, checkAt: NOW };
 const { seats } = SANDBOX_LIMITS;
 const admin = { role: 'admin' as const, created_at: NOW.toISOString(), id: 'm7' };
 const MAILS = SANDBOX_ROWS.sandbox_mail.most;
@@ -134,21 +130,12 @@ async function sandboxIn(tx: Tx) {
 type Case = readonly [what: string, most: number, ask: (tx: Tx) => unknown];
 
 const cases: readonly Case[] = [
-  ['the first page of those that are due', PAGE, (tx) => due(tx, null)],
-  ['a later page', PAGE, (tx) => due(tx, { team_id: 't5:sandbox', check_at: 'yesterday' })],
-  ['the lock of one that nobody uses', 1, (tx) => lockFreeTeam(tx, SANDBOX)],
-  ['the last use', 5, (tx) => removals.findUse(tx, SANDBOX, NOW)],
-  ['what is kept of the use', 2, (tx) => removals.updateUse(tx, SANDBOX, use)],
+  ['the lock of a free team', 1, (tx) => lockFreeTeam(tx, SANDBOX)],
   ['whom to warn', PAGE, (tx) => admins.listAdmins(tx, LIVE, { after: null, limit: PAGE })],
   [
     'whom to warn after some',
     PAGE,
     (tx) => admins.listAdmins(tx, LIVE, { after: admin, limit: PAGE }),
-  ],
-  [
-    'the recipient of a warning',
-    3,
-    (tx) => removals.findRecipient(tx, { teamId: LIVE, memberId: 'mem_big_owner' }),
   ],
   ['a page of mails', 51, (tx) => mails.listMails(tx, SANDBOX, { limit: 51, after: null })],
   [
@@ -194,10 +181,6 @@ const cases: readonly Case[] = [
   ['what is played', 2, (tx) => plays.markPlayed(tx, SANDBOX, { speed: 2 })],
   ['the rate limit', 2, (tx) => plays.fillRateLimit(tx, SANDBOX, { count: 1, now: null })],
 ];
-
-function due(db: Db, after: removals.DueRow | null) {
-  return removals.listDue(db, NOW, { after, limit: PAGE });
-}
 
 describe.each<Mode>(['generic', 'custom'])('with a %s plan', (mode) => {
   test.each(cases)('%s: at most %i rows are read', async (_, most, ask) => {

@@ -144,8 +144,8 @@ describe('--replace', () => {
     // A suspension that is played goes on.
     await client.query(`
       INSERT INTO sandbox
-        (team_id, scenario, created_at, reset_at, used_at, check_at, suspended_until)
-      VALUES ('team_a:sandbox', 'empty', now(), now(), now(), now(), now() + interval '1 hour')`);
+        (team_id, scenario, created_at, reset_at, suspended_until)
+      VALUES ('team_a:sandbox', 'empty', now(), now(), now() + interval '1 hour')`);
     await load({ teams: [tinyTeam('team_a')] }, true);
     expect(await read()).toMatchObject({ status: 'suspended' });
     // What is being erased stays closed.

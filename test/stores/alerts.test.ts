@@ -2,7 +2,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { listEndingKeys } from '../../src/features/api-keys/store.ts';
 import * as store from '../../src/features/alerts/store.ts';
-import * as removals from '../../src/features/sandbox/removal-store.ts';
 import { findPauseMailRow } from '../../src/features/webhook-endpoints/pause-store.ts';
 import { listFailingEndpoints } from '../../src/features/webhook-endpoints/store.ts';
 import { endAlerts } from '../../src/http/app/unsubscribe-store.ts';
@@ -148,7 +147,6 @@ describe('a mail to an admin', () => {
   const ADMIN = { teamId: 'team_a', memberId: 'mem_1' };
   const MAILS = {
     'new alerts': () => store.findRecipient(twins.db, ADMIN),
-    'the end of a sandbox': () => removals.findRecipient(twins.db, ADMIN),
     'a paused endpoint': () => findPauseMailRow(twins.db, { ...ADMIN, endpointId: 'whe_2' }),
   };
 

@@ -61,8 +61,8 @@ export async function makeSandbox(
     [teamId, sandboxId],
   );
   await pool.query(
-    `insert into sandbox (team_id, scenario, created_at, reset_at, used_at, check_at)
-     values ($1, 'typical', $2, $2, $2, $2)`,
+    `insert into sandbox (team_id, scenario, created_at, reset_at)
+     values ($1, 'typical', $2, $2)`,
     [sandboxId, at],
   );
   const { rows: secrets } = await pool.query<{ id: string; sealed: Buffer }>(

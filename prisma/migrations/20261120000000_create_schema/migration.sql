@@ -1066,12 +1066,6 @@ CREATE TABLE "sandbox" (
   "suspended_until" timestamptz(3),
   -- Until then, each receiver counts as answering 503; no request is sent.
   "receivers_fail_until" timestamptz(3),
-  -- When its admins were told that the unused sandbox will be removed.
-  "warned_at" timestamptz(3),
-  -- The last known use: a call with a key, a change or a reset.
-  "used_at" timestamptz(3) NOT NULL,
-  -- The next check of its use.
-  "check_at" timestamptz(3) NOT NULL,
   CONSTRAINT "sandbox_pkey" PRIMARY KEY ("team_id", "id"),
   CONSTRAINT "sandbox_id_check" CHECK ("id" = 'sandbox'),
   CONSTRAINT "sandbox_team_id_check" CHECK ("team_id" LIKE '_%:sandbox'),
@@ -1080,8 +1074,6 @@ CREATE TABLE "sandbox" (
   CONSTRAINT "sandbox_team_id_fkey" FOREIGN KEY ("team_id")
     REFERENCES "team" ("id") ON DELETE NO ACTION ON UPDATE NO ACTION
 );
--- A run sets the same time for all sandboxes that it keeps, so pages need the team as well.
-CREATE INDEX "sandbox_due_idx" ON "sandbox" ("check_at", "team_id");
 
 -- Mails that a live team would have sent. They are not sent.
 CREATE TABLE "sandbox_mail" (

@@ -123,9 +123,6 @@ export const de: Texts = {
     suspendedUntil: 'Das Team ist gesperrt',
     failingUntil: 'Webhooks scheitern',
     until: (moment) => `bis ${moment}`,
-    removalAt: (moment) =>
-      `Seit Wochen hat niemand diese Sandbox benutzt. Am ${moment} wird sie entfernt. Ein Aufruf ` +
-      'mit einem ihrer Schlüssel, eine Änderung in ihr oder ein Zurücksetzen erhält sie.',
     end: 'Jetzt beenden',
     ended: 'Beendet.',
     remove: 'Sandbox entfernen',

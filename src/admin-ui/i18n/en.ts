@@ -120,9 +120,6 @@ export const en = {
     suspendedUntil: 'The team is suspended',
     failingUntil: 'Webhooks fail',
     until: (moment: string) => `until ${moment}`,
-    removalAt: (moment: string) =>
-      `Nobody has used this sandbox for weeks. It is removed on ${moment}. A call with one of ` +
-      'its keys, a change in it or a reset keeps it.',
     end: 'End it now',
     ended: 'Ended.',
     remove: 'Remove the sandbox',

@@ -49,14 +49,6 @@ function Rehearsal() {
   );
 }
 
-/** When the sandbox goes because nobody uses it, and what keeps it. */
-function Removal({ sandbox: { removal_at } }: { readonly sandbox: Sandbox }) {
-  const t = useTexts();
-  const format = useFormat();
-  if (removal_at === null) return null;
-  return <p className="notice warn">{t.sandbox.removalAt(format.moment(removal_at))}</p>;
-}
-
 /** What the sandbox holds, and what is being played. */
 function State({ sandbox }: { readonly sandbox: Sandbox }) {
   const t = useTexts();
@@ -79,7 +71,6 @@ function State({ sandbox }: { readonly sandbox: Sandbox }) {
   ] as const;
   return (
     <>
-      <Removal sandbox={sandbox} />
       {played.map(
         ({ play, label, until }) =>
           isAhead(until) && (
@@ -159,7 +150,6 @@ function Existing() {
       {({ sandbox }) =>
         sandbox && (
           <>
-            <Removal sandbox={sandbox} />
             <p>{t.sandbox.what}</p>
             <dl className="facts pairs">
               <dt>{t.sandbox.scenarioIs}</dt>

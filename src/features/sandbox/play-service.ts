@@ -22,7 +22,7 @@ import type { simulateInput } from './play-schema.ts';
 import * as store from './play-store.ts';
 import * as rules from './rules.ts';
 import { judgementOf, scenarioPersonOf } from './scenario.ts';
-import { idFor, sandboxOf, type Sandbox } from './service.ts';
+import { idFor } from './service.ts';
 import { findSandbox, type SandboxRow } from './store.ts';
 import { endSuspension } from './suspension-service.ts';
 
@@ -314,19 +314,19 @@ export async function updateSandbox(
   db: Db,
   context: PlatformChangeContext,
   { speed }: { readonly speed: number },
-): Promise<Sandbox> {
+): Promise<SandboxRow> {
   const teamId = idFor(context.teamId);
   return db.transaction(async (tx) => {
     const [before, current] = await Promise.all([
       lockSandbox(tx, teamId),
       readChangeContext(tx, { ...context, teamId }),
     ]);
-    if (before.speed === speed) return sandboxOf(before);
+    if (before.speed === speed) return before;
     await store.markPlayed(tx, teamId, { speed });
     record(tx, current, {
       audit: { action: 'sandbox.updated', targetId: teamId, details: { speed } },
     });
-    return sandboxOf({ ...before, speed });
+    return { ...before, speed };
   });
 }
 

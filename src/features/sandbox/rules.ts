@@ -39,18 +39,10 @@
  *  * Its other limits are smaller, too (`core/team-limits.ts`), and what has an age is kept for 30
  *    days (`retention/rules.ts`). Its CRM is simulated (`crm/providers/simulated.ts`): a round
  *    reads the same account, once a day or when somebody asks for one.
- *  * It is removed after 90 days without use. Use is a call with one of its keys, whatever came of
- *    it, a change by an admin or by a key, and a reset; what a worker or the host application does
- *    is none. To look at it in the admin page is none either. The day of a call counts to its end.
- *  * 14 days before, the owner and the admins of the live team get a mail, each in their language.
- *    Whoever uses it then keeps it: the warning is taken back within a day, and the next one comes
- *    76 days later. It is never removed less than 14 days after its mail was enqueued.
- *  * While the live team is suspended or has ended, nobody can use the sandbox. So it stays, nobody
- *    is warned, and a warning is taken back. When the team is active again, the mail comes within a
- *    day, and the 14 days begin.
- *  * An admin of the live team or the host application may remove it at any time. Its rows are
- *    erased in the background like those of a team that has ended. Until they are gone there is no
- *    sandbox, and to create one is a `conflict`.
+ *  * It stays until it is removed or its team ends. An admin of the live team or the host
+ *    application may remove it at any time. Its rows are erased in the background like those of a
+ *    team that has ended. Until they are gone there is no sandbox, and to create one is a
+ *    `conflict`.
  *  * The ids of a scenario are fixed, so that a guide and a test can name them. Its times are
  *    counted back from the reset.
  */
@@ -64,58 +56,6 @@ export const TRAININGS: Readonly<Record<Scenario, number>> = {
   typical: 60,
   large: 10_000,
 };
-
-const DAY_MS = 86_400_000;
-
-/** Times in days. */
-const IDLE = { removedAfter: 90, warnedBefore: 14 } as const;
-/** What tells of a use is kept for 30 days, so it is looked for in time. */
-const CHECKED_AFTER_DAYS = 25;
-
-function daysAfter(time: Date, days: number): Date {
-  return new Date(time.getTime() + days * DAY_MS);
-}
-
-function earlier(one: Date, other: Date): Date {
-  return one < other ? one : other;
-}
-
-/** When a new or reset sandbox is looked at for the first time. */
-export function firstCheckAfter(at: Date): Date {
-  return daysAfter(at, CHECKED_AFTER_DAYS);
-}
-
-/** When a sandbox is removed whose admins were warned then; null: they were not. */
-export function removalAt(warnedAt: string | null): string | null {
-  return warnedAt === null ? null : daysAfter(new Date(warnedAt), IDLE.warnedBefore).toISOString();
-}
-
-/** What becomes of a sandbox, and when it is looked at again. `keep` takes a warning back. */
-export type Verdict =
-  | { readonly kind: 'keep' | 'warn' | 'wait'; readonly checkAt: Date }
-  | { readonly kind: 'remove' };
-
-/** Decides by the last use, the last warning, and whether the live team is active. */
-export function judge(
-  {
-    usedAt,
-    warnedAt,
-    isOpen,
-  }: { readonly usedAt: string; readonly warnedAt: string | null; readonly isOpen: boolean },
-  now: Date,
-): Verdict {
-  const warnAt = daysAfter(new Date(usedAt), IDLE.removedAfter - IDLE.warnedBefore);
-  if (now < warnAt)
-    return { kind: 'keep', checkAt: earlier(warnAt, daysAfter(now, CHECKED_AFTER_DAYS)) };
-  const tomorrow = daysAfter(now, 1);
-  if (!isOpen) return { kind: 'keep', checkAt: tomorrow };
-  // Used after the last warning, and not looked at since then.
-  if (warnedAt === null || warnedAt < usedAt) return { kind: 'warn', checkAt: tomorrow };
-  const removeAt = daysAfter(new Date(warnedAt), IDLE.warnedBefore);
-  return now < removeAt
-    ? { kind: 'wait', checkAt: earlier(removeAt, tomorrow) }
-    : { kind: 'remove' };
-}
 
 /** The problem of a creation while the former sandbox is being erased. */
 export function beingRemoved(): ProblemError {
@@ -150,5 +90,10 @@ export function requireLive(teamId: string): void {
 /** Throws `not_found` for a team without a sandbox. */
 export function requireSandbox<Row>(row: Row | null): Row {
   if (row) return row;
-  throw new ProblemError('not_found', { detail: 'The team has no sandbox. Create it first.' });
+  throw noSandbox();
+}
+
+/** The problem of a team without a sandbox. */
+export function noSandbox(): ProblemError {
+  return new ProblemError('not_found', { detail: 'The team has no sandbox. Create it first.' });
 }

@@ -27,11 +27,6 @@ export const sandbox = z
     receivers_fail_until: dateTime.nullable().meta({
       description: 'Until then its webhook endpoints fail, because that is being played.',
     }),
-    removal_at: dateTime.nullable().meta({
-      description:
-        'When it is removed, because nobody has used it for so long; null: not soon. A call with ' +
-        'one of its keys keeps it.',
-    }),
   })
   .meta({ description: 'A team to rehearse on.' });
 

@@ -23,11 +23,6 @@ import * as store from './store.ts';
 import type { LiveTeam, SandboxRow } from './store.ts';
 import { endSuspension } from './suspension-service.ts';
 
-/** A sandbox. `removal_at`: when it goes, because nobody uses it; null: not soon. */
-export interface Sandbox extends Omit<SandboxRow, 'warned_at'> {
-  readonly removal_at: string | null;
-}
-
 /** What a sandbox is filled with. The secret encrypts what opens its simulated CRM. */
 export interface Filling<Wanted extends Scenario | undefined = Scenario> {
   readonly scenario: Wanted;
@@ -35,13 +30,12 @@ export interface Filling<Wanted extends Scenario | undefined = Scenario> {
 }
 
 /** The sandbox of a team, which may be the sandbox itself; null if it has none. */
-export async function findSandbox(db: Db, teamId: string): Promise<Sandbox | null> {
-  const row = await store.findSandbox(db, idFor(teamId));
-  return row && sandboxOf(row);
+export function findSandbox(db: Db, teamId: string): Promise<SandboxRow | null> {
+  return store.findSandbox(db, idFor(teamId));
 }
 
 /** The same. Throws `not_found` if there is none. */
-export async function getSandbox(db: Db, teamId: string): Promise<Sandbox> {
+export async function getSandbox(db: Db, teamId: string): Promise<SandboxRow> {
   return rules.requireSandbox(await findSandbox(db, teamId));
 }
 
@@ -54,7 +48,7 @@ export async function createSandbox(
   db: Db,
   context: PlatformChangeContext,
   filling: Filling,
-): Promise<Sandbox> {
+): Promise<SandboxRow> {
   const { teamId, at } = context;
   const { scenario } = filling;
   if (isSandbox(teamId)) return getSandbox(db, teamId);
@@ -62,12 +56,8 @@ export async function createSandbox(
     const live = await store.findLiveTeam(tx, teamId);
     if (!live) throw unknownId('team_id');
     const id = sandboxIdOf(teamId);
-    const [team, seats, checkAt] = [
-      asSandbox(live),
-      SANDBOX_LIMITS.seats,
-      rules.firstCheckAfter(at),
-    ];
-    if (!(await store.insertSandbox(tx, { id, team, seats, scenario, at, checkAt }))) {
+    const [team, seats] = [asSandbox(live), SANDBOX_LIMITS.seats];
+    if (!(await store.insertSandbox(tx, { id, team, seats, scenario, at }))) {
       const found = await findSandbox(tx, id);
       if (!found) throw rules.beingRemoved();
       return found;
@@ -105,7 +95,7 @@ export async function resetSandbox(
   db: Db,
   context: PlatformChangeContext,
   { scenario: wanted, appSecret }: Filling<Scenario | undefined>,
-): Promise<Sandbox> {
+): Promise<SandboxRow> {
   const sandboxId = idFor(context.teamId);
   const { at } = context;
   const sandbox = await db.transaction(async (tx) => {
@@ -117,7 +107,7 @@ export async function resetSandbox(
     record(tx, current, {
       audit: { action: 'sandbox.reset', targetId: sandboxId, details: { scenario } },
     });
-    return sandboxOf(store.markReset(tx, before, { scenario, at }));
+    return store.markReset(tx, before, { scenario, at });
   });
   if (sandbox.suspended_until === null) return sandbox;
   // Apart, because it locks the live team. If the process dies here, the job ends it.
@@ -163,11 +153,6 @@ async function fill(
   const crm = await simulatedRows(sandboxId, { at, appSecret });
   await store.insertContent(tx, sandboxId, contentOf(scenario, at, crm));
   rebuildAnalytics(tx, sandboxId);
-}
-
-/** The sandbox of a row. */
-export function sandboxOf({ warned_at, ...row }: SandboxRow): Sandbox {
-  return { ...row, removal_at: rules.removalAt(warned_at) };
 }
 
 /** The sandbox that a team has or is. */

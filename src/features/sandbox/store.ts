@@ -15,7 +15,6 @@ const SANDBOX = selectionOf('Sandbox', [
   'speed',
   'suspended_until',
   'receivers_fail_until',
-  'warned_at',
 ]);
 
 /** What a sandbox has beside a team. */
@@ -64,7 +63,6 @@ export interface NewSandbox {
   readonly seats: number;
   readonly scenario: Scenario;
   readonly at: Date;
-  readonly checkAt: Date;
 }
 
 /**
@@ -72,14 +70,14 @@ export interface NewSandbox {
  * concurrent creation of the same sandbox.
  */
 export async function insertSandbox(tx: Tx, sandbox: NewSandbox): Promise<boolean> {
-  const { id: teamId, team, seats, scenario, at, checkAt } = sandbox;
+  const { id: teamId, team, seats, scenario, at } = sandbox;
   const { count } = await tx.prisma.team.createMany({
     data: [{ ...LIVE.toData(team), id: teamId, seats, createdAt: at }],
     skipDuplicates: true,
   });
   if (count === 0) return false;
   await tx.prisma.sandbox.createMany({
-    data: [{ teamId, scenario, createdAt: at, resetAt: at, usedAt: at, checkAt }],
+    data: [{ teamId, scenario, createdAt: at, resetAt: at }],
   });
   return true;
 }
@@ -107,7 +105,7 @@ export async function lockForReset(tx: Tx, sandboxId: string): Promise<void> {
 const MARK_RESET = statement(
   'sandbox.markReset',
   `update sandbox
-   set scenario = $2, reset_at = $3, receivers_fail_until = null, warned_at = null
+   set scenario = $2, reset_at = $3, receivers_fail_until = null
    where team_id = $1`,
 );
 
@@ -122,7 +120,7 @@ export function markReset(
 ): SandboxRow {
   tx.send(MARK_RESET, [before.team_id, scenario, at]);
   const reset_at = at.toISOString();
-  return { ...before, scenario, reset_at, receivers_fail_until: null, warned_at: null };
+  return { ...before, scenario, reset_at, receivers_fail_until: null };
 }
 
 /** What a reset leaves: the owner, who is in every scenario. */

@@ -4,11 +4,8 @@ import type { simulation } from './play-schema.ts';
 import type { sandbox, sandboxMail } from './schema.ts';
 import type { SandboxRow } from './store.ts';
 
-/** A sandbox with the time at which it goes. */
-type Shown = Omit<SandboxRow, 'warned_at'> & { readonly removal_at: string | null };
-
 /** A sandbox in the API. */
-export function toSandbox({ team_id, ...row }: Shown): z.input<typeof sandbox> {
+export function toSandbox({ team_id, ...row }: SandboxRow): z.input<typeof sandbox> {
   return { tenant_id: team_id, ...row };
 }
 
