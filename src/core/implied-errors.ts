@@ -27,13 +27,6 @@ interface ImpliedErrors {
   readonly cause?: (id: string) => string;
 }
 
-const STILL_RUNNING = 'A call with the same `Idempotency-Key` is still running';
-
-/** Of a POST that adds rows of which a sandbox has a limited number (`db/sandbox-rows.ts`). */
-export const SANDBOX_MAY_BE_FULL = {
-  conflict: `${STILL_RUNNING}, or, without \`Retry-After\`, a sandbox is full.`,
-} as const;
-
 /** Where two of them tell the cause of one code, the later one holds. */
 export const IMPLIED_ERRORS: readonly ImpliedErrors[] = [
   {
@@ -61,7 +54,7 @@ export const IMPLIED_ERRORS: readonly ImpliedErrors[] = [
     of: 'POST',
     holds: ({ method }) => method === 'POST',
     codes: ['conflict'],
-    cause: () => `${STILL_RUNNING}.`,
+    cause: () => 'A call with the same `Idempotency-Key` is still running.',
   },
   {
     of: 'PATCH and DELETE',

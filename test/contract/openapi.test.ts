@@ -14,7 +14,7 @@ import {
   strictOpenApiDocument,
 } from '../../src/http/openapi/document.ts';
 import { clientFiles } from '../../scripts/client-operations.ts';
-import { SANDBOX_ROWS } from '../../src/db/sandbox-rows.ts';
+import { MAILS_MAX } from '../../src/features/sandbox/rules.ts';
 import { isCompressible } from '../../src/http/api/compress.ts';
 import { toProblem } from '../../src/http/api/problem-response.ts';
 import { TEST_SCOPES } from '../../src/core/scopes.ts';
@@ -252,7 +252,7 @@ describe('openapi.v1.json', () => {
   });
 
   it('says how many mails of a sandbox are kept', () => {
-    const most = SANDBOX_ROWS.sandbox_mail.most.toLocaleString('en');
+    const most = MAILS_MAX.toLocaleString('en');
     expect(document.paths['/sandbox/mails']?.['get']?.description).toContain(
       `of more than ${most} the oldest go`,
     );

@@ -52,10 +52,7 @@ describe('the reference', () => {
 
   it.each([
     ['members-create', ['The email already belongs', 'Active and invited members take all seats']],
-    [
-      'cases-create',
-      ['Idempotency-Key is still running, or, without Retry-After, a sandbox is full.'],
-    ],
+    ['cases-create', ['A call with the same Idempotency-Key is still running.']],
     ['webhooks-resend-deliveries', ['A resend of this endpoint has not ended.']],
     ['members-remove', ['the only active admin', 'the owner of the team, who cannot be removed']],
   ])('says what a 409 means for %s, and nothing of other operations', (slug, causes) => {

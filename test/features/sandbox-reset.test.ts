@@ -1,10 +1,13 @@
-// A reset while another one runs, by a key and by an admin.
-import { beforeAll, describe, expect, it } from 'vitest';
+// A reset while another one runs, by a key and by an admin. What a reset removes.
+import { beforeAll, describe, expect, it, test } from 'vitest';
+import type { TenantTable } from '../../src/db/tenant-tables.ts';
+import { REMOVED_BY_RESET } from '../../src/features/sandbox/store.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { codeOf } from '../support/app.ts';
 import { beginToWait, holdLock } from '../support/locks.ts';
 import { appInSandbox, openSandbox } from '../support/sandbox.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
+import { serviceStatements } from '../support/statements.ts';
 
 let api: TestApi;
 let key: string;
@@ -62,5 +65,29 @@ describe('a reset', () => {
       ({ status } = await reset.outcome);
     }
     expect(status).toBe(200);
+  });
+});
+
+describe('what a reset removes', () => {
+  test('is what the statements remove, and all that a scenario writes', () => {
+    const tablesOf = (start: string): string[] =>
+      serviceStatements()
+        .filter(({ name }) => name.startsWith(start))
+        .map(({ name }) => name.slice(start.length));
+    expect(tablesOf('sandbox.remove.').toSorted()).toEqual([...REMOVED_BY_RESET].toSorted());
+    for (const table of tablesOf('sandbox.insert.')) expect(REMOVED_BY_RESET).toContain(table);
+  });
+
+  test('takes no row of another table with it but those that only the owner has', async () => {
+    const { rows } = await api.db.pool.query<{ parent: string; child: TenantTable }>(
+      `select distinct confrelid::regclass::text as parent, conrelid::regclass::text as child
+       from pg_constraint
+       where contype = 'f' and confdeltype = 'c'`,
+    );
+    const taken = rows
+      .filter(({ parent }) => REMOVED_BY_RESET.some((table) => table === parent))
+      .map(({ child }) => child)
+      .filter((child) => !REMOVED_BY_RESET.some((table) => table === child));
+    expect(taken.toSorted()).toEqual(['alert_subscription', 'announcement_mail']);
   });
 });

@@ -6,6 +6,8 @@ import { isSandbox, SANDBOX_OWNER } from '../../src/core/sandbox.ts';
 import { announce, planAnnouncement } from '../../src/features/announcements/service.ts';
 import { memberMailTasks } from '../../src/features/members/tasks.ts';
 import { mailerOf } from '../../src/features/sandbox/mail-service.ts';
+import { insertMail } from '../../src/features/sandbox/mail-store.ts';
+import { MAILS_MAX } from '../../src/features/sandbox/rules.ts';
 import { createFastAuthenticator } from '../../src/http/api/authentication/fast-authenticator.ts';
 import { createPlainAuthenticator } from '../../src/http/api/authentication/plain-authenticator.ts';
 import { ENDPOINTS } from '../../src/routers/endpoints.ts';
@@ -291,6 +293,33 @@ describe('a mail', () => {
       .data;
     expect(mail.received.at(-1)?.text).toContain(`Subject: ${last?.subject}`);
   });
+});
+
+it('the newest thousand mails are kept', async () => {
+  const insert = (id: string) =>
+    api.db.transaction(async (tx) =>
+      insertMail(tx, 'team_a:sandbox', {
+        id,
+        recipient: 'x',
+        subject: 'x',
+        body: 'x',
+        created_at: new Date().toISOString(),
+      }),
+    );
+  await api.db.pool.query(
+    `insert into sandbox_mail (team_id, id, recipient, subject, body, created_at)
+     select 'team_a:sandbox', 'mail_' || n, 'x', 'x', 'x', now() - interval '1 hour'
+     from generate_series(1, $1::int) n`,
+    [MAILS_MAX],
+  );
+  await Promise.all(['mail_new1', 'mail_new2', 'mail_new3'].map((id) => insert(id)));
+  await insert('mail_new4');
+  const { rows } = await api.db.pool.query(
+    `select count(*)::int as count, count(*) filter (where id like 'mail_new%')::int as new
+     from sandbox_mail
+     where team_id = 'team_a:sandbox'`,
+  );
+  expect(rows).toEqual([{ count: MAILS_MAX, new: 4 }]);
 });
 
 it('an announcement of the operator leaves sandboxes out, and counts none of them', async () => {

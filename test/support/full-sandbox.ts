@@ -1,7 +1,7 @@
-// A sandbox that has as many rows as it may have, of each table that a reset empties.
+// A sandbox that has very many rows of each table that a reset empties.
 import { Client } from 'pg';
 import { DIMENSIONS } from '../../src/core/dimensions.ts';
-import { mostRows, type RemovedTable } from '../../src/db/sandbox-rows.ts';
+import type { RemovedTable } from '../../src/features/sandbox/store.ts';
 import type { TestApi } from './api.ts';
 
 /** SQL: a text of 32 bytes as often as a row says, which cannot be compressed. */
@@ -63,20 +63,36 @@ const ROWS: Readonly<Record<RemovedTable, string>> = {
      select $1, 'mail_' || n, 'x@x.example', 'x', repeat('x', 1000), now()`,
 };
 
-/**
- * Adds rows to tables until each has so many fewer than it may have: without foreign keys, and
- * without the limits of a process.
- */
+/** The number of rows of each table in a full sandbox. */
+export const ROWS_OF_FULL: Readonly<Record<RemovedTable, number>> = {
+  team_catalog_entry: 20,
+  catalog_release: 5_000,
+  team_block: 5_000,
+  person: 2_000,
+  member: 2_000,
+  member_block: 5_000,
+  invitation_resend: 2_000,
+  assignment: 5_000,
+  training: 20_000,
+  evaluation: 20_000,
+  training_case: 2_000,
+  analytics_person: 2_000,
+  analytics_person_week: 20_000,
+  crm_connection: 20,
+  crm_deal: 100,
+  crm_objection: 240,
+  sandbox_mail: 1_000,
+};
+
+/** Fills tables without foreign keys, and without the limits of a process. */
 export async function fillTables(
   { databaseUrl }: Pick<TestApi, 'databaseUrl'>,
   sandboxId: string,
   {
     tables,
-    free = 0,
     areLarge = false,
   }: {
     readonly tables: readonly RemovedTable[];
-    readonly free?: number;
     readonly areLarge?: boolean;
   },
 ): Promise<void> {
@@ -92,7 +108,7 @@ export async function fillTables(
         `select count(*)::int as count from ${table} where team_id = $1`,
         [sandboxId],
       );
-      const added = mostRows(table) - free - (rows[0]?.count ?? 0);
+      const added = ROWS_OF_FULL[table] - (rows[0]?.count ?? 0);
       await client.query(
         `${ROWS[table]} from generate_series($2::int, $3::int) n where $4::boolean is not null`,
         [sandboxId, 1, added, areLarge],

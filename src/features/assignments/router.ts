@@ -1,4 +1,3 @@
-import { SANDBOX_MAY_BE_FULL } from '../../core/implied-errors.ts';
 import { pageResponse } from '../../core/page.ts';
 import { POLLING_ADVICE } from '../../core/polling.ts';
 import { ProblemError } from '../../core/problem.ts';
@@ -85,7 +84,7 @@ export const assignments = {
     outputName: 'Assignment',
     bodyName: CREATE_NAME,
     successStatus: 201,
-    errors: { ...REFUSALS, ...SANDBOX_MAY_BE_FULL },
+    errors: REFUSALS,
     location: '/assignments/{id}',
     privacy: { echoes: ['member_user_id'] },
     privateOf: ({ input }) => [input.member_id],
@@ -115,7 +114,6 @@ export const assignments = {
     outputName: 'AssignmentBatch',
     bodyName: 'AssignmentBatchCreate',
     errors: {
-      ...SANDBOX_MAY_BE_FULL,
       batch_refused:
         'With `all_or_none`: nothing was created, because some entries are wrong; `entries` says ' +
         'which, and why.',

@@ -7,7 +7,6 @@ import { asAuthenticated, readChangeContext } from '../../db/change-context.ts';
 import type { Db, Tx } from '../../db/client.ts';
 import { record, type ChangeContext } from '../../db/outbox.ts';
 import { lockRow, type LockedFor } from '../../db/row-lock.ts';
-import { countInSandbox } from '../../db/sandbox-rows.ts';
 import * as rules from './rules.ts';
 import type { listInput } from './schema.ts';
 import { searchAssignments, type AssignmentFilters, type FoundAssignment } from './search-store.ts';
@@ -84,8 +83,7 @@ const AT_FIRST = { status: 'open', focus_dimension: null, completed_training_id:
 
 /**
  * Opens a transaction. Emits `assignment.created`. Throws `validation_error` (field
- * `external_ref`), `not_found` (recipient), `kombination_ungueltig`, `vorgabe_gesperrt`, `conflict`
- * (the sandbox is full).
+ * `external_ref`), `not_found` (recipient), `kombination_ungueltig`, `vorgabe_gesperrt`.
  */
 export async function createAssignment(
   db: Db,
@@ -117,7 +115,7 @@ export interface Batch {
 /**
  * Creates the entries of a batch that nothing is wrong with, in one transaction, which it opens:
  * each as `createAssignment` does, with an event and an audit entry. Returns for each entry its
- * assignment, or the error for which it was not created. Throws `conflict` (the sandbox is full).
+ * assignment, or the error for which it was not created.
  *
  * Its events follow the privacy switches as authentication found them. A live team is not locked
  * here, and reading the switches again would cost the most frequent change one more statement.
@@ -128,13 +126,8 @@ export async function createAssignments(
   { entries, check }: Batch,
 ): Promise<(AssignmentRow | Error)[]> {
   return db.transaction(async (tx) => {
-    const [requireRoomFor, rows] = await Promise.all([
-      countInSandbox(tx, context.teamId, 'assignment'),
-      prepareRows(tx, context, entries),
-    ]);
+    const rows = await prepareRows(tx, context, entries);
     check(rows.map((row) => (row instanceof Error ? row : null)));
-    // Only what is written takes room. A full sandbox, too, says what is wrong with an entry.
-    requireRoomFor(rows.filter((row) => !(row instanceof Error)).length);
     for (const row of rows) {
       if (row instanceof Error) continue;
       store.insertAssignment(tx, context.teamId, row);

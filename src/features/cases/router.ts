@@ -1,4 +1,3 @@
-import { SANDBOX_MAY_BE_FULL } from '../../core/implied-errors.ts';
 import { pageResponse } from '../../core/page.ts';
 import { okOutput, orNull } from '../../core/shapes.ts';
 import { changeContextOf } from '../../trpc/context.ts';
@@ -51,7 +50,6 @@ export const cases = {
     privacy: { echoes: ['user_id'] },
     successStatus: 201,
     errors: {
-      ...SANDBOX_MAY_BE_FULL,
       not_found: '`user_id` is no active member of the team.',
     },
     location: '/cases/{id}',

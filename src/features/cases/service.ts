@@ -5,7 +5,6 @@ import { readChangeContext } from '../../db/change-context.ts';
 import type { Db, Tx } from '../../db/client.ts';
 import { record, type ChangeContext } from '../../db/outbox.ts';
 import { lockRow, type LockedFor } from '../../db/row-lock.ts';
-import { requireRoomInSandbox } from '../../db/sandbox-rows.ts';
 import * as rules from './rules.ts';
 import * as store from './store.ts';
 import type { CaseChange, CaseRow } from './store.ts';
@@ -54,7 +53,7 @@ export type NewCase = Pick<CaseRow, 'user_id' | 'title' | 'persona_id'> & {
 
 /**
  * Opens a transaction. Throws `validation_error` (field `fields` or `external_ref`), `not_found`
- * (the person is not an active member), `conflict` (the sandbox is full).
+ * (the person is not an active member).
  */
 export async function createCase(
   db: Db,
@@ -64,8 +63,7 @@ export async function createCase(
   const { teamId, at } = context;
   rules.requireStorable(wanted);
   return db.transaction(async (tx) => {
-    const [, isActive, current] = await Promise.all([
-      requireRoomInSandbox(tx, teamId, 'training_case', 1),
+    const [isActive, current] = await Promise.all([
       store.lockActiveMember(tx, teamId, wanted.user_id),
       readChangeContext(tx, context),
     ]);

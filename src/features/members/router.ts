@@ -65,8 +65,8 @@ export const members = {
     errors: {
       insufficient_scope: 'The key lacks the scope, or its creator may not invite admins.',
       conflict:
-        'The email already belongs to a member of the team, or a sandbox is full. With ' +
-        '`Retry-After`: a call with the same `Idempotency-Key` is still running.',
+        'The email already belongs to a member of the team. With `Retry-After`: a call with the ' +
+        'same `Idempotency-Key` is still running.',
       seat_limit_reached: 'Active and invited members take all seats of the team.',
     },
     location: '/users/{id}',

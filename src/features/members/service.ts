@@ -20,7 +20,6 @@ import { lockFreeTeam, lockTeam } from '../../db/team-lock.ts';
 import { record, type ChangeContext, type RecordContext } from '../../db/outbox.ts';
 import { removalTime } from '../../db/database-clock.ts';
 import { lockRow } from '../../db/row-lock.ts';
-import { requireRoomInSandbox } from '../../db/sandbox-rows.ts';
 import { revokeOpenAssignments, touchAssignments } from '../assignments/service.ts';
 import * as invitations from './invitation-store.ts';
 import type { ExpiredRow } from './invitation-store.ts';
@@ -164,7 +163,6 @@ export async function inviteMember(
     const [current, facts] = await Promise.all([
       lockTeamFor(tx, context),
       invitations.readInvitationFacts(tx, teamId, email, windowStart),
-      requireRoomInSandbox(tx, teamId, 'member', 1),
     ]);
     if (role === 'admin') rules.requireMayChangeAdmins(current.actor);
     rules.requireInvitable(facts, current.privacy, at);
@@ -257,7 +255,6 @@ export async function resendInvitation(
     const [current, found] = await Promise.all([
       lockTeamFor(tx, context),
       invitations.findForResend(tx, teamId, memberId, windowStart),
-      requireRoomInSandbox(tx, teamId, 'invitation_resend', 1),
     ]);
     if (!found) throw unknownId('member_id');
     const { member, limitingInvitedAt } = found;

@@ -2,7 +2,7 @@ import type { PageSlice } from '../../core/page.ts';
 import { statement, type Db, type Tx } from '../../db/client.ts';
 import { BY_CREATION, isAfter, newestFirst, positionValues } from '../../db/keyset.ts';
 import { columnsOf, listed, parameters, valuesIn, type RowOf } from '../../db/rows.ts';
-import { SANDBOX_ROWS } from '../../db/sandbox-rows.ts';
+import { MAILS_MAX } from './rules.ts';
 
 const MAIL = columnsOf('SandboxMail', 'team_id');
 
@@ -27,7 +27,7 @@ const INSERT = statement(
        from sandbox_mail
        where team_id = $1 and id <> ${NEW_ID}
        order by created_at desc, id desc
-       limit ${REMOVED_AT_ONCE} offset ${SANDBOX_ROWS.sandbox_mail.most - 1}
+       limit ${REMOVED_AT_ONCE} offset ${MAILS_MAX - 1}
      ))`,
 );
 

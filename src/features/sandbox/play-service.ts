@@ -6,7 +6,6 @@ import { invalidField, ProblemError, unknownId } from '../../core/problem.ts';
 import { SANDBOX_ACTOR } from '../../core/sandbox.ts';
 import type { Db, Tx } from '../../db/client.ts';
 import { enqueue, record } from '../../db/outbox.ts';
-import { requireRoomInSandbox } from '../../db/sandbox-rows.ts';
 import { lockTeam } from '../../db/team-lock.ts';
 import { readChangeContext, type PlatformChangeContext } from '../../db/change-context.ts';
 import { failNow } from '../crm/sync/service.ts';
@@ -96,7 +95,6 @@ const PLAYERS: Record<Play, (stage: Stage, wanted: Wanted) => Promise<Made>> = {
 async function completeTraining(stage: Stage, wanted: Wanted): Promise<Made> {
   const { tx, sandbox, clock, host } = stage;
   const { teamId } = host;
-  await requireRoomInSandbox(tx, teamId, 'training', 1);
   const assignment = await requireAssignment(stage, wanted.assignment_id);
   const named = { memberId: wanted.member_id, userId: wanted.user_id };
   const isNamed = Object.values(named).some((id) => id !== undefined);

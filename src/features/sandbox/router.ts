@@ -106,8 +106,8 @@ export const sandbox = {
     errors: {
       not_found: 'An id in the body is unknown.',
       conflict:
-        'There is nothing to play it with, such as an open invitation, or the sandbox is full. ' +
-        'With `Retry-After`: a call with the same `Idempotency-Key` is still running.',
+        'There is nothing to play it with, such as an open invitation. With `Retry-After`: a ' +
+        'call with the same `Idempotency-Key` is still running.',
       owner: 'The owner cannot leave.',
       last_admin: 'The last admin cannot leave.',
     },

@@ -13,16 +13,11 @@
  *  * The responses that are kept for an `Idempotency-Key` go with what they tell of, the refused
  *    ones, too. So a test with fixed keys can be run again after a reset. Those of webhook
  *    endpoints, which stay, and of resets stay: a reset that is repeated late resets nothing.
- *  * What a reset removes is limited in number (`db/sandbox-rows.ts`): 20,000 trainings, 5,000
- *    assignments, 2,000 cases and 2,000 members, former ones included. So a reset is always in
- *    time. Whoever adds one too many gets a `conflict` that says so. Rejected: to remove more rows
- *    in steps, because then somebody would meet half of a scenario, or a death would leave it.
- *  * A sandbox may be above a limit: it was filled before there was one, or the limit was lowered.
- *    It keeps what it has, which can be read, changed and removed as before. Another row of that
- *    kind is refused like the first one too many. A reset removes all there is, so it ends below
- *    the limit. Where that takes longer than a statement may, the reset is a `conflict` that says
- *    what helps: to remove the sandbox, which works in steps, and to create it again. Rejected: to
- *    shrink it unasked, because a program would find what it built yesterday half gone.
+ *  * The rows of a sandbox are not limited in number. Where a reset takes longer than a statement
+ *    may, it is a `conflict` that says what helps: to remove the sandbox, which works in steps, and
+ *    to create it again. Rejected: to count rows before each insert, which costs every write a
+ *    statement; to remove rows in steps, because then somebody would meet half of a scenario, or a
+ *    death would leave it.
  *  * Of the two teams' rows that of the sandbox is locked first. So whoever waits for a reset does
  *    not keep the live team waiting. A creation fills the sandbox before it locks the live team,
  *    and then takes over what has changed there meanwhile: nobody sees the sandbox before.
@@ -57,6 +52,9 @@ export const TRAININGS: Readonly<Record<Scenario, number>> = {
   large: 10_000,
 };
 
+/** The number of mails that a sandbox keeps. */
+export const MAILS_MAX = 1_000;
+
 /** The problem of a creation while the former sandbox is being erased. */
 export function beingRemoved(): ProblemError {
   return new ProblemError('conflict', {
@@ -72,12 +70,10 @@ export function beingReset(): ProblemError {
   });
 }
 
-/** The problem of a reset that could not remove all rows in time, and never will. */
+/** The problem of a reset that could not remove so many rows in time. */
 export function tooMuchToReset(): ProblemError {
   return new ProblemError('conflict', {
-    detail:
-      'The sandbox has more rows than it may have, too many for a reset. ' +
-      'Remove it in the app, and create it again.',
+    detail: 'The sandbox has too many rows for a reset. Remove it in the app, and create it again.',
   });
 }
 

@@ -11,7 +11,6 @@ import type { Db, Tx } from '../../db/client.ts';
 import { isCancelled, isLockTimeout } from '../../db/errors.ts';
 import { removeResponsesOfReset } from '../../db/kept-responses.ts';
 import { record } from '../../db/outbox.ts';
-import { isAboveLimit } from '../../db/sandbox-rows.ts';
 import { readChangeContext, type PlatformChangeContext } from '../../db/change-context.ts';
 import { rebuildAnalytics } from '../analytics/service.ts';
 import { simulatedRows } from '../crm/sandbox-service.ts';
@@ -137,11 +136,10 @@ async function lockForReset(tx: Tx, context: PlatformChangeContext) {
   };
 }
 
-/** Throws `conflict` if there are more rows than there may be, and too many to be removed. */
+/** Throws `conflict` if there are too many rows to be removed in time. */
 async function removeContent(tx: Tx, sandboxId: string, large: boolean): Promise<void> {
-  const isAbove = large && (await isAboveLimit(tx, sandboxId));
   await store.removeContent(tx, sandboxId, large).catch((error: unknown) => {
-    throw isAbove && isCancelled(error) ? rules.tooMuchToReset() : error;
+    throw large && isCancelled(error) ? rules.tooMuchToReset() : error;
   });
 }
 

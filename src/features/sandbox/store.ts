@@ -1,9 +1,8 @@
 import { SANDBOX_OWNER, TAKEN_OVER } from '../../core/sandbox.ts';
 import { statement, type Db, type Statement, type Tx } from '../../db/client.ts';
 import { columnsOf, listed, selectionOf, type RowOf } from '../../db/rows.ts';
-import { LASTING_TABLES, REMOVED_BY_RESET } from '../../db/sandbox-rows.ts';
 import { waitForTeamLock } from '../../db/team-lock.ts';
-import type { TenantTable } from '../../db/tenant-tables.ts';
+import { TENANT_TABLE_NAMES, type TenantTable } from '../../db/tenant-tables.ts';
 import type { Scenario } from '../../core/vocabularies.ts';
 import type { Content } from './scenario.ts';
 
@@ -123,6 +122,54 @@ export function markReset(
   return { ...before, scenario, reset_at, receivers_fail_until: null };
 }
 
+/** `marked`: a reset removes the rows that are marked, in steps (`db/kept-responses.ts`). */
+const BY_RESET = {
+  webhook_delivery: 'kept',
+  webhook_resend: 'kept',
+  webhook_endpoint: 'kept',
+  event_in_hand: 'kept',
+  event: 'kept',
+  pending_job: 'kept',
+  idempotency_record: 'marked',
+  audit_log: 'kept',
+  request_log: 'kept',
+  api_key_usage: 'kept',
+  api_key: 'kept',
+  crm_objection: 'removed',
+  crm_deal: 'removed',
+  crm_connection: 'removed',
+  analytics_person_week: 'removed',
+  analytics_person: 'removed',
+  training_case: 'removed',
+  evaluation: 'removed',
+  training: 'removed',
+  assignment: 'removed',
+  member_block: 'removed',
+  invitation_resend: 'removed',
+  // Both have only rows of the owner, who stays.
+  alert_subscription: 'kept',
+  announcement_mail: 'kept',
+  member: 'removed',
+  person: 'removed',
+  team_block: 'removed',
+  catalog_release: 'removed',
+  team_catalog_entry: 'removed',
+  sandbox_mail: 'removed',
+  team_counter: 'kept',
+  spent_token: 'kept',
+  sandbox: 'kept',
+} as const satisfies Readonly<Record<TenantTable, 'kept' | 'marked' | 'removed'>>;
+
+/** A table that a reset empties. */
+export type RemovedTable = {
+  [T in TenantTable]: (typeof BY_RESET)[T] extends 'removed' ? T : never;
+}[TenantTable];
+
+/** The tables that a reset empties, children before parents. */
+export const REMOVED_BY_RESET = TENANT_TABLE_NAMES.filter(
+  (table): table is RemovedTable => BY_RESET[table] === 'removed',
+);
+
 /** What a reset leaves: the owner, who is in every scenario. */
 const LEFT: Partial<Record<TenantTable, string>> = {
   member: SANDBOX_OWNER.memberId,
@@ -170,11 +217,14 @@ const LOCKS = (['crm_connection', 'training_case', 'member', 'person', 'assignme
 /** So many rows are few. They are made into text in one turn: a few milliseconds. */
 const BATCH = 1_000;
 
+/** The tables that tell how large a sandbox is. Other rows belong to theirs, or are few. */
+export const GROWING = ['training', 'assignment', 'training_case', 'member', 'member_block'];
+
 const COUNT = statement<{ readonly count: number }>(
   'sandbox.countRows',
   `select count(*)::int
    from (
-     ${LASTING_TABLES.map(
+     ${GROWING.map(
        (table) => `(
        select
        from ${table}

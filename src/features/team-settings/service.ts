@@ -3,7 +3,6 @@ import { unknownId } from '../../core/problem.ts';
 import { lockTeamFor } from '../../db/change-context.ts';
 import type { Db } from '../../db/client.ts';
 import { record, type ChangeContext } from '../../db/outbox.ts';
-import { requireRoomInSandbox } from '../../db/sandbox-rows.ts';
 import * as catalogStore from './catalog-store.ts';
 import type { CatalogRow } from './catalog-store.ts';
 import * as rules from './rules.ts';
@@ -108,7 +107,7 @@ export async function getPolicy(
 /**
  * Replaces the list of blocked entries of the team's policy or, with a member id, of the member's
  * own policy. Returns the new list. Opens a transaction. Throws `not_found`, `validation_error`
- * (field `blocked`), `conflict` (the sandbox is full), `precondition_failed`.
+ * (field `blocked`), `precondition_failed`.
  */
 export async function setPolicy(
   db: Db,
@@ -128,8 +127,6 @@ export async function setPolicy(
     rules.requireUnchanged(was, before);
     const change = rules.changeOf(before, blocked);
     if (!rules.isChange(change)) return before;
-    const added = change.added.length - change.removed.length;
-    if (memberId !== null) await requireRoomInSandbox(tx, teamId, 'member_block', added);
     rules.requireBlockable(change, await catalogStore.findKnownEntries(tx, teamId, change.added));
     await catalogStore.changeBlocked(tx, teamId, memberId, change);
     const action = memberId === null ? 'team.policy_changed' : 'member.policy_changed';

@@ -6,7 +6,6 @@ import { lockTeamFor, readChangeContext, type CurrentContext } from '../../../db
 import type { Db, Tx } from '../../../db/client.ts';
 import { databaseTime } from '../../../db/database-clock.ts';
 import { record, type ChangeContext } from '../../../db/outbox.ts';
-import { requireRoomInSandbox } from '../../../db/sandbox-rows.ts';
 import { isProviderError } from '../providers/errors.ts';
 import { serializeCredentials } from '../providers/provider.ts';
 import { openProvider, type ProviderName } from '../providers/registry.ts';
@@ -77,7 +76,6 @@ export async function connect(
       databaseTime(tx, clock.override()),
     ]);
     requireRoom(teamId, count);
-    await requireRoomInSandbox(tx, teamId, 'crm_connection', 1);
     const credentialsEncrypted = encrypt(
       storedCredentials,
       appSecret,

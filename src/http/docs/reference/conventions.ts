@@ -1,10 +1,5 @@
 /** What holds for all operations or for a kind of them: said once to who reads all pages. */
-import {
-  IMPLIED_ERRORS,
-  impliedCauses,
-  impliedCodes,
-  SANDBOX_MAY_BE_FULL,
-} from '../../../core/implied-errors.ts';
+import { IMPLIED_ERRORS, impliedCauses, impliedCodes } from '../../../core/implied-errors.ts';
 import type { Operation, OperationError } from './operations.ts';
 
 /** The errors of the operation that `CONVENTIONS` do not tell. */
@@ -12,16 +7,13 @@ export function ownErrors(operation: Operation): OperationError[] {
   const codes = new Set<string>(impliedCodes(operation));
   const causes: Readonly<Record<string, string>> = impliedCauses(operation);
   return operation.errors.filter(
-    ({ code, cause }) =>
-      !codes.has(code) ||
-      ((causes[code] ?? cause) !== cause && cause !== SANDBOX_MAY_BE_FULL.conflict),
+    ({ code, cause }) => !codes.has(code) || (causes[code] ?? cause) !== cause,
   );
 }
 
-const errorLines = [
-  ...IMPLIED_ERRORS.map(({ of, codes, cause }) => errorLine(of, codes, cause?.('id'))),
-  errorLine('POST that adds what a sandbox limits', ['conflict'], SANDBOX_MAY_BE_FULL.conflict),
-];
+const errorLines = IMPLIED_ERRORS.map(({ of, codes, cause }) =>
+  errorLine(of, codes, cause?.('id')),
+);
 
 function errorLine(of: string, codes: readonly string[], cause: string | undefined): string {
   const names = codes.map((code) => `\`${code}\``).join(', ');
