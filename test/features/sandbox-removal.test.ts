@@ -1,6 +1,10 @@
 // A sandbox that an admin or the host application removes is erased.
+import type { TaskList } from 'graphile-worker';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
+import { memberMailTasks } from '../../src/features/members/tasks.ts';
+import { mailerOf } from '../../src/features/sandbox/mail-service.ts';
+import { sandboxTasks } from '../../src/features/sandbox/tasks.ts';
 import { eraseTeams } from '../../src/features/team-lifecycle/erasure-service.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { appAs, codeOf, tokenOf } from '../support/app.ts';
@@ -45,6 +49,29 @@ const erase = async () => {
 };
 const stateOf = async (id = SANDBOX) =>
   (await query('select erasing_since is not null as erasing from team where id = $1', [id]))[0];
+
+it('ends the jobs of what was played before quietly', async () => {
+  const key = await openSandbox(api, 'a', 'typical', clock.now());
+  const act = async (path: string, body: object) =>
+    expect((await api.call(key, 'POST', path, { body })).status).toBeLessThan(300);
+  await act('/users', { email: 'late@sandbox.example' });
+  await act('/sandbox/simulate', { play: 'training_completed' });
+  await act('/sandbox/simulate', { play: 'team_suspended' });
+  await (await owner()).admin.sandbox.remove.mutate({});
+  const mailer = mailerOf(api.db, clock, () => expect.fail('a mail was sent'));
+  const tasks: TaskList = {
+    ...sandboxTasks(api.db, clock),
+    ...memberMailTasks({ db: api.db, mailer, invitationUrl: 'https://app.test/' }),
+  };
+  const jobs = await query('select task, payload from pending_job where team_id = $1', [SANDBOX]);
+  expect(jobs.map(({ task }) => task).toSorted()).toEqual([
+    'end_sandbox_suspension',
+    'score_sandbox_training',
+    'send_invitation_mail',
+  ]);
+  for (const { task, payload } of jobs) await tasks[String(task)]?.(payload, {} as never);
+  expect(await query('select from evaluation where saved_at >= $1', [START])).toEqual([]);
+});
 
 describe('an admin', () => {
   it('removes it, and then there is none until it is created again', async () => {

@@ -176,8 +176,8 @@ export interface ScorePayload {
 }
 
 /**
- * The job after a training: saves its evaluation, unless it has one by now or the sandbox was reset
- * meanwhile. Opens a transaction.
+ * The job after a training: saves its evaluation, unless it has one by now, or the sandbox was
+ * reset or is being removed. Opens a transaction.
  */
 export async function scoreTraining(
   db: Db,
@@ -188,6 +188,7 @@ export async function scoreTraining(
   const host = { teamId, actor, requestId: newRequestId(), at: clock.now() };
   await db.transaction(async (tx) => {
     lockTeam(tx, teamId);
+    if (!(await findSandbox(tx, teamId))) return;
     const wanted = { id: score.trainingId, status: 'completed' };
     if ((await store.findTraining(tx, teamId, wanted))?.status !== 'completed') return;
     await saveScore(tx, host, score);
