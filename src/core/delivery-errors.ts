@@ -55,8 +55,12 @@ const MEANINGS_BY_ERROR = {
     en: 'no TLS there, another fault of the certificate, or one over 24 KB',
   },
   invalid_response: {
-    de: 'was zurückkam, ist kein HTTP',
-    en: 'what came back is not HTTP',
+    de: 'was zurückkam, ist kein HTTP/1.1 oder hat kein Ende',
+    en: 'what came back is not HTTP/1.1, or has no end',
+  },
+  invalid_headers: {
+    de: 'ein fehlerhafter Header in der Antwort, oder zweimal Content-Length',
+    en: 'a malformed response header, or two Content-Length',
   },
   response_headers_too_large: {
     de: 'die Header der Antwort sind größer als 16 KB',

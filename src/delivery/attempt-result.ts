@@ -1,6 +1,5 @@
 /** The result of an attempt. A network error is a result too, not an exception. */
 import { isIPv4 } from 'node:net';
-import { errors } from 'undici';
 import type { DeliveryError } from '../core/delivery-errors.ts';
 import type { HttpAnswer } from './request.ts';
 import { parseRetryAfter } from './schedule.ts';
@@ -58,8 +57,10 @@ export function toResult(
 function excerptOf({ body, sizeBytes, encoding }: HttpAnswer): string {
   if (body === null) return '';
   const applied = [encoding ?? []].flat().join(', ').slice(0, ENCODING_MAX_CHARACTERS);
-  if (applied !== '' && applied !== 'identity') return `[content-encoding: ${applied}]`;
-  const text = new TextDecoder().decode(body.subarray(0, sizeBytes));
+  const isReadable = applied === '' || applied === 'identity';
+  const text = isReadable
+    ? new TextDecoder().decode(body.subarray(0, sizeBytes))
+    : `[content-encoding: ${applied}]`;
   const characters = Array.from(text).slice(0, EXCERPT_MAX_CHARACTERS);
   return characters.join('').replaceAll('\0', '\uFFFD');
 }
@@ -70,6 +71,13 @@ const ERROR_NAMES: Readonly<Record<string, DeliveryError>> = {
   EPIPE: 'connection_closed',
   UND_ERR_SOCKET: 'connection_closed',
   UND_ERR_CONNECT_TIMEOUT: 'timeout',
+  HPE_OTHER: 'invalid_response',
+  HPE_INVALID_EOF_STATE: 'connection_closed',
+  HPE_INVALID_HEADER_TOKEN: 'invalid_headers',
+  HPE_INVALID_CONTENT_LENGTH: 'invalid_headers',
+  HPE_UNEXPECTED_CONTENT_LENGTH: 'invalid_headers',
+  // undici's, for a 101, which we never ask for, and for a status below 100.
+  ERR_ASSERTION: 'invalid_response',
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'invalid_response',
   UND_ERR_RES_EXCEEDED_MAX_SIZE: 'invalid_response',
   UND_ERR_HEADERS_OVERFLOW: 'response_headers_too_large',
@@ -78,8 +86,6 @@ const ERROR_NAMES: Readonly<Record<string, DeliveryError>> = {
   EHOSTUNREACH: 'host_unreachable',
   ENETUNREACH: 'host_unreachable',
 };
-
-const UNASKED: ReadonlySet<string> = new Set(['bad response', 'bad upgrade']);
 
 /** Codes of Node and OpenSSL for the faults of a certificate, and of the versions of TLS. */
 const TLS_NAMES: readonly (readonly [codes: RegExp, name: DeliveryError])[] = [
@@ -119,11 +125,6 @@ export function isUnreachable(error: unknown): boolean {
 
 /** Returns the name of a failed request's error, for `AttemptResult.error`. */
 export function nameError(error: unknown): DeliveryError {
-  // If the parser has no name for its error, `code` is a number.
-  if (error instanceof errors.HTTPParserError) return 'invalid_response';
-  // undici's names for "100 Continue" and "101 Switching Protocols", which we never ask for. The
-  // receiver has the request then.
-  if (error instanceof errors.SocketError && UNASKED.has(error.message)) return 'invalid_response';
   const hasCode = error instanceof Error && 'code' in error && typeof error.code === 'string';
   const code = hasCode ? String(error.code) : '';
   const known = ERROR_NAMES[code] ?? TLS_NAMES.find(([codes]) => codes.test(code))?.[1];

@@ -9,6 +9,7 @@ import { buildConnector, Client, errors } from 'undici';
 import { systemClock, type Cancel, type Clock } from '../core/clock.ts';
 import type { HostAddress } from '../core/dns-lookup.ts';
 import { CountedSocket } from './counted-socket.ts';
+import { acceptLikeCurl } from './parser.ts';
 
 /** One address of one origin. */
 export interface Route {
@@ -139,7 +140,10 @@ export function connect({ open, keepAliveMs }: Connections, route: Route): Conne
     takenBefore: 0,
     idleSinceMs: 0,
   };
-  client.on('connect', () => (connection.opened += 1));
+  client.on('connect', () => {
+    connection.opened += 1;
+    if (connection.socket) acceptLikeCurl(connection.socket);
+  });
   open.add(client);
   route.connections += 1;
   return connection;

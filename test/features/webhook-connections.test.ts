@@ -27,6 +27,7 @@ import {
 useWebhookPings();
 
 const CHUNKED = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n';
+const CLOSING_HALF = 'HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 9\r\n\r\nsome';
 const HALF_BODY = 'HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\nsome';
 
 describe('an attempt fails when the receiver closes the connection', () => {
@@ -53,6 +54,7 @@ describe('an attempt fails when the receiver closes the connection', () => {
   test.each([
     ['in the middle of its headers', 'HTTP/1.1 200 OK\r\nX-Half: '],
     ['in the middle of its body', HALF_BODY],
+    ['in the middle of its body, as announced', CLOSING_HALF],
     ['in the middle of a chunk', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhe'],
   ])('%s', async (_when, text) => {
     const { row, requests } = await pingToNew((_response, _request, socket) => socket.end(text));
@@ -239,6 +241,7 @@ describe('an answer is broken off', () => {
 
   test.each([
     { what: 'interim responses', begin: '', piece: 'HTTP/1.1 103 a\r\n\r\n'.repeat(4_000) },
+    { what: '"continue"', begin: '', piece: 'HTTP/1.1 100 a\r\n\r\n'.repeat(4_000) },
     { what: 'empty lines before it', begin: '', piece: '\r\n'.repeat(32_000) },
     { what: 'chunk extensions', begin: CHUNKED, piece: `1;${'a'.repeat(60_000)}\r\na\r\n` },
     { what: 'one chunk extension', begin: `${CHUNKED}1;`, piece: 'a'.repeat(60_000) },
