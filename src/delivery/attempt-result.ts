@@ -104,23 +104,10 @@ const OWN_FAULTS: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 
  * an IPv6 address, the same code says that this machine has no IPv6: that does not pass.
  */
 export function isOwnFault(error: unknown): boolean {
+  if (error instanceof AggregateError) return error.errors.some(isOwnFault);
   const { code, address } = error as { readonly code?: unknown; readonly address?: unknown };
   if (code === 'EADDRNOTAVAIL') return typeof address === 'string' && isIPv4(address);
   return typeof code === 'string' && OWN_FAULTS.has(code);
-}
-
-const NOBODY_LISTENS: ReadonlySet<string> = new Set([
-  'ECONNREFUSED',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  // This machine has no IPv6.
-  'EADDRNOTAVAIL',
-]);
-
-/** Whether no connection came about, so that another address may be tried. */
-export function isUnreachable(error: unknown): boolean {
-  const { code } = error as { readonly code?: unknown };
-  return typeof code === 'string' && NOBODY_LISTENS.has(code) && !isOwnFault(error);
 }
 
 /** Returns the name of a failed request's error, for `AttemptResult.error`. */

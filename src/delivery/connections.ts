@@ -1,9 +1,9 @@
 /**
  * Connections to receivers, kept for later attempts. A connection is reused only for the same
- * origin *and* the same checked address. So no attempt goes to an address that was not checked for
- * it.
+ * origin *and* the same checked addresses. So no attempt goes to an address that was not checked
+ * for it.
  */
-import { isIP, type Socket } from 'node:net';
+import { isIP, type Socket, type TcpSocketConnectOpts } from 'node:net';
 import { DEFAULT_CIPHERS } from 'node:tls';
 import { buildConnector, Client, errors } from 'undici';
 import { systemClock, type Cancel, type Clock } from '../core/clock.ts';
@@ -11,11 +11,14 @@ import type { HostAddress } from '../core/dns-lookup.ts';
 import { CountedSocket } from './counted-socket.ts';
 import { acceptLikeCurl } from './parser.ts';
 
-/** One address of one origin. */
+type Way = Partial<TcpSocketConnectOpts>;
+
+/** The addresses of one origin. */
 export interface Route {
   readonly key: string;
   readonly origin: string;
-  readonly address: HostAddress;
+  /** How a socket comes to one of the addresses. */
+  readonly way: Way;
   readonly connect: ReturnType<typeof buildConnector>;
   /** The connections that no request uses, the last used one at the end. */
   readonly idle: Connection[];
@@ -46,7 +49,7 @@ export interface Connections {
   readonly attemptTimeoutMs: number;
   readonly keepAliveMs: number;
   readonly clock: Pick<Clock, 'monotonicMs' | 'after' | 'every'>;
-  /** By origin and address. Written by routeTo and sweep. */
+  /** By origin and addresses. Written by routeTo and sweep. */
   readonly routes: Map<string, Route>;
   /** All clients, in use or idle. Written by connect and discard; read by closeConnections. */
   readonly open: Set<Client>;
@@ -72,6 +75,13 @@ const CIPHERS = `${DEFAULT_CIPHERS}:!DHE`;
 /** A server sends about two tickets for later TLS sessions. They do not count as bytes read. */
 const TICKETS_MAX = 20;
 
+/**
+ * How many addresses of a name are tried, each one for this part of the attempt's time, the last
+ * one until its end. The part is longer than the second in which a lost packet is repeated.
+ */
+const ADDRESSES_TRIED = 3;
+const ADDRESS_SHARE = 0.25;
+
 /** Returns an empty pool. The caller must end its attempts within `attemptTimeoutMs`. */
 export function newConnections(
   attemptTimeoutMs: number,
@@ -89,24 +99,25 @@ export function newConnections(
   return connections;
 }
 
-/** Finds or adds the route to one checked address of an origin. */
+/** Finds or adds the route to the checked addresses of an origin. */
 export function routeTo(
   { routes, attemptTimeoutMs }: Connections,
   origin: string,
-  address: HostAddress,
+  addresses: readonly HostAddress[],
 ): Route {
-  const key = `${origin} ${address.address}`;
+  const sorted = addresses.map(({ address }) => address).toSorted();
+  const key = `${origin} ${sorted.join()}`;
   const known = routes.get(key);
   if (known) return known;
-  const lookup = (
-    _hostname: string,
-    wanted: { all?: boolean },
-    done: (...result: unknown[]) => void,
-  ): void => (wanted.all ? done(null, [address]) : done(null, address.address, address.family));
+  const way: Way = {
+    lookup: (_name, _options, done) => done(null, addresses.slice(0, ADDRESSES_TRIED)),
+    autoSelectFamily: true,
+    autoSelectFamilyAttemptTimeout: attemptTimeoutMs * ADDRESS_SHARE,
+  };
   // The attempt's own timer cannot stop a socket that is still connecting. This timeout does.
   const timeout = attemptTimeoutMs + 1_000;
-  const connect = buildConnector({ timeout, allowH2: false, lookup, ciphers: CIPHERS } as never);
-  const route: Route = { key, origin, address, connect, idle: [], connections: 0 };
+  const connect = buildConnector({ ...way, timeout, allowH2: false, ciphers: CIPHERS });
+  const route: Route = { key, origin, way, connect, idle: [], connections: 0 };
   routes.set(key, route);
   return route;
 }
@@ -129,7 +140,7 @@ export function connect({ open, keepAliveMs }: Connections, route: Route): Conne
         if (below) ignoreAfterClose(socket);
         done(null, socket);
       });
-      if (below) connectBelow(below, route.address, options.port);
+      if (below) connectBelow(below, route.way, options);
     },
   });
   const connection: Connection = {
@@ -155,9 +166,13 @@ function nameToTell(hostname: string): string {
 }
 
 /** As undici does without TLS, but it does not hold the process open: a draining loop does. */
-function connectBelow(below: CountedSocket, { address }: HostAddress, port: string): void {
+function connectBelow(
+  below: CountedSocket,
+  way: Way,
+  { hostname, port }: { readonly hostname: string; readonly port: string },
+): void {
   below.setNoDelay(true).setKeepAlive(true, 60_000).unref();
-  below.connect({ host: address, port: Number(port || 443) });
+  below.connect({ ...way, host: hostname, port: Number(port || 443) });
 }
 
 /**

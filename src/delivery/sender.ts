@@ -10,11 +10,9 @@
  */
 import { systemClock, type Clock } from '../core/clock.ts';
 import type { DeliveryError } from '../core/delivery-errors.ts';
-import type { HostAddress } from '../core/dns-lookup.ts';
 import {
   EXCERPT_MAX_BYTES,
   isOwnFault,
-  isUnreachable,
   nameError,
   toResult,
   type AttemptResult,
@@ -67,9 +65,6 @@ export function createSender(options: SenderOptions): Sender {
     close: () => closeConnections(connections),
   };
 }
-
-/** How many addresses of a name an attempt may try. */
-const ADDRESSES_TRIED = 3;
 
 interface Delivery {
   readonly url: string;
@@ -125,26 +120,9 @@ async function exchange(
     readMaxBytes: EXCERPT_MAX_BYTES,
     deadline,
   };
-  const addresses = target.addresses.slice(0, ADDRESSES_TRIED);
-  return { answer: await postToFirst(connections, origin, addresses, request) };
-}
-
-/** Posts to the first address at which somebody listens. To those before it, nothing was sent. */
-async function postToFirst(
-  connections: Connections,
-  origin: string,
-  [address, ...others]: readonly HostAddress[],
-  request: Post,
-): Promise<HttpAnswer> {
-  if (!address) throw new Error('a checked target has no address');
-  const route = routeTo(connections, origin, address);
+  const route = routeTo(connections, origin, target.addresses);
   const connection = route.idle.pop() ?? connect(connections, route);
-  try {
-    return await postOn(connections, route, connection, request);
-  } catch (error) {
-    if (others.length === 0 || request.deadline.isOver || !isUnreachable(error)) throw error;
-    return postToFirst(connections, origin, others, request);
-  }
+  return { answer: await postOn(connections, route, connection, request) };
 }
 
 /** Posts on `connection`, and once more on a new one if this was a kept one that closed. */

@@ -7,9 +7,14 @@ const [LISTENS, CLOSED, ALSO_CLOSED] = ['127.0.0.1', '127.0.0.2', '127.0.0.3'];
 
 async function sendTo(addresses: readonly (string | undefined)[], times = 1) {
   const receiver = await startReceiver();
+  // As name servers do, it gives the addresses in another order each time, first as they are here.
+  let turned = [...addresses.slice(-1), ...addresses.slice(0, -1)];
   const sender = createSender({
     allowPrivateTargets: true,
-    lookup: async () => addresses.map((address) => ({ address: String(address), family: 4 })),
+    lookup: async () => {
+      turned = [...turned.slice(1), ...turned.slice(0, 1)];
+      return turned.map((address) => ({ address: String(address), family: 4 }));
+    },
     timeoutMs: 60_000,
   });
   onTestFinished(() => sender.close());
@@ -29,16 +34,21 @@ test.each([
   expect(requests).toBe(1);
 });
 
-test('keeps the connection to the address that took it', async () => {
+test('keeps the connection to the address that took it, in whatever order they come', async () => {
   const { results, requests, connections } = await sendTo([CLOSED, LISTENS], 3);
   expect(results.map(({ ok }) => ok)).toEqual([true, true, true]);
   expect([requests, connections]).toEqual([3, 1]);
 });
 
-test('fails as the last address did, if nobody listens on any', async () => {
+test('fails as the first address did, if nobody listens on any', async () => {
   const { results, requests } = await sendTo([CLOSED, ALSO_CLOSED]);
   expect(results).toMatchObject([{ ok: false, error: 'connection_refused' }]);
   expect(requests).toBe(0);
+});
+
+test('fails as the first address did, if the others have no route', async () => {
+  const { results } = await sendTo([CLOSED, '255.255.255.255']);
+  expect(results).toMatchObject([{ ok: false, error: 'connection_refused' }]);
 });
 
 test('tries three addresses at most', async () => {

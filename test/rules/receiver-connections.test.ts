@@ -15,7 +15,7 @@ import { newAnswer, post } from '../../src/delivery/request.ts';
 import { steppedClock } from '../support/clocks.ts';
 
 const ORIGIN = 'http://receiver.test:8080';
-const ADDRESS = { address: '127.0.0.1', family: 4 } as const;
+const ADDRESSES = [{ address: '127.0.0.1', family: 4 }];
 /** The pool looks for unused connections as often as it keeps them. */
 const SWEEP_MS = 15_000;
 
@@ -30,26 +30,26 @@ afterEach(async () => {
 });
 
 test('it is kept for the next request of its route, and closed if none comes', () => {
-  const route = routeTo(connections, ORIGIN, ADDRESS);
+  const route = routeTo(connections, ORIGIN, ADDRESSES);
   const connection = connect(connections, route);
   keep(connections, route, connection);
-  expect(routeTo(connections, ORIGIN, ADDRESS).idle).toEqual([connection]);
+  expect(routeTo(connections, ORIGIN, ADDRESSES).idle).toEqual([connection]);
   clock.advance(2 * SWEEP_MS);
   expect(connection.client.destroyed).toBe(true);
   expect([connections.open.size, connections.routes.size]).toEqual([0, 0]);
 });
 
 test('it is kept if its route had no other one while the pool looked for unused ones', () => {
-  const route = routeTo(connections, ORIGIN, ADDRESS);
+  const route = routeTo(connections, ORIGIN, ADDRESSES);
   const connection = connect(connections, route);
   clock.advance(SWEEP_MS);
   keep(connections, route, connection);
-  expect(routeTo(connections, ORIGIN, ADDRESS).idle).toEqual([connection]);
+  expect(routeTo(connections, ORIGIN, ADDRESSES).idle).toEqual([connection]);
   expect(connection.client.destroyed).toBe(false);
 });
 
 test('its route goes with the last one', () => {
-  const route = routeTo(connections, ORIGIN, ADDRESS);
+  const route = routeTo(connections, ORIGIN, ADDRESSES);
   const used = [connect(connections, route), connect(connections, route)];
   for (const connection of used) discard(connections, route, connection);
   clock.advance(SWEEP_MS);
@@ -58,7 +58,7 @@ test('its route goes with the last one', () => {
 
 test('it is closed if its server sends TLS tickets without end', async () => {
   const socket = new Socket();
-  const route = routeTo(connections, ORIGIN, ADDRESS);
+  const route = routeTo(connections, ORIGIN, ADDRESSES);
   const { client } = connect(connections, {
     ...route,
     connect: (_options, done) => done(null, socket),

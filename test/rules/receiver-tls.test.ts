@@ -147,7 +147,7 @@ test('an error after the end of a connection breaks nothing', async () => {
   const connections = newConnections(5_000, 600_000);
   onTestFinished(() => closeConnections(connections));
   const address = { address: '127.0.0.1', family: 4 } as const;
-  const connection = connect(connections, routeTo(connections, receiver.url, address));
+  const connection = connect(connections, routeTo(connections, receiver.url, [address]));
   await connection.client.request({ method: 'POST', path: '/' });
   const { below, socket } = connection;
   const broken: Error[] = [];
