@@ -24,7 +24,7 @@ export function checkSeed(seed: SeedFile, known: Known, options: { replace: bool
       faults.add([...path, 'id'], `the team ${team.id} already exists; --replace removes it first`);
     }
     checkReleases(faults, path, team, catalogIds);
-    checkMembers(faults, path, team, known);
+    checkMembers(faults, path, team);
     checkSandbox(faults, path, team);
     checkReferences(faults, path, team);
     checkEvaluations(faults, path, team);
@@ -86,19 +86,14 @@ function checkScopes(faults: Faults, path: readonly PathPart[], team: SeedTeam):
   });
 }
 
-function checkMembers(
-  faults: Faults,
-  path: readonly PathPart[],
-  team: SeedTeam,
-  known: Known,
-): void {
+function checkMembers(faults: Faults, path: readonly PathPart[], team: SeedTeam): void {
   const emails = new Set<string>();
   const users = new Set<string>();
   let owners = 0;
   team.members.forEach((member, index) => {
     const at = [...path, 'members', index];
     if (member.status === 'ended') return;
-    const email = known.lowerEmail(member.email);
+    const email = member.email.toLowerCase();
     if (emails.has(email))
       faults.add([...at, 'email'], 'another active or invited member has this email');
     emails.add(email);

@@ -7,11 +7,6 @@ export interface Known {
   readonly teams: ReadonlySet<string>;
   /** The existing global catalog entries among those that teams of the file release. */
   readonly catalogIds: ReadonlySet<string>;
-  /**
-   * Lowers an email as Postgres does in the unique index. JavaScript lowers some letters
-   * differently.
-   */
-  readonly lowerEmail: (email: string) => string;
 }
 
 /**
@@ -35,11 +30,9 @@ export async function readKnown(client: ClientBase, seed: SeedFile): Promise<Kno
   const released = seed.teams.flatMap((team) =>
     Array.isArray(team.released) ? team.released : [],
   );
-  const lowered = await lowerInDatabase(client, seed);
   return {
     teams: await findIds(client, 'team', teamIds),
     catalogIds: await findIds(client, 'catalog_entry', released),
-    lowerEmail: (email) => lowered.get(email) ?? email.toLowerCase(),
   };
 }
 
@@ -54,20 +47,4 @@ async function findIds(
     [[...new Set(ids)]],
   );
   return new Set(rows.map((row) => row.id));
-}
-
-async function lowerInDatabase(client: ClientBase, seed: SeedFile): Promise<Map<string, string>> {
-  const unusual = seed.teams.flatMap((team) =>
-    team.members.map((member) => member.email).filter(isBeyondAscii),
-  );
-  if (unusual.length === 0) return new Map();
-  const { rows } = await client.query<{ email: string; lowered: string }>(
-    'SELECT email, lower(email) AS lowered FROM unnest($1::text[]) AS given (email)',
-    [unusual],
-  );
-  return new Map(rows.map((row) => [row.email, row.lowered]));
-}
-
-function isBeyondAscii(text: string): boolean {
-  return Buffer.byteLength(text) > text.length;
 }

@@ -104,7 +104,7 @@ CREATE INDEX "member_invited_at_idx"
   ON "member" ("team_id", "invited_at")
   WHERE "invited_at" IS NOT NULL;
 CREATE UNIQUE INDEX "member_live_email_key"
-  ON "member" ("team_id", lower("email"))
+  ON "member" ("team_id", (lower("email" COLLATE "und-x-icu") COLLATE "C"))
   WHERE "status" <> 'ended';
 CREATE UNIQUE INDEX "member_live_user_id_key"
   ON "member" ("team_id", "user_id")

@@ -3,6 +3,7 @@ import type { Language } from '../../core/language.ts';
 import type { MailRecipient } from '../../core/mail.ts';
 import { statement, type Db, type Tx } from '../../db/client.ts';
 import { asLiveMember, selectionOf, type LiveMember } from '../../db/rows.ts';
+import { lowered } from '../../db/lowered.ts';
 import { INVITATIONS_PER_HOUR, type AssignableRole, type InvitationFacts } from './rules.ts';
 import { COLUMNS, type MemberRow } from './store.ts';
 
@@ -48,7 +49,7 @@ const INVITATION_FACTS = statement<{
      (
        select m.id
        from member m
-       where m.team_id = $1 and lower(m.email) = lower($2) and m.status <> 'ended'
+       where m.team_id = $1 and ${lowered('m.email')} = ${lowered('$2')} and m.status <> 'ended'
      ) as taken_by,
      ${LIMITING_INVITED_AT} as limiting_invited_at
    from team t

@@ -1,5 +1,6 @@
 import { statement, type Tx } from '../../db/client.ts';
 import type { RowOf } from '../../db/rows.ts';
+import { lowered } from '../../db/lowered.ts';
 
 /** The membership that an invitation created. */
 export interface InvitedRow extends RowOf<
@@ -20,7 +21,7 @@ const FIND_INVITED = statement<InvitedRow>(
      ) as is_live_already
    from member
    where team_id = $1
-     and (id = $2 or lower(email) = lower($3))
+     and (id = $2 or ${lowered('email')} = ${lowered('$3')})
      and status <> 'ended'`,
 );
 
@@ -80,11 +81,11 @@ export const listMembershipsOfPerson = statement<MembershipRow>(
    ),
    invited as (
      select live.*
-     from (select distinct lower(email) as address from own) a
+     from (select distinct ${lowered('email')} as address from own) a
      cross join lateral (
        select id, user_id, role, status, email, created_at
        from member
-       where team_id = $1 and lower(email) = a.address and status <> 'ended'
+       where team_id = $1 and ${lowered('email')} = a.address and status <> 'ended'
        limit 1
      ) live
      where live.user_id is null
@@ -110,8 +111,8 @@ export const listByAddresses = statement<Omit<MembershipRow, 'team_has_ended'>>(
    from member m
    join team t on t.id = m.team_id and t.erasing_since is null
    where m.team_id = $1
-     and lower(m.email) in (
-       select lower(address)
+     and ${lowered('m.email')} in (
+       select ${lowered('address')}
        from unnest($2::text[]) address
      )
      and m.role <> 'owner'

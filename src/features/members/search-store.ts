@@ -3,6 +3,7 @@ import { statement, type Db } from '../../db/client.ts';
 import { BY_CREATION, isAfter, newestFirst, positionValues } from '../../db/keyset.ts';
 import { asLiveMember, listed, selectionOf, type RowOf } from '../../db/rows.ts';
 import { search, SINCE, type FoundRow } from '../../db/search.ts';
+import { lowered } from '../../db/lowered.ts';
 import { NOT_JOINED, readRolePosition, type Sort } from './rules.ts';
 import { SHOWN, type MemberRow } from './store.ts';
 
@@ -72,9 +73,9 @@ const searchIn = (order: string, { rows, by, at = 'created_at', id = 'id' }: Ord
      select *
      from range
      where ($6::text is null
-         or strpos(lower(id), lower($6)) > 0
-         or strpos(lower(user_id), lower($6)) > 0
-         or $7::boolean and strpos(lower(email), lower($6)) > 0)
+         or strpos(${lowered('id')}, ${lowered('$6')}) > 0
+         or strpos(${lowered('user_id')}, ${lowered('$6')}) > 0
+         or $7::boolean and strpos(${lowered('email')}, ${lowered('$6')}) > 0)
        and ($8::text is null or role = $8)
        and ($9::text is null or status = $9)
      order by ${by('')}
@@ -132,10 +133,11 @@ const SEARCHES = {
   // $4 is the address of the position. No two live members have the same one.
   address: searchIn('ByAddress', {
     rows: rowsIn(
-      `(lower(email), created_at) > (lower($4), coalesce($3::timestamptz, '-infinity'))`,
-      'lower(email)',
+      `(${lowered('email')}, created_at)
+         > (${lowered('$4')}, coalesce($3::timestamptz, '-infinity'))`,
+      lowered('email'),
     ),
-    by: (of) => `lower(${of}email)`,
+    by: (of) => lowered(`${of}email`),
   }),
   joined: searchIn('ByJoining', {
     rows: rowsIn(isAfter([joinedAt(''), 'id'], ['$3', '$4']), latest('')),
@@ -205,7 +207,7 @@ const FIND_BY_ADDRESS = statement<FoundMember>(
   `select ${listed(FOUND)}
    from member
    where team_id = $1
-     and lower(email) = lower($2)
+     and ${lowered('email')} = ${lowered('$2')}
      and status <> 'ended'
      and ${isAfter(BY_CREATION, ['$3', '$4'])}`,
 );

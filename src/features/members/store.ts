@@ -3,6 +3,7 @@ import { statement, type Db, type Tx } from '../../db/client.ts';
 import { forgetKeptDetails } from '../../db/kept-responses.ts';
 import { BY_CREATION, isAfter, newestFirst, positionValues } from '../../db/keyset.ts';
 import { listed, type LiveMember } from '../../db/rows.ts';
+import { lowered } from '../../db/lowered.ts';
 import type { AssignableRole } from './rules.ts';
 
 export const SHOWN = [
@@ -119,8 +120,8 @@ const FORGET_MAILS = statement(
   'members.forgetMails',
   `delete from sandbox_mail
    where team_id = $1
-     and lower(recipient) in (
-       select lower(address)
+     and ${lowered('recipient')} in (
+       select ${lowered('address')}
        from unnest($2::text[]) address
      )`,
 );

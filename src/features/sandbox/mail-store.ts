@@ -3,6 +3,7 @@ import { statement, type Db, type Tx } from '../../db/client.ts';
 import { BY_CREATION, isAfter, newestFirst, positionValues } from '../../db/keyset.ts';
 import { columnsOf, listed, parameters, valuesIn, type RowOf } from '../../db/rows.ts';
 import { MAILS_MAX } from './rules.ts';
+import { lowered } from '../../db/lowered.ts';
 
 const MAIL = columnsOf('SandboxMail', 'team_id');
 
@@ -42,7 +43,7 @@ export const holdRecipient = statement<{ readonly id: string }>(
   'sandbox.holdRecipient',
   `select id
    from member
-   where team_id = $1 and lower(email) = lower($2) and status <> 'ended'
+   where team_id = $1 and ${lowered('email')} = ${lowered('$2')} and status <> 'ended'
    for share`,
 ).matches<[tx: Tx, teamId: string, address: string]>();
 

@@ -1,5 +1,6 @@
 import { statement, type Tx } from '../../db/client.ts';
 import type { RowOf } from '../../db/rows.ts';
+import { lowered } from '../../db/lowered.ts';
 
 /** An active member. */
 export interface Person {
@@ -89,7 +90,7 @@ const FIND_ABSENT = statement<{ readonly user_id: string }>(
    from (
      select user_id, created_at
      from member
-     where team_id = $1 and lower(email) = lower($2)
+     where team_id = $1 and ${lowered('email')} = ${lowered('$2')}
      union all
      values ($3, '-infinity'::timestamptz)
    ) p

@@ -1,6 +1,7 @@
 /** Deals and objections as a synchronization writes them. Call `holdRun` first. */
 import { newId } from '../../../core/ids.ts';
 import { statement, type Tx } from '../../../db/client.ts';
+import { lowered } from '../../../db/lowered.ts';
 import type { DealText } from './deals.ts';
 import type { ConnectionKey } from './jobs.ts';
 import type { ObjectionText } from './objections.ts';
@@ -29,16 +30,16 @@ const UPSERT_DEALS = statement(
    )
    left join (
      select o.email, found.user_id
-     from (select distinct lower(owner) as email from unnest($5::text[]) owner) o
+     from (select distinct ${lowered('owner')} as email from unnest($5::text[]) owner) o
      cross join lateral (
        select user_id
        from member
        where team_id = $1
          and status = 'active'
-         and lower(email) = o.email
+         and ${lowered('email')} = o.email
        limit 1
      ) found
-   ) m on m.email = lower(r.owner_email)
+   ) m on m.email = ${lowered('r.owner_email')}
    on conflict (team_id, connection_id, external_id) do update
    set outcome = excluded.outcome, title = excluded.title, amount = excluded.amount,
      currency = excluded.currency, close_date = excluded.close_date,
