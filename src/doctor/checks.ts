@@ -7,10 +7,10 @@ import { connections } from './checks/connections.ts';
 import { databaseCertificate } from './checks/database-certificate.ts';
 import { database } from './checks/database.ts';
 import { disk } from './checks/disk.ts';
+import { encoding } from './checks/encoding.ts';
 import { extensions } from './checks/extensions.ts';
 import { indexes } from './checks/indexes.ts';
 import { jobPools } from './checks/jobs.ts';
-import { locale } from './checks/locale.ts';
 import { migrations } from './checks/migrations.ts';
 import { pooler } from './checks/pooler.ts';
 import { preparedTransactions } from './checks/prepared.ts';
@@ -34,7 +34,7 @@ export const CHECKS: readonly Check[] = [
   databaseCertificate,
   tls,
   clock,
-  locale,
+  encoding,
   secret,
   role,
   pooler,

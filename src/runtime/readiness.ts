@@ -6,10 +6,21 @@ import { isDistributed, isOtherNode } from '../db/citus/shards.ts';
 import type { Database } from '../db/connections/database.ts';
 import { findAppSecretFault } from '../db/operator/app-secret.ts';
 import type { Migration } from '../db/operator/migrations.ts';
-import { findObstacle, obstacleOf, OBSTACLES, tryDiskSpace } from '../db/operator/obstacles.ts';
+import {
+  findEncodingFault,
+  findObstacle,
+  obstacleOf,
+  OBSTACLES,
+  tryDiskSpace,
+} from '../db/operator/obstacles.ts';
 
 /** Why a process cannot become ready, and ends. */
-const FAULTS = ['wrong_app_secret', 'database_distributed', 'database_not_coordinator'] as const;
+const FAULTS = [
+  'wrong_app_secret',
+  'database_encoding',
+  'database_distributed',
+  'database_not_coordinator',
+] as const;
 const isFault = (reason: NotReady | null): boolean =>
   (FAULTS as readonly (NotReady | null)[]).includes(reason);
 
@@ -58,8 +69,8 @@ const INTERVAL_MS = 1_000;
 
 /**
  * Looks now, and then once a second until `stop`. Rejects with a fault: APP_SECRET is not the one
- * of the database, or the database is the wrong node. If the database cannot be reached, they are
- * checked as soon as it can.
+ * of the database, or the database is the wrong node or has another encoding. If the database
+ * cannot be reached, they are checked as soon as it can.
  */
 export async function startReadiness(options: ReadinessOptions): Promise<Readiness> {
   const { logger, onFault, clock = systemClock } = options;
@@ -157,21 +168,23 @@ function createLook(
   { db, migrations, secrets }: ReadinessOptions,
   suspicion: { disk: boolean },
 ): () => Promise<Seen> {
-  let isNodeChecked = false;
+  let isDatabaseChecked = false;
   /** As it was when the process became ready, and as the process uses it. */
   let wasDistributed: boolean | null = null;
   return async () => {
     try {
-      if (!isNodeChecked && (await isOtherNode(db)))
+      if (!isDatabaseChecked && (await isOtherNode(db)))
         return { reason: 'database_not_coordinator', error: new Error(OTHER_NODE) };
-      isNodeChecked = true;
+      const fault = isDatabaseChecked ? null : await findEncodingFault(db);
+      if (fault !== null) return { reason: 'database_encoding', error: new Error(fault) };
+      isDatabaseChecked = true;
       const obstacle = await findObstacle(db, migrations);
       if (obstacle !== null) return { reason: obstacle };
       const distributed = await isDistributed(db);
       if (distributed !== (wasDistributed ?? distributed))
         return { reason: 'database_distributed', error: new Error(DISTRIBUTED) };
-      const fault = await findAppSecretFault(db, secrets);
-      if (fault !== null) return { reason: 'wrong_app_secret', error: new Error(fault) };
+      const wrong = await findAppSecretFault(db, secrets);
+      if (wrong !== null) return { reason: 'wrong_app_secret', error: new Error(wrong) };
       if (suspicion.disk) await tryDiskSpace(db);
       suspicion.disk = false;
       wasDistributed = distributed;

@@ -537,17 +537,17 @@ test('connections fail when nearly all are taken', async () => {
   await untilFound('connections', warning(/3[0-5] of 37 connections/));
 });
 
-test.each([
-  ['tr-TR', failing(/in the locale tr-TR, capital and small letters/, /another locale/)],
-  ['az', failing(/in the locale az, /, /another locale/)],
-  ['en-US', fine(/in any case \(en-US\)/)],
-])('locale: %s is judged by the letters of addresses', async (name, finding) => {
+test('the encoding fails if it cannot store every text', async () => {
+  expect(await findingsOf('encoding')).toEqual([fine(/UTF8/)]);
   await onServer(
-    `CREATE DATABASE located OWNER app TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE '${name}'`,
+    `CREATE DATABASE narrow OWNER app TEMPLATE template0 ENCODING 'LATIN1'
+       LOCALE_PROVIDER libc LOCALE 'C'`,
   );
-  onTestFinished(() => onServer('DROP DATABASE located WITH (FORCE)'));
-  const DATABASE_URL = url.replace(/app$/, 'located');
-  expect(await findingsOf('locale', { DATABASE_URL })).toEqual([finding]);
+  onTestFinished(() => onServer('DROP DATABASE narrow WITH (FORCE)'));
+  const DATABASE_URL = url.replace(/app$/, 'narrow');
+  expect(await findingsOf('encoding', { DATABASE_URL })).toEqual([
+    failing(/encoding LATIN1/, /UTF8/),
+  ]);
 });
 
 describe('migrations fail', () => {

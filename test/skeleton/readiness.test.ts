@@ -7,7 +7,13 @@ import { expectedMigrations } from '../../src/db/operator/migrations.ts';
 import { startReadiness } from '../../src/runtime/readiness.ts';
 import { TEST_APP_SECRET } from '../support/api.ts';
 import { steppedClock } from '../support/clocks.ts';
-import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../support/database.ts';
+import {
+  createDatabase,
+  createEmptyDatabase,
+  createTestDatabase,
+  isOnCitus,
+  type TestDatabase,
+} from '../support/database.ts';
 import { holdLock, untilWaiting } from '../support/locks.ts';
 import { openTestDatabase } from '../support/wire.ts';
 
@@ -77,6 +83,19 @@ test('pending migrations are told until they are applied, and then that it drain
   expect(await lookAnew()).toBe('draining');
   expect(told).toEqual(['migrations_pending', null, 'draining']);
 });
+
+test.skipIf(isOnCitus()).each(['SQL_ASCII', 'LATIN1'])(
+  'a database of the encoding %s is refused, and nothing migrated',
+  async (encoding) => {
+    const narrow = await createDatabase(
+      `TEMPLATE template0 ENCODING '${encoding}' LOCALE_PROVIDER libc LOCALE 'C'`,
+    );
+    onTestFinished(() => narrow.drop());
+    const refused = `the database has the encoding ${encoding}, which cannot store every text`;
+    await expect(start(narrow.url)).rejects.toThrow(refused);
+    await expect(migrate(narrow.url)).rejects.toThrow(refused);
+  },
+);
 
 // A look that takes longer than a probe waits has seen nothing: that is no news.
 test.each([

@@ -12,7 +12,7 @@ import { checkDistribution, distribute } from '../citus/distribution.ts';
 import { connectDirectly } from '../connections/poolers.ts';
 import { poolToPrimary, PrimaryClient } from '../wire/primary-client.ts';
 import { buildIndex, concurrentIndexOf } from './concurrent-index.ts';
-import { OLDEST_POSTGRES } from './obstacles.ts';
+import { faultOfEncoding, OLDEST_POSTGRES } from './obstacles.ts';
 import { readFunctions, readMigrations, type MigrationFile } from './migrations.ts';
 import { unlimitedText } from '../unlimited.ts';
 
@@ -75,7 +75,7 @@ export async function migrate(
   });
   await connectDirectly(client, 'The migration');
   try {
-    await requireVersion(client);
+    await requireFitting(client);
     await client.query(UNLIMITED);
     await waitForLock(client);
     await checkDistribution(client, options.distribute === true);
@@ -89,14 +89,20 @@ export async function migrate(
   }
 }
 
-/** Throws if Postgres is too old: what it does not know would be a syntax error. */
-async function requireVersion(client: ClientBase): Promise<void> {
-  const { rows } = await client.query<{ version: string }>(
-    `SELECT current_setting('server_version') AS version`,
+/**
+ * Throws if Postgres is too old, as what it does not know would be a syntax error, or if the
+ * database cannot store every text.
+ */
+async function requireFitting(client: ClientBase): Promise<void> {
+  const { rows } = await client.query<{ version: string; encoding: string }>(
+    `SELECT current_setting('server_version') AS version,
+       current_setting('server_encoding') AS encoding`,
   );
-  const version = rows[0]?.version ?? '';
-  if (Number.parseInt(version, 10) >= OLDEST_POSTGRES) return;
-  throw new Error(`Postgres ${version} is too old. Upgrade it to ${OLDEST_POSTGRES} or newer.`);
+  const { version = '', encoding = '' } = rows[0] ?? {};
+  if (Number.parseInt(version, 10) < OLDEST_POSTGRES)
+    throw new Error(`Postgres ${version} is too old. Upgrade it to ${OLDEST_POSTGRES} or newer.`);
+  const fault = faultOfEncoding(encoding);
+  if (fault !== null) throw new Error(`Nothing was migrated: ${fault.says}. ${fault.remedy}`);
 }
 
 /**

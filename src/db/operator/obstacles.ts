@@ -28,6 +28,29 @@ const READ_ONLY = statement<{ read_only: boolean }>(
   `select current_setting('transaction_read_only')::boolean as read_only`,
 );
 
+export const ENCODING = statement<{ encoding: string }>(
+  'obstacles.encoding',
+  `select current_setting('server_encoding') as encoding`,
+);
+
+/** What is wrong with the encoding of a database, and what to do. null: it stores every text. */
+export function faultOfEncoding(
+  encoding: string,
+): { readonly says: string; readonly remedy: string } | null {
+  if (encoding === 'UTF8') return null;
+  return {
+    says: `the database has the encoding ${encoding}, which cannot store every text`,
+    remedy: `Create one with ENCODING 'UTF8' TEMPLATE template0, and restore a dump there.`,
+  };
+}
+
+/** Returns why no process can work on this database because of its encoding. null: it can. */
+export async function findEncodingFault(db: Db): Promise<string | null> {
+  const [row] = await db.query(ENCODING, []);
+  const fault = faultOfEncoding(row?.encoding ?? '');
+  return fault && `${fault.says}. ${fault.remedy}`;
+}
+
 /** `SPILL` needs more than this memory, so Postgres must write a file. */
 export const LITTLE_MEMORY = statement(
   'obstacles.useLittleMemory',
