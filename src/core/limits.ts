@@ -5,22 +5,22 @@ import type { Mode } from './sandbox.ts';
  * `api_refusals_total` has a series for each; limits of input and rules of features are none.
  */
 export const LIMITS = {
-  key_rate: 'requests of a key in a minute, also if its team has no higher limit',
-  team_rate: 'requests of all keys of a team, or calls of its app, in a minute',
-  person_rate: 'calls of a person in the app in a minute, also if the team has no higher limit',
-  address_rate: 'requests of an address without a valid key or token in a minute',
-  team_queue_length: 'how much work of a team waits for a turn at the database',
+  key_rate: 'requests of a key in a minute',
+  team_rate: 'requests of a team, or calls of its app, in a minute',
+  person_rate: 'calls of a person in the app in a minute',
+  address_rate: 'requests of an address in a minute, without a valid key',
+  team_queue_length: 'work of a team that waits for the database',
   team_queue_time: 'how long it waits there',
-  body_size: 'the bytes of a body',
-  body_speed: 'the speed of a large body, while others wait for its room',
-  waiting_answers: 'refusals, and answers to strangers, of an address that wait to be sent',
-  header_size: 'the bytes of the headers of a request',
-  request_time: 'the time until a request has come, or until a new connection has sent one',
-  exchange_time: 'the time from the headers of a request to the last byte of its response',
+  body_size: 'bytes of a body',
+  body_speed: 'speed of a large body while others wait',
+  waiting_answers: 'refusals that wait to be sent to an address',
+  header_size: 'bytes of headers',
+  request_time: 'time until a request has come',
+  exchange_time: 'time from its headers to the last byte of the response',
   pipelined_requests: 'requests in flight on one connection',
-  unread_bytes: 'bytes of responses that clients leave unread',
-  connections: 'open connections, and those that wait to begin',
-  connection_rate: 'new connections of an address that has just sent a flood',
+  unread_bytes: 'bytes that clients leave unread',
+  connections: 'open connections',
+  connection_rate: 'new connections of an address that floods',
 } as const;
 
 export type Limit = keyof typeof LIMITS;

@@ -106,8 +106,8 @@ describe('the runbook', () => {
   });
 
   test('explains each limit that a refusal names', async () => {
-    const section = (await read('README.md')).split(/^## Metrics$/m)[1]?.split(/^## /m)[0] ?? '';
-    const rows = section.matchAll(/^\| `(\w+)` +\| ([^|]+?) +\|$/gm);
+    const [, rest = ''] = (await read('README.md')).split('\n### Which limit refuses\n');
+    const rows = rest.split('\n## ')[0]?.matchAll(/^\| `(\w+)` +\| ([^|]+?) +\|$/gm) ?? [];
     expect(Object.fromEntries([...rows].map(([, name, is]) => [name, is]))).toEqual(LIMITS);
   });
 
