@@ -45,6 +45,35 @@ describe('a reset', () => {
     expect((await reset()).headers['idempotency-replayed']).toBe('true');
   });
 
+  it('429: 30 resets an hour; Retry-After says when the next one passes', async () => {
+    const other = await openSandbox(api, 'b');
+    const reset = () => api.call(other, 'POST', '/sandbox/reset', { body: { scenario: 'large' } });
+    await api.db.pool.query(
+      `insert into audit_log (team_id, id, created_at, actor_kind, actor_id, action, request_id)
+       select 'team_b:sandbox', 'aud_' || n, now() - interval '50 minutes', 'api_key', 'x',
+         'sandbox.reset', 'x'
+       from generate_series(1, 29) n`,
+    );
+    expect((await api.call(other, 'POST', '/sandbox/reset')).status).toBe(200);
+    const refused = await reset();
+    expect(refused).toMatchObject({
+      status: 429,
+      body: { code: 'rate_limited', detail: 'A sandbox may be reset 30 times per hour.' },
+    });
+    expect(Number(refused.headers['retry-after'])).toBeCloseTo(600, -2);
+    expect(refused.headers).toHaveProperty('ratelimit-remaining');
+    const app = await appInSandbox(api, 'b', 'owner');
+    expect(await codeOf(app.v1.sandbox.reset.mutate({}))).toBe('rate_limited');
+    expect((await api.call(key, 'POST', '/sandbox/reset')).status).toBe(200);
+    await api.db.pool.query(
+      `update audit_log
+       set created_at = created_at - interval '11 minutes'
+       where team_id = 'team_b:sandbox' and id = 'aud_1'`,
+    );
+    expect((await api.call(other, 'POST', '/sandbox/reset')).status).toBe(200);
+    expect((await reset()).status).toBe(429);
+  });
+
   it('releases the whole catalog again', async () => {
     const app = await appInSandbox(api, 'a', 'admin');
     const before = await app.v1.catalog.get.query({});

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import type { ApiKeyActor, CurrentActor, MemberStatus, Role } from '../../src/core/actor.ts';
+import { HOUR_MS } from '../../src/core/hourly-limit.ts';
 import { privacyOf } from '../../src/core/privacy.ts';
 import type { ProblemError } from '../../src/core/problem.ts';
 import { requireAcceptable } from '../../src/features/members/platform-rules.ts';
 import {
-  INVITATION_WINDOW_MS,
   INVITATIONS_PER_HOUR,
   isAskedFor,
   requireAnotherAdmin,
@@ -34,7 +34,7 @@ const problem = (code: string, fields: object = {}) =>
   expect.objectContaining({ code, fields: expect.objectContaining(fields) });
 
 test('a team may send 60 invitations per hour', () => {
-  expect([INVITATIONS_PER_HOUR, INVITATION_WINDOW_MS]).toEqual([60, 3_600_000]);
+  expect([INVITATIONS_PER_HOUR, HOUR_MS]).toEqual([60, 3_600_000]);
 });
 
 describe('a role', () => {
@@ -140,10 +140,10 @@ describe('an invitation', () => {
     [0, 3600],
     [1, 3600],
     [1000, 3599],
-    [INVITATION_WINDOW_MS - 1001, 2],
-    [INVITATION_WINDOW_MS - 1000, 1],
-    [INVITATION_WINDOW_MS - 1, 1],
-    [INVITATION_WINDOW_MS, 1],
+    [HOUR_MS - 1001, 2],
+    [HOUR_MS - 1000, 1],
+    [HOUR_MS - 1, 1],
+    [HOUR_MS, 1],
   ])('over the limit since %i ms is possible again in %i s', (ms, retryAfterS) => {
     expect(() => requireBelowInvitationLimit(agoMs(ms), NOW)).toThrow(
       problem('rate_limited', { retry_after: retryAfterS }),

@@ -67,13 +67,12 @@
  */
 import type { CurrentActor, MemberStatus, Role } from '../../core/actor.ts';
 import { mayChangeAdmins } from '../../core/actor.ts';
+import { requireBelowHourlyLimit } from '../../core/hourly-limit.ts';
 import type { PagePosition } from '../../core/page.ts';
 import { showsMemberDetail, type Privacy } from '../../core/privacy.ts';
 import { invalidField, ProblemError } from '../../core/problem.ts';
 
-/** How many invitations a team may send within INVITATION_WINDOW_MS. */
 export const INVITATIONS_PER_HOUR = 60;
-export const INVITATION_WINDOW_MS = 60 * 60 * 1000;
 
 /** How long an invitation can be accepted after it was last mailed. */
 export const INVITATION_DAYS = 180;
@@ -218,10 +217,6 @@ export function alreadyMember(): ProblemError {
  * lock.
  */
 export function requireBelowInvitationLimit(limitingInvitedAt: string | null, now: Date): void {
-  if (limitingInvitedAt === null) return;
-  const freeAt = Date.parse(limitingInvitedAt) + INVITATION_WINDOW_MS;
-  throw new ProblemError('rate_limited', {
-    retry_after: Math.max(1, Math.ceil((freeAt - now.getTime()) / 1000)),
-    detail: `A team may send ${INVITATIONS_PER_HOUR} invitations per hour.`,
-  });
+  const detail = `A team may send ${INVITATIONS_PER_HOUR} invitations per hour.`;
+  requireBelowHourlyLimit(limitingInvitedAt, now, detail);
 }

@@ -1,6 +1,7 @@
 import { JOB_ACTORS } from '../../core/actor.ts';
 import type { Language } from '../../core/language.ts';
 import type { Clock } from '../../core/clock.ts';
+import { HOUR_MS } from '../../core/hourly-limit.ts';
 import { newId, newRequestId } from '../../core/ids.ts';
 import { readPage, readPageBy, type Page, type PageQuery } from '../../core/page.ts';
 import { requireMemberDetail, showsMemberDetail, type Privacy } from '../../core/privacy.ts';
@@ -159,7 +160,7 @@ export async function inviteMember(
   const { email, language } = invitation;
   const role = rules.requireAssignableRole(invitation.role);
   return db.transaction(async (tx) => {
-    const windowStart = new Date(at.getTime() - rules.INVITATION_WINDOW_MS);
+    const windowStart = new Date(at.getTime() - HOUR_MS);
     const [current, facts] = await Promise.all([
       lockTeamFor(tx, context),
       invitations.readInvitationFacts(tx, teamId, email, windowStart),
@@ -251,7 +252,7 @@ export async function resendInvitation(
 ): Promise<MemberRow> {
   const { teamId, at } = context;
   return db.transaction(async (tx) => {
-    const windowStart = new Date(at.getTime() - rules.INVITATION_WINDOW_MS);
+    const windowStart = new Date(at.getTime() - HOUR_MS);
     const [current, found] = await Promise.all([
       lockTeamFor(tx, context),
       invitations.findForResend(tx, teamId, memberId, windowStart),

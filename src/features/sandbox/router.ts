@@ -43,7 +43,8 @@ export const sandbox = {
     summary: 'Reset the sandbox',
     description:
       'Brings a scenario back, with the same ids and times counted back from now. Keys, ' +
-      'webhook endpoints, events and the audit log stay, and no webhook is sent.',
+      'webhook endpoints, events and the audit log stay, and no webhook is sent. ' +
+      schema.RESET_LIMIT,
     input: schema.resetInput,
     output: schema.sandbox,
     outputName: 'Sandbox',

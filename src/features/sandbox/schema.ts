@@ -44,6 +44,8 @@ export const sandboxMail = z
 export const mailPage = pageOf(sandboxMail);
 export const mailsInput = z.object(pageQuery);
 
+export { RESET_LIMIT } from './rules.ts';
+
 export const nothing = z.object({});
 export const removeInput = z.strictObject({});
 /** Left out: the scenario that it has. */

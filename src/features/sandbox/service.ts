@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { HOUR_MS } from '../../core/hourly-limit.ts';
 import { unknownId } from '../../core/problem.ts';
 import {
   asSandbox,
@@ -88,7 +89,8 @@ async function followLive(
 /**
  * Brings a scenario back, that of the last reset if none is given, and ends what is being played.
  * The context's team is the live team or the sandbox. Opens transactions. Throws `not_found` if
- * there is no sandbox, and `conflict` while another reset runs, or if there are too many rows.
+ * there is no sandbox, `conflict` while another reset runs, or if there are too many rows, and
+ * `rate_limited`.
  */
 export async function resetSandbox(
   db: Db,
@@ -116,24 +118,23 @@ export async function resetSandbox(
 
 /**
  * Reads the sandbox, the context of its reset and whether it is large, under its team's lock.
- * Throws `not_found`, and `conflict` (another reset).
+ * Throws `not_found`, `conflict` (another reset) and `rate_limited`.
  */
 async function lockForReset(tx: Tx, context: PlatformChangeContext) {
-  const { teamId } = context;
+  const { teamId, at } = context;
   const locked = store.lockForReset(tx, teamId);
   const found = store.findSandbox(tx, teamId);
   const current = readChangeContext(tx, context);
+  const limiting = store.findLimitingReset(tx, teamId, new Date(at.getTime() - HOUR_MS));
   const large = store.isLarge(tx, teamId);
   // Sent behind the lock, so they fail with it.
-  for (const read of [found, current, large]) read.catch(() => undefined);
+  for (const read of [found, current, limiting, large]) read.catch(() => undefined);
   await locked.catch((error: unknown) => {
     throw isLockTimeout(error) || isCancelled(error) ? rules.beingReset() : error;
   });
-  return {
-    before: rules.requireSandbox(await found),
-    current: await current,
-    large: await large,
-  };
+  const before = rules.requireSandbox(await found);
+  rules.requireBelowResetLimit((await limiting)?.created_at ?? null, at);
+  return { before, current: await current, large: await large };
 }
 
 /** Throws `conflict` if there are too many rows to be removed in time. */

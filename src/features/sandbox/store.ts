@@ -4,6 +4,7 @@ import { columnsOf, listed, selectionOf, type RowOf } from '../../db/rows.ts';
 import { waitForTeamLock } from '../../db/team-lock.ts';
 import { TENANT_TABLE_NAMES, type TenantTable } from '../../db/tenant-tables.ts';
 import type { Scenario } from '../../core/vocabularies.ts';
+import { RESETS_PER_HOUR } from './rules.ts';
 import type { Content } from './scenario.ts';
 
 const SANDBOX = selectionOf('Sandbox', [
@@ -100,6 +101,17 @@ export async function lockForReset(tx: Tx, sandboxId: string): Promise<void> {
   tx.send(WAIT_AS_USUAL, []);
   await locked;
 }
+
+/** The time of the reset that is number `RESETS_PER_HOUR`, from the newest one back to `since`. */
+export const findLimitingReset = statement<{ readonly created_at: string }>(
+  'sandbox.findLimitingReset',
+  `select created_at
+   from audit_log
+   where team_id = $1 and action = 'sandbox.reset' and created_at > $2
+   order by created_at desc, id desc
+   limit 1
+   offset ${RESETS_PER_HOUR - 1}`,
+).finds<[tx: Tx, sandboxId: string, since: Date]>();
 
 const MARK_RESET = statement(
   'sandbox.markReset',
