@@ -1,36 +1,24 @@
-// Loads servers in turn, so that other load on the machine affects all alike.
+// Loads two servers in turn, so that other load on the machine affects both alike.
 import { median, printFigures, type Target } from './report.ts';
-import { readCpuMs, readMemoryMb, type ServerProcess, type World } from './world.ts';
+import { cpuMsOf, readMemoryMb, type ServerProcess, type World } from './world.ts';
 
-/** How one run went. */
+/** How one run went. The last two are NaN on systems without /proc. */
 export interface Run {
   readonly perSecond: number;
-  /** null if the system does not report processor time. */
-  readonly cpuUs: number | null;
   readonly medianMs: number;
   readonly p99Ms: number;
+  readonly cpuUs: number;
   /** What the server holds afterwards. */
   readonly memoryMb: number;
 }
 
-/** A server and what it is asked. */
-export interface Side {
-  readonly server: ServerProcess;
-  readonly requests: readonly string[];
-}
+export type Servers = Readonly<Record<'floor' | 'api', ServerProcess>>;
 
-/** Sends the requests to the server for so many seconds. */
-export async function runOnce(
-  world: World,
-  { server, requests, concurrency, seconds }: Side & { concurrency: number; seconds: number },
-): Promise<Run> {
-  const { pid, port } = server;
-  const before = await readCpuMs(pid);
-  const job = { ports: [port], requests, concurrency, until: { seconds } };
-  const { count, perSecond, medianMs, p99Ms } = await world.load(job);
-  const after = await readCpuMs(pid);
-  const cpuUs = before === null || after === null ? null : ((after - before) * 1000) / count;
-  return { perSecond, medianMs, p99Ms, cpuUs, memoryMb: await readMemoryMb(pid) };
+export interface Options {
+  /** A key of each team, by its id. */
+  readonly keys: ReadonlyMap<string, string>;
+  readonly runs: number;
+  readonly seconds: number;
 }
 
 /** The targets of the ratios; a figure without one is only printed. */
@@ -46,39 +34,43 @@ export interface Targets {
  */
 export async function compareWithFloor(
   world: World,
-  options: {
+  servers: Servers,
+  options: Omit<Options, 'keys'> & {
     readonly what: string;
-    readonly floor: Side;
-    readonly api: Side;
+    readonly requests: Readonly<Record<keyof Servers, readonly string[]>>;
     readonly concurrency: number;
-    readonly runs: number;
-    readonly seconds: number;
     readonly targets: Targets;
   },
 ): Promise<readonly Run[]> {
-  const { what, floor, api, concurrency, runs, seconds, targets } = options;
-  const run = (side: Side): Promise<Run> => runOnce(world, { ...side, concurrency, seconds });
+  const { what, requests, concurrency, runs, seconds, targets } = options;
+  const run = async (side: keyof Servers): Promise<Run> => {
+    const server = servers[side];
+    const job = { ports: [server.port], requests: requests[side], concurrency, until: { seconds } };
+    const before = await cpuMsOf([server]);
+    const { count, perSecond, medianMs, p99Ms } = await world.load(job);
+    const cpuUs = (((await cpuMsOf([server])) - before) * 1000) / count;
+    return { perSecond, medianMs, p99Ms, cpuUs, memoryMb: await readMemoryMb(server.pid) };
+  };
   // Warm up both, so that compiled code is compared.
-  await run(floor);
-  await run(api);
-  const [ofFloor, ofApi]: [Run[], Run[]] = [[], []];
+  await run('floor');
+  await run('api');
+  const ran: Record<keyof Servers, Run[]> = { floor: [], api: [] };
   for (let turn = 0; turn < runs; turn += 1) {
     // A B B A.
-    if (turn % 2 === 0) ofFloor.push(await run(floor));
-    ofApi.push(await run(api));
-    if (turn % 2 === 1) ofFloor.push(await run(floor));
+    for (const side of turn % 2 === 0 ? (['floor', 'api'] as const) : (['api', 'floor'] as const))
+      ran[side].push(await run(side));
   }
-  const compare = (name: string, figureOf: (run: Run) => number, target?: Target): void => {
-    const [least, ours] = [median(ofFloor.map(figureOf)), median(ofApi.map(figureOf))];
+  const compare = (name: string, figure: keyof Run, target?: Target): void => {
+    const [least, ours] = [ran.floor, ran.api].map((each) => median(each.map((it) => it[figure])));
+    if (least === undefined || ours === undefined || Number.isNaN(ours)) return;
     const value = ours / least;
     const digits = least < 20 ? 2 : 0;
     const figures = [least.toFixed(digits), ours.toFixed(digits), value.toFixed(2)];
     printFigures(`  ${what}, ${name}`, figures, target && { value, target });
   };
-  compare('requests/s', (one) => one.perSecond, targets.perSecond);
-  if (ofApi.every((one) => one.cpuUs !== null))
-    compare('server CPU, µs/request', (one) => one.cpuUs ?? NaN, targets.cpu);
-  compare('median ms', (one) => one.medianMs);
-  compare('p99 ms', (one) => one.p99Ms, targets.p99);
-  return ofApi;
+  compare('requests/s', 'perSecond', targets.perSecond);
+  compare('server CPU, µs/request', 'cpuUs', targets.cpu);
+  compare('median ms', 'medianMs');
+  compare('p99 ms', 'p99Ms', targets.p99);
+  return ran.api;
 }

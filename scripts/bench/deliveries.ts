@@ -1,22 +1,23 @@
-// What the measurements of deliveries share: teams with webhook endpoints, a receiver, a worker,
-// and how long a number of deliveries takes.
+// Compares the worker with the floor: deliveries of events that are committed all at once, to many
+// webhook endpoints of one receiver. The other measurements of deliveries share its parts.
 import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { EventType } from '../../src/core/events.ts';
 import { newId } from '../../src/core/ids.ts';
-import { seedFile } from './data.ts';
-import { listen } from './serve.ts';
-import { cpuMsOf, type ServerProcess, type World } from './world.ts';
+import { atLeast, atMost, median, printFigures, printHeading } from './report.ts';
+import type { FloorJob } from './webhook-floor.ts';
+import { cpuMsOf, seedFile, type ServerProcess, type World } from './world.ts';
 
 /** Attempts in flight at once. */
-export const CONCURRENCY = 50;
+const CONCURRENCY = 50;
 const PATIENCE_MS = 120_000;
+const SUBSCRIBERS = { prefix: 'team_hooks_', teams: 20, perTeam: 5 };
+const ENDPOINTS = SUBSCRIBERS.teams * SUBSCRIBERS.perTeam;
 
 /** What the worker delivers to. */
 export interface Receiver {
   readonly url: string;
-  /** The requests that were received. */
   readonly arrivals: Arrival[];
 }
 
@@ -24,12 +25,7 @@ export interface Receiver {
 interface Arrival {
   readonly atMs: number;
   readonly createdAtMs: number;
-  /** Of the endpoint, as it was asked for. */
-  readonly path: string;
-  /** Of an event that concerns one. */
   readonly memberId: string | undefined;
-  /** Of an event of an assignment. */
-  readonly title: string | undefined;
 }
 
 /** Teams with webhook endpoints, and how many of both. */
@@ -38,16 +34,56 @@ export interface Subscribers {
   readonly prefix: string;
   readonly teams: number;
   readonly perTeam: number;
-  /** What all endpoints subscribe to. */
-  readonly events?: readonly EventType[];
-  /** What each team has. */
-  readonly generate?: NonNullable<Parameters<typeof seedFile>[0][number]['generate']>;
 }
 
 /** How a number of deliveries went. */
-export interface Run {
+interface Run {
   readonly perSecond: number;
   readonly cpuUs: number;
+}
+
+/** Prints the comparison. Seeds its own teams and starts its own worker, floor and receiver. */
+export async function benchDeliveries(
+  world: World,
+  stack: AsyncDisposableStack,
+  { runs, deliveries }: { readonly runs: number; readonly deliveries: number },
+): Promise<void> {
+  const receiver = await startReceiver(stack);
+  await seedSubscribers(world, SUBSCRIBERS, receiver.url);
+  const floor = await world.start(new URL('./webhook-floor.ts', import.meta.url), '/');
+  const worker = await startWorker(world);
+  const job: FloorJob = { url: receiver.url, count: deliveries, concurrency: CONCURRENCY };
+  const ofFloor = (): Promise<Run> =>
+    measureDeliveries(receiver, [floor], {
+      deliveries,
+      begin: () =>
+        fetch(`http://127.0.0.1:${floor.port}/`, { method: 'POST', body: JSON.stringify(job) }),
+    });
+  const ofWorker = async (): Promise<Run> =>
+    measureDeliveries(receiver, [worker], {
+      deliveries,
+      begin: await prepareEvents(world, SUBSCRIBERS, deliveries),
+    });
+  await ofFloor();
+  await ofWorker();
+  const ran: { readonly floor: Run; readonly worker: Run }[] = [];
+  for (let turn = 0; turn < runs; turn += 1)
+    ran.push({ floor: await ofFloor(), worker: await ofWorker() });
+  printHeading(`Deliveries, ${ENDPOINTS} endpoints, ${CONCURRENCY} in flight`, [
+    'floor',
+    'worker',
+    'ratio',
+  ]);
+  for (const [name, figure, target] of [
+    ['deliveries/s', 'perSecond', atLeast(0.75)],
+    ['processor, µs/delivery', 'cpuUs', atMost(2)],
+  ] as const) {
+    const value = median(ran.map((turn) => turn.worker[figure] / turn.floor[figure]));
+    const sides = (['floor', 'worker'] as const).map((side) =>
+      median(ran.map((turn) => turn[side][figure])).toFixed(0),
+    );
+    printFigures(`  ${name}`, [...sides, value.toFixed(2)], { value, target });
+  }
 }
 
 /** Waits until `deliveries` that `begin` causes are received. Counts what the servers compute. */
@@ -75,30 +111,27 @@ export async function startReceiver(stack: AsyncDisposableStack): Promise<Receiv
     const atMs = performance.timeOrigin + performance.now();
     void text(request).then((body) => {
       const { created_at, data } = JSON.parse(body) as {
-        created_at: string;
-        data: { member_id?: string; title?: string };
+        readonly created_at: string;
+        readonly data: { readonly member_id?: string };
       };
-      arrivals.push({
-        atMs,
-        createdAtMs: Date.parse(created_at),
-        path: request.url ?? '',
-        memberId: data.member_id,
-        title: data.title,
-      });
+      arrivals.push({ atMs, createdAtMs: Date.parse(created_at), memberId: data.member_id });
       response.end();
     });
   });
-  return { url: await listen(stack, server), arrivals };
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  stack.defer(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, arrivals };
 }
 
-/** Starts a worker that may deliver to this machine. `settings`: its further ones. */
-export function startWorker(
-  world: World,
-  settings: Readonly<Record<string, string>> = { WORKER_CONCURRENCY: String(CONCURRENCY) },
-): Promise<ServerProcess> {
+export function startWorker(world: World): Promise<ServerProcess> {
   return world.start(new URL('../../src/worker.ts', import.meta.url), '/metrics', (port) => ({
     METRICS_PORT: String(port),
-    ...settings,
+    WORKER_CONCURRENCY: String(CONCURRENCY),
     // The receiver is on this machine. In production, the worker refuses to deliver to it.
     NODE_ENV: 'development',
     WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true',
@@ -108,26 +141,18 @@ export function startWorker(
 /** Loads the teams, all of whose endpoints subscribe to the same events. Returns their keys. */
 export async function seedSubscribers(
   world: World,
-  {
-    prefix,
-    teams,
-    perTeam,
-    generate,
-    events = ['evaluation.completed', 'member.joined'],
-  }: Subscribers,
+  { prefix, teams, perTeam }: Subscribers,
   url: string,
 ): Promise<string[]> {
-  const file = seedFile(
-    Array.from({ length: teams }, (_, n) => ({ id: `${prefix}${n}`, generate })),
-  );
+  const file = seedFile(Array.from({ length: teams }, (_, n) => ({ id: `${prefix}${n}` })));
   const keys = await world.seed({
     ...file,
     teams: (file.teams ?? []).map((team) => ({
       ...team,
       webhook_endpoints: Array.from({ length: perTeam }, (_, n) => ({
         id: `whe_${team.id}_${n}`,
-        url: `${url}/${n}`,
-        events: [...events],
+        url: `${url}${n}`,
+        events: ['evaluation.completed', 'member.joined'],
       })),
     })),
   });

@@ -1,9 +1,7 @@
-// The floor's tables: what its two programs need, with the least that keeps their rows right.
+// The floor's tables, with the least that keeps their rows right.
 import { createHash } from 'node:crypto';
 import type pg from 'pg';
 import { assignment } from '../../src/features/assignments/schema.ts';
-import { foundMember } from '../../src/features/members/schema.ts';
-import { adminDelivery } from '../../src/features/webhook-deliveries/admin-schema.ts';
 
 type Field = keyof typeof assignment.shape;
 
@@ -11,10 +9,6 @@ type Field = keyof typeof assignment.shape;
 const FIELD_NAMES = Object.keys(assignment.shape) as readonly Field[];
 /** SQL: the columns of an assignment. */
 export const FIELDS = FIELD_NAMES.join(', ');
-/** SQL: those of a member. */
-export const MEMBER_FIELDS = Object.keys(foundMember.shape).join(', ');
-/** SQL: those of a delivery. */
-export const DELIVERY_FIELDS = Object.keys(adminDelivery.shape).join(', ');
 
 /** An assignment as the floor writes it. */
 export type FloorRow = Readonly<Record<Field, unknown>>;

@@ -3,14 +3,12 @@
 // key and its team and counts in both rate counters. For a list, a second one reads the page, and
 // JSON.stringify writes the body. A write is a transaction of one statement after the other: the
 // person with what they may practise, the assignment, its audit entry, its event. There are no
-// routes, no validation, no log and no privacy switches. `createFloor` makes its tables. Run as a
-// process, this file serves PORT on DATABASE_URL. For the mixed load, FLOOR_CHANNEL makes it tell
-// its worker of each write, and APP_AUTH_SECRET makes it answer searches (floor-search.ts).
+// routes, no validation, no log and no privacy switches. `createFloor` makes its tables. This file
+// serves PORT on DATABASE_URL.
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import pg from 'pg';
-import { isSearch, search } from './floor-search.ts';
 import { digest, FIELDS, INSERT, insertedValues, type FloorRow } from './floor-tables.ts';
 
 const ADMIT = `
@@ -54,8 +52,6 @@ const PERSON = `
   from floor.person p
   where p.tenant_id = $1 and p.id = $2 and p.status <> 'ended'
   for share of p`;
-
-const CHANNEL = process.env['FLOOR_CHANNEL'];
 
 const AUDIT = 'insert into floor.audit values ($1, $2, $3, $4, $5, $6, $7)';
 const EVENT = 'insert into floor.event values ($1, $2, $3, $4, $5)';
@@ -132,11 +128,6 @@ async function serve(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  if (isSearch(request)) {
-    const found = await search(pool, request);
-    sendJson(response, found ? 200 : 401, found ?? {});
-    return;
-  }
   const requestId = randomUUID();
   const seconds = Math.floor(Date.now() / 1000);
   const key = request.headers.authorization?.slice('Bearer '.length) ?? '';
@@ -154,17 +145,20 @@ async function serve(
     return;
   }
   const send = (status: number, content: object): void => {
-    sendJson(response, status, content, {
+    const body = JSON.stringify(content);
+    response.writeHead(status, {
+      'Content-Type': 'application/json',
+      'Content-Length': Buffer.byteLength(body),
       'X-Request-Id': requestId,
       'RateLimit-Limit': Math.min(caller.key_limit, caller.tenant_limit),
       'RateLimit-Remaining': left,
       'RateLimit-Reset': 60 - (seconds % 60),
     });
+    response.end(body);
   };
   if (request.method === 'POST') {
     const wanted = JSON.parse(await text(request)) as Assignment;
     const created = await create(pool, caller, requestId, wanted);
-    if (CHANNEL) void pool.query('select pg_notify($1, $2)', [CHANNEL, '']);
     send(201, created);
     return;
   }
@@ -183,34 +177,17 @@ async function serve(
   send(200, { data: rows, next_cursor: cursor });
 }
 
-function sendJson(
-  response: ServerResponse,
-  status: number,
-  content: object,
-  headers: Readonly<Record<string, string | number>> = {},
-): void {
-  const body = JSON.stringify(content);
-  response.writeHead(status, {
-    'Content-Type': 'application/json',
-    'Content-Length': Buffer.byteLength(body),
-    ...headers,
+// Dates are read as text, as in the API. pg parses timestamps.
+pg.types.setTypeParser(1082, (text) => text);
+const pool = new pg.Pool({
+  connectionString: process.env['DATABASE_URL'],
+  max: 16,
+  idleTimeoutMillis: 0,
+});
+const server = createServer((request, response) => {
+  serve(pool, request, response).catch((error: unknown) => {
+    console.error(error);
+    response.writeHead(500).end();
   });
-  response.end(body);
-}
-
-if (import.meta.main) {
-  // Dates are read as text, as in the API. pg parses timestamps.
-  pg.types.setTypeParser(1082, (text) => text);
-  const pool = new pg.Pool({
-    connectionString: process.env['DATABASE_URL'],
-    max: 16,
-    idleTimeoutMillis: 0,
-  });
-  const server = createServer((request, response) => {
-    serve(pool, request, response).catch((error: unknown) => {
-      console.error(error);
-      response.writeHead(500).end();
-    });
-  });
-  server.listen(Number(process.env['PORT']), '127.0.0.1');
-}
+});
+server.listen(Number(process.env['PORT']), '127.0.0.1');

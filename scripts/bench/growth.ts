@@ -2,8 +2,6 @@
 // team, more webhook endpoints, more workers. Each curve ends with its last figure beside its first
 // one. The processes share one processor, so it is their work for each request that must not grow.
 import { setTimeout as delay } from 'node:timers/promises';
-import { copyAssignments, copyTeams, keyOfCopy } from './copies.ts';
-import { COMBINATION, httpRequest, seedFile } from './data.ts';
 import {
   measureDeliveries,
   prepareEvents,
@@ -15,7 +13,15 @@ import {
 import type { Outcome } from './load.ts';
 import { PATH } from './list.ts';
 import { atMost, median, printCurve, type Point } from './report.ts';
-import { cpuMsOf, type ServerProcess, type World } from './world.ts';
+import {
+  API,
+  COMBINATION,
+  cpuMsOf,
+  httpRequest,
+  seedFile,
+  type ServerProcess,
+  type World,
+} from './world.ts';
 
 /** How far each curve goes. */
 export interface Growth {
@@ -30,7 +36,10 @@ const WORKERS = [1, 2, 4, 8];
 /** Connections to each process. */
 const CONCURRENCY = 16;
 const TEMPLATE = 'team_seed';
-const COPIES = { template: TEMPLATE, prefix: 'growth' };
+/** Six letters: the prefixes of the copies' keys begin with them. */
+const PREFIX = 'growth';
+/** Rows for one statement. */
+const STEP = 1_000_000;
 const ENDPOINTS_PER_TEAM_MAX = 50;
 const IDLE_MS = 5_000;
 /** Of each number of deliveries. In one of them Postgres may be busy with a vacuum. */
@@ -81,7 +90,7 @@ async function growRows(
   const points: Point[][] = Object.keys(asked).map(() => []);
   let has = 60;
   for (const count of rows) {
-    await copyAssignments(world, TEMPLATE, { from: has, to: count });
+    await copyAssignments(world, { from: has, to: count });
     has = count;
     const job = { ports: [api.port], requests: Object.values(asked), concurrency: 1 };
     await world.load({ ...job, until: { rounds: 30 } });
@@ -102,8 +111,8 @@ async function growTeams(
   const keys: string[] = [];
   const points: { readonly cpu: Point[]; readonly ms: Point[] } = { cpu: [], ms: [] };
   for (const count of teams) {
-    await copyTeams(world, COPIES, { from: keys.length, to: count });
-    for (let n = keys.length; n < count; n += 1) keys.push(keyOfCopy(COPIES, key, n));
+    await copyTeams(world, { from: keys.length, to: count });
+    for (let n = keys.length; n < count; n += 1) keys.push(keyOfCopy(key, n));
     // The first request of a key costs more. It comes once in the life of a process.
     const requests = keys.map((each) => httpRequest('GET', each, PATH));
     const all = { ports: [api.port], requests, concurrency: CONCURRENCY };
@@ -127,8 +136,7 @@ async function growProcesses(
   const servers = [api];
   const points: Point[] = [];
   for (const count of PROCESSES) {
-    while (servers.length < count)
-      servers.push(await world.start(new URL('../../src/api.ts', import.meta.url), '/readyz'));
+    while (servers.length < count) servers.push(await world.start(API, '/readyz'));
     // Compiled code is compared, so each process is warmed up alone.
     for (const server of servers.slice(1)) await ask(world, [server], { keys: some, seconds });
     points.push([count, (await ask(world, servers, { keys: some, seconds })).cpuUs]);
@@ -207,4 +215,74 @@ async function idleMs(servers: readonly ServerProcess[]): Promise<number> {
   const [before, startedAt] = [await cpuMsOf(servers), performance.now()];
   await delay(IDLE_MS);
   return (1000 * ((await cpuMsOf(servers)) - before)) / (performance.now() - startedAt);
+}
+
+// Copies of what the seed has loaded, made in Postgres: the seed would take hours for them.
+
+/** The numbers of the copies, without `to`. */
+interface Numbers {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Makes copies of the 60 assignments of the team `TEMPLATE`. */
+async function copyAssignments({ pool }: World, { from, to }: Numbers): Promise<void> {
+  const client = await pool.connect();
+  try {
+    // Copies of good rows: their foreign keys need no checks.
+    await client.query('set session_replication_role = replica');
+    for (let start = from; start < to; start += STEP)
+      await client.query(
+        `insert into assignment
+         select made.*
+         from generate_series($2::int, $3::int) n
+         join (
+           select a, row_number() over () - 1 as place
+           from assignment a
+           where team_id = $1 and id not like 'asg_copy_%'
+           limit 60
+         ) template on place = n % 60
+         cross join lateral jsonb_populate_record(a, jsonb_build_object(
+           'id', 'asg_copy_' || n,
+           'created_at', timestamptz '2020-01-01' + n * interval '10 seconds'
+         )) made`,
+        [TEMPLATE, start, Math.min(to, start + STEP) - 1],
+      );
+    await client.query('vacuum (analyze) assignment');
+  } finally {
+    client.release(true);
+  }
+}
+
+/** Makes copies of the team `TEMPLATE`: its people, its newest 50 assignments, its keys. */
+async function copyTeams({ pool }: World, { from, to }: Numbers): Promise<void> {
+  const client = await pool.connect();
+  const id = `'team_${PREFIX}_' || n`;
+  const copy = (table: string, changes: string): Promise<unknown> =>
+    client.query(
+      `insert into ${table}
+       select made.*
+       from (select r from ${table} r where ${table === 'team' ? 'id' : 'team_id'} = $1
+         ${table === 'assignment' ? `order by id desc limit 50` : ''}) t
+       cross join generate_series($2::int, $3::int) n
+       cross join lateral jsonb_populate_record(r, jsonb_build_object(${changes})) made`,
+      [TEMPLATE, from, to - 1],
+    );
+  try {
+    await client.query('set session_replication_role = replica');
+    await copy('team', `'id', ${id}, 'name', 'Copy ' || n`);
+    for (const table of ['person', 'member', 'catalog_release', 'assignment'])
+      await copy(table, `'team_id', ${id}`);
+    for (const table of ['api_key', 'key_directory'])
+      await copy(table, `'team_id', ${id}, 'prefix', '${PREFIX}' || lpad(n::text, 8, '0')`);
+    await client.query('vacuum (analyze)');
+  } finally {
+    client.release(true);
+  }
+}
+
+/** The key of copy number `n`, made from the key of the team `TEMPLATE`. */
+function keyOfCopy(key: string, n: number): string {
+  const secret = key.slice(key.lastIndexOf('_') + 1);
+  return `svck_live_${PREFIX}${String(n).padStart(8, '0')}_${secret}`;
 }

@@ -1,10 +1,10 @@
 // Compares a page of 50 assignments of the API with the floor's.
 import { deepStrictEqual } from 'node:assert/strict';
 import { BASE_PATH } from '../../src/http/api/exchange.ts';
-import { compareWithFloor, type Run, type Targets } from './compare.ts';
-import { httpRequest } from './data.ts';
+import { compareWithFloor, type Options, type Run, type Servers, type Targets } from './compare.ts';
+
 import { atLeast, atMost, median, printFigures, printHeading } from './report.ts';
-import type { ServerProcess, World } from './world.ts';
+import { httpRequest, type ServerProcess, type World } from './world.ts';
 
 export const PATH = '/assignments?limit=50';
 const P99 = atMost(1);
@@ -16,25 +16,20 @@ const TARGETS: ReadonlyMap<number, Targets> = new Map([
 ]);
 
 /** Prints the comparison of the two servers. Needs teams with assignments, one per key. */
-export async function benchList(
-  world: World,
-  { floor, api }: { readonly floor: ServerProcess; readonly api: ServerProcess },
-  options: { keys: ReadonlyMap<string, string>; runs: number; seconds: number },
-): Promise<void> {
-  const { keys, runs, seconds } = options;
+export async function benchList(world: World, servers: Servers, options: Options): Promise<void> {
+  const { keys } = options;
   const [token = ''] = keys.values();
-  await requireSameAnswer([floor, api], { url: BASE_PATH + PATH, token });
+  const [least, ours] = await Promise.all([servers.floor, servers.api].map(readRows(token)));
+  deepStrictEqual(ours, least, 'the API and the floor return different rows');
   const requests = [...keys.values()].map((key) => httpRequest('GET', key, PATH));
   printHeading(`List of 50 assignments, ${keys.size} tenants`, ['floor', 'API', 'ratio']);
   let underLoad: readonly Run[] = [];
   for (const [concurrency, targets] of TARGETS) {
-    underLoad = await compareWithFloor(world, {
+    underLoad = await compareWithFloor(world, servers, {
+      ...options,
       what: `concurrency ${concurrency}`,
-      floor: { server: floor, requests },
-      api: { server: api, requests },
+      requests: { floor: requests, api: requests },
       concurrency,
-      runs,
-      seconds,
       targets,
     });
   }
@@ -46,23 +41,14 @@ export async function benchList(
   });
 }
 
-/** Throws unless all servers return the same rows. Their cursors may differ. */
-export async function requireSameAnswer(
-  servers: readonly ServerProcess[],
-  { url, token }: { readonly url: string; readonly token: string },
-): Promise<void> {
-  const read = async ({ port }: ServerProcess): Promise<unknown> => {
-    const answer = await fetch(`http://127.0.0.1:${port}${url}`, {
+/** Without the cursors, which may differ. */
+function readRows(token: string) {
+  return async ({ port }: ServerProcess): Promise<readonly unknown[]> => {
+    const answer = await fetch(`http://127.0.0.1:${port}${BASE_PATH}${PATH}`, {
       headers: { authorization: `Bearer ${token}` },
     });
-    const body = (await answer.json()) as Rows | { readonly result: { readonly data: Rows } };
-    return 'result' in body ? body.result.data.data : body.data;
+    const { data } = (await answer.json()) as { readonly data?: readonly unknown[] };
+    if (!data?.length) throw new Error(`no rows from ${PATH}`);
+    return data;
   };
-  const [wanted, ...others] = await Promise.all(servers.map(read));
-  if (wanted === undefined) throw new Error(`no rows from ${url}`);
-  for (const given of others) deepStrictEqual(given, wanted, `different rows from ${url}`);
-}
-
-interface Rows {
-  readonly data?: readonly unknown[];
 }

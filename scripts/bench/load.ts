@@ -12,12 +12,6 @@ export interface Job {
   readonly requests: readonly string[];
   /** The number of connections; each has one request in flight. */
   readonly concurrency: number;
-  /**
-   * Requests a second, only with `seconds`: each is due at its time, whatever became of the ones
-   * before, and its time counts from then. So a server that stands still is not asked less often.
-   * Without it, a connection sends when it has its last answer.
-   */
-  readonly perSecond?: number;
   /** How long to send, or how often to send each request. */
   readonly until: { readonly seconds: number } | { readonly rounds: number };
 }
@@ -29,65 +23,40 @@ export interface Outcome {
   /** Over all requests; `mediansMs` has one figure for each entry of `requests`. */
   readonly medianMs: number;
   readonly mediansMs: readonly number[];
-  /** The slowest of a hundred. */
   readonly p99Ms: number;
-  readonly maxMs: number;
-  /** With `perSecond`: the number of each request, and when it was answered, in Unix time. */
-  readonly answers: readonly Answer[];
 }
 
-type Answer = readonly [n: string, atMs: number];
-
-/** What the process is sent. Several jobs may run at once. */
-export interface Order {
-  readonly id: string;
-  readonly job: Job;
-}
-
-/** What it replies, with the id of the order. */
-export type Reply = { readonly id: string } & (
-  | { readonly outcome: Outcome }
-  | { readonly error: string }
-);
+/** What the process replies to a job. */
+export type Reply = { readonly outcome: Outcome } | { readonly error: string };
 
 const ANSWER_TIMEOUT_MS = 10_000;
-/** A timer may be so late. That is no delay of the server, and does not count. */
-const TIMER_MS = 2;
-/** Nothing is due before all connections are open. */
-const CONNECT_MS = 100;
 let unique = 0;
 
-process.on('message', ({ id, job }: Order) => {
+process.on('message', (job: Job) => {
   const reply = (message: Reply): unknown => process.send?.(message);
   run(job).then(
-    (outcome) => reply({ id, outcome }),
-    (error: unknown) => reply({ id, error: String(error) }),
+    (outcome) => reply({ outcome }),
+    (error: unknown) => reply({ error: String(error) }),
   );
 });
 process.on('disconnect', () => process.exit());
 
-async function run(job: Job): Promise<Outcome> {
-  const { ports, concurrency, perSecond } = job;
-  const startedAt = performance.now() + (perSecond ? CONNECT_MS : 0);
-  const endsAt = 'seconds' in job.until ? startedAt + job.until.seconds * 1000 : Infinity;
-  const most = 'rounds' in job.until ? job.until.rounds * job.requests.length : Infinity;
-  const times = job.requests.map((): number[] => []);
-  const answers: Answer[] = [];
+async function run({ ports, requests, concurrency, until }: Job): Promise<Outcome> {
+  const startedAt = performance.now();
+  const endsAt = 'seconds' in until ? startedAt + until.seconds * 1000 : Infinity;
+  const most = 'rounds' in until ? until.rounds * requests.length : Infinity;
+  const times = requests.map((): number[] => []);
   // Continue where the last run ended: a short run from the start would only reach a few teams.
-  const offset = 'seconds' in job.until ? unique : 0;
+  const offset = 'seconds' in until ? unique : 0;
   let sent = 0;
-  const take = (): Turn | null => {
-    const dueAt = perSecond ? startedAt + (sent * 1000) / perSecond : performance.now();
-    if (dueAt >= endsAt || sent >= most) return null;
-    return { place: (offset + sent++) % job.requests.length, dueAt };
+  const take = (): number | null => {
+    if (performance.now() >= endsAt || sent >= most) return null;
+    return (offset + sent++) % requests.length;
   };
-  const record = (place: number, ms: number, n: string): void => {
-    times[place]?.push(ms);
-    if (perSecond) answers.push([n, performance.timeOrigin + performance.now()]);
-  };
+  const record = (place: number, ms: number): void => void times[place]?.push(ms);
   await Promise.all(
     Array.from({ length: concurrency }, (_, number) =>
-      converse({ job, port: ports[number % ports.length] ?? 0, take, record }),
+      converse({ requests, port: ports[number % ports.length] ?? 0, take, record }),
     ),
   );
   const seconds = (performance.now() - startedAt) / 1000;
@@ -98,16 +67,7 @@ async function run(job: Job): Promise<Outcome> {
     medianMs: median(all),
     mediansMs: times.map(median),
     p99Ms: quantile(all, 0.99),
-    maxMs: quantile(all, 1),
-    answers,
   };
-}
-
-/** The place of a request among those of the job, and when to send it. */
-interface Turn {
-  readonly place: number;
-  /** A time of performance.now(). */
-  readonly dueAt: number;
 }
 
 /**
@@ -115,40 +75,28 @@ interface Turn {
  * is not 2xx, because timings of errors are worthless.
  */
 function converse(conversation: {
-  readonly job: Job;
+  readonly requests: readonly string[];
   readonly port: number;
-  readonly take: () => Turn | null;
-  readonly record: (place: number, ms: number, n: string) => void;
+  readonly take: () => number | null;
+  readonly record: (place: number, ms: number) => void;
 }): Promise<void> {
-  const { port, take, record } = conversation;
-  const { requests } = conversation.job;
+  const { requests, port, take, record } = conversation;
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1').setNoDelay().setTimeout(ANSWER_TIMEOUT_MS);
     const read = readAnswers();
     let place = 0;
-    let countsFrom = 0;
-    let n = '';
-    const send = (): void => {
-      unique += 1;
-      n = String(unique).padStart(12, '0');
-      socket.write((requests[place] ?? '').replaceAll('{n}', n), 'latin1');
-    };
+    let sentAt = 0;
     const sendNext = (): void => {
       const next = take();
       if (next === null) {
         socket.end(resolve);
         return;
       }
-      const { dueAt } = next;
-      ({ place } = next);
-      countsFrom = dueAt;
-      const earlyMs = dueAt - performance.now();
-      if (earlyMs <= 0) return send();
-      setTimeout(() => {
-        const now = performance.now();
-        if (now - dueAt < TIMER_MS) countsFrom = now;
-        send();
-      }, earlyMs);
+      place = next;
+      unique += 1;
+      const n = String(unique).padStart(12, '0');
+      sentAt = performance.now();
+      socket.write((requests[place] ?? '').replaceAll('{n}', n), 'latin1');
     };
     socket.on('connect', sendNext);
     socket.on('data', (chunk: Buffer) => {
@@ -158,7 +106,7 @@ function converse(conversation: {
         socket.destroy(new Error(`${requests[place]?.split('\r\n', 1)[0]} → ${head.slice(9)}`));
         return;
       }
-      record(place, performance.now() - countsFrom, n);
+      record(place, performance.now() - sentAt);
       if (!/\nconnection: *close/i.test(head)) return sendNext();
       // A connection carries so many requests, and then another one goes on.
       socket.end();
@@ -170,34 +118,27 @@ function converse(conversation: {
   });
 }
 
-const END_OF_CHUNKS = '\r\n0\r\n\r\n';
-
 /**
  * Returns a function that takes what comes over one connection, and returns the head of an answer
- * once all of it has come; null before.
+ * once all of it has come; null before. Every answer states its length.
  */
 function readAnswers(): (chunk: Buffer) => string | null {
   let head = '';
-  let headLength = -1;
-  let missingBytes = 0;
-  /** The last characters of an answer in chunks; null: the answer has a length. */
-  let tail: string | null = null;
+  let missingBytes = NaN;
   return (chunk) => {
-    if (headLength < 0) {
+    if (Number.isNaN(missingBytes)) {
       head += chunk.toString('latin1');
-      headLength = head.indexOf('\r\n\r\n');
+      const headLength = head.indexOf('\r\n\r\n');
       if (headLength < 0) return null;
       missingBytes =
         Number(/\ncontent-length: *(\d+)/i.exec(head)?.[1] ?? 0) - (head.length - headLength - 4);
-      tail = /\ntransfer-encoding: *chunked/i.test(head) ? head.slice(-END_OF_CHUNKS.length) : null;
     } else {
       missingBytes -= chunk.length;
-      if (tail !== null) tail = (tail + chunk.toString('latin1')).slice(-END_OF_CHUNKS.length);
     }
-    if (tail === null ? missingBytes > 0 : tail !== END_OF_CHUNKS) return null;
+    if (missingBytes > 0) return null;
     const answered = head;
     head = '';
-    headLength = -1;
+    missingBytes = NaN;
     return answered;
   };
 }

@@ -1,45 +1,34 @@
+// Prints tables, judges figures by their targets, and sets them beside the last ones kept.
+import { readFile, writeFile } from 'node:fs/promises';
+
+const KEPT = new URL('./results.json', import.meta.url);
+/** Two runs of the same code differ by less, on a machine that does nothing else. */
+const NOISE = 0.1;
+const WIDTHS = [54, 14, 14, 9] as const;
+
 /** The limit that one figure must meet. */
 export interface Target {
   readonly limit: number;
   readonly unit: string;
-  /** Whether more is better, or less. */
   readonly better: 'more' | 'less';
-  readonly isMet: (value: number) => boolean;
 }
 
-/** A target that is met by `limit` or more. */
-export const atLeast = (limit: number): Target => ({
-  limit,
-  unit: '',
-  better: 'more',
-  isMet: (value) => value >= limit,
-});
-/** A target that is met by `limit` or less. */
-export const atMost = (limit: number, unit = ''): Target => ({
-  limit,
-  unit,
-  better: 'less',
-  isMet: (value) => value <= limit,
-});
+export function atLeast(limit: number): Target {
+  return { limit, unit: '', better: 'more' };
+}
 
-/** A figure that has a target. */
-export interface Figure {
-  /** The title of its table, and what it says. */
-  readonly name: string;
+export function atMost(limit: number, unit = ''): Target {
+  return { limit, unit, better: 'less' };
+}
+
+interface Judged {
   readonly value: number;
   readonly target: Target;
 }
 
-const WIDTHS = [54, 14, 14, 9] as const;
-const figuresSoFar: Figure[] = [];
-const curvesSoFar: Curve[] = [];
+/** Figures with a target, by the title of their table and their row. */
+const figures = new Map<string, Judged>();
 let title = '';
-
-/** All figures with a target that were printed so far. */
-export const printedFigures = (): readonly Figure[] => figuresSoFar;
-
-/** All curves that were printed so far. */
-export const printedCurves = (): readonly Curve[] => curvesSoFar;
 
 /** Prints a table's title and the names of its columns. */
 export function printHeading(heading: string, columns: readonly string[]): void {
@@ -48,48 +37,51 @@ export function printHeading(heading: string, columns: readonly string[]): void 
 }
 
 /** Prints one row of a table; `judged` adds a verdict on the figure that has a target. */
-export function printFigures(
-  what: string,
-  figures: readonly string[],
-  judged?: { value: number; target: Target },
-): void {
-  if (judged) figuresSoFar.push({ name: `${title}: ${what.trim()}`, ...judged });
-  const verdict = judged ? `   ${verdictOn(judged)}` : '';
-  console.log([what, ...figures].map(pad).join('') + verdict);
+export function printFigures(what: string, cells: readonly string[], judged?: Judged): void {
+  if (judged) figures.set(`${title}: ${what.trim()}`, judged);
+  console.log([what, ...cells].map(pad).join('') + (judged ? `   ${verdictOn(judged)}` : ''));
 }
 
 /** How much there was of what grows, and the figure. */
 export type Point = readonly [size: number, value: number];
 
-/** A figure at several sizes. */
-export interface Curve {
-  readonly name: string;
-  /** What grows. */
-  readonly of: string;
-  readonly points: readonly Point[];
-}
-
-/** Prints a figure at several sizes. The target is for the last one beside the first one. */
+/** Prints a figure at several sizes of `of`. The target is for the last beside the first one. */
 export function printCurve(
   name: string,
   of: string,
   points: readonly Point[],
   target: Target,
 ): void {
-  curvesSoFar.push({ name, of, points });
   printHeading(`Growth, ${of}: ${name}`, ['', '', 'ratio']);
   const [, first = NaN] = points[0] ?? [];
   points.forEach(([size, value], place) => {
-    const figures = ['', value.toFixed(value < 20 ? 2 : 0), (value / first).toFixed(2)];
+    const cells = ['', value.toFixed(value < 20 ? 2 : 0), (value / first).toFixed(2)];
     const judged = place === points.length - 1 ? { value: value / first, target } : undefined;
-    printFigures(`  ${size.toLocaleString('en')}`, figures, judged);
+    printFigures(`  ${size.toLocaleString('en')}`, cells, judged);
   });
 }
 
-/** The target, and whether it is met. */
-export function verdictOn({ value, target }: Pick<Figure, 'value' | 'target'>): string {
-  const { limit, unit, better, isMet } = target;
-  return `${better === 'more' ? '≥' : '≤'} ${limit}${unit}  ${isMet(value) ? 'ok' : 'SHORT'}`;
+/** Prints all figures with a target. With `save`, keeps them for the next run. */
+export async function reportResults({ save }: { readonly save: boolean }): Promise<void> {
+  const kept = JSON.parse(await readFile(KEPT, 'utf8')) as Record<string, number>;
+  const width = Math.max(...[...figures.keys()].map((name) => name.length));
+  const cell = (value: number | undefined): string => (value?.toFixed(2) ?? '').padStart(10);
+  console.log(`\n${'All figures'.padEnd(width)}${'last'.padStart(10)}${'now'.padStart(10)}`);
+  for (const [name, judged] of figures) {
+    const { value, target } = judged;
+    const last = kept[name] ?? NaN;
+    const worse = (target.better === 'more' ? last / value : value / last) - 1;
+    const change = worse > NOISE ? `   WORSE by ${(worse * 100).toFixed(0)} %` : '';
+    const cells = cell(kept[name]) + cell(value);
+    console.log(`${name.padEnd(width)}${cells}   ${verdictOn(judged)}${change}`);
+    kept[name] = value;
+  }
+  if (save) await writeFile(KEPT, `${JSON.stringify(kept, null, 2)}\n`);
+}
+
+function verdictOn({ value, target: { limit, unit, better } }: Judged): string {
+  const isMet = better === 'more' ? value >= limit : value <= limit;
+  return `${better === 'more' ? '≥' : '≤'} ${limit}${unit}  ${isMet ? 'ok' : 'SHORT'}`;
 }
 
 function pad(text: string, column: number): string {

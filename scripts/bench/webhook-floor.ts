@@ -3,9 +3,10 @@
 // no claims, no queues, no checked addresses, and nothing survives a crash. `POST /` with a
 // FloorJob makes the deliveries and responds when they are done.
 import { createHmac, randomUUID } from 'node:crypto';
+import { createServer } from 'node:http';
+import { json } from 'node:stream/consumers';
 import pg from 'pg';
 import { Agent } from 'undici';
-import { serve } from './serve.ts';
 
 /** The body of `POST /`: send `count` deliveries to `url`, `concurrency` at a time. */
 export interface FloorJob {
@@ -57,11 +58,7 @@ async function deliver(pool: pg.Pool, { url, count, concurrency }: FloorJob): Pr
     const sendInTurn = async (): Promise<void> => {
       for (const row of left) {
         const sentAt = performance.now();
-        const { body, headers } = describeRequest({
-          ...EVENT,
-          id: row.event_id,
-          created_at: new Date(),
-        });
+        const { body, headers } = describeRequest(row.event_id);
         const request = { origin, path: pathname, method: 'POST', headers, body } as const;
         const response = await agent.request(request);
         const excerpt = await response.body.text();
@@ -76,27 +73,16 @@ async function deliver(pool: pg.Pool, { url, count, concurrency }: FloorJob): Pr
   await agent.close();
 }
 
-/** What a delivery says, as the worker's does. */
-export interface FloorEvent {
-  readonly id: string;
-  readonly type: string;
-  readonly created_at: Date;
-  readonly tenant_id: string;
-  readonly data: object;
-}
-
 const EVENT = {
   type: 'evaluation.completed',
+  api_version: '2026-11',
   tenant_id: 'team_0',
   data: { team_id: 'team_0', training_id: 'trn_0', user_id: 'usr_0', score: 77 },
 };
 
 /** Returns the body of a delivery, and its headers with both signatures. */
-export function describeRequest({ id, type, created_at, tenant_id, data }: FloorEvent): {
-  body: string;
-  headers: Record<string, string>;
-} {
-  const body = JSON.stringify({ id, type, created_at, api_version: '2026-11', tenant_id, data });
+function describeRequest(id: string): { body: string; headers: Record<string, string> } {
+  const body = JSON.stringify({ id, created_at: new Date(), ...EVENT });
   const t = Math.floor(Date.now() / 1000);
   const v1 = createHmac('sha256', SECRET).update(`${t}.${body}`).digest('hex');
   const key = Buffer.from(SECRET.slice('whsec_'.length), 'base64');
@@ -112,7 +98,17 @@ export function describeRequest({ id, type, created_at, tenant_id, data }: Floor
   return { body, headers };
 }
 
-if (import.meta.main) {
-  const pool = new pg.Pool({ connectionString: process.env['DATABASE_URL'], max: 4 });
-  serve((job) => deliver(pool, job as FloorJob));
-}
+const pool = new pg.Pool({ connectionString: process.env['DATABASE_URL'], max: 4 });
+const server = createServer((request, response) => {
+  const work =
+    request.method === 'POST'
+      ? json(request).then((job) => deliver(pool, job as FloorJob))
+      : Promise.resolve();
+  work
+    .catch((error: unknown) => {
+      console.error(error);
+      response.statusCode = 500;
+    })
+    .finally(() => response.end());
+});
+server.listen(Number(process.env['PORT']), '127.0.0.1');

@@ -1,7 +1,7 @@
 // The environment of a benchmark: a Postgres in a temporary folder, the API as in production, and
 // the load generator. The servers under test get a processor of their own.
 import { execFileSync, fork, spawn, type ChildProcess } from 'node:child_process';
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
@@ -11,10 +11,11 @@ import pg from 'pg';
 import packageJson from '../../package.json' with { type: 'json' };
 import { startEmbedded } from '../../src/embedded-postgres/embedded-postgres.ts';
 import { migrate } from '../../src/db/operator/migrate.ts';
+import { BASE_PATH } from '../../src/http/api/exchange.ts';
 import { loadSeed } from '../../src/seed/load.ts';
 import type { SeedFileInput } from '../../src/seed/schema.ts';
 import { findFreePort } from '../../test/support/ports.ts';
-import type { Job, Order, Outcome, Reply } from './load.ts';
+import type { Job, Outcome, Reply } from './load.ts';
 
 /** A server on 127.0.0.1, in a process of its own. */
 export interface ServerProcess {
@@ -36,6 +37,7 @@ export interface World {
     path: string,
     env?: (port: number) => Record<string, string>,
   ): Promise<ServerProcess>;
+  /** One job at a time. */
   load(job: Job): Promise<Outcome>;
   /** Milliseconds of processor time that Postgres has used; NaN on systems without /proc. */
   postgresMs(): Promise<number>;
@@ -51,6 +53,9 @@ const SETTINGS = {
   // Not needed in production: tells when an event was committed.
   track_commit_timestamp: 'on',
 };
+
+/** The API process, which is measured. */
+export const API = new URL('../../src/api.ts', import.meta.url);
 
 const ROOT = join(import.meta.dirname, '../..');
 /** Where Node keeps what it has compiled, as in the image. */
@@ -175,17 +180,14 @@ function environment(databaseUrl: string, port: number): Record<string, string> 
 }
 
 function ask(generator: ChildProcess, job: Job): Promise<Outcome> {
-  const order: Order = { id: randomUUID(), job };
   return new Promise((resolve, reject) => {
     const onExit = (): void => reject(new Error('the load generator ended'));
-    const onReply = (reply: Reply): void => {
-      if (reply.id !== order.id) return;
-      generator.off('exit', onExit).off('message', onReply);
+    generator.once('exit', onExit).once('message', (reply: Reply) => {
+      generator.off('exit', onExit);
       if ('error' in reply) reject(new Error(reply.error));
       else resolve(reply.outcome);
-    };
-    generator.once('exit', onExit).on('message', onReply);
-    generator.send(order);
+    });
+    generator.send(job);
   });
 }
 
@@ -254,4 +256,52 @@ async function waitForAnswer(url: string, child: ChildProcess): Promise<void> {
     if (child.exitCode !== null || Date.now() > deadline) throw new Error(`${url} does not answer`);
     await delay(50);
   }
+}
+
+type TeamSeed = NonNullable<SeedFileInput['teams']>[number];
+
+/** What an assignment of a benchmark practises. */
+export const COMBINATION = {
+  situation_id: 'sit_cold',
+  personality_id: 'per_calm',
+  industry_id: 'ind_saas',
+};
+
+/** A seed file of teams without limits, each with an owner, a key and what `generate` makes. */
+export function seedFile(
+  teams: readonly { readonly id: string; readonly generate?: TeamSeed['generate'] }[],
+): SeedFileInput {
+  const name = { de: 'Eintrag', en: 'Entry' };
+  return {
+    catalog: [
+      { kind: 'situation', id: COMBINATION.situation_id, name },
+      { kind: 'personality', id: COMBINATION.personality_id, name },
+      { kind: 'industry', id: COMBINATION.industry_id, name },
+    ],
+    teams: teams.map(({ id, generate }) => ({
+      id,
+      name: id,
+      plan: 'enterprise',
+      seats: 1_000_000_000,
+      rate_limit_per_min: 1_000_000_000,
+      members: [
+        { id: `mem_${id}`, user_id: `usr_${id}`, email: `owner@${id}.example`, role: 'owner' },
+      ],
+      api_keys: [{ name: 'bench', scopes: 'all' }],
+      generate,
+    })),
+  };
+}
+
+/** Returns a complete HTTP request of the REST API for the load generator. */
+export function httpRequest(
+  method: string,
+  key: string,
+  path: string,
+  { body, headers = '' }: { readonly body?: object; readonly headers?: string } = {},
+): string {
+  const text = body === undefined ? '' : JSON.stringify(body);
+  const content = body && `Content-Type: application/json\r\nContent-Length: ${text.length}\r\n`;
+  const start = `${method} ${BASE_PATH}${path} HTTP/1.1\r\nHost: bench\r\n`;
+  return `${start}Authorization: Bearer ${key}\r\n${headers}${content ?? ''}\r\n${text}`;
 }

@@ -1,9 +1,9 @@
 // Compares a new assignment, with everything that it leaves behind (audit entry, event), with the
 // floor's. The floor knows no `Idempotency-Key`: with one, the API also keeps the response.
-import { compareWithFloor, type Targets } from './compare.ts';
-import { COMBINATION, httpRequest } from './data.ts';
+import { compareWithFloor, type Options, type Servers, type Targets } from './compare.ts';
+
 import { atLeast, atMost, printHeading } from './report.ts';
-import type { ServerProcess, World } from './world.ts';
+import { COMBINATION, httpRequest, type World } from './world.ts';
 
 const ASSIGNMENT = {
   ...COMBINATION,
@@ -16,30 +16,23 @@ const CONCURRENCIES = [1, 16, 64];
 const TARGETS: Targets = { perSecond: atLeast(1), cpu: atMost(1.2) };
 
 /** Prints the comparison. Needs teams with the generated member, one per key. */
-export async function benchWrites(
-  world: World,
-  { floor, api }: { readonly floor: ServerProcess; readonly api: ServerProcess },
-  options: { keys: ReadonlyMap<string, string>; runs: number; seconds: number },
-): Promise<void> {
-  const { keys, runs, seconds } = options;
+export async function benchWrites(world: World, servers: Servers, options: Options): Promise<void> {
+  const { keys } = options;
   const requestsWith = (headers: string): string[] =>
     [...keys.values()].map((key) =>
       httpRequest('POST', key, '/assignments', { body: ASSIGNMENT, headers }),
     );
-  const columns = ['floor', 'API', 'ratio'];
-  printHeading(`POST /assignments, ${keys.size} tenants`, columns);
+  printHeading(`POST /assignments, ${keys.size} tenants`, ['floor', 'API', 'ratio']);
   for (const [name, headers] of [
     ['', ''],
     ['with a key, ', KEY_HEADER],
   ] as const) {
     for (const concurrency of CONCURRENCIES) {
-      await compareWithFloor(world, {
+      await compareWithFloor(world, servers, {
+        ...options,
         what: `${name}concurrency ${concurrency}`,
-        floor: { server: floor, requests: requestsWith('') },
-        api: { server: api, requests: requestsWith(headers) },
+        requests: { floor: requestsWith(''), api: requestsWith(headers) },
         concurrency,
-        runs,
-        seconds,
         // One at a time, both wait for the disk.
         targets: concurrency > 1 && headers === '' ? TARGETS : {},
       });

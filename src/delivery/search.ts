@@ -13,7 +13,7 @@
  * Whoever makes a delivery waiting while it is due notes its endpoint in memory (`setMore`). As a
  * safety net, each tick also looks at some of all endpoints, in turn, for what has been due for two
  * seconds. What has not is left to the worker that knows of it: workers that claim what others have
- * just inserted do twice the work (scripts/bench/NOTEBOOK.md).
+ * just inserted do twice the work.
  */
 import { teamKey, type TeamKey } from '../core/team-key.ts';
 import { findActivated, findNewlyDue, listWorkers, type ActivatedEndpoint } from './due-store.ts';

@@ -6,7 +6,7 @@ import { setFlagsFromString } from 'node:v8';
  *  * After a full collection, the heap may grow to 1.6 times of what is left before the next one.
  *    By default, V8 chooses how far by how busy the process was just then. After a quiet moment it
  *    chose so little that a busy process made up to ten full collections where it needs three.
- *    The room for what is new is chosen with it (`scripts/bench/NOTEBOOK.md`, "Memory"), on the
+ *    The room for what is new is chosen with it (`scripts/bench/README.md`, "Memory"), on the
  *    command line, because V8 must know it at its start.
  *  * No allocation site is "pretenured". Under load, the objects of requests in flight survive
  *    small collections. V8 may conclude that objects of their kind live long, and allocates all

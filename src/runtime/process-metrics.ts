@@ -10,7 +10,7 @@ export interface ProcessMetrics {
 
 /**
  * How often the event loop is looked at. Each 10 ms, as is usual, that is a third of what a process
- * without work computes (`scripts/bench/NOTEBOOK.md`).
+ * without work computes.
  */
 const LOOP_CHECK_MS = 50;
 
