@@ -127,10 +127,10 @@ export const AUDIT_ACTIONS = {
   }),
   'team.right_granted': auditAction({ details: { right: z.string() } }),
   'team.right_withdrawn': auditAction({ details: { right: z.string() } }),
-  /** The old and the new values of the fields that were changed. Older entries have no `from`. */
+  /** The old and the new values of the fields that were changed. */
   'team.updated': auditAction({
     details: {
-      from: z.record(z.string(), z.unknown()).optional(),
+      from: z.record(z.string(), z.unknown()),
       to: z.record(z.string(), z.unknown()),
     },
   }),

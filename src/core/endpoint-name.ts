@@ -8,8 +8,7 @@ export function visibleText(text: string | null): string | null {
 
 /**
  * What mails call a webhook endpoint: its description, otherwise its host. Never the whole URL: its
- * path or query may hold a secret, and mails are forwarded and kept. Rows of earlier versions can
- * have a blank description.
+ * path or query may hold a secret, and mails are forwarded and kept.
  */
 export function endpointName({
   url,
@@ -18,5 +17,5 @@ export function endpointName({
   readonly url: string;
   readonly description: string | null;
 }): string {
-  return visibleText(description) ?? new URL(url).host;
+  return description ?? new URL(url).host;
 }

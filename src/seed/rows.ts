@@ -1,6 +1,7 @@
 // Makes table rows from the rows of a seed file. Fields that the file leaves out get defaults here.
 import { makeApiKey } from '../core/api-key.ts';
 import { encrypt } from '../core/encryption.ts';
+import { visibleText } from '../core/endpoint-name.ts';
 import { EVENT_API_VERSION, EVENTS, SUBSCRIBABLE_EVENTS } from '../core/events.ts';
 import { makeWebhookSecret, newId } from '../core/ids.ts';
 import { isSandbox, modeOf } from '../core/sandbox.ts';
@@ -169,7 +170,7 @@ export function makeEndpointRow(
     events: [...new Set(input.events ?? SUBSCRIBABLE_EVENTS)],
     status: input.status ?? 'active',
     api_version: EVENT_API_VERSION,
-    description: input.description ?? null,
+    description: visibleText(input.description ?? null),
     secret_encrypted: bytes(encrypt(secret, appSecret, webhookSecretContext(team.id, input.id))),
     created_at: now,
   };

@@ -3,7 +3,6 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openAdminPage, settle } from '../support/admin-page.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
-import { appAsMember } from '../support/app.ts';
 import { findFaults, launchBrowser, photograph, SKIPPED } from '../support/browser.ts';
 import { startCrm, type FakeCrm } from '../support/crm/fake.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
@@ -19,7 +18,6 @@ describe.skipIf(SKIPPED !== '')(`the admin page: the CRM${SKIPPED}`, () => {
     const none = { crm_deals: [], crm_objections: [] };
     const seed = makeSeed([
       makeTeam('bare', { crm_connections: [{ id: 'crm_bare', ...bare }], ...none }),
-      makeTeam('older', { crm_connections: [], ...none }),
       makeTeam('paused', {
         crm_connections: [{ id: 'crm_paused', status: 'paused', ...bare }],
         ...none,
@@ -82,24 +80,6 @@ describe.skipIf(SKIPPED !== '')(`the admin page: the CRM${SKIPPED}`, () => {
     await photograph(page, 'crm-connected-already');
     await choice.selectOption('HubSpot');
     expect(await said.count()).toBe(0);
-  });
-
-  it('takes it that an older server, which does not tell, has the token', async () => {
-    const owner = await appAsMember(api, 'older', 'owner');
-    const { has_credentials: _, ...old } = await owner.admin.crm.connect.mutate(crm.connectInput());
-    const { page } = await openAdminPage(browser, api, { path: '/keys', team: 'older' });
-    let answers = 0;
-    await page.route(
-      (url) => url.pathname === '/trpc/admin.crm.list',
-      (route) => {
-        answers += 1;
-        return route.fulfill({ json: { result: { data: { data: [old] } } } });
-      },
-    );
-    await page.getByRole('link', { name: 'CRM', exact: true }).click();
-    await page.getByRole('heading', { name: 'Pipedrive' }).waitFor();
-    expect(answers).toBeGreaterThan(0);
-    expect(await buttonsOf(page)).toEqual(['Read now', 'Pause', 'Replace the token', 'Disconnect']);
   });
 });
 

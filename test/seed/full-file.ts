@@ -198,7 +198,7 @@ function fullTeam(): Team {
         url: 'http://127.0.0.1:9/hook',
         events: ['training.completed', 'training.completed'],
         status: 'disabled',
-        description: 'd',
+        description: ' d ',
       },
       { url: 'https://example.com/hook' },
     ],

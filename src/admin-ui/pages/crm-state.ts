@@ -2,9 +2,9 @@ import type { RouterOutputs } from '../lib/api.ts';
 
 export type Connection = RouterOutputs['admin']['crm']['list']['data'][number];
 
-/** Nothing can be read. A server older than this page does not tell; it is taken to have one. */
-export function isTokenMissing({ has_credentials }: Partial<Connection>): boolean {
-  return has_credentials === false;
+/** Nothing can be read. */
+export function isTokenMissing({ has_credentials }: Pick<Connection, 'has_credentials'>): boolean {
+  return !has_credentials;
 }
 
 /** Whether it is read, as far as is known. */
@@ -15,12 +15,9 @@ export function isCrmFine(connection: Connection): boolean {
 
 const LOOK_EVERY_MS = 2_000;
 
-/** A worker reads it, or will in a moment. A server older than this page does not say `due`. */
-export function isBeingRead({
-  syncing,
-  due,
-}: Pick<Connection, 'syncing'> & Partial<Pick<Connection, 'due'>>): boolean {
-  return syncing || due === true;
+/** A worker reads it, or will in a moment. */
+export function isBeingRead({ syncing, due }: Pick<Connection, 'syncing' | 'due'>): boolean {
+  return syncing || due;
 }
 
 /** When the list asks for them again: while one is being read. */

@@ -3,14 +3,12 @@ import type { RouterOutputs } from '../lib/api.ts';
 export type Endpoint = RouterOutputs['v1']['webhooks']['listEndpoints']['data'][number];
 type Named = Pick<Endpoint, 'url' | 'description'>;
 
-/** As in `core/endpoint-name.ts`. */
-const BLANK = /^[\s\p{Cc}\p{Default_Ignorable_Code_Point}]*$/u;
 /** A choice as long as its text would be wider than the page. */
 const CHOICE_MAX_CHARACTERS = 80;
 
-/** How a webhook endpoint is called on the page. A stored description can be blank. */
+/** How a webhook endpoint is called on the page. */
 export function nameOfEndpoint({ url, description }: Named): string {
-  return description === null || BLANK.test(description) ? new URL(url).host : description;
+  return description ?? new URL(url).host;
 }
 
 /**

@@ -9,7 +9,7 @@ const requests = z
 const peak_percent = z.int().meta({
   description:
     'How much of the requests that a minute allows were used at the peak of the day, in percent: ' +
-    "of the key's or of the team's limit, whichever was nearer. 0 for days before it was counted.",
+    "of the key's or of the team's limit, whichever was nearer.",
 });
 
 /** The requests of all keys, or of one, by day. */

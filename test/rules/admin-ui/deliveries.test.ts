@@ -23,7 +23,7 @@ import {
   whyNotResend,
 } from '../../../src/admin-ui/pages/resend-choice.ts';
 import { DELIVERY_ERRORS } from '../../../src/core/delivery-errors.ts';
-import { endpointName } from '../../../src/core/endpoint-name.ts';
+import { endpointName, visibleText } from '../../../src/core/endpoint-name.ts';
 import { EVENT_TYPES, SUBSCRIBABLE_EVENTS as SUBSCRIBABLE } from '../../../src/core/events.ts';
 import { useStandingDate } from './standing-date.ts';
 
@@ -167,14 +167,15 @@ describe('an endpoint', () => {
   test('is called by its description, or by its host', () => {
     expect(nameOfEndpoint(endpoint('whe-1'))).toBe('whe-1.test');
     expect(nameOfEndpoint(endpoint('whe-1', { description: 'Ours' }))).toBe('Ours');
+    expect(endpointName(endpoint('whe-1', { description: 'Ours' }))).toBe('Ours');
+    expect(endpointName(endpoint('whe-1'))).toBe('whe-1.test');
     expect(nameOfEndpoint({ url: 'https://x.test:8443/a', description: null })).toBe('x.test:8443');
   });
 
   test.each(['', '   ', '\u200b', '\u2060\u00ad \ufeff'])(
-    'is named by its host if nothing of its description %j can be seen',
+    'has no description if nothing of it can be seen: %j',
     (description) => {
-      const blank = { url: 'https://x.test/a', description };
-      expect([nameOfEndpoint(blank), endpointName(blank)]).toEqual(['x.test', 'x.test']);
+      expect(visibleText(description)).toBeNull();
     },
   );
 

@@ -8,7 +8,7 @@ import {
   successOf,
   toSpark,
 } from '../../../src/admin-ui/lib/success.ts';
-import { isCrmFine, isTokenMissing } from '../../../src/admin-ui/pages/crm-state.ts';
+import { isCrmFine } from '../../../src/admin-ui/pages/crm-state.ts';
 import { stateOf } from '../../../src/admin-ui/pages/key-state.ts';
 
 const DAY = {
@@ -74,10 +74,6 @@ describe('a CRM connection', () => {
   ] as const)('%s: fine is %s', (_, what, expected) => {
     const connection = { ...fine, ...what } as Parameters<typeof isCrmFine>[0];
     expect(isCrmFine(connection)).toBe(expected);
-  });
-
-  test('of an older server is taken to have a token', () => {
-    expect(isTokenMissing({})).toBe(false);
   });
 });
 

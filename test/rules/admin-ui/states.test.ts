@@ -60,10 +60,6 @@ describe('a CRM connection', () => {
     expect(looksAgainMs([{ syncing: false, due: false }, one])).toBe(expected ? 2_000 : false);
   });
 
-  test('that an older server does not call due is not taken to be', () => {
-    expect(isBeingRead({ syncing: false })).toBe(false);
-  });
-
   test('is not asked for while there is none', () => {
     expect(looksAgainMs(undefined)).toBe(false);
     expect(looksAgainMs([])).toBe(false);
