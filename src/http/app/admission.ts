@@ -192,7 +192,7 @@ function requireShownTeam(request: Request, { team }: Caller, isTest: boolean): 
  * Counts a request that needs no token for its address, as one without a valid token. Throws
  * `rate_limited`.
  */
-export async function countStranger(exchange: AppExchange): Promise<void> {
+async function countStranger(exchange: AppExchange): Promise<void> {
   const { options, request } = exchange;
   const found = await findCaller(options.db.forTeam(null), {
     token: null,
