@@ -579,6 +579,12 @@ describe('migrations fail', () => {
       warning(/newer release has applied .*20990101000000_later/),
       failing(/not all tables are distributed/),
     ]);
+    const other = await connect(DATABASE_URL);
+    await other.query(`update _prisma_migrations set migration_name = '20240101000000_init'`);
+    await other.end();
+    expect(await findingsOf('migrations', { DATABASE_URL })).toEqual([
+      failing(/of another application: it has 20240101000000_init/, /of its own/),
+    ]);
   });
 });
 

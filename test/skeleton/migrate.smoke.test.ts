@@ -214,6 +214,17 @@ describe('migrate', () => {
     expect(await migrate(database.url, { folder })).toEqual(['20260102000000_create_b']);
   });
 
+  it('refuses the database of another application that uses Prisma, and changes nothing', async () => {
+    await applyWithPrisma(database.url, [{ name: '20240101000000_init', sql: first }]);
+    const before = await readLedger(database.url);
+    await expect(migrate(database.url)).rejects.toThrow(
+      /another application: it has 20240101000000_init, .* a database of its own/,
+    );
+    expect(await readLedger(database.url)).toEqual(before);
+    const { rows } = await database.client.query(`SELECT to_regclass('public.team') AS team`);
+    expect(rows).toEqual([{ team: null }]);
+  });
+
   it('refuses to go on after a migration that Prisma recorded as failed', async () => {
     await migrate(database.url, { folder });
     await database.client.query('UPDATE _prisma_migrations SET finished_at = NULL');

@@ -13,7 +13,14 @@ import { connectDirectly } from '../connections/poolers.ts';
 import { poolToPrimary, PrimaryClient } from '../wire/primary-client.ts';
 import { buildIndex, concurrentIndexOf } from './concurrent-index.ts';
 import { faultOfEncoding, OLDEST_POSTGRES } from './obstacles.ts';
-import { readFunctions, readMigrations, type MigrationFile } from './migrations.ts';
+import {
+  faultOfLedger,
+  OWN_DATABASE,
+  readFunctions,
+  readMigrations,
+  type Migration,
+  type MigrationFile,
+} from './migrations.ts';
 import { unlimitedText } from '../unlimited.ts';
 
 export interface MigrateOptions {
@@ -146,7 +153,7 @@ async function applyFiles(client: ClientBase, options: MigrateOptions): Promise<
   const migrations = await readMigrations(options.folder);
   const functions = await readFunctions(options.folder);
   await client.query(CREATE_LEDGER);
-  const recorded = await readLedger(client);
+  const recorded = await readLedger(client, migrations);
   const applied: string[] = [];
   for (const migration of migrations) {
     const checksum = recorded.get(migration.name);
@@ -286,13 +293,21 @@ async function recordFile(
 }
 
 /** The checksum of each name. Of a function, that of the text that was applied last. */
-async function readLedger(client: ClientBase): Promise<Map<string, string>> {
+async function readLedger(
+  client: ClientBase,
+  migrations: readonly Migration[],
+): Promise<Map<string, string>> {
   const { rows } = await client.query<{ name: string; checksum: string; finished: boolean }>(
     `SELECT migration_name AS name, checksum, finished_at IS NOT NULL AS finished
        FROM _prisma_migrations
       WHERE rolled_back_at IS NULL
       ORDER BY finished_at`,
   );
+  const foreign = faultOfLedger(
+    rows.map(({ name }) => name),
+    migrations,
+  );
+  if (foreign !== null) throw new Error(`Nothing was migrated: ${foreign}. ${OWN_DATABASE}`);
   const unfinished = rows.find((row) => !row.finished);
   if (unfinished) {
     throw new Error(

@@ -35,6 +35,22 @@ export async function expectedMigrations(folder?: string): Promise<Migration[]> 
   return files.flat().map(({ name, checksum }) => ({ name, checksum }));
 }
 
+/**
+ * Says that a ledger is of another application, which has none of our first migration. null: it is
+ * ours, or empty. `applied`: the names in it.
+ */
+export function faultOfLedger(
+  applied: readonly string[],
+  [first]: readonly Migration[],
+): string | null {
+  const [other] = applied;
+  if (other === undefined || first === undefined || applied.includes(first.name)) return null;
+  return `the table _prisma_migrations is of another application: it has ${other}, not ${first.name}`;
+}
+
+/** What to do then. */
+export const OWN_DATABASE = 'Give this service a database of its own.';
+
 const COUNT_APPLIED = statement<{ applied: number }>(
   'migrations.countApplied',
   `select count(distinct migration_name)::int as applied

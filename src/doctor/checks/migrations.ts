@@ -1,5 +1,10 @@
 import { UNFINISHED } from '../../db/citus/distribution.ts';
-import { expectedMigrations, type Migration } from '../../db/operator/migrations.ts';
+import {
+  expectedMigrations,
+  faultOfLedger,
+  OWN_DATABASE,
+  type Migration,
+} from '../../db/operator/migrations.ts';
 import { checkOfDatabase, fail, orOk, warn, type Finding } from '../check.ts';
 
 interface Applied {
@@ -23,6 +28,11 @@ export const migrations = checkOfDatabase('migrations', 'Upgrade and rollback', 
      order by finished_at`,
   );
   const expected = await expectedMigrations();
+  const foreign = faultOfLedger(
+    applied.map(({ name }) => name),
+    expected,
+  );
+  if (foreign !== null) return [fail(foreign, OWN_DATABASE)];
   const findings = compareMigrations(expected, applied);
   if (known.unfinished)
     findings.push(
