@@ -214,7 +214,7 @@ describe('migrate', () => {
     expect(await migrate(database.url, { folder })).toEqual(['20260102000000_create_b']);
   });
 
-  it('refuses the database of another application that uses Prisma, and changes nothing', async () => {
+  it('refuses the database of another application, and changes nothing', async () => {
     await applyWithPrisma(database.url, [{ name: '20240101000000_init', sql: first }]);
     const before = await readLedger(database.url);
     await expect(migrate(database.url)).rejects.toThrow(

@@ -45,7 +45,8 @@ export function faultOfLedger(
 ): string | null {
   const [other] = applied;
   if (other === undefined || first === undefined || applied.includes(first.name)) return null;
-  return `the table _prisma_migrations is of another application: it has ${other}, not ${first.name}`;
+  const found = `it has ${other}, not ${first.name}`;
+  return `the table _prisma_migrations is of another application: ${found}`;
 }
 
 /** What to do then. */
