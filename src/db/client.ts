@@ -19,9 +19,10 @@ export interface Db {
   /**
    * Runs `work` in a transaction. A nested call joins the outer one. Commits only if `work`
    * resolves, or refuses with a problem that leaves something (`leaving`). Never wait for HTTP
-   * inside. Afterwards `tx` refuses everything.
+   * inside. Afterwards `tx` refuses everything. `shares`: it counts as so many transactions of its
+   * team.
    */
-  transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
+  transaction<T>(work: (tx: Tx) => Promise<T>, shares?: number): Promise<T>;
   /** For `parts.ts`. undefined: the rows of all teams that it is used for are in one place. */
   readonly cluster?: Cluster;
 }

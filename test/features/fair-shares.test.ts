@@ -66,6 +66,32 @@ describe('a team with more writes at once than its share', () => {
   });
 });
 
+describe('batches of a team', () => {
+  test('take the shares of as many writes as they hold', async () => {
+    const create = (team: string, count: number) =>
+      api.call(api.key(`team_${team}`), 'POST', '/assignments/batch', {
+        body: {
+          assignments: Array.from({ length: count }, () => ({
+            member_id: memberId(team, 'member'),
+            title: 'One of many',
+            situation_id: 'sit_cold',
+            personality_id: 'per_calm',
+            industry_id: 'ind_saas',
+          })),
+        },
+      });
+    const release = await holdLock(api, `select from member where team_id = 'team_a' for update`);
+    const many = Array.from({ length: 10 }, () => create('a', SHARE));
+    await untilWaiting(api, 1);
+    // Each of these comes after the ten.
+    for (let n = 0; n < 3; n += 1) expect((await create('b', 100)).status).toBe(200);
+    expect(await countWaiting(api.db)).toBe(1);
+    await release();
+    for (const { status, body } of await Promise.all(many))
+      expect([status, body['created']]).toEqual([200, SHARE]);
+  });
+});
+
 describe('a service of the host application', () => {
   test('works in the share of the team that it names', async () => {
     const { platform } = await appAsPlatform(api);

@@ -29,6 +29,33 @@ describe('a fair queue', () => {
     expect(inside).toEqual(['a', 'a', 'b', 'c']);
   });
 
+  test('counts work for several shares as so many of its team, and as one place', async () => {
+    const queue = createFairQueue({ places: 6, perTeam: 3 });
+    const inside: string[] = [];
+    const enter = (team: string, shares: number): void =>
+      void queue.enter({ share: team }, shares).then(() => inside.push(`${team}${shares}`));
+    enter('a', 2);
+    enter('a', 1);
+    enter('b', 100);
+    // Nothing passes a batch in the line of its team.
+    enter('a', 100);
+    enter('a', 1);
+    enter('a', 1);
+    enter('c', 3);
+    await settled();
+    expect(inside.splice(0)).toEqual(['a2', 'a1', 'b100', 'c3']);
+    queue.leave({ share: 'a' }, 1);
+    await settled();
+    expect(inside).toEqual([]);
+    queue.leave({ share: 'a' }, 2);
+    await settled();
+    expect(inside.splice(0)).toEqual(['a100']);
+    // One that ends makes room for several.
+    queue.leave({ share: 'a' }, 100);
+    await settled();
+    expect(inside).toEqual(['a1', 'a1']);
+  });
+
   test('gives places that become free to the teams in turn', async () => {
     const queue = createFairQueue({ places: 1, perTeam: 1 });
     const { inside } = enterAll(queue, ['first', 'a', 'a', 'a', 'b', 'b', 'c']);

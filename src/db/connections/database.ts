@@ -184,7 +184,8 @@ export function openDatabase(options: DatabaseOptions): Database {
     const offer = new OffersPrisma(() => prismaFor(prisma(), scope, { caller }));
     return Object.assign(offer, withFirst(queryFor(caller)), {
       cluster,
-      transaction: <T>(work: (tx: Tx) => Promise<T>) => transactions.run(caller, work),
+      transaction: <T>(work: (tx: Tx) => Promise<T>, shares?: number) =>
+        transactions.run(caller, work, shares),
     });
   };
   const transactions: Transactions = openTransactions({
@@ -211,7 +212,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     hasRoom: (teamId) => statements.hasRoom(placed({ share: teamId })),
     isPlain: () => nodes.isPlain(),
     waiting: () => ({ ...statements.waiting(), transactions: transactions.waiting() }),
-    transaction: (work) => transactions.run(THE_PROCESS, work),
+    transaction: (work, shares) => transactions.run(THE_PROCESS, work, shares),
     forCaller: (caller) => dbFor(placed(caller)),
     forTeam: (teamId) => {
       const node = teamId === null ? null : nodes.of(teamId);

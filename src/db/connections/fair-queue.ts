@@ -37,10 +37,11 @@ export function halfOf(places: number): number {
 export interface FairQueue {
   /**
    * Takes a place, after waiting for it if need be. Throws `unavailable` if the team's queue is
-   * full, and when the caller has hung up. Call `leave` exactly once afterwards.
+   * full, and when the caller has hung up. Call `leave` exactly once afterwards, with the same
+   * `shares`: the work counts as so many of its team, at most as all that the team may have.
    */
-  enter(caller: Caller): Promise<void>;
-  leave(caller: Caller): void;
+  enter(caller: Caller, shares?: number): Promise<void>;
+  leave(caller: Caller, shares?: number): void;
   /** Whether the caller would get a place at once. */
   hasRoom(caller: Caller): boolean;
   /** How many wait, in all queues. */
@@ -54,7 +55,12 @@ interface Team {
   running: number;
   /** Where its rows were when the first of what runs began. */
   node: string | null;
-  readonly queue: (() => void)[];
+  readonly queue: Waiting[];
+}
+
+interface Waiting {
+  readonly shares: number;
+  readonly admit: () => void;
 }
 
 export function createFairQueue(options: FairQueueOptions): FairQueue {
@@ -81,11 +87,16 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
     teams.set(id, team);
     return team;
   };
-  const mayStart = ({ running, share, node }: Pick<Team, 'running' | 'share' | 'node'>): boolean =>
-    free > 0 && running < share && (node === null || (ofNodes.get(node) ?? 0) < perNode);
-  const count = (team: Team, change: 1 | -1): void => {
+  const mayStart = (
+    { running, share, node }: Pick<Team, 'running' | 'share' | 'node'>,
+    shares: number,
+  ): boolean =>
+    free > 0 &&
+    running + Math.min(shares, share) <= share &&
+    (node === null || (ofNodes.get(node) ?? 0) < perNode);
+  const count = (team: Team, shares: number, change: 1 | -1): void => {
     free -= change;
-    team.running += change;
+    team.running += change * Math.min(shares, team.share);
     if (team.node === null) return;
     const ofNode = (ofNodes.get(team.node) ?? 0) + change;
     if (ofNode === 0) ofNodes.delete(team.node);
@@ -96,30 +107,37 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
     waiting.delete(team);
     if (team.running === 0) teams.delete(team.id);
   };
-  /** One place became free, or one more in a share: at most one can go on. */
-  const admitNext = (): void => {
-    if (free === 0) return;
+  const admitOne = (): boolean => {
+    if (free === 0) return false;
     for (const team of waiting) {
-      if (!mayStart(team)) continue;
-      const admit = team.queue.shift();
+      const [next] = team.queue;
+      if (!next || !mayStart(team, next.shares)) continue;
+      team.queue.shift();
       waiting.delete(team);
       if (team.queue.length > 0) waiting.add(team);
-      count(team, 1);
-      admit?.();
-      return;
+      count(team, next.shares, 1);
+      next.admit();
+      return true;
     }
+    return false;
   };
-  const waitInQueue = (team: Team, caller: Caller): Promise<void> =>
+  /** Behind work for several shares, several may go on. */
+  const admitAll = (): void => {
+    while (admitOne());
+  };
+  const waitInQueue = (team: Team, caller: Caller, shares: number): Promise<void> =>
     new Promise((resolve, reject) => {
       const admit = (): void => {
         settle();
         resolve();
       };
+      const waiter = { shares, admit };
       const giveUp = (error: ProblemError): void => {
         settle();
-        team.queue.splice(team.queue.indexOf(admit), 1);
+        team.queue.splice(team.queue.indexOf(waiter), 1);
         forget(team);
         reject(error);
+        admitAll();
       };
       const hangUp = (): void => giveUp(hungUp());
       const { signal } = caller;
@@ -131,29 +149,29 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
         signal?.removeEventListener('abort', hangUp);
       };
       signal?.addEventListener('abort', hangUp);
-      team.queue.push(admit);
+      team.queue.push(waiter);
       waiting.add(team);
     });
 
   return {
     hasRoom: ({ share, node = null }) =>
-      mayStart(teams.get(share) ?? { running: 0, share: places, node }),
-    enter: async (caller) => {
+      mayStart(teams.get(share) ?? { running: 0, share: places, node }, 1),
+    enter: async (caller, shares = 1) => {
       if (caller.signal?.aborted) throw hungUp();
       const team = teamOf(caller);
-      if (mayStart(team)) {
-        count(team, 1);
+      if (team.queue.length === 0 && mayStart(team, shares)) {
+        count(team, shares, 1);
         return;
       }
       if (!waitsWithoutLimit(caller) && team.queue.length >= maxWaiting)
         throw refusal('team_queue_length', caller);
-      await waitInQueue(team, caller);
+      await waitInQueue(team, caller, shares);
     },
-    leave: (caller) => {
+    leave: (caller, shares = 1) => {
       const team = teamOf(caller);
-      count(team, -1);
+      count(team, shares, -1);
       forget(team);
-      admitNext();
+      admitAll();
     },
     waiting: () => [...waiting].reduce((sum, { queue }) => sum + queue.length, 0),
   };

@@ -24,7 +24,7 @@ import type { Watchdog } from './watchdog.ts';
 
 export interface Transactions {
   /** Runs `work` in a transaction, as `Db.transaction` says. */
-  run<T>(caller: Caller, work: (tx: Tx) => Promise<T>): Promise<T>;
+  run<T>(caller: Caller, work: (tx: Tx) => Promise<T>, shares?: number): Promise<T>;
   /** How many wait for a connection. */
   waiting(): number;
 }
@@ -58,10 +58,10 @@ export function openTransactions({
   const { clock } = context;
   const queue = createFairQueue({ places, perTeam: halfOf(places), observeRefusal, clock });
   return {
-    run: async (caller, work) => {
+    run: async (caller, work, shares) => {
       const endWait = beginWait('transaction');
       const later: Later = [];
-      await queue.enter(caller);
+      await queue.enter(caller, shares);
       let result;
       try {
         const client = await context.connections.connect();
@@ -70,7 +70,7 @@ export function openTransactions({
           work(tx).catch(toLeaving),
         );
       } finally {
-        queue.leave(caller);
+        queue.leave(caller, shares);
       }
       if (later.length > 0) await runAll(context, caller, later);
       if (result instanceof ProblemError) throw result;

@@ -137,7 +137,7 @@ export async function createAssignments(
       });
     }
     return rows;
-  });
+  }, entries.length);
 }
 
 /** Makes the row of each entry, or the error for which there is none. One round trip. */

@@ -118,6 +118,27 @@ export const byCallers: readonly Attack[] = [
       await fire(world, 32, [{ path: `${BASE_PATH}/users?limit=100`, headers }]);
     },
   },
+  {
+    name: 'ten batches of 100 assignments at once, again and again',
+    run: async (world) => {
+      const assignment = {
+        member_id: memberId('attacker', 'member'),
+        title: 'One of many',
+        situation_id: 'sit_cold',
+        personality_id: 'per_calm',
+        industry_id: 'ind_saas',
+      };
+      const shot = {
+        path: `${BASE_PATH}/assignments/batch`,
+        method: 'POST',
+        headers: json(world.key()),
+        body: JSON.stringify({ assignments: Array.from({ length: 100 }, () => assignment) }),
+      } as const;
+      const { 200: created = 0, ...others } = await fire(world, 10, [shot]);
+      console.log(`${created} batches were created`, others);
+      if (created === 0) throw new Error('no batch was created');
+    },
+  },
   { name: 'bodies of 500,000 numbers, 58 levels deep', run: send(40, '/cases', nested) },
   { name: 'bodies of 500,000 events that are none', run: send(40, '/webhook-endpoints', events) },
   { name: '200 bodies of 1 MB at once', run: send(200, '/cases', longText) },
