@@ -43,6 +43,8 @@
  *    refused ones count, too, and their headers promise requests. What a batch costs is bounded
  *    otherwise: 100 entries take as long as ten single calls (20 ms against 200 ms one after the
  *    other) and as many round trips as one, and its body shares the bytes that its team may send.
+ *    It takes the shares of as many transactions as it has entries, so no two large ones of a team
+ *    run at once.
  *  * The rows of a batch are written by the statements of a single creation, which share a round
  *    trip. Statements of 20 rows each would save 8 ms of the 20, and be a second way to write the
  *    same. One that takes its rows from a SELECT would lock all shards on Citus.
