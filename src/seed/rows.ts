@@ -163,6 +163,10 @@ export function makeEndpointRow(
   input: SeedTeam['webhook_endpoints'][number],
 ): { row: SeedRow<'WebhookEndpoint'>; secret: string } {
   const secret = makeWebhookSecret();
+  const arrived = team.webhook_deliveries.filter(
+    ({ endpoint_id: id = team.webhook_endpoints[0]?.id, status = 'ok' }) =>
+      id === input.id && status === 'ok',
+  );
   const row = {
     team_id: team.id,
     id: input.id,
@@ -173,6 +177,11 @@ export function makeEndpointRow(
     description: visibleText(input.description ?? null),
     secret_encrypted: bytes(encrypt(secret, appSecret, webhookSecretContext(team.id, input.id))),
     created_at: now,
+    last_success_at:
+      arrived
+        .map((one) => instant(one.created_at) ?? now)
+        .toSorted()
+        .at(-1) ?? null,
   };
   return { row, secret };
 }

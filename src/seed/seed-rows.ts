@@ -34,7 +34,6 @@ type LeftOut = Columns<{
     | 'earlier_secrets_encrypted'
     | 'earlier_secrets_until'
     | 'secret_unconfirmed_since'
-    | 'last_success_at'
     | 'failing_since'
     | 'hourly_failures'
     | 'activated_at'

@@ -106,8 +106,7 @@ describe('the examples of the documentation', () => {
 
   it('work on the demo team, each operation with all of its own at once', async () => {
     const site = demoSite();
-    // No request of the log can be known beforehand, and no bulk resend. To make one, the endpoint
-    // must be active; that of the demo team is paused, so that nothing leaves this machine.
+    // No request of the log can be known beforehand, and no bulk resend.
     const known = site.reference.operations.filter(
       ({ path }) => path !== '/requests/{request_id}' && !path.includes('resend'),
     );
