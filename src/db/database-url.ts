@@ -3,6 +3,8 @@
  * one is the primary. The service writes, so it goes to the primary in any case, and
  * `target_session_attrs` can say nothing else.
  */
+import { readFileSync } from 'node:fs';
+import { createSecureContext } from 'node:tls';
 
 /** One host of several. */
 export interface Host {
@@ -28,10 +30,36 @@ const WRONG_HOSTS =
   'must list several hosts once, after the user and before the database: ' +
   'postgres://user:password@host1:5432,host2:5432/name';
 
-/** Values of parameters that say what the service does anyway. */
+/** Parameters that take any value. The others would be ignored, so they are refused. */
+const FREE = ['host', 'port', 'user', 'password', 'application_name'];
+/** Parameters that name files. */
+const FILES = ['sslrootcert', 'sslcert', 'sslkey'];
+/** Parameters with the values that are understood, or that say what the service does anyway. */
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
+  sslmode: ['disable', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'],
+  ssl: ['true', '1', '0', 'no-verify'],
+  sslnegotiation: ['postgres', 'direct'],
+  uselibpqcompat: ['true'],
+  channel_binding: ['disable', 'prefer'],
   target_session_attrs: ['read-write', 'primary'],
   load_balance_hosts: ['disable'],
+  schema: ['public'],
+  pgbouncer: ['true'],
+};
+
+const OWN_LIMITS = 'the processes limit time themselves';
+const OWN_SESSION = 'a session has settings of its own';
+/** What to do instead of a parameter of libpq or Prisma. */
+const INSTEAD: Readonly<Record<string, string>> = {
+  hostaddr: 'name the address as the host',
+  connection_limit: 'DATABASE_POOL_MAX is the limit',
+  connect_timeout: OWN_LIMITS,
+  pool_timeout: OWN_LIMITS,
+  socket_timeout: OWN_LIMITS,
+  statement_timeout: OWN_LIMITS,
+  lock_timeout: OWN_LIMITS,
+  options: OWN_SESSION,
+  client_encoding: OWN_SESSION,
 };
 
 /** Parses DATABASE_URL. Throws an error that names it, and never what it says. */
@@ -94,7 +122,6 @@ function findPortFault(port: string): string | null {
 }
 
 function findParameterFault(parameters: URLSearchParams, hasSeveral: boolean): string | null {
-  if (parameters.has('hostaddr')) return 'must not use hostaddr: name the address as the host';
   for (const name of ['host', 'port']) {
     const value = parameters.get(name);
     if (value !== null && (hasSeveral || value.includes(','))) return WRONG_HOSTS;
@@ -104,7 +131,33 @@ function findParameterFault(parameters: URLSearchParams, hasSeveral: boolean): s
     if (value !== null && !values.includes(value))
       return `must not have another ${name} than ${values.join(' or ')}`;
   }
-  return null;
+  for (const [name, instead] of Object.entries(INSTEAD))
+    if (parameters.has(name)) return `must not have ${name}: ${instead}`;
+  const known = [...FREE, ...FILES, ...Object.keys(ALLOWED)];
+  // What stands there may be a piece of a password.
+  if ([...parameters.keys()].some((name) => !known.includes(name)))
+    return `must have no parameters but ${known.join(', ')}`;
+  return findFileFault(parameters);
+}
+
+function findFileFault(parameters: URLSearchParams): string | null {
+  const texts: Record<string, string> = {};
+  for (const name of FILES) {
+    try {
+      const path = parameters.get(name);
+      if (path) texts[name] = readFileSync(path, 'utf8');
+    } catch (error) {
+      const { code = '' } = error as NodeJS.ErrnoException;
+      return `must be right about its files: ${name} names a file that cannot be read (${code})`;
+    }
+  }
+  try {
+    const { sslrootcert, sslcert, sslkey } = texts;
+    createSecureContext({ ca: sslrootcert, cert: sslcert, key: sslkey });
+    return null;
+  } catch {
+    return `must be right about its files: TLS refuses ${Object.keys(texts).join(' or ')}`;
+  }
 }
 
 function readHosts(text: string): Host[] {

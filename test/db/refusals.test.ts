@@ -6,6 +6,7 @@ import { retryAfterOf, toProblem } from '../../src/http/api/problem-response.ts'
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { createTestDatabase, isOnCitus } from '../support/database.ts';
 import { holdLock } from '../support/locks.ts';
+import { setOddly } from '../support/odd-database.ts';
 import { makeMember, makeSeed, makeTeam, memberId } from '../support/seed.ts';
 import { changeTriggers } from '../support/shards.ts';
 import { openTestDatabase, TEST_WIRE } from '../support/wire.ts';
@@ -96,16 +97,19 @@ describe('a request', () => {
     const database = await createTestDatabase();
     const teams = [makeTeam('a', { members: [makeMember('a', 'second')] })];
     const seeded = await startTestApi({ database, seed: makeSeed(teams) });
-    // Also what is to succeed has this time.
-    const url = `${database.url}?options=-c%20transaction_timeout%3D3000`;
-    const ended = await startTestApi({
-      database: { url, drop: () => Promise.resolve() },
-      seed: makeSeed([]),
-    });
     const release = await holdLock(
       { databaseUrl: database.url },
       `select from team where id = 'team_a' for no key update`,
     );
+    // Also what is to succeed has this time.
+    await setOddly(database.url, {
+      search_path: 'public',
+      transaction_timeout: '3000',
+    });
+    const ended = await startTestApi({
+      database: { url: database.url, drop: () => Promise.resolve() },
+      seed: makeSeed([]),
+    });
     const path = `/users/${memberId('a', 'second')}`;
     const send = () => ended.call(seeded.key('team_a'), 'PATCH', path, { body: { role: 'admin' } });
     const refused = await send();

@@ -91,10 +91,10 @@ describe('migrate', () => {
   it('refuses a Postgres that is too old, before it applies anything', async () => {
     const { client, url } = database;
     await client.query(`
-      CREATE SCHEMA old;
-      CREATE FUNCTION old.current_setting(text) RETURNS text RETURN '14.19'`);
-    const options = encodeURIComponent('-c search_path=public,old,pg_catalog');
-    await expect(migrate(`${url}?options=${options}`, { folder })).rejects.toThrow(
+      SET allow_system_table_mods = on;
+      ALTER FUNCTION pg_catalog.current_setting(text) RENAME TO real_setting;
+      CREATE FUNCTION pg_catalog.current_setting(text) RETURNS text RETURN '14.19'`);
+    await expect(migrate(url, { folder })).rejects.toThrow(
       'Postgres 14.19 is too old. Upgrade it to 15 or newer.',
     );
     const { rows } = await client.query(`SELECT to_regclass('_prisma_migrations') AS ledger`);
@@ -214,7 +214,7 @@ describe('migrate', () => {
     expect(await migrate(database.url, { folder })).toEqual(['20260102000000_create_b']);
   });
 
-  it('refuses the database of another application, and changes nothing', async () => {
+  it('refuses the database of another application of Prisma, and changes nothing', async () => {
     await applyWithPrisma(database.url, [{ name: '20240101000000_init', sql: first }]);
     const before = await readLedger(database.url);
     await expect(migrate(database.url)).rejects.toThrow(

@@ -45,8 +45,8 @@ export function faultOfLedger(
 ): string | null {
   const [other] = applied;
   if (other === undefined || first === undefined || applied.includes(first.name)) return null;
-  const found = `it has ${other}, not ${first.name}`;
-  return `the table _prisma_migrations is of another application: ${found}`;
+  const its = `it has ${other}, not ${first.name}`;
+  return `the table _prisma_migrations is of another application: ${its}`;
 }
 
 /** What to do then. */
