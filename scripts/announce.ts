@@ -6,7 +6,7 @@ import { readArguments, refuseArguments } from '../src/runtime/arguments.ts';
 import { appSecretsOf, loadConfig } from '../src/runtime/config.ts';
 import { systemClock } from '../src/core/clock.ts';
 import type { Deprecation } from '../src/core/deprecation.ts';
-import { printable, printableLines } from '../src/core/terminal.ts';
+import { printable } from '../src/core/terminal.ts';
 import { checkAppSecret, requireAppSecret } from '../src/db/operator/app-secret.ts';
 import { openDatabase, type Database } from '../src/db/connections/database.ts';
 import { requireDirectAt } from '../src/db/connections/poolers.ts';
@@ -28,7 +28,7 @@ const LOCK = { lockClass: 72_707_370, number: 1 };
 const failedTeams: string[] = [];
 const onTeamFailure = (teamId: string, error: unknown): void => {
   failedTeams.push(teamId);
-  console.error(`${printable(teamId)}: ${printableLines(messageOf(error))}`);
+  console.error(`${printable(teamId)}: ${messageOf(error)}`);
 };
 
 shapeOutput(fail);
@@ -46,7 +46,7 @@ try {
     await db.close();
   }
 } catch (error) {
-  console.error(printableLines(messageOf(error)));
+  console.error(messageOf(error));
   process.exitCode = 1;
 }
 if (failedTeams.length > 0) {

@@ -4,6 +4,7 @@ import '../src/runtime/node-version.ts';
 import { readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { resolve } from 'node:path';
+import { printableLines } from '../src/core/terminal.ts';
 import { requireAppSecretAt } from '../src/db/operator/app-secret.ts';
 import { migrate } from '../src/db/operator/migrate.ts';
 import {
@@ -75,7 +76,7 @@ async function load(file: unknown, replace: boolean): Promise<void> {
     const secrets = appSecret.length >= 32 ? { current: appSecret, previous } : null;
     await requireAppSecretAt(databaseUrl, secrets);
     const startedAt = performance.now();
-    const onWarning = (message: string): void => console.error(message);
+    const onWarning = (message: string): void => console.error(printableLines(message));
     const result = await loadSeed(databaseUrl, file, { replace, appSecret, onWarning });
     // At once: nothing that fails from here on may lose the keys.
     process.stdout.write(`${JSON.stringify(result)}\n`);

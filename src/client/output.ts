@@ -33,7 +33,7 @@ export function toJson({ event, status, error, ms, response }: Forwarded): strin
 
 /** Without what a terminal would obey. */
 export function printable(text: string): string {
-  return text.replaceAll(/[^\P{Cc}\n]/gu, '');
+  return text.replaceAll(/[^\P{Cc}\n]|[\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu, '');
 }
 
 function colorOf({ status }: Forwarded): number {

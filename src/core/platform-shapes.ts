@@ -5,6 +5,7 @@
 import { z } from 'zod';
 import { isSandbox, SANDBOX_END } from './sandbox.ts';
 import { id } from './shapes.ts';
+import { ACTING } from './terminal.ts';
 
 /** Postgres limits an index entry to 2704 bytes. It may hold three ids of 4 bytes a character. */
 const ID_MAX_CHARACTERS = 200;
@@ -15,9 +16,6 @@ const TEXT_MAX_CHARACTERS = 10_000;
  */
 const SCORE_MAX = 10_000;
 const INT4_MAX = 2_147_483_647;
-
-/** Characters that act on a terminal or turn the text around them, as in Unicode's UAX 9. */
-const ACTING = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/u;
 
 /** An id that the host application made. */
 export const hostId = id.max(ID_MAX_CHARACTERS).refine((text) => !ACTING.test(text), {

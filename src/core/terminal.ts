@@ -18,12 +18,17 @@ export function sizeOf(bytes: number): string {
   return `${value >= 100 || power === 0 ? Math.round(value) : value.toFixed(1)} ${SIZES[power]}`;
 }
 
+/** Characters that act on a terminal or turn the text around them, as in Unicode's UAX 9. */
+const ACTS = String.raw`\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069`;
+export const ACTING = new RegExp(`[${ACTS}]`, 'u');
+const ACTING_ANYWHERE = new RegExp(`[${ACTS}]`, 'gu');
+
 /**
- * One line, without what a terminal would obey. Names and ids of the host application may hold
- * anything: a line break in them would make a line that looks like one of ours.
+ * One line, in which nothing acts on a terminal. Rows of the host application may hold anything: a
+ * line break in them would make a line that looks like one of ours.
  */
 export function printable(line: string): string {
-  return line.replaceAll(/\p{Cc}/gu, '?');
+  return line.replaceAll(ACTING_ANYWHERE, (character) => `\\u{${codeOf(character)}}`);
 }
 
 /** The same for a text of several lines. */
@@ -31,10 +36,12 @@ export function printableLines(text: string): string {
   return text.split('\n').map(printable).join('\n');
 }
 
-/** JSON that a terminal may show. `JSON.stringify` escapes no control characters beyond U+001F. */
+/** JSON of one or more lines that a terminal may show. */
 export function printableJson(json: string): string {
-  return json.replaceAll(
-    /[\u007f-\u009f]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
+  const escape = (character: string): string => `\\u${codeOf(character).padStart(4, '0')}`;
+  return json.replaceAll(ACTING_ANYWHERE, (one) => (one === '\n' ? one : escape(one)));
+}
+
+function codeOf(character: string): string {
+  return (character.codePointAt(0) ?? 0).toString(16);
 }

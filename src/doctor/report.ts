@@ -1,3 +1,4 @@
+import { printableJson, printableLines } from '../core/terminal.ts';
 import type { Examined } from './examine.ts';
 import type { Level } from './check.ts';
 
@@ -6,7 +7,7 @@ export function reportText(examined: readonly Examined[]): string {
   const lines = examined.flatMap(({ id, section, findings }) =>
     findings.map(({ level, text, remedy }) => {
       const more = remedy === undefined ? '' : `. ${remedy} (runbook: ${section})`;
-      return `${level.padEnd(8)}${id.padEnd(22)}${text}${more}`;
+      return printableLines(`${level.padEnd(8)}${id.padEnd(22)}${text}${more}`);
     }),
   );
   const counts = (['ok', 'warn', 'fail', 'unknown'] as const).map(
@@ -17,7 +18,8 @@ export function reportText(examined: readonly Examined[]): string {
 
 /** Returns them as JSON: one object for each check, with its findings. */
 export function reportJson(examined: readonly Examined[]): string {
-  return JSON.stringify({ failed: hasFailed(examined), checks: examined }, null, 2);
+  const checked = { failed: hasFailed(examined), checks: examined };
+  return printableJson(JSON.stringify(checked, null, 2));
 }
 
 /** Whether any finding is a failure. */

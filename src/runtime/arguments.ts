@@ -1,4 +1,5 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util';
+import { printableLines } from '../core/terminal.ts';
 
 /** As `sysexits.h` has it. */
 const WRONG_ARGUMENTS = 64;
@@ -25,6 +26,6 @@ export function readArguments<T extends ParseArgsConfig>(
 
 /** Ends the process, because its arguments are wrong. */
 export function refuseArguments(message: string): never {
-  console.error(message);
+  console.error(printableLines(message));
   process.exit(WRONG_ARGUMENTS);
 }

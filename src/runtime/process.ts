@@ -1,4 +1,5 @@
 import { ProblemError } from '../core/problem.ts';
+import { printableLines } from '../core/terminal.ts';
 import { suitHeap } from './heap.ts';
 import { shapeOutput, writeFault } from './output.ts';
 
@@ -89,5 +90,5 @@ export function fail(error: unknown): never {
 export function messageOf(error: unknown): string {
   if (error instanceof ProblemError && error.cause !== undefined) return messageOf(error.cause);
   if (error instanceof AggregateError) return error.errors.map(messageOf).join('\n');
-  return error instanceof Error ? error.message : String(error);
+  return printableLines(error instanceof Error ? error.message : String(error));
 }

@@ -497,5 +497,5 @@ test('an id that a terminal would obey is shown without doing so', async () => {
   await loadTestSeed(database, makeSeed([odd]));
   const { code, output } = await run([...ARGUMENTS, '--dry-run']);
   expect(code).toBe(0);
-  expect(output).toContain('team_odd?[2J?2J: 1\n');
+  expect(output).toContain('team_odd\\u{1b}[2J\\u{9b}2J: 1\n');
 });

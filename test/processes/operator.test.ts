@@ -574,7 +574,9 @@ describe('each command', () => {
 test('what a terminal would obey is shown, and does nothing', async () => {
   const words = ['team', 'suspend', team('odd'), '--dry-run'];
   const shown = await run(...words);
-  expect(shown.output).toContain('team_odd: Odd?[2J?2J??team_look: Look; active;');
+  expect(shown.output).toContain(
+    'team_odd: Odd\\u{1b}[2J\\u{9b}2J\\u{7f}\\u{a}team_look: Look; active;',
+  );
   expect(shown.output).not.toMatch(/[^\P{Cc}\n]/u);
   // A dry run tells programs the name, in the same way.
   const { stdout } = await run(...words, '--json');

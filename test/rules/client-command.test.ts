@@ -57,7 +57,7 @@ describe('a line', () => {
   });
 
   it('has nothing that a terminal obeys, whatever the API and the receiver say', () => {
-    const event = { id: '\u001b[2J', type: '\u0007ping', created_at: '\u001b]0;x' };
+    const event = { id: '\u001b[2J', type: '\u0007p\u202eing', created_at: '\u001b]0;x' };
     const line = toLine({ ...forwarded(200, '\u001b[31mred\u009b'), event }, false);
     expect(line).toBe(']0;x ping [2J -> 200 in 12 ms\n    [31mred');
   });
