@@ -7,7 +7,14 @@ import { loadTeam, makeSession, type Analytics } from '../support/analytics.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { explain } from '../support/plans.ts';
 import { openWhereTeamIs } from '../support/shards.ts';
-import { makeMember, makeSeed, makeTeam, userId, type TeamSeed } from '../support/seed.ts';
+import {
+  makeEvaluation,
+  makeMember,
+  makeSeed,
+  makeTeam,
+  userId,
+  type TeamSeed,
+} from '../support/seed.ts';
 
 /** A Wednesday: the current ISO week began on 2026-11-16. */
 const NOW = new Date('2026-11-18T15:30:00.000Z');
@@ -195,5 +202,68 @@ describe('the members in the analytics', () => {
       [3, null],
       [1, null],
     ]);
+  });
+});
+
+describe('while member details are off', () => {
+  const PEOPLE = ['owner', 'admin', 'member', 'm0', 'm1', 'm2', 'm3'];
+  let teams = 0;
+
+  /** A team whose people were scored in turn, each with all dimensions. `last`: the last score. */
+  const scoredInTurn = (count: number, last = 50, from = PEOPLE) => {
+    teams += 1;
+    const name = `still${teams}`;
+    const trainings = Array.from({ length: count }, (_, index) => {
+      const score = index === count - 1 ? last : 20 + ((index * 37) % 60);
+      const savedAt = new Date(NOW.getTime() - (count - index) * 60_000).toISOString();
+      return makeSession(userId(name, from[index % from.length] ?? ''), savedAt, score, {
+        evaluation: { ...makeEvaluation(score), saved_at: savedAt },
+      });
+    });
+    const members = PEOPLE.slice(3).map((person) => makeMember(name, person));
+    return makeTeam(name, { members, trainings, privacy: { member_detail_enabled: false } });
+  };
+  const meansOf = ({ totals, members: _none, ...means }: Analytics) => ({
+    avg_score: totals.avg_score,
+    ...means,
+  });
+  const shown = async (team: TeamSeed) => meansOf(await analyticsOf(team));
+
+  test.each([5, 23, 29])('no score is told by %d trainings and one less or more', async (count) => {
+    const low = await shown(scoredInTurn(count, 0));
+    expect(await shown(scoredInTurn(count, 100))).toEqual(low);
+    expect(await shown(scoredInTurn(count - (count % 6) + 1, 100))).toEqual(low);
+  });
+
+  test('the means of six people are told together, in whole numbers', async () => {
+    const before = await shown(scoredInTurn(23));
+    const after = await shown(scoredInTurn(24, 100));
+    expect(after).not.toEqual(before);
+    expect(after).not.toEqual(await shown(scoredInTurn(24, 0)));
+    const { avg_score, dimensions, trend } = after;
+    expect(dimensions).toHaveLength(5);
+    for (const mean of [avg_score, trend.at(-1)?.score, ...dimensions.map(({ value }) => value)])
+      expect(mean).toSatisfy(Number.isInteger);
+  });
+
+  test('no mean is one of fewer than six people, or above all of one person', async () => {
+    const none = { avg_score: null, dimensions: [], skill_gaps: [] };
+    expect(await shown(scoredInTurn(60, 50, PEOPLE.slice(0, 5)))).toMatchObject(none);
+    const one = Array.from({ length: 12 }, () => 'm0');
+    expect(await shown(scoredInTurn(17, 50, [...one, ...PEOPLE]))).toMatchObject(none);
+  });
+
+  test('a removal tells no mean of the person', async () => {
+    const team = scoredInTurn(26);
+    const read = await load(team);
+    const before = await read();
+    await api.db.pool.query(
+      `update member set status = 'ended' where team_id = $1 and id like '%m0'`,
+      [team.id],
+    );
+    expect(await read()).toEqual({
+      ...before,
+      totals: { ...before.totals, active_members: 6 },
+    });
   });
 });

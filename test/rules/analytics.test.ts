@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { DIMENSIONS } from '../../src/core/dimensions.ts';
 import {
@@ -7,10 +8,14 @@ import {
   type Contribution,
 } from '../../src/features/analytics/platform-rules.ts';
 import {
+  countLater,
   drawBoard,
+  NEWEST,
   periodOf,
   summarize,
+  withoutNewest,
   type BoardEntry,
+  type Evaluated,
   type PersonFigures,
   type Scores,
   WINDOW_DAYS,
@@ -342,5 +347,109 @@ describe('what is drawn of the board', () => {
   test('is as large for ten thousand members as for a hundred', () => {
     const sizeOf = (length: number) => JSON.stringify(drawBoard(boardOf(length))).length;
     expect(sizeOf(10_000)).toBeLessThan(sizeOf(100) + 200);
+  });
+});
+
+describe('while details are off', () => {
+  const total = fc.integer({ min: 0, max: 100 });
+  const evaluated: fc.Arbitrary<Omit<Evaluated, 'inWeek'>> = fc.record({
+    userId: fc.constantFrom('a', 'a', 'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'),
+    week: fc.constantFrom('2026-11-09', '2026-11-16', null),
+    total: fc.option(total, { freq: 9 }),
+    dimensions: fc.record({ closing: total, value_argument: total }, { requiredKeys: ['closing'] }),
+  });
+  const WEEKS = ['2026-11-09', '2026-11-16'];
+
+  const sumOf = (values: readonly (number | null | undefined)[]): Scores => {
+    const own = values.filter((value) => typeof value === 'number');
+    return { sum: own.reduce((sum, value) => sum + value, 0), count: own.length };
+  };
+  /** What is shown after these evaluations, the oldest first. */
+  const shownOf = (evaluations: readonly Omit<Evaluated, 'inWeek'>[]) => {
+    const inWeek = (week: string | null) =>
+      evaluations.filter((each) => each.week === week && each.total !== null);
+    const figuresOf = (week: string) => ({
+      ...sumOf(inWeek(week).map((each) => each.total)),
+      people: new Set(inWeek(week).map(({ userId }) => userId)).size,
+    });
+    const names = ['closing', 'value_argument'];
+    const figures = withoutNewest({
+      activeMembers: 8,
+      sessions: evaluations.length,
+      scored: evaluations.length,
+      all: sumOf(evaluations.map((each) => each.total)),
+      dimensions: new Map(
+        names.map((name) => [name, sumOf(evaluations.map((each) => each.dimensions[name]))]),
+      ),
+      weeks: new Map(WEEKS.map((week) => [week, figuresOf(week)])),
+      newest: evaluations
+        .slice(-NEWEST)
+        .toReversed()
+        .map((each) => ({
+          ...each,
+          inWeek: inWeek(each.week).filter(({ userId }) => userId === each.userId).length,
+        })),
+    });
+    return summarize(figures, WEEKS, 0);
+  };
+
+  test('a score of which no mean can be part yet changes nothing', () => {
+    fc.assert(
+      fc.property(
+        fc.array(evaluated, { minLength: 1, maxLength: 260 }),
+        fc.record({ total, closing: total }),
+        (evaluations, other) => {
+          const last = evaluations.at(-1);
+          if (!last) return;
+          const changed = {
+            ...last,
+            total: last.total === null ? null : other.total,
+            dimensions: { ...last.dimensions, closing: other.closing },
+          };
+          const worlds = [evaluations, [...evaluations.slice(0, -1), changed]] as const;
+          const [one, two] = worlds.map(shownOf);
+          const isPart = (
+            value: (each: Omit<Evaluated, 'inWeek'>) => number | null | undefined,
+          ): boolean => {
+            const own = evaluations.filter((each) => typeof value(each) === 'number');
+            const userIds = own.slice(-NEWEST).map(({ userId }) => userId);
+            return countLater(userIds.toReversed(), own.length) === 0;
+          };
+          if (isPart((each) => each.total) || isPart(({ dimensions }) => dimensions['closing']))
+            return;
+          expect(two).toEqual(one);
+        },
+      ),
+      { seed: 61, numRuns: 300 },
+    );
+  });
+
+  // One may read at any time, and compare.
+  test('between any two means that are shown there are six people, none with most of it', () => {
+    fc.assert(
+      fc.property(fc.array(evaluated, { maxLength: 450 }), (evaluations) => {
+        const userIds = evaluations.map(({ userId }) => userId);
+        const ends = userIds.map((_, index) => {
+          const newest = userIds.slice(Math.max(0, index + 1 - NEWEST), index + 1).toReversed();
+          const later = countLater(newest, index + 1);
+          return later === null ? null : index + 1 - later;
+        });
+        const shown = [...new Set([0, ...ends.filter((end) => end !== null)])];
+        expect(shown).toEqual(shown.toSorted((a, b) => a - b));
+        for (const [index, end] of shown.slice(1).entries())
+          expect(new Set(userIds.slice(shown[index], end)).size).toBeGreaterThanOrEqual(6);
+      }),
+      { seed: 61, numRuns: 200 },
+    );
+  });
+
+  test('the last of two hundred scores may hold no group', () => {
+    const alone = Array.from({ length: NEWEST }, () => 'a');
+    expect(countLater(alone, 400)).toBeNull();
+    expect(countLater(alone.slice(0, 3), 3)).toBeNull();
+    const crowd = ['a', 'b', 'c', 'd', 'e', 'f'];
+    expect(countLater(['a', ...crowd], 7)).toBe(1);
+    // Of more than a hundred, fewer than these are known.
+    expect(countLater(crowd, 150)).toBeNull();
   });
 });

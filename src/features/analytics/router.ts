@@ -34,8 +34,8 @@ export const analytics = {
     summary: 'Read the team analytics',
     description:
       'Totals, dimensions, skill gaps and trend over all trainings of the active members. ' +
-      '`members` shows how single members do, without naming them, and only if the ' +
-      "team's privacy switches and its size allow it.",
+      '`members` shows how single members do, without naming them. ' +
+      'While `member_detail_enabled` is off, means move by six people at a time.',
     input: teamInput,
     output: teamAnalytics,
     outputName: 'TeamAnalytics',
@@ -44,7 +44,7 @@ export const analytics = {
   }).query(async ({ ctx }) =>
     toTeamAnalytics(
       ctx.privacy,
-      await service.summarizeTeam(ctx.db, ctx.team.id, ctx.services.clock.now()),
+      await service.summarizeTeam(ctx.db, ctx, ctx.services.clock.now()),
     ),
   ),
 };
@@ -57,9 +57,6 @@ export const adminAnalytics = {
     output: teamResults,
     privacy: 'redact',
   }).query(async ({ ctx }) =>
-    toTeamResults(
-      ctx.privacy,
-      await service.drawTeam(ctx.db, ctx.team.id, ctx.services.clock.now()),
-    ),
+    toTeamResults(ctx.privacy, await service.drawTeam(ctx.db, ctx, ctx.services.clock.now())),
   ),
 };

@@ -17,6 +17,21 @@
  *  * The admin page lists all members involved if they fit, or else the best and the last of those
  *    who have a score. Its chart has a mean below 0 in the first step and one of 100 or more in the
  *    last: the host application may send such scores, and every member is in the chart.
+ *  * While `member_detail_enabled` is off, whoever reads the analytics before and after a training
+ *    would compute its score, and an event or a shift plan tells whose it was. So a mean moves only
+ *    by groups of trainings, in the order in which their scores were stored. A group is complete
+ *    when six people are in it, so that each is among five others (the threshold of official
+ *    statistics is three to ten), and nobody made more than half of it (their rule of dominance).
+ *    What comes later is left out until then. Each mean has its own groups, because not every
+ *    evaluation has every dimension. Means are whole numbers, which hides a score that is saved
+ *    anew. A week of the trend is shown with six people in it.
+ *  * Groups begin anew at every hundredth score, so that a read looks at 199 evaluations and not at
+ *    all. An incomplete group is then part of the next one. A mean is null if the last hundred
+ *    scores hold no group.
+ *  * The figures are over everybody then, whether or not they have left: a removal would tell the
+ *    leaver's mean. Counts move at once: `evaluation.completed` tells of each training, too.
+ *    Rejected: noise, which many reads average away; a table of what was shown last, which each
+ *    read would write; figures by day or week, which late scores move one by one.
  *  * A member is involved if they have at least one ended session. `core/privacy.ts` decides
  *    whether the board is shown.
  */
@@ -28,6 +43,12 @@ const SKILL_GAP_BELOW = 60;
 /** How many of the best and of the last members the admin page lists. */
 const LISTED = 10;
 const SPREAD_STEPS = 10;
+/** How many people a mean is over while details are off: one, and five others. */
+const CROWD = 6;
+/** After so many scores, groups begin anew. */
+const SEGMENT = 100;
+/** How many of the newest evaluations tell what is left out. */
+export const NEWEST = 2 * SEGMENT - 1;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** A mean, as exact integers. */
@@ -54,6 +75,29 @@ export interface TeamFigures {
   readonly dimensions: ReadonlyMap<string, Scores>;
   /** Monday (`YYYY-MM-DD`) → scores of that week. */
   readonly weeks: ReadonlyMap<string, Scores>;
+}
+
+/** An evaluation, as far as means depend on it. */
+export interface Evaluated {
+  readonly userId: string;
+  /** The Monday of its week; null: a later day than today. */
+  readonly week: string | null;
+  /** How many totals the person has in that week. */
+  readonly inWeek: number;
+  readonly total: number | null;
+  readonly dimensions: Readonly<Record<string, number | null>>;
+}
+
+/** The rollups of all who ever trained. `newest` are the last evaluations, the newest first. */
+export interface WholeFigures {
+  readonly activeMembers: number;
+  readonly sessions: number;
+  readonly scored: number;
+  readonly all: Scores;
+  readonly dimensions: ReadonlyMap<string, Scores>;
+  /** `people`: how many have a total in that week. */
+  readonly weeks: ReadonlyMap<string, Scores & { readonly people: number }>;
+  readonly newest: readonly Evaluated[];
 }
 
 /** The response of the API. `board` becomes `members` if privacy allows it. */
@@ -99,8 +143,107 @@ function toDate(ms: number): string {
   return new Date(ms).toISOString().slice(0, 10);
 }
 
-/** Computes the analytics from the rollups. `weeks`: the Mondays of the trend, oldest first. */
-export function summarize(figures: TeamFigures, weeks: readonly string[]): TeamSummary {
+/** Returns the rollups as far as they may be shown while details are off. They have no board. */
+export function withoutNewest(whole: WholeFigures): TeamFigures {
+  const { activeMembers, sessions, scored, newest } = whole;
+  const all = complete(whole.all, newest, ({ total }) => total);
+  const dimensions = [...whole.dimensions].map(
+    ([name, scores]) => [name, complete(scores, newest, (each) => each.dimensions[name])] as const,
+  );
+  const weeks = [...whole.weeks].map(([week, { people, ...scores }]) => {
+    const later = all.later.filter((each) => each.week === week);
+    const isShown = people - countGone(later) >= CROWD;
+    return [week, isShown ? minus(scores, later, ({ total }) => total) : NO_SCORES] as const;
+  });
+  return {
+    activeMembers,
+    people: [{ sessions, scored, all: all.scores, recent: NO_SCORES, previous: NO_SCORES }],
+    dimensions: new Map(
+      dimensions
+        .map(([name, { scores }]) => [name, scores] as const)
+        .filter(([, { count }]) => count),
+    ),
+    weeks: all.scores.count === 0 ? new Map() : new Map(weeks),
+  };
+}
+
+const NO_SCORES: Scores = { sum: 0, count: 0 };
+
+/** How many people have no total in the week but these. */
+function countGone(later: readonly Evaluated[]): number {
+  const left = new Map<string, number>();
+  for (const { userId, inWeek } of later) left.set(userId, (left.get(userId) ?? inWeek) - 1);
+  return [...left.values()].filter((count) => count <= 0).length;
+}
+
+type ValueOf = (evaluated: Evaluated) => number | null | undefined;
+
+/** The scores up to the last complete group, and the evaluations that came later. */
+function complete(
+  scores: Scores,
+  newest: readonly Evaluated[],
+  valueOf: ValueOf,
+): { readonly scores: Scores; readonly later: readonly Evaluated[] } {
+  const own = newest.filter((each) => isNumber(valueOf(each)));
+  const count = countLater(
+    own.map(({ userId }) => userId),
+    scores.count,
+  );
+  if (count === null) return { scores: NO_SCORES, later: own };
+  const later = own.slice(0, count);
+  return { scores: minus(scores, later, valueOf), later };
+}
+
+/**
+ * Returns how many of the newest scores came after the last complete group. null: it is not among
+ * them. `userIds`: whose they are, the newest first; `count`: how many scores there are in all.
+ */
+export function countLater(userIds: readonly string[], count: number): number | null {
+  const open = count % SEGMENT;
+  if (userIds.length < open) return null;
+  const later = afterLastGroup(userIds.slice(0, open));
+  if (later !== null) return later;
+  const before = userIds.slice(open, open + SEGMENT);
+  const earlier = before.length === SEGMENT ? afterLastGroup(before) : null;
+  return earlier === null ? null : open + earlier;
+}
+
+function afterLastGroup(newestFirst: readonly string[]): number | null {
+  let later: number | null = null;
+  let group = new Map<string, number>();
+  let size = 0;
+  for (const [index, userId] of newestFirst.toReversed().entries()) {
+    group.set(userId, (group.get(userId) ?? 0) + 1);
+    size += 1;
+    if (group.size < CROWD || 2 * Math.max(...group.values()) > size) continue;
+    later = newestFirst.length - index - 1;
+    group = new Map();
+    size = 0;
+  }
+  return later;
+}
+
+function minus({ sum, count }: Scores, later: readonly Evaluated[], valueOf: ValueOf): Scores {
+  const values = later.map(valueOf).filter(isNumber);
+  return {
+    sum: sum - values.reduce((total, value) => total + value, 0),
+    count: count - values.length,
+  };
+}
+
+function isNumber(value: number | null | undefined): value is number {
+  return typeof value === 'number';
+}
+
+/**
+ * Computes the analytics from the rollups. `weeks`: the Mondays of the trend, oldest first.
+ * `decimals`: of the means.
+ */
+export function summarize(
+  figures: TeamFigures,
+  weeks: readonly string[],
+  decimals = 1,
+): TeamSummary {
   const { people, dimensions } = figures;
   const total = (pick: (person: PersonFigures) => number): number =>
     people.reduce((sum, person) => sum + pick(person), 0);
@@ -113,14 +256,14 @@ export function summarize(figures: TeamFigures, weeks: readonly string[]): TeamS
       active_members: figures.activeMembers,
       scored: total((person) => person.scored),
       sessions: total((person) => person.sessions),
-      avg_score: meanOf(all, 1),
+      avg_score: meanOf(all, decimals),
     },
     dimensions: [...dimensions]
       .toSorted(byName)
-      .map(([dimension, scores]) => ({ dimension, value: meanOf(scores, 1) })),
+      .map(([dimension, scores]) => ({ dimension, value: meanOf(scores, decimals) })),
     skill_gaps: findSkillGaps(dimensions),
     trend: weeks.map((week) => ({
-      score: meanOf(figures.weeks.get(week) ?? { sum: 0, count: 0 }, 0),
+      score: meanOf(figures.weeks.get(week) ?? NO_SCORES, 0),
     })),
     board: people
       .filter((person) => person.sessions > 0)
