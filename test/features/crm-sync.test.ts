@@ -189,7 +189,7 @@ describe('one at a time', () => {
       secrets: { current: TEST_APP_SECRET, previous: null },
       allowBaseUrl: true,
     });
-    await task?.({ teamId: 'team_a', connectionId: id }, {} as JobHelpers);
+    await task?.({ teamId: 'team_a', connectionId: id }, { job: { id: '1' } } as JobHelpers);
     crm.intercept = null;
     const { rows: jobs } = await api().db.pool.query(
       `select from graphile_worker.jobs where task_identifier = '${SYNC_CONNECTION}'`,
@@ -403,7 +403,17 @@ test('a sweep of many rows goes on where another run has stopped', async () => {
 
 describe('the worker', () => {
   // The first one stands at its second page, as if its worker had been killed there.
-  test('goes on where a run was that is never heard of again', async () => {
+  test.each<[string, (id: string) => Promise<void>]>([
+    [
+      'is never heard of again',
+      async (id) => {
+        clock.advance(3 * MINUTE);
+        expect(await sync(id)).toBe('done');
+      },
+    ],
+    // The release of a dead worker's jobs lets another one run it.
+    ['had its job, which runs again', async (id) => expect(await sync(id, {}, '17')).toBe('done')],
+  ])('goes on where a run was that %s', async (_which, takesOver) => {
     const crm = await startWith('hubspot', makeDeals(9));
     const id = await connect(crm);
     const [asked, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
@@ -414,13 +424,12 @@ describe('the worker', () => {
       await goOn.promise;
       return false;
     };
-    const first = sync(id);
+    const first = sync(id, {}, '17');
     await asked.promise;
     expect(await stored(id)).toHaveLength(3);
     crm.requests.length = 0;
     expect(await sync(id)).toBe('skipped');
-    clock.advance(3 * MINUTE);
-    expect(await sync(id)).toBe('done');
+    await takesOver(id);
     expect(await stored(id)).toEqual(expected(crm));
     expect(JSON.stringify(crm.pages()[0]?.body)).not.toContain('"value":"0"');
     goOn.resolve();

@@ -1,4 +1,5 @@
 // A team with connections to fake CRMs, and the synchronization as a worker runs it.
+import { randomUUID } from 'node:crypto';
 import { beforeAll, beforeEach } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
 import {
@@ -55,10 +56,11 @@ export function useCrmSync() {
   const sync = (
     connectionId: string,
     overrides: Partial<SyncDependencies> = {},
+    jobId?: string,
   ): ReturnType<typeof syncConnection> => {
     const sleep = async (ms: number): Promise<void> => void slept.push(ms);
     const key = { teamId: TEAM, connectionId };
-    return syncAtOnce({ db: api.db, clock, sleep, ...overrides }, key);
+    return syncAtOnce({ db: api.db, clock, sleep, ...overrides }, key, jobId);
   };
 
   /** Runs the next regular synchronization, 16 minutes later. */
@@ -114,6 +116,7 @@ async function connectCrm(
 export function syncAtOnce(
   dependencies: Pick<SyncDependencies, 'db' | 'clock'> & Partial<SyncDependencies>,
   key: Parameters<typeof syncConnection>[1],
+  jobId: string = randomUUID(),
 ): ReturnType<typeof syncConnection> {
   return syncConnection(
     {
@@ -125,5 +128,6 @@ export function syncAtOnce(
       ...dependencies,
     },
     key,
+    jobId,
   );
 }

@@ -5,11 +5,11 @@
 import { statement, type Db, type Tx } from '../../../db/client.ts';
 import { listed, type RowOf } from '../../../db/rows.ts';
 import type { ConnectionKey } from './jobs.ts';
-import { IS_DUE } from './schedule-store.ts';
+import { IS_FREE, IS_WANTED } from './schedule-store.ts';
 import type { SyncState } from './schedule.ts';
 
 export interface RunKey extends ConnectionKey {
-  /** Random, of this run alone. */
+  /** Of this run alone: the id of its job, a space and something random. */
   readonly token: string;
 }
 
@@ -20,6 +20,9 @@ export interface ClaimedConnection extends RowOf<'CrmConnection', (typeof CLAIME
   readonly credentials_encrypted: Buffer;
 }
 
+// A job that runs again does so because its worker is gone, and its earlier run with it. Should
+// that one still write, it has lost the connection: it has another token.
+//
 // Whoever begins a round does what was asked for before. A round that goes on has read some of its
 // pages earlier.
 const CLAIM = statement<ClaimedConnection>(
@@ -29,13 +32,14 @@ const CLAIM = statement<ClaimedConnection>(
      sync_requested_at = case
        when jsonb_typeof(sync_state -> 'round') = 'object' then sync_requested_at
      end
-   where ${IS_DUE}
+   where ${IS_WANTED}
      and c.team_id = $2
      and c.id = $3
+     and (${IS_FREE} or split_part(c.sync_token, ' ', 1) = split_part($4, ' ', 1))
    returning c.credentials_encrypted, ${listed(CLAIMED, 'c.')}`,
 );
 
-/** Takes the connection for this run. Null if it is not due or another run has it. */
+/** Takes the connection for this run. Null if it is not due or the run of another job has it. */
 export function claim(
   db: Db,
   run: RunKey,

@@ -3,11 +3,13 @@ import { statement, type Db } from '../../../db/client.ts';
 import { SANDBOX_QUEUE, SYNC_LANES, type SyncLane } from '../rules.ts';
 import { keyOfJobText, SYNC_CONNECTION } from './jobs.ts';
 
-/** SQL: `crm_connection c` should be synchronized at time $1, and no run has it. */
-export const IS_DUE = `c.status = 'active'
+/** SQL: no run has `crm_connection c` at time $1. */
+export const IS_FREE = '(c.sync_lease_until is null or c.sync_lease_until <= $1)';
+
+/** SQL: `crm_connection c` should be synchronized at time $1. */
+export const IS_WANTED = `c.status = 'active'
      and c.credentials_encrypted is not null
      and c.next_sync_at <= $1
-     and (c.sync_lease_until is null or c.sync_lease_until <= $1)
      and exists (
        select from team t
        where t.id = c.team_id
@@ -79,7 +81,8 @@ function finding(name: string, which: string) {
              select c.team_id, c.id, c.provider, c.next_sync_at, ${LANE} as lane,
                ${PRIORITY} as priority
              from crm_connection c
-             where ${IS_DUE}
+             where ${IS_WANTED}
+               and ${IS_FREE}
                and ${which}
            ) of_lane
          ) of_queue

@@ -74,13 +74,14 @@ const WAITS_MAX = 5;
  */
 export async function syncConnection(
   given: SyncDependencies,
-  key: ConnectionKey,
+  { teamId, connectionId }: ConnectionKey,
+  jobId: string,
 ): Promise<RunOutcome> {
   const { db } = given;
   // Of all times that are compared with those that other processes have written.
   const clock = await databaseClock(db, given.clock);
   const dependencies = { ...given, clock };
-  const run: RunKey = { teamId: key.teamId, connectionId: key.connectionId, token: randomUUID() };
+  const run: RunKey = { teamId, connectionId, token: `${jobId} ${randomUUID()}` };
   const now = clock.now();
   const row = await store.claim(db, run, now, leaseFrom(now));
   if (!row) return 'skipped';

@@ -38,12 +38,13 @@ export function crmTasks({
       const { teamId } = schedulePayload.parse(payload);
       await (teamId === undefined ? scheduleDue(db, clock) : scheduleNext(db, clock, teamId));
     },
-    [SYNC_CONNECTION]: async (payload, { abortSignal: signal }) => {
+    [SYNC_CONNECTION]: async (payload, { abortSignal: signal, job }) => {
       const sleep = (ms: number): Promise<void> => clock.wait(ms, signal);
       const key = connectionPayload.parse(payload);
       const outcome = await syncConnection(
         { db, clock, secrets, settings, random: Math.random, sleep, signal, onFailure },
         key,
+        job.id,
       );
       // Continue now, not at the next minute: with this connection, or with another of the team.
       if (outcome !== 'skipped' && !signal?.aborted) await scheduleNext(db, clock, key.teamId);
