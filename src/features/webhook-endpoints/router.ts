@@ -191,6 +191,7 @@ export const webhookEndpoints = {
       changeContextOf(ctx),
       { endpointId: input.endpoint_id, graceS: input.grace_s },
       ctx.services.secrets,
+      ctx.services.clock.override(),
     );
     return { ...toEndpoint(row, ctx.services.clock.now()), secret };
   }),

@@ -1,3 +1,4 @@
+import { databaseTime } from '../../db/database-clock.ts';
 import { ENCRYPTED_COLUMNS, type EncryptedColumn } from '../../core/encrypted-columns.ts';
 import { decrypt, encrypt, type AppSecrets } from '../../core/encryption.ts';
 import { visibleText } from '../../core/endpoint-name.ts';
@@ -197,6 +198,7 @@ export async function rotateSecret(
   context: ChangeContext,
   { endpointId, graceS }: SecretRotation,
   appSecrets: AppSecrets,
+  override: Date | null,
 ): Promise<{ row: EndpointRow; secret: string }> {
   const { teamId, at } = context;
   const { webhookSecret, earlierWebhookSecrets } = ENCRYPTED_COLUMNS;
@@ -206,7 +208,11 @@ export async function rotateSecret(
     encrypt(text, appSecrets.current, column.context(teamId, endpointId));
   return db.transaction(async (tx) => {
     const finding = store.findSealedForUpdate(tx, teamId, endpointId);
-    const [found, current] = await Promise.all([finding, readChangeContext(tx, context)]);
+    const [found, current, now] = await Promise.all([
+      finding,
+      readChangeContext(tx, context),
+      databaseTime(tx, override),
+    ]);
     if (!found) throw notFound();
     const { secret_encrypted: sealed, earlier_secrets_encrypted: sealedEarlier, ...row } = found;
     const openAll = () => ({
@@ -214,7 +220,7 @@ export async function rotateSecret(
       earlier: sealedEarlier ? readEarlierSecrets(open(earlierWebhookSecrets, sealedEarlier)) : [],
     });
     // Without a grace period nothing is opened, so that what no key opens can be replaced.
-    const earlier = graceS === 0 ? [] : rules.earlierAfterRotation(openAll(), { at, graceS });
+    const earlier = graceS === 0 ? [] : rules.earlierAfterRotation(openAll(), { at: now, graceS });
     const earlier_secrets_until = rules.lastEnd(earlier);
     const secret = makeWebhookSecret();
     store.replaceSecrets(tx, teamId, endpointId, {
