@@ -547,6 +547,11 @@ describe.each(QUERY_ENDPOINTS)('the query of $method $path', (endpoint) => {
     }
   });
 
+  it.each(queryNamesOf(endpoint))('takes no empty %s', async (name) => {
+    for (const query of [name, `${name}=`])
+      expect(await ask(query), query).toMatchObject(invalid(`query.${name}`));
+  });
+
   it('may have unknown parameters, empty ones, and names that every object inherits', async () => {
     for (const query of [
       '',

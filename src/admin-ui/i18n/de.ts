@@ -483,6 +483,7 @@ export const de: Texts = {
     secretStored: 'Ich habe das Geheimnis gespeichert',
     secretWhyNot: 'Kopieren Sie das Geheimnis, oder bestätigen Sie, dass Sie es gespeichert haben.',
     unstored: 'Niemand hat bestätigt, sein Geheimnis gespeichert zu haben',
+    twin: 'Ein anderer hat dieselbe Adresse, die dieselben Ereignisse zweimal bekommt',
     unstoredHint:
       'Niemand hat bestätigt, das jetzige Geheimnis gespeichert zu haben. Wenn Ihr Server es ' +
       'nicht hat, kann er nicht prüfen, was wir senden: Ersetzen Sie es.',

@@ -449,6 +449,7 @@ export const en = {
     secretStored: 'I have stored the secret',
     secretWhyNot: 'Copy the secret, or confirm that you have stored it.',
     unstored: 'Nobody has confirmed storing its secret',
+    twin: 'Another endpoint has the same address, which gets the same events twice',
     unstoredHint:
       'Nobody has confirmed storing the present secret. If your server does not have it, it ' +
       'cannot check what we send: replace the secret.',

@@ -28,6 +28,19 @@ export function endpointChoices(
   });
 }
 
+type Subscribed = Pick<Endpoint, 'id' | 'url' | 'events'>;
+
+/** Whether another endpoint sends some of the same events to the same URL. */
+export function hasTwin(endpoint: Subscribed, endpoints: readonly Subscribed[]): boolean {
+  const { href } = new URL(endpoint.url);
+  return endpoints.some(
+    ({ id, url, events }) =>
+      id !== endpoint.id &&
+      new URL(url).href === href &&
+      events.some((type) => endpoint.events.includes(type)),
+  );
+}
+
 function cut(text: string): string {
   const characters = Array.from(text);
   return characters.length <= CHOICE_MAX_CHARACTERS

@@ -16,7 +16,7 @@ import { Spark } from '../ui/spark.tsx';
 import { Badge, Empty, Loaded, PageHead, Summary } from '../ui/states.tsx';
 import { Table, type Column } from '../ui/table.tsx';
 import { Wrappable } from '../ui/wrappable.tsx';
-import { nameOfEndpoint, type Endpoint } from './endpoint-name.ts';
+import { hasTwin, nameOfEndpoint, type Endpoint } from './endpoint-name.ts';
 import { nameOfEvent } from './event-types.ts';
 
 /** The team's webhook endpoints. */
@@ -68,12 +68,13 @@ function EndpointTable({ endpoints }: { readonly endpoints: readonly Endpoint[] 
     },
     {
       label: t.webhooks.state,
-      cell: ({ id, status }) => (
+      cell: (endpoint) => (
         <>
-          <EndpointState status={status} />
-          {isSecretUnstored(healthOf.get(id)) && (
+          <EndpointState status={endpoint.status} />
+          {isSecretUnstored(healthOf.get(endpoint.id)) && (
             <small className="sub">{t.webhooks.unstored}</small>
           )}
+          {hasTwin(endpoint, endpoints) && <small className="sub">{t.webhooks.twin}</small>}
         </>
       ),
     },

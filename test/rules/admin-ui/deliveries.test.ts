@@ -12,7 +12,11 @@ import {
   toneOfDelivery,
 } from '../../../src/admin-ui/pages/delivery-outcome.ts';
 import type { Endpoint } from '../../../src/admin-ui/pages/endpoint-name.ts';
-import { endpointChoices, nameOfEndpoint } from '../../../src/admin-ui/pages/endpoint-name.ts';
+import {
+  endpointChoices,
+  hasTwin,
+  nameOfEndpoint,
+} from '../../../src/admin-ui/pages/endpoint-name.ts';
 import { nameOfEvent, SUBSCRIBABLE_EVENTS } from '../../../src/admin-ui/pages/event-types.ts';
 import {
   ALL,
@@ -311,4 +315,16 @@ describe('what is sent again', () => {
     expect(looksAtResendsMs([{ state: 'done' }, { state: 'cancelled' }])).toBe(false);
     expect(looksAtResendsMs([{ state: 'done' }, { state: 'running' }])).toBe(1_500);
   });
+});
+
+test('an endpoint has a twin if another one sends some of its events to its address', () => {
+  const one = { id: 'a', url: 'https://x.test', events: ['case.created', 'member.joined'] };
+  const twin = { id: 'b', url: 'https://X.test:443/', events: ['case.created'] };
+  expect([hasTwin(one, [one, twin]), hasTwin(twin, [one, twin])]).toEqual([true, true]);
+  const others = [
+    { ...twin, events: ['training.completed'] },
+    { ...twin, url: 'https://x.test/?a' },
+    { ...twin, url: 'https://y.test/' },
+  ];
+  expect(hasTwin(one, [one, ...others])).toBe(false);
 });
