@@ -3,7 +3,7 @@
 # package.json, package-lock.json, .npmrc, tsconfig.json, prisma/, openapi.v1.json and what the
 # admin page and the client's types are built from. It makes `node_modules` with what the API, the
 # worker and the commands need, its own Node included, the generated client in src/db/generated, and
-# the admin page in build/. It takes 230 MB instead of 1 GB.
+# the admin page in build/. It takes 230 MB instead of 900.
 # The Dockerfile runs it, and so does a machine without containers. It needs npm and any Node from
 # version 20; afterwards neither is needed.
 set -eu

@@ -44,12 +44,30 @@ async function runBin(project: string, [name = '', ...args]: readonly string[]):
   const { stdout } = await run(join(project, 'node_modules/.bin', name), args, {
     cwd: project,
     maxBuffer: 64 << 20,
-    env: { ...process.env, PATH: `${join(process.execPath, '..')}:${process.env['PATH']}` },
+    env: {
+      ...process.env,
+      REDOCLY_TELEMETRY: 'off',
+      PATH: `${join(process.execPath, '..')}:${process.env['PATH']}`,
+    },
   });
   return stdout;
 }
 
 describe('linters', { timeout: 10 * MINUTES }, () => {
+  it('find nothing: the strict rules of Redocly', async () => {
+    const project = await install('redocly', ['@redocly/cli@2.77.0']);
+    const args = ['lint', 'openapi.v1.json', '--extends', 'recommended-strict', '--format', 'json'];
+    const output = await runBin(project, ['redocly', ...args]).catch(
+      (error: unknown) => (error as { stdout: string }).stdout,
+    );
+    const { totals, problems } = JSON.parse(output) as {
+      readonly totals: object;
+      readonly problems: readonly object[];
+    };
+    expect(problems).toEqual([]);
+    expect(totals).toEqual({ errors: 0, warnings: 0, ignored: 0 });
+  });
+
   it('find nothing: Spectral, and the rules of IBM but for those listed', async () => {
     const project = await install('spectral', [
       '@stoplight/spectral-cli@6.16.3',

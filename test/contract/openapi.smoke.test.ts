@@ -18,39 +18,6 @@ beforeAll(async () => {
 });
 
 describe('tools', () => {
-  it('passes the strict rules of Redocly without an error or a warning', async () => {
-    const file = join(folder, 'openapi.v1.json');
-    await writeFile(file, committedDocument());
-    const args = [
-      'lint',
-      file,
-      '--config',
-      join(root, 'test/checks/redocly.yaml'),
-      '--format',
-      'json',
-    ];
-    const env = {
-      ...process.env,
-      REDOCLY_TELEMETRY: 'off',
-      REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true',
-    };
-    const { stdout } = await run(
-      process.execPath,
-      [join(root, 'node_modules/@redocly/cli/bin/cli.js'), ...args],
-      {
-        env,
-      },
-    ).catch((error: unknown) => error as { stdout: string });
-    const { totals, problems } = JSON.parse(stdout) as {
-      totals: object;
-      problems: { message: string; location: { pointer: string }[] }[];
-    };
-    expect(problems.map(({ message, location }) => `${location[0]?.pointer}: ${message}`)).toEqual(
-      [],
-    );
-    expect(totals).toEqual({ errors: 0, warnings: 0, ignored: 0 });
-  });
-
   it('gives a TypeScript client that compiles, and that refuses a wrong field', async () => {
     const types = astToString(await openapiTS(committedDocument()));
     await writeFile(join(folder, 'api.ts'), types);
