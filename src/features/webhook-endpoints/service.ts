@@ -200,7 +200,7 @@ export async function rotateSecret(
   appSecrets: AppSecrets,
   override: Date | null,
 ): Promise<{ row: EndpointRow; secret: string }> {
-  const { teamId, at } = context;
+  const { teamId } = context;
   const { webhookSecret, earlierWebhookSecrets } = ENCRYPTED_COLUMNS;
   const open = (column: EncryptedColumn, sealed: Buffer): string =>
     openSealed(sealed, appSecrets, column.context(teamId, endpointId));
