@@ -149,11 +149,11 @@ describe('release', () => {
 });
 
 describe('claim', () => {
-  const claim = () => runs.claim(twins.db, { ...RUN, token: 'new' }, AT, LATER);
+  const claim = (token = 'job_1 a') => runs.claim(twins.db, { ...RUN, token }, AT, LATER);
 
   test('takes a connection that is due and whose lease has ended', async () => {
-    expect(await columnsChangedBy(claim)).toEqual(['sync_lease_until', 'sync_token']);
-    expect(await claim()).toBeNull();
+    expect(await columnsChangedBy(() => claim())).toEqual(['sync_lease_until', 'sync_token']);
+    expect(await claim('job_2 b')).toBeNull();
     await set(`sync_lease_until = null, sync_token = null`);
     expect(await claim()).not.toBeNull();
   });
