@@ -1,108 +1,129 @@
 /**
- * `npm run mutate` shows which small bugs the tests would miss. It makes one small mistake at a
- * time in the rules (TypeScript) and in the statements of the stores (SQL), and runs the tests that
- * reach it. A mutant that fails a test is killed. The others are listed.
+ * `npm run mutate:sql` shows which small mistakes in the statements of the stores the tests would
+ * miss: a condition dropped, an order turned around, a limit moved, a lock taken away. The mutated
+ * text replaces the statement's own on its way to Postgres.
  *
- *   1. Every test file runs twice without a mutant: which mutants and statements does each of its
- *      tests reach, and does the file pass in reverse order in the same process? Only then may a
- *      mutant run with a few of its tests. This is kept until the file, or a mutated file that it
- *      reaches, changes.
- *   2. Every mutant runs with the tests that reach it, until one fails or six test files passed.
- *      Files that are fast and likely to fail come first. Many mutants share a process
- *      (worker.ts), one Vitest and one Postgres (session.ts), and one instrumented copy of the
- *      code (code-mutants.ts). Mutated SQL (sql-mutants.ts) replaces a statement's text on its
- *      way to Postgres, so the code under test knows nothing of all this.
- *   3. Results are kept in .mutate/ until the mutated function or statement, or the tests that
- *      decided, change. A run that is interrupted goes on where it was. Mutants that change nothing
- *      are named in equivalent.json, with the reason.
+ *   1. Each test file runs once without a mutant, which tells the statements that it sends.
+ *   2. Each mutant runs with the six fastest test files that send its statement, until one fails.
  *
- * Options: `--only src/core` (a path), `--only sql`, `--only code`, `--only reads` (of
- * statements that write nothing), `--only writes`, or a kind and paths together (`--only sql --only
- * src/features/cases`); `--minutes 4` stops then, and the next run goes on; `--sample 50 --seed 7`;
- * `--workers 2`; `--tests 'test/rules/*.test.ts'` tries no others; `--thorough` tries every test
- * file that reaches a mutant; `--fresh` forgets what was kept; `--report` prints what is known.
- * An entry of equivalent.json that names no mutant, or one that a test kills, is an error. So is a
- * test file that fails without a mutant: what only that notices would count as a survivor.
- * Tests that start processes see no mutants, so they are left out.
+ * Options: `--only src/features/cases` (repeatable: a store or a folder), `--tests
+ * 'test/stores/*.test.ts'`, `--sample 50` (every n-th mutant, so that about 50 are tried). Mutants
+ * that change nothing are named in equivalent.json, with the reason; one that names no mutant, or a
+ * mutant that a test kills, is an error. So is a test file that fails without a mutant.
  */
 import '../../src/runtime/node-version.ts';
-import { globSync } from 'node:fs';
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, relative, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { recordCoverage, tryMutants } from './campaign.ts';
+import { createVitest } from 'vitest/node';
 import {
-  hash,
-  readCode,
   readDeclarations,
+  readEquivalent,
   readStatements,
   sqlMutants,
+  staleOf,
   type Mutant,
 } from './mutants.ts';
-import { readEquivalent, readKept, report, stale, type Kept } from './report.ts';
-import { openSession } from './session.ts';
+import type { Sent } from './replaced-statements.ts';
 
 const { values: options } = parseArgs({
   options: {
-    only: { type: 'string', multiple: true, default: [] },
+    only: { type: 'string', multiple: true, default: ['src/'] },
+    tests: { type: 'string', default: 'test/{contract,db,features,stores,tasks}/**/*.test.ts' },
     sample: { type: 'string' },
-    minutes: { type: 'string' },
-    seed: { type: 'string', default: '1' },
-    workers: { type: 'string', default: '1' },
-    tests: { type: 'string', default: 'test/**/*.test.ts' },
-    thorough: { type: 'boolean', default: false },
-    fresh: { type: 'boolean', default: false },
-    report: { type: 'boolean', default: false },
   },
 });
 
-/** What `--only` may name besides paths. */
-const KINDS: Readonly<Partial<Record<string, readonly Mutant['kind'][]>>> = {
-  code: ['code'],
-  sql: ['read', 'write'],
-  reads: ['read'],
-  writes: ['write'],
-};
+const TRIED_MAX = 6;
 
-/** Tests of processes, which see no mutant; random requests, which kill one by chance; and what
- * samples in other files repeat in full. */
-const LEFT_OUT = [
-  'test/{skeleton,races,browser}/**',
-  'test/**/*.heavy.test.ts',
-  'test/contract/fuzz.test.ts',
-];
-
-const kept: Kept = options.fresh ? { coverage: {}, results: {} } : readKept();
-const code = readCode();
 const declarations = readDeclarations();
-const all = [...code.mutants, ...sqlMutants(declarations, await readStatements(declarations))];
-const testFiles = globSync(options.tests, { exclude: LEFT_OUT }).toSorted();
+const all = sqlMutants(declarations, await readStatements(declarations));
+const wanted = all.filter(({ file }) => options.only.some((path) => file.startsWith(path)));
+const step = Math.max(1, Math.round(wanted.length / Number(options.sample ?? Infinity)));
+const mutants = wanted.filter((_mutant, index) => index % step === 0);
 
-if (!options.report) {
-  const workers = Number(options.workers);
-  const session = await openSession(code.texts, { workers });
-  const endsAtMs = performance.now() + Number(options.minutes ?? Infinity) * 60_000;
-  const isThorough = options.thorough;
-  const campaign = { session, kept, testFiles, workers, isThorough, endsAtMs };
-  try {
-    await recordCoverage(campaign, { ids: code.mutants.map(({ id }) => id), declarations });
-    await tryMutants(campaign, choose(all));
-  } finally {
-    await session.close();
+const folder = mkdtempSync(join(tmpdir(), 'mutate-'));
+const log = join(folder, 'sent.jsonl');
+process.env['MUTATED'] = 'sql';
+const vitest = await createVitest('test', {
+  config: resolve('scripts/mutate/vitest.config.ts'),
+  watch: false,
+  reporters: [{}],
+  silent: true,
+});
+vitest.provide('sentStatements', log);
+
+/** Runs the test files, one after the other. */
+async function run(
+  files: readonly string[],
+  sql: Mutant['sql'],
+): Promise<readonly { readonly file: string; readonly isOk: boolean; readonly ms: number }[]> {
+  vitest.provide('mutatedStatements', sql);
+  const project = vitest.getRootProject();
+  const { testModules } = await vitest.runTestSpecifications(
+    files.map((file) => project.createSpecification(resolve(file))),
+  );
+  return testModules.map((module) => ({
+    file: relative(process.cwd(), module.moduleId),
+    isOk: module.ok(),
+    ms: module.diagnostic().duration,
+  }));
+}
+
+/** Statement name → the test files that send it, the fastest first. */
+async function learn(files: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>> {
+  writeFileSync(log, '');
+  const ran = await run(files, {});
+  const failed = ran.filter(({ isOk }) => !isOk).map(({ file }) => file);
+  if (failed.length > 0) throw new Error(`without a mutant, these fail: ${failed.join(', ')}`);
+  const order = ran.toSorted((a, b) => a.ms - b.ms).map(({ file }) => file);
+  const lines = readFileSync(log, 'utf8').split('\n').filter(Boolean);
+  const sent = lines.map((line) => JSON.parse(line) as Sent);
+  const pairs = sent.flatMap(({ file, names }) => names.map((name) => ({ file, name })));
+  return new Map(
+    [...Map.groupBy(pairs, ({ name }) => name)].map(([name, own]) => {
+      const senders = new Set(own.map(({ file }) => file));
+      return [name, order.filter((file) => senders.has(file))] as const;
+    }),
+  );
+}
+
+/** Returns the test file that fails with the mutant; null: none of those that are tried does. */
+async function killerOf(
+  { sql }: Mutant,
+  senders: ReadonlyMap<string, readonly string[]>,
+): Promise<string | null> {
+  const files = new Set(Object.keys(sql).flatMap((name) => senders.get(name) ?? []));
+  for (const file of [...files].slice(0, TRIED_MAX)) {
+    const [ran] = await run([file], sql);
+    if (ran?.isOk === false) return file;
   }
+  return null;
 }
-const equivalent = readEquivalent();
-console.log(report(choose(all), kept.results, { equivalent, all }));
-process.exit(stale(all, kept.results, equivalent).length > 0 ? 1 : 0);
 
-function choose(mutants: readonly Mutant[]): Mutant[] {
-  const { only, seed, sample } = options;
-  const kinds = only.flatMap((each) => KINDS[each] ?? []);
-  const paths = only.filter((each) => KINDS[each] === undefined);
-  const isWanted = ({ kind, file }: Mutant): boolean => {
-    if (kinds.length > 0 && !kinds.includes(kind)) return false;
-    return paths.length === 0 || paths.some((path) => file.startsWith(path));
-  };
-  const wanted = mutants.filter(isWanted);
-  if (sample === undefined) return wanted;
-  const order = (mutant: Mutant): string => hash(seed + mutant.id);
-  return wanted.toSorted((a, b) => (order(a) < order(b) ? -1 : 1)).slice(0, Number(sample));
+async function tryAll(): Promise<readonly string[]> {
+  const senders = await learn(
+    globSync(options.tests, { exclude: ['test/**/*.{smoke,heavy}.test.ts'] }).toSorted(),
+  );
+  const equivalent = readEquivalent();
+  const findings = staleOf(all, equivalent).map((id) => `equivalent.json names no mutant: ${id}`);
+  for (const mutant of mutants) {
+    const killer = await killerOf(mutant, senders);
+    console.log(`${killer === null ? 'survived' : 'killed  '} ${mutant.id}`);
+    const isKnown = equivalent[mutant.id] !== undefined;
+    if (killer === null && !isKnown) findings.push(`${mutant.file}:${mutant.line} ${mutant.id}`);
+    if (killer !== null && isKnown) findings.push(`not equivalent for ${killer}: ${mutant.id}`);
+  }
+  return findings;
 }
+
+let findings: readonly string[];
+try {
+  findings = await tryAll();
+} finally {
+  await vitest.close();
+  rmSync(folder, { recursive: true });
+}
+console.log([`${mutants.length} mutants, ${findings.length} findings`, ...findings].join('\n'));
+process.exit(findings.length > 0 ? 1 : 0);

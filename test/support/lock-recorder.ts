@@ -95,8 +95,7 @@ let read = 0;
 
 /** The name of a declared statement; null for one of Prisma's or of a test. */
 function nameOf(text: string): string | null {
-  // `npm run mutate` loads the modules of a test file anew, and these have a list of their own.
-  const declared = globalThis.__statements?.() ?? declaredStatements();
+  const declared = declaredStatements();
   // Modules load while the tests run.
   if (read < declared.length) {
     read = declared.length;

@@ -67,8 +67,7 @@ export async function openTwinStores(): Promise<TwinStores> {
 }
 
 async function open(): Promise<Opened> {
-  // Mutation testing evaluates this module many times in one process, and loads the twins once.
-  const { database, tables } = await (globalThis.__shared?.('twins', load) ?? (loaded ??= load()));
+  const { database, tables } = await (loaded ??= load());
   const db = openTwinDatabase(database);
   atEnd(() => {
     opened = null;
