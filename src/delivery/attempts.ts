@@ -1,7 +1,7 @@
 /** Launches the attempts of one worker as slots allow. Each one that is made ends in a result. */
 import { ENCRYPTED_COLUMNS, type EncryptedColumn } from '../core/encrypted-columns.ts';
 import { decrypt } from '../core/encryption.ts';
-import { withholdEventValues } from '../core/events.ts';
+import { withholdEventData, withholdEventValues } from '../core/events.ts';
 import { isSandbox } from '../core/sandbox.ts';
 import { readEarlierSecrets, stillValid } from '../core/signing-secrets.ts';
 import { modeOf } from '../core/sandbox.ts';
@@ -16,7 +16,6 @@ import type { RecordedAttempt } from './result-store.ts';
 import { flush } from './results.ts';
 import { findPlayed, LIVE, SIMULATED } from './played.ts';
 import { causeOf, nextState } from './schedule.ts';
-import { isSentAgain, readShownData } from './sent-again.ts';
 import { fillSlots } from './slots.ts';
 
 /** How long a delivery waits that a fault of ours has kept from being attempted. */
@@ -118,16 +117,15 @@ async function send(
   flight: Flight,
   traceparent: string | null,
 ): Promise<AttemptResult> {
-  const { db, sender, clock } = loop.options;
+  const { sender, clock } = loop.options;
   const { row } = flight;
-  const data = isSentAgain(row) ? await readShownData(db, row) : row.event_data;
   const body = envelopeText({
     id: row.event_id,
     type: row.event_type,
     createdAt: row.event_created_at,
     apiVersion: row.api_version,
     teamId: row.team_id,
-    data,
+    data: row.shows_person ? row.event_data : withoutPerson(row),
   });
   const at = clock.now();
   const keys = keysAt(loop, flight, at);
@@ -202,6 +200,10 @@ export function recordOf(
     responseMs,
     error,
   };
+}
+
+function withoutPerson({ event_type, event_data }: ClaimedDelivery): string {
+  return JSON.stringify(withholdEventData(event_type, JSON.parse(event_data) as object));
 }
 
 /** What is kept of an answer: it may quote the event, and be shown when that no longer may be. */

@@ -49,10 +49,34 @@ export interface ClaimedDelivery
     RowOf<'WebhookDelivery', (typeof OF_DELIVERY)[number]>,
     RowOf<'WebhookEndpoint', (typeof OF_ENDPOINT)[number]> {
   readonly event_data: string;
+  /** Whether the attempt may send the personal fields of `event_data`; see SHOWS_PERSON. */
+  readonly shows_person: boolean | null;
   readonly event_created_at: string;
   /** The trace of the call that raised the event; null: it is not traced. */
   readonly event_traceparent: string | null;
 }
+
+// The schedule sends the same bytes at every attempt until somebody asks for another one. What is
+// sent again obeys the switch of now, because the URL may be another one. A deletion takes the
+// address from all memberships of the person; the end of a membership leaves it.
+const SHOWS_PERSON = `case
+        when d.resent or (d.urgent and d.status <> 'pending') or d.attempt > d.scheduled_attempts
+        then (
+          select t.member_detail_enabled and (
+            e.data ->> 'user_id' is null
+            or exists (
+              select
+              from member m
+              where m.team_id = d.team_id
+                and m.user_id = e.data ->> 'user_id'
+                and m.email is not null
+            )
+          )
+          from team t
+          where t.id = d.team_id
+        )
+        else true
+      end`;
 
 /**
  * Claims the deliveries whose ctid `picked` selects, for the worker $1. The planner cannot know how
@@ -69,7 +93,7 @@ function claimText(picked: string): string {
     select ${listed(OF_DELIVERY, 'd.')},
       ${listed(OF_ENDPOINT, 'w.')},
       e.data::text as event_data, e.created_at as event_created_at,
-      e.traceparent as event_traceparent
+      e.traceparent as event_traceparent, ${SHOWS_PERSON} as shows_person
     from claimed d
     cross join lateral (
       select *

@@ -210,5 +210,6 @@ function firstAttempt(at: Date) {
     next_try_at: at.toISOString(),
     urgent: false,
     resent: false,
+    shows_person: true,
   } as const;
 }

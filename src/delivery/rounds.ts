@@ -75,10 +75,10 @@ async function runRounds(loop: Loop): Promise<void> {
 
 async function round(loop: Loop, isTick: boolean, release: boolean): Promise<void> {
   if (isTick) {
-    loop.state.ticks += 1;
     lookAtAll(loop);
     await noticeWorkers(loop);
     await recover(loop);
+    loop.state.ticks += 1;
     if (loop.state.unwritten.size > 0) analyze(loop);
   }
   if (isTick || release)

@@ -23,6 +23,7 @@ export const row = (endpoint: string, fields: Partial<ClaimedDelivery> = {}): Cl
   secret_encrypted: Buffer.alloc(0),
   earlier_secrets_encrypted: null,
   event_data: '{}',
+  shows_person: true,
   event_created_at: '2026-11-20T08:00:00.000Z',
   event_traceparent: null,
   ...fields,

@@ -3,7 +3,7 @@
  * missed, and serves `team-customer-api listen`. What is decided here:
  *  * A personal field is shown if the privacy switches allowed it when the event happened, and
  *    allow it now. What they withheld then was never stored. A webhook that is sent again obeys
- *    both, too (delivery/sent-again.ts).
+ *    both, too (delivery/claim-store.ts).
  *  * Of a type that this version does not know, nothing is shown while `member_detail_enabled` is
  *    off: which of its fields are personal is not known.
  *  * `api_version` is the current version. A webhook endpoint may have an older one.
