@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { removeDeletedEndpoint } from '../../src/features/webhook-deliveries/removal.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { auditOfTarget } from '../support/audit.ts';
+import { clockAhead } from '../support/clocks.ts';
 import { makeFullTeam, makeSeed } from '../support/seed.ts';
 import { countEndpoints, ENDPOINT_BODY, testResolver } from '../support/webhook-endpoints.ts';
 
@@ -12,6 +13,8 @@ beforeAll(async () => {
   api = await startTestApi({
     seed: makeSeed([makeFullTeam('a', { webhook_endpoints: [] }), makeFullTeam('b')]),
     services: { lookup: dns.lookup },
+    // A grace period ends by the clock of the database, which the tests' is.
+    clock: clockAhead(20_000),
   });
 });
 
