@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import parseAddresses from 'nodemailer/lib/addressparser';
 import { z } from 'zod';
 import { NOTHING_ENDS } from '../core/deprecation.ts';
@@ -228,17 +229,23 @@ function integers(min: number, max: number) {
     .refine((values) => values.every((value) => value >= min && value <= max), message);
 }
 
-function url(protocols: readonly string[], message: string) {
-  const fits = (value: string) =>
-    URL.canParse(value) && protocols.includes(new URL(value).protocol);
-  return z.string(message).refine(fits, message);
-}
-
 /**
  * In the spelling that the parser gives it, because it is used as text: it accepts `HTTPS://`,
  * spaces around it and letters beyond ASCII.
  */
-const httpUrl = url(['http:', 'https:'], 'must be an http or https URL').transform(hrefOf);
+const httpUrl = z
+  .string()
+  .refine(
+    (value) => /^https?:$/.test(URL.parse(value)?.protocol ?? ''),
+    'must be an http or https URL',
+  )
+  .transform(hrefOf);
+
+/** A URL that `fetch` reads, which takes none with a user. */
+const fetchedUrl = httpUrl.refine((value) => {
+  const { username, password } = new URL(value);
+  return username === '' && password === '';
+}, 'must be an http or https URL without a user');
 
 /** A URL that people open. */
 const linkUrl = httpUrl.refine(isOpenable, NOT_OPENABLE);
@@ -275,7 +282,7 @@ const origins = z.string().transform((value, ctx): readonly string[] => {
 });
 
 const refreshUrls = z.string().transform((value, ctx): readonly string[] => {
-  const urls = value.split(',').map((part) => httpUrl.safeParse(part.trim()).data);
+  const urls = value.split(',').map((part) => fetchedUrl.safeParse(part.trim()).data);
   const given = urls.filter((one) => one !== undefined);
   if (!given.every(isOpenable)) ctx.addIssue(NOT_OPENABLE);
   if (given.length === urls.length && new Set(given.map(originOf)).size === given.length)
@@ -319,6 +326,39 @@ const mailFrom = z.string().refine((value) => {
   return /^[^\s@"<>]+@[^\s@"<>]+$/.test(sender.address ?? '');
 }, 'must be one address, or a name and an address: Acme <no-reply@example.com>');
 
+const smtpUrl = z.string().transform((value, ctx): string => {
+  const fault = smtpFault(URL.parse(value));
+  if (fault !== null) ctx.addIssue(fault);
+  return value;
+});
+
+/** The mail client decodes user and password, and takes a missing host for its own machine. */
+function smtpFault(given: URL | null): string | null {
+  if (given === null || !['smtp:', 'smtps:'].includes(given.protocol))
+    return 'must be an smtp:// or smtps:// URL';
+  if (given.hostname === '') return 'must name the mail server';
+  if (given.port === '0') return 'must have a port from 1 to 65535';
+  if (isDecodable(given.username) && isDecodable(given.password)) return null;
+  return 'must have user and password percent-encoded: % is %25';
+}
+
+function isDecodable(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** An address or a name at which a process listens, without a port. */
+const host = z
+  .string()
+  .refine(
+    (value) => isIP(value) > 0 || /^[a-z\d](?:[\w.-]*[a-z\d])?$/i.test(value),
+    'must be an address or a name, without a port',
+  );
+
 /** A pair of what OpenTelemetry's exporter reads. It drops others without a word. */
 const TRACE_HEADER = /^\s*[\w-]+\s*=\s*(?:[^\s%;]|%[\da-f]{2})(?:[^%;]|%[\da-f]{2})*$/i;
 
@@ -335,7 +375,7 @@ const secretSettings = {
   APP_SECRET: secret,
   APP_SECRET_PREVIOUS: secret.optional(),
   APP_AUTH_SECRET: secret.optional(),
-  SMTP_URL: url(['smtp:', 'smtps:'], 'must be an smtp:// or smtps:// URL').optional(),
+  SMTP_URL: smtpUrl.optional(),
   OTEL_EXPORTER_OTLP_HEADERS: traceHeaders.optional(),
 };
 
@@ -344,9 +384,9 @@ const SECRETS = Object.keys(secretSettings) as readonly (keyof typeof secretSett
 /** Where a process listens. */
 const addresses = z.object({
   PORT: integer(0, 65_535).prefault('3000'),
-  HOST: z.string().default('127.0.0.1'),
+  HOST: host.default('127.0.0.1'),
   METRICS_PORT: integer(0, 65_535).optional(),
-  METRICS_HOST: z.string().optional(),
+  METRICS_HOST: host.optional(),
 });
 
 function metricsHostOf({ HOST, METRICS_HOST }: z.output<typeof addresses>): string {
@@ -360,7 +400,7 @@ const environment = z
     DATABASE_POOL_MAX: integer(4, 1000).prefault('16'),
     PUBLIC_URL: publicUrl.optional(),
     DRAIN_DELAY_MS: integer(0, 600_000).optional(),
-    APP_AUTH_JWKS_URL: httpUrl.optional(),
+    APP_AUTH_JWKS_URL: fetchedUrl.optional(),
     ADMIN_HOST_ORIGINS: origins.optional(),
     ADMIN_REFRESH_URL: refreshUrls.optional(),
     INVITATION_URL: linkUrl.optional(),

@@ -471,6 +471,23 @@ describe('the environment', () => {
     },
   );
 
+  it.each([
+    ['HOST', 'localhost:3000', /without a port/],
+    ['HOST', 'http://0.0.0.0', /without a port/],
+    ['HOST', '[::1]', /without a port/],
+    ['HOST', '*', /an address or a name/],
+    ['METRICS_HOST', '0.0.0.0 ', /an address or a name/],
+    ['SMTP_URL', 'smtp://', /mail server/],
+    ['SMTP_URL', 'smtp:mail', /mail server/],
+    ['SMTP_URL', 'smtp://mail:0', /port/],
+    ['SMTP_URL', 'smtp://user:100%@mail', /% is %25/],
+    ['SMTP_URL', 'smtps://us%ffer:x@mail', /% is %25/],
+    ['APP_AUTH_JWKS_URL', 'https://user:hunter2@sso.example/jwks', /without a user/],
+    ['ADMIN_REFRESH_URL', 'https://user@app.example/token', /http or https URLs/],
+  ])('refuses what the first use of %s would: %s', (name, value, reason) => {
+    expect(faultsOf({ [name]: value })).toEqual([expect.stringMatching(reason)]);
+  });
+
   it('builds the public URL from host and port, and cuts the slash of a given one', () => {
     expect(parseConfig({ ...valid, HOST: '::1', PORT: '81' }).publicUrl).toBe('http://[::1]:81');
     expect(parseConfig({ ...valid, PUBLIC_URL: 'https://api.example.com/' }).publicUrl).toBe(
