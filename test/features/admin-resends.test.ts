@@ -420,7 +420,8 @@ test.each([
   await rows('update webhook_delivery set urgent = true where id = $1', [retried]);
   await rows(
     `update webhook_delivery
-     set status = 'retrying', next_try_at = now(), scheduled_attempts = 2, resent = true
+     set status = 'retrying', next_try_at = now() - interval '1 s', scheduled_attempts = 2,
+       resent = true
      where id = $1`,
     [resent],
   );
