@@ -22,8 +22,12 @@ export interface Sent {
 }
 
 interface Wire {
-  parse(message: { readonly name?: string; readonly text: string }, ...rest: unknown[]): void;
-  bind(message: { readonly statement?: string }, ...rest: unknown[]): void;
+  parse: (
+    this: Wire,
+    message: { readonly name?: string; readonly text: string },
+    ...rest: unknown[]
+  ) => void;
+  bind: (this: Wire, message: { readonly statement?: string }, ...rest: unknown[]) => void;
 }
 
 const mutated = inject('mutatedStatements');

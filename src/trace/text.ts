@@ -35,7 +35,8 @@ function factsOf(row: object, now: Date): string[] {
     if (isRow(value) || (Array.isArray(value) && (value.length === 0 || isRow(value[0]))))
       return [];
     const isTime = IS_TIME.test(name) && typeof value === 'string';
-    const text = Array.isArray(value) ? value.join(' ') : String(value ?? '-');
+    const plain = value as string | number | boolean | null | readonly string[];
+    const text = Array.isArray(plain) ? plain.join(' ') : String(plain ?? '-');
     return [`${name}: ${isTime ? timeOf(text, now) : text}`];
   });
   return facts.map((fact, place) => (place < facts.length - 1 ? `${fact},` : fact));

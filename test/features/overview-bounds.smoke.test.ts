@@ -72,7 +72,7 @@ beforeAll(async () => {
   liveKeys = live.rows[0].keys;
   await pool.query('vacuum analyze');
   await pool.end();
-  databases = await openByMode(api);
+  databases = openByMode(api);
 });
 
 describe.each<Mode>(['generic', 'custom'])('with a %s plan', (mode) => {

@@ -75,7 +75,7 @@ beforeAll(async () => {
   );
   await pool.query('vacuum analyze');
   await pool.end();
-  databases = await openByMode(api);
+  databases = openByMode(api);
 });
 
 const cases: readonly (readonly [what: string, ask: (tx: Tx) => unknown])[] = [

@@ -96,7 +96,7 @@ beforeAll(async () => {
   );
   await pool.query('vacuum analyze');
   await pool.end();
-  databases = await openByMode(api);
+  databases = openByMode(api);
 }, 3_600_000);
 
 const nobody = { memberId: undefined, userId: undefined };

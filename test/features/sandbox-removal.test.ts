@@ -63,8 +63,11 @@ it('ends the jobs of what was played before quietly', async () => {
     ...sandboxTasks(api.db, clock),
     ...memberMailTasks({ db: api.db, mailer, invitationUrl: 'https://app.test/' }),
   };
-  const jobs = await query('select task, payload from pending_job where team_id = $1', [SANDBOX]);
-  expect(jobs.map(({ task }) => task).toSorted()).toEqual([
+  const jobs = await query(
+    'select task, payload from pending_job where team_id = $1 order by task collate "C"',
+    [SANDBOX],
+  );
+  expect(jobs.map(({ task }) => task)).toEqual([
     'end_sandbox_suspension',
     'score_sandbox_training',
     'send_invitation_mail',

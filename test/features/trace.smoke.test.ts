@@ -56,7 +56,7 @@ test('a synchronization that fails is a line of the log, whose id is found', asy
     provider: 'pipedrive',
     code: 'unauthorized',
     failures: 1,
-    run: expect.stringMatching(/^[0-9a-f-]{36}$/),
+    run: expect.stringMatching(/^\d+ [0-9a-f-]{36}$/),
   });
   expect(worker.output()).not.toContain('secret-token');
   expect(worker.output().match(/a synchronization failed/g)).toHaveLength(1);

@@ -62,7 +62,7 @@ test('the role and the pooler fail behind a PgBouncer of before', async (context
   const admin = new Client({ connectionString: server.databaseUrl });
   await admin.connect();
   await admin.query(`CREATE ROLE app LOGIN PASSWORD '${PASSWORD}'`);
-  await admin.query(`ALTER ROLE app SET statement_timeout = '10s'`);
+  await admin.query(`ALTER ROLE app SET default_transaction_isolation = 'serializable'`);
   await admin.query('CREATE DATABASE app OWNER app');
   await admin.end();
   const url = new URL(server.databaseUrl.replace(/[^/]+$/, 'app'));
@@ -71,7 +71,7 @@ test('the role and the pooler fail behind a PgBouncer of before', async (context
   await migrate(url.href);
   const pooled = await startOldPooler(url);
   expect(await findingsOf('role', pooled)).toEqual([
-    expect.stringMatching(/^fail: .*statement_timeout = 10s/),
+    expect.stringMatching(/^fail: .*default_transaction_isolation = serializable/),
   ]);
   expect(await findingsOf('pooler', pooled)).toEqual([
     expect.stringMatching(/^fail: pooler_without_prepared_statements/),

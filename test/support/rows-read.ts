@@ -8,9 +8,9 @@ import { atEnd } from './at-end.ts';
 import type { Mode } from './plans.ts';
 import { openPatiently } from './wire.ts';
 
-const READ_MODE = statement<{ readonly mode: string }>(
-  'test.readMode',
-  `select current_setting('plan_cache_mode') as mode`,
+const SET_MODE = statement<{ readonly mode: string }>(
+  'test.setMode',
+  `select set_config('plan_cache_mode', $1, true) as mode`,
 );
 const COUNT_READ = statement<{ readonly rows: string }>(
   'test.countRead',
@@ -19,18 +19,16 @@ const COUNT_READ = statement<{ readonly rows: string }>(
 
 class RolledBack extends Error {}
 
-/** Opens the database of the API twice more: for each kind of plan, with no other one. */
-export async function openByMode(api: Pick<TestApi, 'databaseUrl'>) {
+/** The kind of plan of a database that `openByMode` has opened. */
+const modes = new WeakMap<Database, Mode>();
+
+/** Opens the database of the API twice more: `rowsReadBy` uses one kind of plan with each. */
+export function openByMode(api: Pick<TestApi, 'databaseUrl'>): ReadonlyMap<Mode, Database> {
   const databases = new Map<Mode, Database>();
   for (const mode of ['generic', 'custom'] as const) {
-    // Part of the URL, so that each connection has it, whenever it is opened.
-    const url = new URL(api.databaseUrl);
-    url.searchParams.set('options', `-c plan_cache_mode=force_${mode}_plan`);
-    const db = openPatiently(url.href);
+    const db = openPatiently(api.databaseUrl);
     atEnd(() => db.close());
-    await db.transaction(async (tx) =>
-      expect(await tx.queryFirst(READ_MODE, [])).toEqual({ mode: `force_${mode}_plan` }),
-    );
+    modes.set(db, mode);
     databases.set(mode, db);
   }
   return databases;
@@ -46,6 +44,8 @@ export async function rowsReadBy(
   // The session counts on until it tells the server, which no transaction does while it runs.
   const count = async (tx: Tx) => Number((await tx.queryFirst(COUNT_READ, []))?.rows);
   const rolledBack = db.transaction(async (tx) => {
+    const mode = modes.get(db);
+    if (mode) await tx.queryFirst(SET_MODE, [`force_${mode}_plan`]);
     const before = await count(tx);
     await work(tx);
     read = (await count(tx)) - before;
