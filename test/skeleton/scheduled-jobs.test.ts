@@ -139,9 +139,11 @@ test('while one runs the next one waits for its end', async () => {
   await addAll();
   const first: Promise<void>[] = [];
   // A run ends when it finds nothing, for instance because another one is taking the same job.
-  for (let runs = 1; runs <= TASKS.length; runs += 1) {
-    first.push(runDue(work));
-    await until(() => started >= runs);
+  while (started < TASKS.length) {
+    const before = started;
+    let hasEnded = false;
+    first.push(runDue(work).finally(() => (hasEnded = true)));
+    await until(() => started > before || hasEnded);
   }
   await addAll();
   await runDue(work);
