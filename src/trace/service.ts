@@ -5,6 +5,7 @@ import { attemptsOf } from '../db/kept-attempts.ts';
 import { isDistributed } from '../db/parts.ts';
 import { listTeamIds } from '../db/team-pages.ts';
 import { listWorkers } from '../delivery/due-store.ts';
+import { findOldestWaiting } from '../delivery/fan-out-store.ts';
 import { keyOfJob, REMOVE_CONNECTION, SYNC_CONNECTION } from '../features/crm/sync/jobs.ts';
 import { slotOf, timeOfRequest } from '../features/requests/rules.ts';
 import * as callers from './caller-store.ts';
@@ -52,7 +53,7 @@ export function trace(db: Db, { id: given, teamId, now }: Wanted) {
     const id = normalize(given);
     const distributed = await isDistributed(db);
     const workers = distributed ? await state.listWorkersOfNodes(tx) : await listWorkers(tx);
-    const oldest = await state.findOldestWaiting(tx);
+    const oldest = await findOldestWaiting(tx);
     const found = await lookUp(tx, id, teamId);
     const isFound = Object.values(found).some((rows: readonly unknown[]) => rows.length > 0);
     const chain = await follow(tx, found);
@@ -72,7 +73,7 @@ export function trace(db: Db, { id: given, teamId, now }: Wanted) {
       found: isFound,
       /** The numbers of those that are alive. */
       workers,
-      oldest_waiting_event_at: oldest?.at ?? null,
+      oldest_waiting_event_at: oldest?.toISOString() ?? null,
       why,
       requests: chain.requests,
       audit: chain.audit,

@@ -202,12 +202,6 @@ export interface InHandRow {
   readonly count: number;
 }
 
-/** Since when the event of all teams waits that is fanned out next; null: none waits. */
-export const findOldestWaiting = statement<{ readonly at: string | null }>(
-  'trace.findOldestWaiting',
-  'select min(created_at) as at from event where fanned_out_at is null',
-).finds<[db: Db]>();
-
 /** A session whose transaction has locked a row. */
 export interface LockRow {
   readonly id: string;

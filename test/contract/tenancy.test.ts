@@ -189,10 +189,6 @@ const OVER_ALL_TEAMS: readonly Exception[] = [
     why: 'the operator looks an id up, whosever it is, in pages of teams',
   },
   {
-    names: ['trace.findOldestWaiting'],
-    why: 'the operator asks how long events wait, whosever they are',
-  },
-  {
     names: ['authenticate_api_key()'],
     why: 'looks up a key by its prefix to find out whose it is',
   },

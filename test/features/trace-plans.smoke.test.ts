@@ -5,6 +5,7 @@ import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Db } from '../../src/db/client.ts';
 import { listTeamIds } from '../../src/db/team-pages.ts';
+import { findOldestWaiting } from '../../src/delivery/fan-out-store.ts';
 import { slotOf } from '../../src/features/requests/rules.ts';
 import * as callers from '../../src/trace/caller-store.ts';
 import * as find from '../../src/trace/find-store.ts';
@@ -164,7 +165,7 @@ const cases: readonly [what: string, most: number, ask: (db: Db) => Promise<unkn
   ['the last failures', 2 + 2 * 10, (db) => state.listFailed(db, 'team_big', null, 10)],
   ['the last failures of one', 2 + 10, (db) => state.listFailed(db, 'team_big', 'whe_1', 10)],
   ['what workers have in hand', 0, (db) => state.countInHand(db, 'team_big', [1, 2, 3])],
-  ['the oldest event that waits', 0, (db) => state.findOldestWaiting(db)],
+  ['the oldest event that waits', 0, (db) => findOldestWaiting(db)],
   ['who has locked events', 1, (db) => state.findLockers(db, 'event', 'team_big', ['evt_7'])],
   [
     'who has locked deliveries',

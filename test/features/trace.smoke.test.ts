@@ -35,11 +35,7 @@ test('a synchronization that fails is a line of the log, whose id is found', asy
   const crm = await startCrm('pipedrive');
   crm.token = 'secret-token-0123456789';
   const app = await appAsMember(api, 'a', 'owner');
-  const { id } = await app.admin.crm.connect.mutate({
-    provider: 'pipedrive',
-    credentials: crm.token,
-    base_url: crm.url,
-  });
+  const { id } = await app.admin.crm.connect.mutate(crm.connectInput());
   crm.token = 'another';
   const line = await until(() =>
     worker

@@ -327,11 +327,7 @@ describe('a CRM connection', () => {
     const crm = await startCrm('pipedrive');
     crm.token = 'secret-token-0123456789';
     const app = await appAsMember(api, 'a', 'owner');
-    const { id } = await app.admin.crm.connect.mutate({
-      provider: 'pipedrive',
-      credentials: crm.token,
-      base_url: crm.url,
-    });
+    const { id } = await app.admin.crm.connect.mutate(crm.connectInput());
     const connectionOf = async (asked: string) => (await traceOf(api.db, asked)).connections[0];
     expect(await connectionOf(id)).toMatchObject({ status: 'active', jobs: [] });
     // The job has the key by which trace asks for it.
