@@ -15,7 +15,7 @@ import { TICK_MS, type DispatcherOptions, type Loop, type OpenedSecrets } from '
 import type { RecordedAttempt } from './result-store.ts';
 import { flush } from './results.ts';
 import { findPlayed, LIVE, SIMULATED } from './played.ts';
-import { causeOf, nextState } from './schedule.ts';
+import { nextState, type AttemptCause } from './schedule.ts';
 import { fillSlots } from './slots.ts';
 
 /** How long a delivery waits that a fault of ours has kept from being attempted. */
@@ -210,6 +210,12 @@ function withoutPerson({ event_type, event_data }: ClaimedDelivery): string {
 function quoteOf({ event_type, event_data }: ClaimedDelivery, text: string): string {
   const isCut = text.length >= EXCERPT_MAX_CHARACTERS;
   return withholdEventValues(event_type, JSON.parse(event_data) as object, { text, isCut });
+}
+
+/** The first attempt of a test (`ping`) is its scheduled one. */
+function causeOf({ urgent, resent, status }: ClaimedDelivery): AttemptCause {
+  if (resent) return 'resent';
+  return urgent && status !== 'pending' ? 'requested' : 'scheduled';
 }
 
 /** How the endpoint of an attempt goes on. */

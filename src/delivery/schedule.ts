@@ -28,20 +28,6 @@ export interface DeliveryState {
 /** Why an attempt is made: it was due, or an admin or a client asked for it. */
 export type AttemptCause = 'scheduled' | 'requested' | 'resent';
 
-/** The first attempt of a test (`ping`) is its scheduled one. */
-export function causeOf({
-  urgent,
-  resent,
-  status,
-}: {
-  readonly urgent: boolean;
-  readonly resent: boolean;
-  readonly status: string;
-}): AttemptCause {
-  if (resent) return 'resent';
-  return urgent && status !== 'pending' ? 'requested' : 'scheduled';
-}
-
 /** How an attempt ended, as far as the schedule is concerned. */
 export interface AttemptEnd {
   readonly ok: boolean;
