@@ -11,6 +11,8 @@
 --  * key_fault says why a key is not valid. It is for the log alone: no response may depend on it.
 --  * used_percent is how much of the key's or of the team's limit is used, whichever is more; null
 --    without a valid key.
+--  * A sandbox whose simulated suspension should have ended is active: keys do not wait for the job
+--    that ends it.
 --  * p_now is null except in tests. Windows and expiry follow the database's clock, which all
 --    processes share.
 --
@@ -68,8 +70,16 @@ BEGIN
   SELECT
     k."id", k."secret_hash", k."scopes", k."created_by",
     m."role", m."status" AS "creator_status",
-    t."plan", t."status", t."language", t."rate_limit_per_min",
+    t."plan", t."language", t."rate_limit_per_min",
     t."member_detail_enabled", t."leaderboard_enabled",
+    CASE
+      WHEN t."status" = 'suspended' AND EXISTS (
+        SELECT
+        FROM "sandbox" s
+        WHERE s."team_id" = of_team AND s."suspended_until" <= at
+      ) THEN 'active'
+      ELSE t."status"
+    END AS "status",
     CASE
       WHEN k."revoked_at" <= at THEN 'revoked'
       WHEN k."expires_at" <= at THEN 'expired'

@@ -1,9 +1,9 @@
 -- What authenticate_api_key does in the usual case, for many keys in one statement: the key is
--- valid, and both counters have room. A key that it does not return was not counted and is asked
--- for alone. So is one with a counter of a later minute, and one whose counters somebody else
--- holds: this waits for no lock, and no team for another one. So it need not lock the counters of a
--- key and a team in the order of count_in_both. Each team may be given only once. A function,
--- because a statement cannot have the setting.
+-- valid, its team is active, and both counters have room. A key that it does not return was not
+-- counted and is asked for alone. So is one with a counter of a later minute, and one whose
+-- counters somebody else holds: this waits for no lock, and no team for another one. So it need not
+-- lock the counters of a key and a team in the order of count_in_both. Each team may be given only
+-- once. A function, because a statement cannot have the setting.
 CREATE OR REPLACE FUNCTION "authenticate_api_keys"(
   p_team_ids text[],
   p_prefixes text[],
@@ -54,6 +54,7 @@ BEGIN
     JOIN "team" t ON t."id" = k."team_id"
     JOIN "member" m ON m."team_id" = k."team_id" AND m."id" = k."created_by"
     WHERE n.proof = sha256(k."secret_hash" || p_nonce)
+      AND t."status" = 'active'
       AND (k."revoked_at" IS NULL OR k."revoked_at" > at)
       AND (k."expires_at" IS NULL OR k."expires_at" > at)
       AND (k."allowed_ips" IS NULL OR n.ip::inet <<= ANY (k."allowed_ips"))

@@ -58,12 +58,12 @@ export function asSandbox<Live extends { readonly rate_limit_per_min: number }>(
   return { ...live, rate_limit_per_min: Math.min(live.rate_limit_per_min, requestsPerMinute) };
 }
 
-/** The status of a sandbox, by that of its live team. A suspension that is played goes on. */
+/** The status of a sandbox. A suspension is simulated only while the live team is active. */
 export function statusInSandbox<Status extends string>(
   live: Status,
-  isSuspensionPlayed: boolean,
+  isSuspensionSimulated: boolean,
 ): Status | 'suspended' {
-  return isSuspensionPlayed && live === 'active' ? 'suspended' : live;
+  return isSuspensionSimulated ? 'suspended' : live;
 }
 
 /** What a person of a scenario is called, by their first name. */

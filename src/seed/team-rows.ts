@@ -62,12 +62,12 @@ export async function overwriteSandboxes(
   for (const team of seed.teams) {
     const id = sandboxIdOf(team.id);
     if (!sandboxes.includes(id)) continue;
-    const { rowCount: played } = await client.query(
-      'SELECT FROM sandbox WHERE team_id = $1 AND suspended_until IS NOT NULL',
-      [id],
-    );
     const row = asSandbox(teamRow(team, now));
-    const status = statusInSandbox(row.status, played === 1);
+    const simulated = 'team_id = $1 AND suspended_until IS NOT NULL';
+    if (row.status !== 'active')
+      await client.query(`UPDATE sandbox SET suspended_until = NULL WHERE ${simulated}`, [id]);
+    const { rowCount } = await client.query(`SELECT FROM sandbox WHERE ${simulated}`, [id]);
+    const status = statusInSandbox(row.status, rowCount === 1);
     await client.query(
       `UPDATE team
        SET (${columns}) = (

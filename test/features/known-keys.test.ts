@@ -6,7 +6,8 @@ import { SCOPES } from '../../src/core/scopes.ts';
 import type { CreateAuthenticator } from '../../src/http/api/authentication/authenticator.ts';
 import { createFastAuthenticator } from '../../src/http/api/authentication/fast-authenticator.ts';
 import type { KeyRow } from '../../src/http/api/authentication/key-store.ts';
-import { createKnownKeys } from '../../src/http/api/authentication/known-keys.ts';
+import { createKnownKeys, type KnownKeys } from '../../src/http/api/authentication/known-keys.ts';
+import { toTenant } from '../../src/http/api/authentication/tenant.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { heapBytes } from '../support/heap.ts';
 import { makeFullTeam, makeSeed, makeTeam } from '../support/seed.ts';
@@ -147,41 +148,37 @@ test('a request is recognized by the whole key only, and not after a refusal', a
 const credentialOf = (keyPrefix: string) => ({ keyPrefix, proof: Buffer.alloc(32) });
 
 describe('the known keys', () => {
-  test('are bounded, and the oldest are forgotten', () => {
+  const remember = (known: KnownKeys, name: string) =>
+    known.remember(credentialOf(name), toTenant(readRow(name)));
+
+  test('are bounded, and the one that was asked for least recently is forgotten', () => {
     const known = createKnownKeys(4);
-    const isKnown = (name: string) => known.find(credentialOf(name)) !== undefined;
     const names = ['a', 'b', 'c', 'd', 'e'];
-    for (const name of names.slice(0, 4))
-      known.tenantOf(credentialOf(name), readRow(name), undefined);
+    const isKnown = (name: string) => known.find(credentialOf(name)) !== null;
+    for (const name of names.slice(0, 4)) remember(known, name);
     expect(names.map(isKnown)).toEqual([true, true, true, true, false]);
-    known.tenantOf(credentialOf('e'), readRow('e'), undefined);
-    expect(names.map(isKnown)).toEqual([false, false, true, true, true]);
+    remember(known, 'e');
+    expect(names.map(isKnown)).toEqual([false, true, true, true, true]);
     for (const name of names) known.forget(credentialOf(name));
     expect(names.map(isKnown)).toEqual([false, false, false, false, false]);
   });
 
-  test('have the facts of their last request, and one tenant while these are the same', () => {
+  test('have the tenant of their last request, whose version changes with each fact', () => {
     const known = createKnownKeys(2);
-    const credential = credentialOf('a');
-    known.tenantOf(credential, readRow('key_1'), undefined);
-    const found = known.find(credential);
-    expect(known.tenantOf(credential, readRow('key_1'), found)).toBe(found?.tenant);
-    for (const name of Object.keys(readRow('key_1'))) {
-      const changed = { ...readRow('key_1'), [name]: 'other' };
-      const tenant = known.tenantOf(credential, changed, found);
-      expect(tenant).not.toBe(found?.tenant);
-      expect(known.find(credential)).toEqual({ facts: changed, tenant });
-    }
+    const row = readRow('key_1');
+    remember(known, 'key_1');
+    expect(known.find(credentialOf('key_1'))).toEqual(toTenant(row));
+    for (const name of Object.keys(row))
+      expect(toTenant({ ...row, [name]: 'other' }).version).not.toBe(toTenant(row).version);
   });
 
   test('keep nothing of the rows that they were read from', () => {
     const count = 20_000;
-    const known = createKnownKeys(2 * count);
+    const known = createKnownKeys(count);
     const before = heapBytes();
-    for (let n = 0; n < count; n += 1)
-      known.tenantOf(credentialOf(`prefix${n}`), readRow(`key_${n}`), undefined);
-    expect((heapBytes() - before) / count).toBeLessThan(600);
-    expect(known.find(credentialOf('prefix0'))?.facts).toEqual(readRow('key_0'));
+    for (let n = 0; n < count; n += 1) remember(known, `key_${n}`);
+    expect((heapBytes() - before) / count).toBeLessThan(700);
+    expect(known.find(credentialOf('key_0'))?.actor.id).toBe('key_0');
   });
 });
 

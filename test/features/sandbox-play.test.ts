@@ -493,13 +493,15 @@ describe('a suspension', () => {
     expect(await statusOf(SANDBOX)).toBe('suspended');
     await update({ status: 'active' });
     expect((await me()).status).toBe(200);
+  });
+
+  it('ends when the live team is suspended: keys do not wait for the job', async () => {
     await play({ play: 'team_suspended' });
     await update({ status: 'suspended' });
-    await update({ status: 'active' });
-    expect((await me()).status).toBe(403);
     clock.advance(60_000);
-    await runJobs();
-    expect((await me()).status).toBe(200);
+    expect((await me()).status).toBe(403);
+    await update({ status: 'active' });
+    expect((await get('/sandbox')).suspended_until).toBeNull();
   });
 });
 

@@ -563,7 +563,7 @@ describe('migrations fail', () => {
     expect(await findingsOf('migrations', { DATABASE_URL })).toEqual([fine(/all \d+/)]);
     const client = await connect(DATABASE_URL);
     await client.query(
-      `delete from _prisma_migrations where migration_name = 'functions/count_request';
+      `delete from _prisma_migrations where migration_name = 'functions/count_in_both';
        update _prisma_migrations set checksum = 'another'
          where migration_name = '20261120000000_create_schema';
        insert into _prisma_migrations (id, checksum, finished_at, migration_name)
@@ -575,7 +575,7 @@ describe('migrations fail', () => {
     expect(await findingsOf('migrations', { DATABASE_URL })).toEqual([
       failing(/20261120000000_fails has failed/, /prisma migrate resolve/),
       failing(/create_schema was changed/, /Restore/),
-      failing(/pending: functions\/count_request$/, /run migrate/),
+      failing(/pending: functions\/count_in_both$/, /run migrate/),
       warning(/newer release has applied .*20990101000000_later/),
       failing(/not all tables are distributed/),
     ]);

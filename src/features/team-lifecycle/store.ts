@@ -112,17 +112,17 @@ export async function updateTeam(tx: Tx, team: TeamRow): Promise<void> {
 }
 
 /**
- * Its sandbox, if it has one that is not being erased, takes over what the team has now. While a
- * suspension is played there, an active team's sandbox stays suspended. Its team must be locked:
- * then nobody begins or ends a suspension.
+ * Its sandbox, if it has one that is not being erased, takes over what the team has now. An active
+ * team's sandbox stays suspended while that is simulated; a team that is closed ends the
+ * simulation. Its team must be locked: then nobody begins or ends a simulated suspension.
  */
 export async function updateSandbox(tx: Tx, team: TeamRow): Promise<void> {
   const sandboxId = sandboxIdOf(team.id);
-  const played = await tx.prisma.sandbox.findFirst({
-    where: { teamId: sandboxId, suspendedUntil: { not: null } },
-    select: { suspendedUntil: true },
-  });
-  const status = statusInSandbox(team.status, played !== null);
+  const simulated = { teamId: sandboxId, suspendedUntil: { not: null } };
+  if (team.status !== 'active')
+    await tx.prisma.sandbox.updateMany({ where: simulated, data: { suspendedUntil: null } });
+  const isSimulated = (await tx.prisma.sandbox.count({ where: simulated })) > 0;
+  const status = statusInSandbox(team.status, isSimulated);
   await tx.prisma.team.updateMany({
     where: { id: sandboxId, erasingSince: null },
     data: IN_SANDBOX.toData({ ...asSandbox(team), status }),

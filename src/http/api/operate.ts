@@ -60,9 +60,9 @@ export async function operate(
   if (match.kind !== 'route') throw new Error('a tenant without a route');
   if (exchange.query !== '') tellIgnored(exchange, match.route);
   if (match.route.endpoint.method !== 'GET') return write(exchange, match, { tenant, readAgain });
-  // Another object: the key or its team has changed since its last request.
-  const response =
-    speculative?.tenant === tenant ? speculative.response : read(exchange, match, tenant);
+  // Another version: the key or its team has changed since its last request.
+  const isSame = speculative?.tenant.version === tenant.version;
+  const response = isSame ? speculative.response : read(exchange, match, tenant);
   await answerRead(exchange, match.route, await response);
 }
 

@@ -11,7 +11,6 @@ import { ENDPOINTS, type Endpoint } from '../../routers/endpoints.ts';
 import type { Authentication } from './authentication/authenticator.ts';
 import { describeRefusal } from './authentication/credential.ts';
 import { createFastAuthenticator } from './authentication/fast-authenticator.ts';
-import { isOverdue } from './authentication/played-suspension.ts';
 import type { Tenant } from './authentication/tenant.ts';
 import { BASE_PATH, DOCUMENT_PATH, type RestExchange, type RestOptions } from './exchange.ts';
 import { negotiateLanguage } from './language.ts';
@@ -147,7 +146,7 @@ async function admit(
   options.callerLimits.authenticated(request);
   const { tenant, counted, rate } = exchange.authentication;
   if (tenant) exchange.trace?.known();
-  if (match.kind === 'route' && tenant && !tenant.enabled) await requireOverdue(options, tenant);
+  if (match.kind === 'route' && tenant && !tenant.enabled) throw new ProblemError('api_disabled');
   if (!counted) {
     const problem = rateLimited(rate, limitOwnerOf(rate, tenant, options.limits));
     if (problem.limit) options.observeRefusal(problem.limit, tenant?.team.id ?? null);
@@ -169,12 +168,12 @@ async function admit(
 
 /** Checks the key and the tenant of an admitted request as they are now. */
 async function admitAgain(
-  { options, request }: RestExchange,
+  { request }: RestExchange,
   reading: Promise<Tenant | null>,
 ): Promise<Tenant> {
   const tenant = await reading;
   if (!tenant) throw withoutKey(request);
-  if (!tenant.enabled) await requireOverdue(options, tenant);
+  if (!tenant.enabled) throw new ProblemError('api_disabled');
   return tenant;
 }
 
@@ -182,15 +181,6 @@ function withoutKey({ headersDistinct }: IncomingMessage): ProblemError {
   return new ProblemError('unauthorized', {
     detail: describeRefusal(headersDistinct['authorization']),
   });
-}
-
-/** Throws `api_disabled` for a team that is closed, unless it should not be any more. */
-async function requireOverdue(
-  { db, services }: Pick<RestOptions, 'db' | 'services'>,
-  { team }: Tenant,
-): Promise<void> {
-  if (await isOverdue(db.forTeam(team.id), team, services.clock.override())) return;
-  throw new ProblemError('api_disabled');
 }
 
 /** Throws a refusal again when it may be sent. A fault of ours is thrown at once. */

@@ -35,8 +35,8 @@ export interface AuthenticationRequest {
 export interface PendingAuthentication {
   /**
    * The tenant that the key had at its last request; null if nothing is known of it. It may start a
-   * read, but decides nothing. The read's response may be sent only if the result has this very
-   * object as its tenant: then nothing about the key and its team has changed.
+   * read, but decides nothing. The read's response may be sent only if the tenant of the result has
+   * the same version: then nothing about the key and its team has changed.
    */
   readonly guess: Tenant | null;
   /** What the database says now. Rejects if it could not be asked. */

@@ -9,13 +9,14 @@ import {
 import { createBatchedAuthentication } from './batched-authentication.ts';
 import { readCredential, type Credential } from './credential.ts';
 import { authenticateRequest, type AuthenticationRow } from './key-store.ts';
-import { createKnownKeys, type KnownKey } from './known-keys.ts';
+import { createKnownKeys } from './known-keys.ts';
+import { toTenant, type Tenant } from './tenant.ts';
 
-/** An authentication request, with what is known about its key. */
+/** An authentication request, with the tenant that its key had last. */
 interface KeyedRequest {
   readonly credential: Credential;
   readonly address: AuthenticationRequest['address'];
-  readonly known: KnownKey | undefined;
+  readonly known: Tenant | null;
 }
 
 /**
@@ -30,25 +31,26 @@ export const createFastAuthenticator: CreateAuthenticator = ({ db, limits, clock
   const askBatch = async ({ credential, address, known }: KeyedRequest) => {
     const { keyPrefix, proof } = credential;
     if (!known || keyPrefix === null || !db.isPlain()) return null;
-    return batches.ask({ teamId: known.facts.team_id, keyPrefix, proof, ip: address.ip });
+    return batches.ask({ teamId: known.team.id, keyPrefix, proof, ip: address.ip });
   };
   const askAlone = ({ credential, address, known }: KeyedRequest): Promise<AuthenticationRow> => {
-    const teamId = known?.facts.team_id ?? null;
+    const teamId = known?.team.id ?? null;
     const terms = { nonce, ...limits, now: clock.override() };
     return authenticateRequest(db.forTeam(teamId), { ...credential, ...terms, ...address, teamId });
   };
   const resolve = async (request: KeyedRequest): Promise<Authentication> => {
     const { credential, known } = request;
     const row = (await askBatch(request)) ?? (await askAlone(request));
-    const tenant = row.key_id === null ? null : knownKeys.tenantOf(credential, row, known);
+    const tenant = row.key_id === null ? null : toTenant(row);
     if (!row.counted || !tenant?.enabled) knownKeys.forget(credential);
+    else if (tenant.version !== known?.version) knownKeys.remember(credential, tenant);
     return toAuthentication(row, tenant);
   };
   return {
     authenticate: ({ authorization, address }) => {
       const credential = readCredential(authorization, nonce);
       const known = knownKeys.find(credential);
-      return { guess: known?.tenant ?? null, result: resolve({ credential, address, known }) };
+      return { guess: known, result: resolve({ credential, address, known }) };
     },
     readAgain: readAgainBy(db, clock),
   };

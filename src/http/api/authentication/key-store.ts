@@ -101,7 +101,15 @@ const READ_KEY = statement<KeyRow>(
   'http.readKey',
   `select k.id as key_id, k.team_id, array_to_string(k.scopes, ' ') as scopes,
      k.created_by as creator_id, m.role as creator_role, m.status as creator_status,
-     t.plan, t.status as team_status, t.language, t.rate_limit_per_min,
+     t.plan, t.language, t.rate_limit_per_min,
+     case
+       when t.status = 'suspended' and exists (
+         select
+         from sandbox s
+         where s.team_id = $1 and s.suspended_until <= coalesce($4, clock_timestamp())
+       ) then 'active'
+       else t.status
+     end as team_status,
      t.member_detail_enabled, t.leaderboard_enabled
    from api_key k
    join team t on t.id = $1

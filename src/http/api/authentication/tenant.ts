@@ -13,10 +13,39 @@ export interface Tenant {
   readonly privacy: Privacy;
   /** False: suspended, ended, or on a plan without the API. */
   readonly enabled: boolean;
+  /** Tenants of one version are equal. */
+  readonly version: string;
 }
+
+/** What a tenant is made of, in the order of a version. */
+const FACTS = [
+  'key_id',
+  'team_id',
+  'scopes',
+  'creator_id',
+  'creator_role',
+  'creator_status',
+  'plan',
+  'team_status',
+  'language',
+  'rate_limit_per_min',
+  'member_detail_enabled',
+  'leaderboard_enabled',
+] as const satisfies (keyof KeyRow)[];
 
 /** Makes the tenant of a valid key. */
 export function toTenant(row: KeyRow): Tenant {
+  return makeTenant(row, JSON.stringify(FACTS.map((name) => row[name])));
+}
+
+/** Makes the tenant of a version. */
+export function tenantOf(version: string): Tenant {
+  const values = JSON.parse(version) as unknown[];
+  const row = Object.fromEntries(FACTS.map((name, index) => [name, values[index]]));
+  return makeTenant(row as unknown as KeyRow, version);
+}
+
+function makeTenant(row: KeyRow, version: string): Tenant {
   const { creator_id, creator_role, creator_status } = row;
   return {
     actor: {
@@ -27,5 +56,6 @@ export function toTenant(row: KeyRow): Tenant {
     },
     ...teamFactsOf(row.team_id, row),
     enabled: row.team_status === 'active' && hasApi(row.plan),
+    version,
   };
 }
