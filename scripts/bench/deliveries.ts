@@ -5,9 +5,10 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { newId } from '../../src/core/ids.ts';
-import { atLeast, atMost, median, printFigures, printHeading } from './report.ts';
+import { cpuMsOf } from './processes.ts';
+import { atLeast, atMost, median, printRatios, printSides } from './report.ts';
 import type { FloorJob } from './webhook-floor.ts';
-import { cpuMsOf, seedFile, type ServerProcess, type World } from './world.ts';
+import { seedFile, type ServerProcess, type World } from './world.ts';
 
 /** Attempts in flight at once. */
 const CONCURRENCY = 50;
@@ -42,47 +43,45 @@ interface Run {
   readonly cpuUs: number;
 }
 
-/** Prints the comparison. Seeds its own teams and starts its own worker, floor and receiver. */
+/** Prints the comparison. Seeds its own teams and starts its own workers, floor and receiver. */
 export async function benchDeliveries(
-  world: World,
+  worlds: ReadonlyMap<string, World>,
   stack: AsyncDisposableStack,
   { runs, deliveries }: { readonly runs: number; readonly deliveries: number },
 ): Promise<void> {
   const receiver = await startReceiver(stack);
-  await seedSubscribers(world, SUBSCRIBERS, receiver.url);
-  const floor = await world.start(new URL('./webhook-floor.ts', import.meta.url), '/');
-  const worker = await startWorker(world);
-  const job: FloorJob = { url: receiver.url, count: deliveries, concurrency: CONCURRENCY };
-  const ofFloor = (): Promise<Run> =>
-    measureDeliveries(receiver, [floor], {
-      deliveries,
-      begin: () =>
-        fetch(`http://127.0.0.1:${floor.port}/`, { method: 'POST', body: JSON.stringify(job) }),
-    });
-  const ofWorker = async (): Promise<Run> =>
-    measureDeliveries(receiver, [worker], {
-      deliveries,
-      begin: await prepareEvents(world, SUBSCRIBERS, deliveries),
-    });
-  await ofFloor();
-  await ofWorker();
-  const ran: { readonly floor: Run; readonly worker: Run }[] = [];
-  for (let turn = 0; turn < runs; turn += 1)
-    ran.push({ floor: await ofFloor(), worker: await ofWorker() });
-  printHeading(`Deliveries, ${ENDPOINTS} endpoints, ${CONCURRENCY} in flight`, [
-    'floor',
-    'worker',
-    'ratio',
-  ]);
+  const sides: { name: string; runs: Run[]; run: () => Promise<Run> }[] = [];
+  for (const [name, world] of worlds) {
+    await seedSubscribers(world, SUBSCRIBERS, receiver.url);
+    if (sides.length === 0) {
+      const floor = await world.start('scripts/bench/webhook-floor.ts', '/');
+      const job: FloorJob = { url: receiver.url, count: deliveries, concurrency: CONCURRENCY };
+      const body = JSON.stringify(job);
+      const begin = () => fetch(`http://127.0.0.1:${floor.port}/`, { method: 'POST', body });
+      const run = () => measureDeliveries(receiver, [floor], { deliveries, begin });
+      sides.push({ name: 'floor', runs: [], run });
+    }
+    const worker = await startWorker(world);
+    const run = async (): Promise<Run> => {
+      const begin = await prepareEvents(world, SUBSCRIBERS, deliveries);
+      return measureDeliveries(receiver, [worker], { deliveries, begin });
+    };
+    sides.push({ name, runs: [], run });
+  }
+  // Warm up all, so that compiled code is compared.
+  for (const { run } of sides) await run();
+  for (let turn = 0; turn < runs; turn += 1) {
+    for (const side of turn % 2 === 0 ? sides : sides.toReversed())
+      side.runs.push(await side.run());
+  }
+  const names = sides.map(({ name }) => name);
+  printSides(`Deliveries, ${ENDPOINTS} endpoints, ${CONCURRENCY} in flight`, names);
   for (const [name, figure, target] of [
     ['deliveries/s', 'perSecond', atLeast(0.75)],
     ['processor, µs/delivery', 'cpuUs', atMost(2)],
   ] as const) {
-    const value = median(ran.map((turn) => turn.worker[figure] / turn.floor[figure]));
-    const sides = (['floor', 'worker'] as const).map((side) =>
-      median(ran.map((turn) => turn[side][figure])).toFixed(0),
-    );
-    printFigures(`  ${name}`, [...sides, value.toFixed(2)], { value, target });
+    const medians = sides.map((side) => median(side.runs.map((run) => run[figure])));
+    printRatios(`  ${name}`, medians, target);
   }
 }
 
@@ -129,7 +128,7 @@ export async function startReceiver(stack: AsyncDisposableStack): Promise<Receiv
 }
 
 export function startWorker(world: World): Promise<ServerProcess> {
-  return world.start(new URL('../../src/worker.ts', import.meta.url), '/metrics', (port) => ({
+  return world.start('src/worker.ts', '/metrics', (port) => ({
     METRICS_PORT: String(port),
     WORKER_CONCURRENCY: String(CONCURRENCY),
     // The receiver is on this machine. In production, the worker refuses to deliver to it.

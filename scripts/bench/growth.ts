@@ -12,11 +12,11 @@ import {
 } from './deliveries.ts';
 import type { Outcome } from './load.ts';
 import { PATH } from './list.ts';
+import { cpuMsOf } from './processes.ts';
 import { atMost, median, printCurve, type Point } from './report.ts';
 import {
   API,
   COMBINATION,
-  cpuMsOf,
   httpRequest,
   seedFile,
   type ServerProcess,
@@ -53,12 +53,12 @@ interface Options {
   readonly seconds: number;
 }
 
-/** Prints all curves. Seeds its own teams. */
+/** Prints all curves. Seeds its own teams and starts its own servers. */
 export async function benchGrowth(
   world: World,
-  api: ServerProcess,
   { stack, growth, seconds }: Options,
 ): Promise<void> {
+  const api = await world.start(API, '/readyz');
   const keys = await world.seed(
     seedFile([{ id: TEMPLATE, generate: { members: 1, assignments: 60 } }]),
   );

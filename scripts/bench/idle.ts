@@ -3,18 +3,18 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { BASE_PATH } from '../../src/http/api/exchange.ts';
 import { seedSubscribers, startReceiver, startWorker } from './deliveries.ts';
 import { atMost, median, printFigures, printHeading } from './report.ts';
-import type { ServerProcess, World } from './world.ts';
+import { API, type ServerProcess, type World } from './world.ts';
 
 const SUBSCRIBERS = { prefix: 'team_idle_', teams: 20, perTeam: 5 };
 /** Before each request, so that nothing is awake. */
 const SILENCE_MS = 50;
 
-/** Prints the times. Seeds its own teams and starts its own worker and receiver. */
+/** Prints the times. Seeds its own teams and starts its own servers and receiver. */
 export async function benchIdle(
   world: World,
-  api: ServerProcess,
   { stack, rounds }: { readonly stack: AsyncDisposableStack; readonly rounds: number },
 ): Promise<void> {
+  const api = await world.start(API, '/readyz');
   const receiver = await startReceiver(stack);
   const keys = await seedSubscribers(world, SUBSCRIBERS, receiver.url);
   await startWorker(world);

@@ -2,20 +2,24 @@
 // database, data, load, and a floor to compare with. Run nothing else on the machine meanwhile.
 //   --quick            less data and fewer runs: about a minute without growth
 //   --only list,writes some of the parts: list, writes, deliveries, idle, growth
-//   --save             keep the figures in results.json
-// At the end, each figure with a target stands beside the last one that was kept.
+//   --against REV      list, writes and deliveries of another revision beside those of this one
 import { availableParallelism, loadavg } from 'node:os';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { checkOut } from './checkout.ts';
+import type { Side } from './compare.ts';
 import { benchDeliveries } from './deliveries.ts';
 import { createFloor } from './floor-tables.ts';
 import { benchGrowth, type Growth } from './growth.ts';
 import { benchIdle } from './idle.ts';
 import { benchList } from './list.ts';
-import { reportResults } from './report.ts';
-import { API, openWorld, seedFile, type ServerProcess, type World } from './world.ts';
+import { API, openWorlds, seedFile, type World } from './world.ts';
 import { benchWrites } from './writes.ts';
 
+const ROOT = join(import.meta.dirname, '../..');
 const PARTS = ['list', 'writes', 'deliveries', 'idle', 'growth'] as const;
+/** The parts that compare servers. */
+const COMPARED: readonly Part[] = ['list', 'writes', 'deliveries'];
 type Part = (typeof PARTS)[number];
 
 interface Scale {
@@ -61,11 +65,13 @@ const QUICK: Scale = {
 const { values: options } = parseArgs({
   options: {
     quick: { type: 'boolean', default: false },
-    only: { type: 'string', default: PARTS.join(',') },
-    save: { type: 'boolean', default: false },
+    only: { type: 'string' },
+    against: { type: 'string' },
   },
 });
-const only = options.only.split(',');
+const { against } = options;
+const parts: readonly string[] = against === undefined ? PARTS : COMPARED;
+const only = options.only?.split(',') ?? parts;
 const scale = options.quick ? QUICK : FULL;
 
 const stack = new AsyncDisposableStack();
@@ -85,17 +91,20 @@ try {
 }
 
 async function bench(): Promise<void> {
-  const unknown = only.filter((part) => !PARTS.some((known) => known === part));
-  if (unknown.length > 0) throw new Error(`--only takes some of ${PARTS.join(', ')}`);
+  if (only.some((part) => !parts.includes(part)))
+    throw new Error(`--only takes some of ${parts.join(', ')}`);
   const startedAt = performance.now();
+  const folder = against === undefined ? null : await checkOut(stack, ROOT, against);
   warnOfOthers();
-  const world = await openWorld(stack);
-  const api = await world.start(API, '/readyz');
-  if (has('list') || has('writes')) await benchRequests(world, api);
-  if (has('deliveries')) await benchDeliveries(world, stack, scale);
-  if (has('idle')) await benchIdle(world, api, { ...scale, stack });
-  if (has('growth')) await benchGrowth(world, api, { ...scale, stack });
-  await reportResults(options);
+  const open = await openWorlds(stack);
+  const world = await open(ROOT);
+  const other = folder === null ? null : await open(folder);
+  const worlds = new Map([['this', world]]);
+  if (other !== null) worlds.set(against ?? '', other);
+  if (has('list') || has('writes')) await benchRequests(worlds);
+  if (has('deliveries')) await benchDeliveries(worlds, stack, scale);
+  if (has('idle')) await benchIdle(world, { ...scale, stack });
+  if (has('growth')) await benchGrowth(world, { ...scale, stack });
   console.log(`\nDone in ${((performance.now() - startedAt) / 1000).toFixed(0)} s.`);
 }
 
@@ -103,16 +112,30 @@ function has(part: Part): boolean {
   return only.includes(part);
 }
 
-async function benchRequests(world: World, api: ServerProcess): Promise<void> {
+/** The floor reads and writes in the database of this revision. */
+async function benchRequests(worlds: ReadonlyMap<string, World>): Promise<void> {
   const tenants = Array.from({ length: scale.tenants }, (_, index) => ({
     id: `team_${index}`,
     generate: { members: 5, assignments: scale.tenantRows, random_seed: index + 1 },
   }));
-  const keys = await world.seed(seedFile(tenants));
-  await createFloor(world.pool, keys);
-  const floor = await world.start(new URL('./floor.ts', import.meta.url), '/');
-  if (has('list')) await benchList(world, { floor, api }, { ...scale, keys });
-  if (has('writes')) await benchWrites(world, { floor, api }, { ...scale, keys });
+  const sides: Side[] = [];
+  for (const [name, world] of worlds) {
+    const keys = await world.seed(seedFile(tenants));
+    const side = { keys: [...keys.values()] };
+    if (sides.length === 0) {
+      await createFloor(world.pool, keys);
+      sides.push({
+        ...side,
+        name: 'floor',
+        server: await world.start('scripts/bench/floor.ts', '/'),
+      });
+    }
+    sides.push({ ...side, name, server: await world.start(API, '/readyz') });
+  }
+  const [first] = worlds.values();
+  if (!first) throw new Error('there is no revision');
+  if (has('list')) await benchList(first, sides, scale);
+  if (has('writes')) await benchWrites(first, sides, scale);
 }
 
 /**

@@ -1,10 +1,6 @@
-// Prints tables, judges figures by their targets, and sets them beside the last ones kept.
-import { readFile, writeFile } from 'node:fs/promises';
+// Prints tables, and judges figures by their targets.
 
-const KEPT = new URL('./results.json', import.meta.url);
-/** Two runs of the same code differ by less, on a machine that does nothing else. */
-const NOISE = 0.1;
-const WIDTHS = [54, 14, 14, 9] as const;
+const WIDTHS = [52, 11] as const;
 
 /** The limit that one figure must meet. */
 export interface Target {
@@ -26,20 +22,33 @@ interface Judged {
   readonly target: Target;
 }
 
-/** Figures with a target, by the title of their table and their row. */
-const figures = new Map<string, Judged>();
-let title = '';
-
 /** Prints a table's title and the names of its columns. */
 export function printHeading(heading: string, columns: readonly string[]): void {
-  title = heading;
   console.log(`\n${[heading, ...columns].map(pad).join('')}`);
 }
 
 /** Prints one row of a table; `judged` adds a verdict on the figure that has a target. */
 export function printFigures(what: string, cells: readonly string[], judged?: Judged): void {
-  if (judged) figures.set(`${title}: ${what.trim()}`, judged);
   console.log([what, ...cells].map(pad).join('') + (judged ? `   ${verdictOn(judged)}` : ''));
+}
+
+/** Prints the title of a table of `printRatios`. The first of the sides is the floor. */
+export function printSides(heading: string, sides: readonly string[]): void {
+  const ratios = sides.length > 2 ? ['this/floor', 'REV/floor', 'this/REV'] : ['ratio'];
+  printHeading(heading, [...sides, ...ratios]);
+}
+
+/** Prints a figure of the floor, of this revision and perhaps of another one, and their ratios. */
+export function printRatios(what: string, values: readonly number[], target?: Target): void {
+  const [floor = NaN, ours = NaN, other] = values;
+  if (Number.isNaN(ours)) return;
+  const cells = values.map((value) => value.toFixed(floor < 20 ? 2 : 0));
+  const ratios = [ours / floor, ...(other === undefined ? [] : [other / floor, ours / other])];
+  printFigures(
+    what,
+    [...cells, ...ratios.map((ratio) => ratio.toFixed(2))],
+    target && { value: ours / floor, target },
+  );
 }
 
 /** How much there was of what grows, and the figure. */
@@ -52,31 +61,13 @@ export function printCurve(
   points: readonly Point[],
   target: Target,
 ): void {
-  printHeading(`Growth, ${of}: ${name}`, ['', '', 'ratio']);
+  printHeading(`Growth, ${of}: ${name}`, ['', 'ratio']);
   const [, first = NaN] = points[0] ?? [];
   points.forEach(([size, value], place) => {
-    const cells = ['', value.toFixed(value < 20 ? 2 : 0), (value / first).toFixed(2)];
+    const cells = [value.toFixed(value < 20 ? 2 : 0), (value / first).toFixed(2)];
     const judged = place === points.length - 1 ? { value: value / first, target } : undefined;
     printFigures(`  ${size.toLocaleString('en')}`, cells, judged);
   });
-}
-
-/** Prints all figures with a target. With `save`, keeps them for the next run. */
-export async function reportResults({ save }: { readonly save: boolean }): Promise<void> {
-  const kept = JSON.parse(await readFile(KEPT, 'utf8')) as Record<string, number>;
-  const width = Math.max(...[...figures.keys()].map((name) => name.length));
-  const cell = (value: number | undefined): string => (value?.toFixed(2) ?? '').padStart(10);
-  console.log(`\n${'All figures'.padEnd(width)}${'last'.padStart(10)}${'now'.padStart(10)}`);
-  for (const [name, judged] of figures) {
-    const { value, target } = judged;
-    const last = kept[name] ?? NaN;
-    const worse = (target.better === 'more' ? last / value : value / last) - 1;
-    const change = worse > NOISE ? `   WORSE by ${(worse * 100).toFixed(0)} %` : '';
-    const cells = cell(kept[name]) + cell(value);
-    console.log(`${name.padEnd(width)}${cells}   ${verdictOn(judged)}${change}`);
-    kept[name] = value;
-  }
-  if (save) await writeFile(KEPT, `${JSON.stringify(kept, null, 2)}\n`);
 }
 
 function verdictOn({ value, target: { limit, unit, better } }: Judged): string {
@@ -85,7 +76,7 @@ function verdictOn({ value, target: { limit, unit, better } }: Judged): string {
 }
 
 function pad(text: string, column: number): string {
-  return column === 0 ? text.padEnd(WIDTHS[0]) : text.padStart(WIDTHS[column] ?? 9);
+  return column === 0 ? text.padEnd(WIDTHS[0]) : text.padStart(WIDTHS[1]);
 }
 
 /** The value below which this share of the values is; NaN if there are none. */

@@ -1,8 +1,7 @@
 // Compares a new assignment, with everything that it leaves behind (audit entry, event), with the
-// floor's. The floor knows no `Idempotency-Key`: with one, the API also keeps the response.
-import { compareWithFloor, type Options, type Servers, type Targets } from './compare.ts';
-
-import { atLeast, atMost, printHeading } from './report.ts';
+// floor's. The floor ignores the `Idempotency-Key`; the API also stores the response.
+import { compare, type Options, type Side, type Targets } from './compare.ts';
+import { atLeast, atMost, printSides } from './report.ts';
 import { COMBINATION, httpRequest, type World } from './world.ts';
 
 const ASSIGNMENT = {
@@ -12,29 +11,29 @@ const ASSIGNMENT = {
   due_date: '2099-12-31',
 };
 const KEY_HEADER = 'Idempotency-Key: bench-{n}\r\n';
-const CONCURRENCIES = [1, 16, 64];
+/** Not one at a time: that waits for the disk. */
+const CONCURRENCIES = [16, 64];
 const TARGETS: Targets = { perSecond: atLeast(1), cpu: atMost(1.2) };
 
 /** Prints the comparison. Needs teams with the generated member, one per key. */
-export async function benchWrites(world: World, servers: Servers, options: Options): Promise<void> {
-  const { keys } = options;
-  const requestsWith = (headers: string): string[] =>
-    [...keys.values()].map((key) =>
-      httpRequest('POST', key, '/assignments', { body: ASSIGNMENT, headers }),
-    );
-  printHeading(`POST /assignments, ${keys.size} tenants`, ['floor', 'API', 'ratio']);
-  for (const [name, headers] of [
-    ['', ''],
-    ['with a key, ', KEY_HEADER],
+export async function benchWrites(
+  world: World,
+  sides: readonly Side[],
+  options: Options,
+): Promise<void> {
+  const names = sides.map(({ name }) => name);
+  printSides(`POST /assignments, ${sides[0]?.keys.length} tenants`, names);
+  for (const [name, headers, targets] of [
+    ['', '', TARGETS],
+    ['with a key, ', KEY_HEADER, {}],
   ] as const) {
     for (const concurrency of CONCURRENCIES) {
-      await compareWithFloor(world, servers, {
+      await compare(world, sides, {
         ...options,
         what: `${name}concurrency ${concurrency}`,
-        requests: { floor: requestsWith(''), api: requestsWith(headers) },
+        request: (key) => httpRequest('POST', key, '/assignments', { body: ASSIGNMENT, headers }),
         concurrency,
-        // One at a time, both wait for the disk.
-        targets: concurrency > 1 && headers === '' ? TARGETS : {},
+        targets,
       });
     }
   }

@@ -1,6 +1,6 @@
 // The processor time of work: unlike the time that passes, it hardly depends on who else uses the
 // machine.
-import { readCpuMs } from '../../scripts/bench/world.ts';
+import { readCpuMs } from '../../scripts/bench/processes.ts';
 import type { TestApi } from './api.ts';
 
 /**
