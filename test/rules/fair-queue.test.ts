@@ -1,207 +1,229 @@
 import { describe, expect, test } from 'vitest';
-import type { ProblemError } from '../../src/core/problem.ts';
-import { createFairQueue, type FairQueue } from '../../src/db/connections/fair-queue.ts';
+import { createFairQueue, type FairQueueOptions, type Work } from '../../src/core/fair-queue.ts';
 import { steppedClock } from '../support/clocks.ts';
 
-/** Lets callers enter, and notes who was let in, in order. */
-function enterAll(
-  queue: FairQueue,
-  teams: readonly (string | null)[],
-  signal?: AbortSignal,
-): { readonly inside: (string | null)[]; readonly refusals: ProblemError[] } {
-  const inside: (string | null)[] = [];
-  const refusals: ProblemError[] = [];
-  for (const teamId of teams)
-    void queue.enter({ share: teamId, ...(signal && { signal }) }).then(
-      () => inside.push(teamId),
-      (error: ProblemError) => refusals.push(error),
-    );
-  return { inside, refusals };
+/** A queue that notes who was admitted and refused, in order. */
+function openQueue(options: FairQueueOptions) {
+  const queue = createFairQueue(options);
+  const inside: string[] = [];
+  const refused: string[] = [];
+  const leaves = new Map<string, (() => void)[]>();
+  const enter = (owner: string, work: Partial<Work> = {}): (() => void) =>
+    queue.enter({
+      owner,
+      ...work,
+      admit: (leave) => {
+        inside.push(owner);
+        leaves.set(owner, [...(leaves.get(owner) ?? []), leave]);
+        work.admit?.(leave);
+      },
+      refuse: (limit) => refused.push(`${owner} ${limit}`),
+    });
+  /** The work of the owner that was admitted first gives its place back. */
+  const leave = (owner: string): void => leaves.get(owner)?.shift()?.();
+  return { queue, inside, refused, enter, leave };
 }
 
-const settled = (): Promise<void> => new Promise((done) => setImmediate(done));
-
 describe('a fair queue', () => {
-  test('lets a team have its share, and others have the rest', async () => {
-    const queue = createFairQueue({ places: 4, perTeam: 2 });
-    const { inside } = enterAll(queue, ['a', 'a', 'a', 'a', 'b', 'c']);
-    await settled();
+  test('gives an owner its share, and others the rest', () => {
+    const { enter, inside } = openQueue({ places: 4, perOwner: 2 });
+    for (const owner of ['a', 'a', 'a', 'a', 'b', 'c']) enter(owner);
     expect(inside).toEqual(['a', 'a', 'b', 'c']);
   });
 
-  test('counts work for several shares as so many of its team, and as one place', async () => {
-    const queue = createFairQueue({ places: 6, perTeam: 3 });
-    const inside: string[] = [];
-    const enter = (team: string, shares: number): void =>
-      void queue.enter({ share: team }, shares).then(() => inside.push(`${team}${shares}`));
-    enter('a', 2);
-    enter('a', 1);
-    enter('b', 100);
-    // Nothing passes a batch in the line of its team.
-    enter('a', 100);
-    enter('a', 1);
-    enter('a', 1);
-    enter('c', 3);
-    await settled();
-    expect(inside.splice(0)).toEqual(['a2', 'a1', 'b100', 'c3']);
-    queue.leave({ share: 'a' }, 1);
-    await settled();
+  test('counts work for several of its owner as so many, and as one place', () => {
+    const { enter, leave, inside } = openQueue({ places: 6, perOwner: 3 });
+    enter('a', { ofOwner: 2 });
+    enter('a');
+    enter('b', { ofOwner: 100 });
+    // Nothing passes a batch in the queue of its owner.
+    enter('a', { ofOwner: 100 });
+    enter('a');
+    enter('a');
+    enter('c', { ofOwner: 3 });
+    expect(inside.splice(0)).toEqual(['a', 'a', 'b', 'c']);
+    leave('a');
     expect(inside).toEqual([]);
-    queue.leave({ share: 'a' }, 2);
-    await settled();
-    expect(inside.splice(0)).toEqual(['a100']);
+    leave('a');
+    expect(inside.splice(0)).toEqual(['a']);
     // One that ends makes room for several.
-    queue.leave({ share: 'a' }, 100);
-    await settled();
-    expect(inside).toEqual(['a1', 'a1']);
+    leave('a');
+    expect(inside).toEqual(['a', 'a']);
   });
 
-  test('gives places that become free to the teams in turn', async () => {
-    const queue = createFairQueue({ places: 1, perTeam: 1 });
-    const { inside } = enterAll(queue, ['first', 'a', 'a', 'a', 'b', 'b', 'c']);
-    for (let turn = 0; turn < 6; turn++) {
-      await settled();
-      queue.leave({ share: inside.at(-1) ?? '' });
-    }
-    await settled();
+  test('counts work for several places as so many of all', () => {
+    const { enter, leave, inside } = openQueue({ places: 10, perOwner: 6 });
+    enter('a', { places: 6 });
+    enter('b', { places: 5 });
+    enter('c', { places: 4 });
+    expect(inside.splice(0)).toEqual(['a', 'c']);
+    leave('a');
+    expect(inside).toEqual(['b']);
+  });
+
+  test('gives places that become free to the owners in turn', () => {
+    const { enter, leave, inside } = openQueue({ places: 1, perOwner: 1 });
+    for (const owner of ['first', 'a', 'a', 'a', 'b', 'b', 'c']) enter(owner);
+    for (let turn = 0; turn < 6; turn++) leave(inside.at(-1) ?? '');
     expect(inside).toEqual(['first', 'a', 'b', 'c', 'a', 'b', 'a']);
   });
 
-  test('passes over a team that has its share, although it waits longer', async () => {
-    const queue = createFairQueue({ places: 3, perTeam: 2 });
-    const { inside } = enterAll(queue, ['a', 'a', 'b', 'a', 'c']);
-    await settled();
-    queue.leave({ share: 'b' });
-    await settled();
+  test('passes over an owner that has its share, although it waits longer', () => {
+    const { enter, leave, inside } = openQueue({ places: 3, perOwner: 2 });
+    for (const owner of ['a', 'a', 'b', 'a', 'c']) enter(owner);
+    leave('b');
     expect(inside).toEqual(['a', 'a', 'b', 'c']);
   });
 
-  test('refuses what does not fit in the line, and lets the others of the line in', async () => {
-    const queue = createFairQueue({ places: 2, perTeam: 1, maxWaiting: 2 });
-    const { inside, refusals } = enterAll(queue, ['a', 'a', 'a', 'a', 'a', 'b']);
-    await settled();
+  test('limits each owner alone if there are endless places', () => {
+    const { enter, leave, inside } = openQueue({ places: Infinity, perOwner: 1 });
+    for (const owner of ['a', 'a', 'b', 'b']) enter(owner);
     expect(inside).toEqual(['a', 'b']);
-    expect(refusals.map(({ code }) => code)).toEqual(['unavailable', 'unavailable']);
-    queue.leave({ share: 'a' });
-    await settled();
+    leave('b');
+    expect(inside).toEqual(['a', 'b', 'b']);
+    leave('a');
+    expect(inside).toEqual(['a', 'b', 'b', 'a']);
+  });
+
+  test('refuses what does not fit in the queue, and admits what waits there', () => {
+    const { enter, leave, inside, refused } = openQueue({ places: 2, perOwner: 1, maxWaiting: 2 });
+    for (const owner of ['a', 'a', 'a', 'a', 'a', 'b']) enter(owner);
+    expect(inside).toEqual(['a', 'b']);
+    expect(refused).toEqual(['a length', 'a length']);
+    leave('a');
     expect(inside).toEqual(['a', 'b', 'a']);
   });
 
-  test('refuses after the time that a caller may wait, and forgets the caller', async () => {
+  test('refuses after the time that work may wait, and forgets the work', () => {
     const clock = steppedClock(new Date());
-    const queue = createFairQueue({ places: 1, perTeam: 1, maxWaitMs: 1_000, clock });
-    await queue.enter({ share: 'a' });
-    const { refusals } = enterAll(queue, ['a']);
+    const { queue, enter, leave, inside, refused } = openQueue({
+      places: 1,
+      perOwner: 1,
+      maxWaitMs: 1_000,
+      clock,
+    });
+    enter('a');
+    enter('b');
     clock.advance(999);
-    await settled();
-    expect(refusals).toEqual([]);
+    expect(refused).toEqual([]);
     clock.advance(1);
-    await settled();
-    expect(refusals).toMatchObject([{ code: 'unavailable' }]);
-    queue.leave({ share: 'a' });
-    await queue.enter({ share: 'a' });
+    expect(refused).toEqual(['b time']);
+    leave('a');
+    expect(queue.hasRoom({ owner: 'c' })).toBe(true);
+    clock.advance(1_000);
+    expect([inside, refused]).toEqual([['a'], ['b time']]);
   });
 
-  test('drops callers who hang up, and those who have hung up', async () => {
-    const queue = createFairQueue({ places: 1, perTeam: 1 });
-    const calling = new AbortController();
-    const first = enterAll(queue, ['a']);
-    const { inside, refusals } = enterAll(queue, ['a', 'b'], calling.signal);
-    const last = enterAll(queue, ['b']);
-    calling.abort();
-    const late = enterAll(queue, ['c'], calling.signal);
-    await settled();
-    expect(first.inside).toEqual(['a']);
-    expect(refusals).toHaveLength(2);
-    expect(late.refusals).toHaveLength(1);
-    queue.leave({ share: 'a' });
-    await settled();
-    expect([inside, last.inside]).toEqual([[], ['b']]);
-  });
-
-  test('gives no place to a team whose callers have all given up', async () => {
+  test('refuses no patient work', () => {
     const clock = steppedClock(new Date());
-    const queue = createFairQueue({ places: 1, perTeam: 1, clock });
-    await queue.enter({ share: 'a' });
-    const refused = queue.enter({ share: 'b' }).catch((error: unknown) => error);
-    clock.advance(5_000);
-    expect(await refused).toMatchObject({ code: 'unavailable' });
-    queue.leave({ share: 'a' });
-    expect(queue.hasRoom({ share: 'c' })).toBe(true);
+    const limits = { places: 1, perOwner: 1, maxWaiting: 0, maxWaitMs: 1, clock };
+    const { enter, leave, inside, refused } = openQueue(limits);
+    enter('a');
+    enter('a', { isPatient: true });
+    clock.advance(60_000);
+    leave('a');
+    expect([inside, refused]).toEqual([['a', 'a'], []]);
   });
 
-  test('drops nobody of a line when one hangs up that was let in', async () => {
-    const queue = createFairQueue({ places: 1, perTeam: 1 });
-    const calling = new AbortController();
-    enterAll(queue, ['a']);
-    const { inside } = enterAll(queue, ['b'], calling.signal);
-    const last = enterAll(queue, ['b']);
-    queue.leave({ share: 'a' });
-    await settled();
-    calling.abort();
-    queue.leave({ share: 'b' });
-    await settled();
-    expect([inside, last.inside]).toEqual([['b'], ['b']]);
+  test('drops work that gives up, wherever it is, and only once', () => {
+    const { queue, enter, inside } = openQueue({ places: 1, perOwner: 1 });
+    const leaveFirst = enter('a');
+    const giveUp = enter('b');
+    enter('b');
+    giveUp();
+    giveUp();
+    expect(queue.waiting()).toBe(1);
+    leaveFirst();
+    leaveFirst();
+    expect(inside).toEqual(['a', 'b']);
+    expect(queue.hasRoom({ owner: 'c' })).toBe(false);
   });
 
-  test('says whether a caller would get a place at once', async () => {
-    const queue = createFairQueue({ places: 3, perTeam: 2 });
-    const hasRoom = (share: string) => queue.hasRoom({ share });
-    enterAll(queue, ['a', 'a']);
-    await settled();
+  test('keeps the queue intact when work leaves that was admitted from it', () => {
+    const { enter, leave, inside } = openQueue({ places: 1, perOwner: 1 });
+    enter('a');
+    const leaveSecond = enter('b');
+    enter('b');
+    leave('a');
+    expect(inside).toEqual(['a', 'b']);
+    leaveSecond();
+    expect(inside).toEqual(['a', 'b', 'b']);
+  });
+
+  test('gives no place to work that no longer wants one', () => {
+    const { enter, leave, inside } = openQueue({ places: 1, perOwner: 1 });
+    enter('a');
+    for (let n = 0; n < 10_000; n += 1) enter('b', { isGone: () => true });
+    enter('c');
+    leave('a');
+    expect(inside).toEqual(['a', 'c']);
+  });
+
+  test('admits what waits behind work that gives up', () => {
+    const { enter, inside } = openQueue({ places: 3, perOwner: 3 });
+    enter('a', { places: 2 });
+    const giveUp = enter('a', { places: 2 });
+    enter('a');
+    expect(inside).toEqual(['a']);
+    giveUp();
+    expect(inside).toEqual(['a', 'a']);
+  });
+
+  test('returns whether work of an owner would be admitted at once', () => {
+    const { queue, enter, leave } = openQueue({ places: 3, perOwner: 2 });
+    const hasRoom = (owner: string) => queue.hasRoom({ owner });
+    enter('a');
+    enter('a');
     expect([hasRoom('a'), hasRoom('b')]).toEqual([false, true]);
-    enterAll(queue, ['b']);
-    await settled();
+    enter('b');
     expect([hasRoom('b'), hasRoom('c')]).toEqual([false, false]);
-    queue.leave({ share: 'a' });
+    leave('a');
     expect([hasRoom('a'), hasRoom('c')]).toEqual([true, true]);
   });
 
-  test('leaves a quarter of the places to the teams of other nodes', async () => {
-    const queue = createFairQueue({ places: 4, perTeam: 2 });
-    const inside: string[] = [];
-    const enter = (share: string, node: string): void =>
-      void queue.enter({ share, node }).then(() => inside.push(share));
-    for (const share of ['a', 'a', 'b', 'b', 'c']) enter(share, 'silent');
-    await settled();
-    expect(inside).toEqual(['a', 'a', 'b']);
-    expect(queue.hasRoom({ share: 'c', node: 'silent' })).toBe(false);
-    expect(queue.hasRoom({ share: 'd', node: 'other' })).toBe(true);
-    enter('d', 'other');
-    enter('d', 'other');
-    await settled();
-    expect(inside).toEqual(['a', 'a', 'b', 'd']);
-    // A place of the other node stays with it, as long as the first has three.
-    queue.leave({ share: 'd', node: 'other' });
-    await settled();
-    expect(inside).toEqual(['a', 'a', 'b', 'd', 'd']);
-    queue.leave({ share: 'd', node: 'other' });
-    queue.leave({ share: 'a', node: 'silent' });
-    await settled();
-    expect(inside).toEqual(['a', 'a', 'b', 'd', 'd', 'b']);
-    // Nobody is left to wait, and to be refused while another file runs.
-    queue.leave({ share: 'b', node: 'silent' });
-    await settled();
-    expect(inside.at(-1)).toBe('c');
+  test('has no room for an owner whose own work waits', () => {
+    const { queue, enter, inside } = openQueue({ places: 10, perOwner: 3 });
+    enter('a');
+    enter('a', { ofOwner: 3 });
+    expect(queue.hasRoom({ owner: 'a' })).toBe(false);
+    enter('a');
+    expect(inside).toEqual(['a']);
   });
 
-  test('counts a place for the node where it was taken, even if the team has moved', async () => {
-    const queue = createFairQueue({ places: 4, perTeam: 4 });
-    const enter = (node: string) => queue.enter({ share: 'a', node });
-    await Promise.all([enter('old'), enter('old'), enter('new')]);
-    expect(queue.hasRoom({ share: 'b', node: 'old' })).toBe(false);
-    for (const node of ['new', 'new', 'old']) queue.leave({ share: 'a', node });
-    await enter('new');
-    expect(queue.hasRoom({ share: 'b', node: 'old' })).toBe(true);
+  test('leaves some places to the owners of other groups', () => {
+    const { queue, enter, leave, inside } = openQueue({ places: 4, perOwner: 2, perGroup: 3 });
+    for (const owner of ['a', 'a', 'b', 'b', 'c']) enter(owner, { group: 'silent' });
+    expect(inside.splice(0)).toEqual(['a', 'a', 'b']);
+    expect(queue.hasRoom({ owner: 'c', group: 'silent' })).toBe(false);
+    expect(queue.hasRoom({ owner: 'd', group: 'other' })).toBe(true);
+    enter('d', { group: 'other' });
+    enter('d', { group: 'other' });
+    expect(inside.splice(0)).toEqual(['d']);
+    // A place of the other group stays with it, as long as the first has three.
+    leave('d');
+    expect(inside.splice(0)).toEqual(['d']);
+    leave('d');
+    expect(inside).toEqual([]);
+    leave('a');
+    expect(inside).toEqual(['b']);
   });
 
-  test('has no share and no limits for the process itself', async () => {
-    const queue = createFairQueue({ places: 3, perTeam: 1, maxWaiting: 0, maxWaitMs: 0 });
-    const { inside, refusals } = enterAll(queue, [null, null, null, null]);
-    await settled();
-    expect([inside.length, refusals.length]).toEqual([3, 0]);
-    queue.leave({ share: null });
-    await settled();
-    expect(inside).toHaveLength(4);
+  test('counts a place for the group where it was taken', () => {
+    const { queue, enter, leave } = openQueue({ places: 4, perOwner: 4, perGroup: 2 });
+    for (const group of ['old', 'old', 'new']) enter('a', { group });
+    expect(queue.hasRoom({ owner: 'b', group: 'old' })).toBe(false);
+    expect(queue.hasRoom({ owner: 'b', group: 'new' })).toBe(true);
+    leave('a');
+    expect(queue.hasRoom({ owner: 'b', group: 'old' })).toBe(true);
+  });
+
+  test('gives all places to the process itself', () => {
+    const queue = createFairQueue({ places: 3, perOwner: 1 });
+    const leaves: (() => void)[] = [];
+    const enter = () => queue.enter({ owner: null, admit: (leave) => leaves.push(leave) });
+    for (let n = 0; n < 4; n += 1) enter();
+    expect(leaves).toHaveLength(3);
+    leaves[0]?.();
+    expect(leaves).toHaveLength(4);
   });
 });

@@ -1,5 +1,5 @@
 /** How a process divides its connections. */
-import { halfOf } from './fair-queue.ts';
+import { halfOf } from './team-places.ts';
 
 interface Counts {
   /** For the short statements of all requests. */

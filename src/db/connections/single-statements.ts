@@ -13,10 +13,10 @@ import type { ObserveRefusal } from '../../core/limits.ts';
 import { hungUp, waitsWithoutLimit, type Caller } from '../caller.ts';
 import { isCancelled, isConnectionBroken } from '../errors.ts';
 import { senderOn, type Sender, type Wire } from '../wire/wire.ts';
-import { createFairQueue, halfOf } from './fair-queue.ts';
 import { cancelOnHangUp } from './hang-up.ts';
 import type { ConnectionPool } from './pool.ts';
 import { openNodeConnections } from './shared-connections.ts';
+import { createTeamPlaces, halfOf } from './team-places.ts';
 import type { BeginWait } from './waits.ts';
 import type { Watchdog } from './watchdog.ts';
 
@@ -64,13 +64,13 @@ export function openSingleStatements({
 }): SingleStatements {
   const { grow } = connections;
   const shared = openNodeConnections({ connect: () => connections.connect(quickMs), grow }, quick);
-  const quickQueue = createFairQueue({
+  const quickQueue = createTeamPlaces({
     places: quick * DEPTH,
     perTeam: QUICK_PER_TEAM,
     observeRefusal,
     clock,
   });
-  const slowQueue = createFairQueue({
+  const slowQueue = createTeamPlaces({
     places: slow,
     perTeam: halfOf(slow),
     observeRefusal,
@@ -84,13 +84,13 @@ export function openSingleStatements({
     });
   const runSlow = async <T>(caller: Caller, send: Send<T>): Promise<T> => {
     const endWait = beginWait('slow_statement');
-    await slowQueue.enter(caller);
+    const leave = await slowQueue.enter(caller);
     try {
       const client = await connections.connect();
       endWait();
       return await runAlone({ wire, connections, watchdog, client, clock }, caller, send);
     } finally {
-      slowQueue.leave(caller);
+      leave();
     }
   };
   const isSlow = ({ share }: Caller): boolean => share !== null && slowTeams.has(share);
@@ -98,7 +98,7 @@ export function openSingleStatements({
     run: async (caller, send) => {
       if (waitsWithoutLimit(caller) || isSlow(caller)) return runSlow(caller, send);
       const endWait = beginWait('statement');
-      await quickQueue.enter(caller);
+      const leave = await quickQueue.enter(caller);
       try {
         // While it waited, another statement of its team may have been slow.
         if (!isSlow(caller)) return await runQuick(caller, send, endWait);
@@ -106,7 +106,7 @@ export function openSingleStatements({
         if (!isCancelled(error)) throw error;
         if (caller.share !== null) slowTeams.add(caller.share);
       } finally {
-        quickQueue.leave(caller);
+        leave();
       }
       return runSlow(caller, send);
     },

@@ -12,11 +12,11 @@ import type { Statement, WakeUp } from '../statement.ts';
 import type { TeamPrisma } from '../team-prisma.ts';
 import { ask, toQuery, type Observe, type Sendable } from '../wire/ask.ts';
 import type { Wire } from '../wire/wire.ts';
-import { createFairQueue, halfOf } from './fair-queue.ts';
 import { cancelOnHangUp } from './hang-up.ts';
 import type { ConnectionPool } from './pool.ts';
 import { prismaFor, type PrismaScope } from './prisma.ts';
 import { runLimited } from './single-statements.ts';
+import { createTeamPlaces, halfOf } from './team-places.ts';
 import { openTransaction, type Transaction } from './transaction.ts';
 import type { BeginWait } from './waits.ts';
 import type { WakeUps } from './wake-ups.ts';
@@ -56,12 +56,12 @@ export function openTransactions({
   readonly beginWait: BeginWait;
 }): Transactions {
   const { clock } = context;
-  const queue = createFairQueue({ places, perTeam: halfOf(places), observeRefusal, clock });
+  const queue = createTeamPlaces({ places, perTeam: halfOf(places), observeRefusal, clock });
   return {
     run: async (caller, work, shares) => {
       const endWait = beginWait('transaction');
       const later: Later = [];
-      await queue.enter(caller, shares);
+      const leave = await queue.enter(caller, shares);
       let result;
       try {
         const client = await context.connections.connect();
@@ -70,7 +70,7 @@ export function openTransactions({
           work(tx).catch(toLeaving),
         );
       } finally {
-        queue.leave(caller, shares);
+        leave();
       }
       if (later.length > 0) await runAll(context, caller, later);
       if (result instanceof ProblemError) throw result;
