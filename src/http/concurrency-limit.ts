@@ -11,7 +11,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { systemClock, type Clock } from '../core/clock.ts';
-import { createLine, type Line } from '../core/line.ts';
+import { createFairQueue } from '../core/fair-queue.ts';
 
 export interface ConcurrencyLimit {
   /** Calls `next` when the request gets a place; never, if its client has gone before that. */
@@ -37,12 +37,6 @@ const PLACES_OF_RECOGNIZED = 64;
  */
 const PLACE_MAX_MS = 200;
 
-interface Address {
-  taken: number;
-  takenByRecognized: number;
-  readonly waiting: Line<Waiting>;
-}
-
 /** What a request holds. */
 interface Place {
   readonly leave: () => void;
@@ -50,68 +44,44 @@ interface Place {
   readonly move: () => void;
 }
 
-interface Waiting {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
-  readonly next: () => void;
-}
-
 export function createConcurrencyLimit(
   placeMaxMs = PLACE_MAX_MS,
   clock: Pick<Clock, 'after'> = systemClock,
 ): ConcurrencyLimit {
-  const addresses = new Map<string, Address>();
+  const queue = createFairQueue({ places: Infinity, perOwner: PLACES_PER_ADDRESS });
+  const recognized = createFairQueue({ places: Infinity, perOwner: PLACES_OF_RECOGNIZED });
   const places = new WeakMap<IncomingMessage, Place>();
 
-  const letIn = (name: string, address: Address, { request, response, next }: Waiting): void => {
-    address.taken += 1;
-    let isRecognized = false;
-    const leave = (): void => {
-      if (!places.delete(request)) return;
-      endLimit();
-      if (!isRecognized) {
-        setImmediate(letNextIn, name, address);
-        return;
-      }
-      address.takenByRecognized -= 1;
-      forgetEmpty(name, address);
+  const hold = (address: string, request: IncomingMessage, leaveQueue: () => void): Place => {
+    const leaveLater = (): void => void setImmediate(leaveQueue);
+    let leavePlace = leaveLater;
+    const endLimit = clock.after(placeMaxMs, () => place.leave());
+    const place: Place = {
+      leave: () => {
+        if (!places.delete(request)) return;
+        endLimit();
+        leavePlace();
+      },
+      move: () => {
+        if (leavePlace !== leaveLater || !recognized.hasRoom({ owner: address })) return;
+        recognized.enter({ owner: address, admit: (leave) => (leavePlace = leave) });
+        leaveLater();
+      },
     };
-    const move = (): void => {
-      if (isRecognized || address.takenByRecognized === PLACES_OF_RECOGNIZED) return;
-      isRecognized = true;
-      address.takenByRecognized += 1;
-      setImmediate(letNextIn, name, address);
-    };
-    const endLimit = clock.after(placeMaxMs, leave);
-    places.set(request, { leave, move });
-    // A response that waits behind another one gets no event if the connection ends.
-    request.once('close', leave);
-    response.once('close', leave);
-    next();
-  };
-  const letNextIn = (name: string, address: Address): void => {
-    address.taken -= 1;
-    for (let waiting = address.waiting.shift(); waiting; waiting = address.waiting.shift()) {
-      if (waiting.request.socket.destroyed) continue;
-      letIn(name, address, waiting);
-      return;
-    }
-    forgetEmpty(name, address);
-  };
-  const forgetEmpty = (name: string, { taken, takenByRecognized }: Address): void => {
-    if (taken === 0 && takenByRecognized === 0) addresses.delete(name);
+    return place;
   };
   return {
-    enter: (name, request, response, next) => {
+    enter: (address, request, response, next) => {
       if (request.socket.destroyed) return;
-      const address = addresses.get(name) ?? {
-        taken: 0,
-        takenByRecognized: 0,
-        waiting: createLine(),
+      const admit = (leaveQueue: () => void): void => {
+        const place = hold(address, request, leaveQueue);
+        places.set(request, place);
+        // A response that waits behind another one gets no event if the connection ends.
+        request.once('close', place.leave);
+        response.once('close', place.leave);
+        next();
       };
-      addresses.set(name, address);
-      if (address.taken < PLACES_PER_ADDRESS) letIn(name, address, { request, response, next });
-      else address.waiting.join({ request, response, next });
+      queue.enter({ owner: address, admit, isGone: () => request.socket.destroyed });
     },
     release: (request) => places.get(request)?.leave(),
     recognize: (request) => places.get(request)?.move(),
