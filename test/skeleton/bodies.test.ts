@@ -259,81 +259,51 @@ test('a body may come in chunks of one byte', async () => {
   expect(refused).toEqual([]);
 });
 
-test('how long a body waited does not count as its own time, once it is let in', () => {
+/** Room for ten bytes of each owner, and for a hundred of all. */
+function openRoom() {
   const clock = steppedClock(new Date());
-  const refused = new Set<string>();
   const enter = createBodyRoom({ totalMaxBytes: 100, ownerMaxBytes: 10 }, clock);
-  const begin = (name: string) => {
+  const refused = new Set<string>();
+  const went: string[] = [];
+  const begin = (name: string, bytes: number, owner = 'a') => {
     const refuse = () => void refused.add(name);
-    const place = enter({ owner: 'a', received: () => 0, refuse });
-    place.take(10, () => undefined);
+    const place = enter({ owner, received: () => 0, refuse });
+    place.enter(bytes, () => went.push(name));
     return place;
   };
-  const first = begin('first');
-  begin('second');
+  return { clock, begin, refused, went };
+}
+
+test('how long a body waited does not count as its own time, once it is let in', () => {
+  const { clock, begin, refused } = openRoom();
+  const first = begin('first', 10);
+  begin('second', 10);
   clock.advance(60_000);
   first.leave();
-  begin('third');
+  begin('third', 10);
   clock.advance(1_000);
   expect([...refused]).toEqual(['first']);
   clock.advance(1_001);
   expect([...refused]).toEqual(['first', 'second']);
 });
 
-test('a body that waited several times is blamed for none of the waits', () => {
-  const clock = steppedClock(new Date());
-  const refused: string[] = [];
-  const enter = createBodyRoom({ totalMaxBytes: 100, ownerMaxBytes: 12 }, clock);
-  const begin = (name: string, bytes: number) => {
-    const place = enter({ owner: 'a', received: () => 0, refuse: () => void refused.push(name) });
-    place.take(bytes, () => undefined);
-    return place;
-  };
-  begin('oldest', 4);
-  const others = [begin('other', 2), begin('another', 2)];
-  const patient = begin('patient', 4);
-  for (const [index, waitMs] of [60_000, 900].entries()) {
-    patient.take(2, () => undefined);
-    clock.advance(waitMs);
-    others[index]?.leave();
-  }
-  begin('late', 1);
-  expect(refused).toContain('oldest');
-  expect(refused).not.toContain('patient');
+test('a small body behind a large one of its owner refuses no body of others', () => {
+  const { clock, begin, refused, went } = openRoom();
+  begin('slow', 10, 'other');
+  begin('first', 6);
+  begin('large', 6);
+  begin('behind', 1);
+  clock.advance(2_000);
+  expect(went).toEqual(['slow', 'first']);
+  expect([...refused]).toEqual(['first']);
 });
 
-describe('the room of an owner', () => {
-  /** Room for ten bytes of each owner. */
-  const openRoom = () => {
-    const enter = createBodyRoom(
-      { totalMaxBytes: 100, ownerMaxBytes: 10 },
-      steppedClock(new Date()),
-    );
-    const went: string[] = [];
-    const begin = (name: string, bytes: number) => {
-      const place = enter({ owner: 'a', received: () => 0, refuse: () => undefined });
-      const hasRoom = place.take(bytes, () => went.push(name));
-      return { hasRoom, leave: () => place.leave() };
-    };
-    return { begin, went };
-  };
-
-  test('is not that of another body as soon as the first of them ends', () => {
-    const { begin } = openRoom();
-    const first = begin('first', 6);
-    begin('second', 4);
-    first.leave();
-    expect(begin('late', 7).hasRoom).toBe(false);
-    expect(begin('small', 6).hasRoom).toBe(true);
-  });
-
-  test('is not taken by a body that has left while it waited', () => {
-    const { begin, went } = openRoom();
-    const first = begin('first', 6);
-    begin('second', 4);
-    begin('waiting', 6).leave();
-    first.leave();
-    expect(begin('next', 6).hasRoom).toBe(true);
-    expect(went).toEqual([]);
-  });
+test('a body that has left while it waited takes no room', () => {
+  const { begin, went } = openRoom();
+  const first = begin('first', 6);
+  begin('second', 4);
+  begin('waiting', 6).leave();
+  first.leave();
+  begin('next', 6);
+  expect(went).toEqual(['first', 'second', 'next']);
 });

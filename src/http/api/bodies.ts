@@ -6,8 +6,8 @@
 import type { IncomingMessage } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { systemClock, type Clock } from '../../core/clock.ts';
+import { createFairQueue } from '../../core/fair-queue.ts';
 import { findRawJsonFault } from '../../core/json.ts';
-import { createLine, type Line } from '../../core/line.ts';
 import type { ObserveRefusal } from '../../core/limits.ts';
 import { ProblemError } from '../../core/problem.ts';
 import { createBodyRoom } from './body-room.ts';
@@ -98,37 +98,15 @@ export function createBodies(
  * large bodies wait.
  */
 function createTurns(clock: BodyClock): (owner: string) => Promise<void> {
-  /** By owner. The one that was served last is at the end. */
-  const lines = new Map<string, Line<() => void>>();
-  let isServing = false;
-  const takeNext = (): (() => void) | undefined => {
-    for (const [owner, line] of lines) {
-      const begin = line.shift();
-      lines.delete(owner);
-      if (line.size() > 0) lines.set(owner, line);
-      return begin;
-    }
-    return undefined;
-  };
-  const serve = async (): Promise<void> => {
-    for (;;) {
-      await nextTurn();
-      const begin = takeNext();
-      if (!begin) break;
-      const began = clock.monotonicMs();
-      begin();
-      await nextTurn();
-      await clock.wait(clock.monotonicMs() - began);
-    }
-    isServing = false;
+  const turns = createFairQueue({ places: 1, perOwner: 1 });
+  const serve = async (begin: () => void, leave: () => void): Promise<void> => {
+    await nextTurn();
+    const began = clock.monotonicMs();
+    begin();
+    await nextTurn();
+    await clock.wait(clock.monotonicMs() - began);
+    leave();
   };
   return (owner) =>
-    new Promise((begin) => {
-      const line = lines.get(owner) ?? createLine();
-      lines.set(owner, line);
-      line.join(begin);
-      if (isServing) return;
-      isServing = true;
-      void serve();
-    });
+    new Promise((begin) => void turns.enter({ owner, admit: (leave) => void serve(begin, leave) }));
 }

@@ -1,17 +1,16 @@
 /**
  * Limits how many bytes of large bodies are in memory while they arrive: in the process, and for
- * each owner. Only bytes that have arrived take room; an announced length takes none.
- *
- * A body that finds no room is no longer read from its client until there is some. Smaller bodies
- * do not wait behind it. The oldest body of an owner, and of all owners, never waits, even beyond
- * the limit: so one of them always completes.
+ * each owner. A body takes room for its whole length as soon as more of it has come than a small
+ * body has; an announced length alone takes none. A body that finds no room is no longer read from
+ * its client until there is some.
  *
  * While a body waits, the bodies that hold the room are refused if they are slow. Otherwise a
  * client that sends nothing would keep the others out. The refusal is 503 `unavailable` with
  * `Retry-After` and not 408, because the request may be repeated as it is, and clients know how.
  */
 import type { Cancel, Clock } from '../../core/clock.ts';
-import { createLine, firstOf, type Leave, type Line } from '../../core/line.ts';
+import { createFairQueue } from '../../core/fair-queue.ts';
+import { createLine, type Leave } from '../../core/line.ts';
 import { overLimit, ProblemError } from '../../core/problem.ts';
 
 export interface BodyRoomLimits {
@@ -37,124 +36,90 @@ export interface ArrivingBody {
 
 /** What one body holds. */
 export interface BodyPlace {
-  /** Takes room for more bytes. False: there is none yet, and `go` is called when there is. */
-  readonly take: (bytes: number, go: () => void) => boolean;
+  /** Calls `go` when there is room for so many bytes, at once or later. Call it once. */
+  readonly enter: (bytes: number, go: () => void) => void;
   /** Gives everything back. */
   readonly leave: () => void;
 }
 
 export type BodyRoom = (body: ArrivingBody) => BodyPlace;
 
-/** A body that holds room, or waits for more. */
-interface Holder {
+/** A body that holds room, or waits for it. */
+interface Large {
   readonly body: ArrivingBody;
-  readonly share: Share;
-  held: number;
-  readonly beganAt: number;
-  /** How long it has waited for room, for which its client is not to blame. */
-  waitedMs: number;
-  wanted: Wanted | null;
-}
-
-interface Wanted {
   readonly bytes: number;
-  readonly since: number;
-  readonly go: () => void;
-  readonly leaveLine: Leave;
-}
-
-/** What one owner holds. */
-interface Share {
-  held: number;
-  readonly holders: Line<Holder>;
+  /** When it began, had it not waited: its client is not to blame for the wait. */
+  readonly beganAt: number;
 }
 
 export function createBodyRoom(
   { totalMaxBytes, ownerMaxBytes }: BodyRoomLimits,
   clock: Pick<Clock, 'monotonicMs' | 'every'>,
 ): BodyRoom {
-  const shares = new Map<string, Share>();
-  // In the order in which they began to hold room.
-  const holders = createLine<Holder>();
-  const waiting = createLine<Holder>();
-  let total = 0;
+  const queue = createFairQueue({ places: totalMaxBytes, perOwner: ownerMaxBytes });
+  const admitted = createLine<Large>();
+  const waiting = createLine<Large>();
   let endChecks: Cancel | null = null;
 
-  const add = (holder: Holder, bytes: number): void => {
-    holder.held += bytes;
-    holder.share.held += bytes;
-    total += bytes;
+  const isSlow = ({ body, beganAt }: Large): boolean => {
+    const ms = clock.monotonicMs() - beganAt;
+    return ms > FIRST_MS && body.received() < ms * BYTES_PER_MS;
   };
-  const fitsShare = (holder: Holder, bytes: number): boolean =>
-    holder.share.held + bytes <= ownerMaxBytes || firstOf(holder.share.holders) === holder;
-  const fits = (holder: Holder, bytes: number): boolean =>
-    firstOf(holders) === holder || (total + bytes <= totalMaxBytes && fitsShare(holder, bytes));
-  const endWait = (holder: Holder, { since, leaveLine }: Wanted): void => {
-    leaveLine();
-    holder.waitedMs += clock.monotonicMs() - since;
-    holder.wanted = null;
-    if (waiting.size() > 0) return;
-    endChecks?.();
-    endChecks = null;
-  };
-  const letIn = (): void => {
-    for (const holder of waiting) {
-      const { wanted } = holder;
-      if (wanted === null || !fits(holder, wanted.bytes)) continue;
-      endWait(holder, wanted);
-      add(holder, wanted.bytes);
-      wanted.go();
+  /** The owners that keep their own bodies waiting; null: all of the room is taken. */
+  const findInTheWay = (): ReadonlySet<string> | null => {
+    const held = new Map<string, number>();
+    for (const { body, bytes } of admitted)
+      held.set(body.owner, (held.get(body.owner) ?? 0) + bytes);
+    const owners = new Set<string>();
+    for (const { body, bytes } of waiting) {
+      // Those behind the first one of their owner wait for that one.
+      if (owners.has(body.owner)) continue;
+      if ((held.get(body.owner) ?? 0) + bytes <= ownerMaxBytes) return null;
+      owners.add(body.owner);
     }
-  };
-  const isSlow = ({ body, beganAt, waitedMs, wanted }: Holder): boolean => {
-    const ms = clock.monotonicMs() - beganAt - waitedMs;
-    return wanted === null && ms > FIRST_MS && body.received() < ms * BYTES_PER_MS;
+    return owners;
   };
   const refuseSlow = (): void => {
-    const inTheWay = new Set<Line<Holder>>();
-    for (const holder of waiting) {
-      const isShareFull = holder.wanted !== null && !fitsShare(holder, holder.wanted.bytes);
-      inTheWay.add(isShareFull ? holder.share.holders : holders);
-    }
-    for (const line of inTheWay)
-      for (const holder of line)
-        if (isSlow(holder))
-          holder.body.refuse(overLimit('body_speed', new ProblemError('unavailable')));
+    const owners = findInTheWay();
+    for (const large of admitted)
+      if ((owners === null || owners.has(large.body.owner)) && isSlow(large))
+        large.body.refuse(overLimit('body_speed', new ProblemError('unavailable')));
   };
-  const begin = (body: ArrivingBody, beganAt: number): { holder: Holder; end: () => void } => {
-    const share = shares.get(body.owner) ?? { held: 0, holders: createLine() };
-    shares.set(body.owner, share);
-    const holder: Holder = { body, share, held: 0, beganAt, waitedMs: 0, wanted: null };
-    const leaves = [holders.join(holder), share.holders.join(holder)];
-    const end = (): void => {
-      for (const leave of leaves) leave();
-      if (holder.wanted !== null) endWait(holder, holder.wanted);
-      add(holder, -holder.held);
-      if (share.holders.size() === 0) shares.delete(body.owner);
-      letIn();
+  const enter = (large: Large, go: () => void): (() => void) => {
+    const since = clock.monotonicMs();
+    let leaveLine: Leave | null = null;
+    const endWait = (): void => {
+      leaveLine?.();
+      if (waiting.size() > 0) return;
+      endChecks?.();
+      endChecks = null;
     };
-    return { holder, end };
+    const admit = (): void => {
+      endWait();
+      const waitedMs = clock.monotonicMs() - since;
+      leaveLine = admitted.join({ ...large, beganAt: large.beganAt + waitedMs });
+      go();
+    };
+    const { body, bytes } = large;
+    const leaveQueue = queue.enter({ owner: body.owner, places: bytes, admit });
+    if (leaveLine === null) {
+      leaveLine = waiting.join(large);
+      endChecks ??= clock.every(CHECK_EVERY_MS, refuseSlow);
+      refuseSlow();
+    }
+    return () => {
+      endWait();
+      leaveQueue();
+    };
   };
   return (body) => {
     const beganAt = clock.monotonicMs();
-    let begun: ReturnType<typeof begin> | null = null;
+    let leave: (() => void) | null = null;
     return {
-      take: (bytes, go) => {
-        begun ??= begin(body, beganAt);
-        const { holder } = begun;
-        if (fits(holder, bytes)) {
-          add(holder, bytes);
-          return true;
-        }
-        holder.wanted = { bytes, since: clock.monotonicMs(), go, leaveLine: waiting.join(holder) };
-        endChecks ??= clock.every(CHECK_EVERY_MS, refuseSlow);
-        refuseSlow();
-        return false;
+      enter: (bytes, go) => {
+        leave = enter({ body, bytes, beganAt }, go);
       },
-      leave: () => {
-        begun?.end();
-        begun = null;
-      },
+      leave: () => leave?.(),
     };
   };
 }

@@ -69,6 +69,7 @@ export function readBytes(
   const lengthMax = lengthOf(request) ?? BODY_MAX_BYTES;
   let bytes = Buffer.allocUnsafe(Math.min(lengthMax, SMALL_BYTES));
   let size = 0;
+  let hasRoom = false;
   const stop = (error: Error): void => {
     request.pause();
     request.off('data', receive);
@@ -95,12 +96,16 @@ export function readBytes(
       bytes = larger;
       append();
     };
-    const growLater = (): void => {
+    if (hasRoom) {
       grow();
-      request.resume();
-    };
-    if (place.take(capacity - bytes.length, growLater)) grow();
-    else request.pause();
+      return;
+    }
+    place.enter(lengthMax - SMALL_BYTES, () => {
+      hasRoom = true;
+      grow();
+      if (request.isPaused()) request.resume();
+    });
+    if (!hasRoom) request.pause();
   };
   request.on('data', receive);
   request.on('end', () => resolve(bytes.subarray(0, size)));
