@@ -1,18 +1,16 @@
 /**
  * The connections of the API process. Nobody may hold one for free: there is a deadline for sending
  * a request, one for the whole exchange, and a limit to what clients leave unread. When there is no
- * room for a new connection, `connection-room.ts` says which one makes room.
+ * room for a new connection, one of the address that has most makes room (`createRoom`).
  */
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { atMostEvery } from '../core/at-most-every.ts';
 import { systemClock, type Clock } from '../core/clock.ts';
-import { createLine, type Leave } from '../core/line.ts';
+import { createLine, firstOf, type Leave, type Line } from '../core/line.ts';
 import type { Limit, ObserveRefusal } from '../core/limits.ts';
 import { networkOf, normalizeIp } from '../core/network.ts';
-import { createRoom, type Room } from './connection-room.ts';
-import { closeAfterLast, trackExchanges, type Exchanges } from './exchanges.ts';
 
 export interface ConnectionLimits {
   /** The most open connections. */
@@ -206,8 +204,6 @@ const SUSPECT_MS = 10_000;
 function slowDownFloods({ limits, room, count, clock }: Guard & { readonly room: Room }) {
   const { suspectEveryMs } = limits;
   const suspects = new Map<string, { until: number; nextAt: number }>();
-  const networkOfSocket = ({ remoteAddress }: Socket): string =>
-    networkOf(normalizeIp(remoteAddress));
   /** Whether the new connection may stay. */
   const admit = (socket: Socket): boolean => {
     if (suspects.size === 0) return true;
@@ -283,4 +279,198 @@ function closeUnread({ unreadMaxBytes }: ConnectionLimits, count: Count) {
     }
   };
   return { begin, end: (socket: Socket) => void unread.delete(socket) };
+}
+
+/** A connection that never sent a request, is between two, or waits for a response. */
+type ConnectionState = 'unused' | 'idle' | 'busy';
+
+/** The connections of one address, or all of them. The longest in a state is first. */
+type Lines = Readonly<Record<ConnectionState, Line<Connection>>>;
+
+interface Address {
+  readonly network: string;
+  readonly lines: Lines;
+  size: number;
+}
+
+interface Connection {
+  readonly socket: Socket;
+  readonly address: Address;
+  hasLeft: boolean;
+  leaveLines: () => void;
+}
+
+interface Room {
+  /** Lets a new connection in. Returns the one that must be closed for it; null: there is room. */
+  enter(socket: Socket): Socket | null;
+  /** Does nothing for a connection that has left. */
+  move(socket: Socket, state: ConnectionState): void;
+  /** The connections of the same address that never sent a request. */
+  unusedOf(socket: Socket): Iterable<Socket>;
+}
+
+/** Below this share of the room, an address may be many people, or one with patience. */
+const LARGE_SHARE = 1 / 20;
+
+/**
+ * Counts who has how many of the open connections, and chooses the one that is closed when there is
+ * no room for a new one.
+ *
+ * Whose connection it is, is told by the address of its peer (IPv6: its /64). While an address has
+ * more than a twentieth of the room, one of the address that has most is closed: one that never
+ * sent a request, or one between two requests, or one that waits for a response, in this order, and
+ * of those the one that has been so for longest. So whoever opens thousands loses their own, and
+ * keeps nobody out. While no address has so many, one that never sent a request goes before all
+ * that have sent one, then the one that has been between two requests for longest, and if all wait
+ * for a response, the new one.
+ *
+ * Behind a proxy (TRUST_PROXY) the peer of every connection is the proxy, and callers have no
+ * connections here: all are of one address, so the order above is that of all connections, a
+ * response is never cut off, and what one caller may open is the proxy's to limit. What a caller
+ * may ask for is limited by the caller's own address there, too (`http/concurrency-limit.ts`).
+ */
+function createRoom(openMax: number): Room {
+  const everyone = createLines();
+  const addresses = new Map<string, Address>();
+  const connections = new WeakMap<Socket, Connection>();
+  let open = 0;
+
+  const leave = (connection: Connection): void => {
+    if (connection.hasLeft) return;
+    connection.hasLeft = true;
+    connection.leaveLines();
+    open -= 1;
+    connection.address.size -= 1;
+    if (connection.address.size === 0) addresses.delete(connection.address.network);
+  };
+  const place = (connection: Connection, state: ConnectionState): void => {
+    if (connection.hasLeft) return;
+    connection.leaveLines();
+    const leaveOwn = connection.address.lines[state].join(connection);
+    const leaveAll = everyone[state].join(connection);
+    connection.leaveLines = () => {
+      leaveOwn();
+      leaveAll();
+    };
+  };
+  const choose = (newest: Connection): Connection => {
+    let largest = newest.address;
+    for (const address of addresses.values()) if (address.size > largest.size) largest = address;
+    const from = largest.size > openMax * LARGE_SHARE ? largest : null;
+    const { unused, idle, busy } = from?.lines ?? everyone;
+    const silent = firstOf(unused) ?? firstOf(idle);
+    if (silent) return silent;
+    return from === null || from === newest.address ? newest : (firstOf(busy) ?? newest);
+  };
+  return {
+    enter: (socket) => {
+      const network = networkOfSocket(socket);
+      const address = addresses.get(network) ?? { network, lines: createLines(), size: 0 };
+      addresses.set(network, address);
+      const leaveLines = (): void => undefined;
+      const connection: Connection = { socket, address, hasLeft: false, leaveLines };
+      connections.set(socket, connection);
+      open += 1;
+      address.size += 1;
+      socket.once('close', () => leave(connection));
+      const closing = open > openMax ? choose(connection) : null;
+      if (closing) leave(closing);
+      place(connection, 'unused');
+      return closing && closing.socket;
+    },
+    move: (socket, state) => {
+      const connection = connections.get(socket);
+      if (connection) place(connection, state);
+    },
+    *unusedOf(socket) {
+      for (const { socket: other } of connections.get(socket)?.address.lines.unused ?? [])
+        yield other;
+    },
+  };
+}
+
+function createLines(): Lines {
+  return { unused: createLine(), idle: createLine(), busy: createLine() };
+}
+
+function networkOfSocket({ remoteAddress }: Socket): string {
+  return networkOf(normalizeIp(remoteAddress));
+}
+
+/** Called with how many exchanges are left on the connection. */
+type End = (left: number) => void;
+
+/** A request and its response. */
+interface Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+}
+
+/** What a connection has to do. */
+interface Exchanges {
+  /** Those whose response was not sent yet, in their order. */
+  readonly open: Line<Exchange>;
+  /** The last request that was answered before all of it had come. */
+  answeredEarly: IncomingMessage | null;
+}
+
+interface Tracked extends Exchanges {
+  readonly open: Line<Exchange & { readonly end: () => void }>;
+}
+
+/**
+ * Calls `begin` for each request of a server, with how many are open on its connection, and the
+ * function that it returns once, when the response was sent or the connection ended. The `close`
+ * event of a response is not enough: a response that waits behind another one of its connection
+ * does not get it when the connection ends.
+ *
+ * Returns what tells the exchanges of a connection.
+ */
+export function trackExchanges(
+  server: Server,
+  begin: (request: IncomingMessage, response: ServerResponse, open: number) => End,
+): (socket: Socket) => Exchanges {
+  const connections = new WeakMap<Socket, Tracked>();
+  const on = (socket: Socket): Tracked => {
+    const known = connections.get(socket);
+    if (known) return known;
+    const made: Tracked = { open: createLine(), answeredEarly: null };
+    connections.set(socket, made);
+    socket.once('close', () => {
+      for (const { end } of made.open) end();
+    });
+    return made;
+  };
+  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+    if (request.socket.destroyed) return;
+    const connection = on(request.socket);
+    const { open } = connection;
+    const end = (): void => {
+      if (!leave()) return;
+      connection.answeredEarly = request.complete ? null : request;
+      ended(open.size());
+    };
+    const leave = open.join({ request, response, end });
+    const ended = begin(request, response, open.size());
+    response.once('close', end);
+  });
+  return on;
+}
+
+/**
+ * Has a connection end with the last answer that it owes now. After one that says so, Node drops
+ * those behind it, whatever their requests have done.
+ */
+export function closeAfterLast({ open }: Exchanges): void {
+  const last = [...open].at(-1);
+  for (const { response } of open) {
+    if (response.headersSent) continue;
+    if (response === last?.response) response.setHeader('Connection', 'close');
+    else response.removeHeader('Connection');
+  }
+  if (!last?.response.headersSent) return;
+  const { socket } = last.request;
+  last.response.once('close', () => {
+    if (open.size() === 0) socket.destroySoon();
+  });
 }

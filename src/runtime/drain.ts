@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server } from 'node:http';
 import { systemClock, type Clock } from '../core/clock.ts';
 import { createLine } from '../core/line.ts';
-import { closeAfterLast, trackExchanges } from './exchanges.ts';
+import { closeAfterLast, trackExchanges } from './connections.ts';
 import type { Listening } from './listening.ts';
 
 /** A little less than the 15 s of a stop, because closing the database takes time, too. */
