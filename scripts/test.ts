@@ -1,9 +1,8 @@
 // `npm test` runs the static checks beside the tests of the tier `core`; `--smoke` those of
-// `smoke`; `--heavy` the heavy suites, all or those of the areas that are named; `--citus` and
-// `--plain` suites on a cluster, and with the plain wire. With arguments (a file, -t NAME …) only
-// the tests run that they name, in their tier. Failures are printed again at the end, because the
-// start of a long output may be lost. The last line is `N passed, N failed, N skipped`; a static
-// check that fails counts as one failed.
+// `smoke`; `--heavy` the heavy suites, all or those of the areas that are named; `--citus` suites
+// on a cluster. With arguments (a file, -t NAME …) only the tests run that they name, in their
+// tier. Failures are printed again at the end, because the start of a long output may be lost. The
+// last line is `N passed, N failed, N skipped`; a static check that fails counts as one failed.
 import '../src/runtime/node-version.ts';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { existsSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -65,7 +64,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   });
 }
 
-const MODES = ['--smoke', '--heavy', '--citus', '--plain'] as const;
+const MODES = ['--smoke', '--heavy', '--citus'] as const;
 const given = process.argv.slice(2);
 const mode = MODES.find((name) => given.includes(name)) ?? null;
 const args = given.filter((arg) => arg !== mode).map(folderOf);
@@ -92,7 +91,6 @@ function folderOf(arg: string): string {
 /** The projects of `test/vitest.config.ts` that run one after the other. */
 function projectsOf(): readonly string[] {
   if (mode === '--smoke') return ['smoke'];
-  if (mode === '--plain') return ['plain'];
   const alone = globSync(ALONE, { cwd: root });
   const files = globSync('test/**/*.test.ts', { cwd: root });
   const named = args
@@ -168,7 +166,6 @@ async function runVitest(project: string, vitestArgs: readonly string[]): Promis
     const vitest = [bin('vitest'), 'run', '--config', 'test/vitest.config.ts'];
     const { code } = await run([...vitest, '--project', project, ...vitestArgs], 'show', {
       TEST_OUTCOME: file,
-      ...(project === 'plain' && { PLAIN_WIRE: '1' }),
     });
     const outcome = readOutcome(file);
     // It can fail without a failed test: a file does not load, an unhandled error, a crash.

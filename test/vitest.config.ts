@@ -80,13 +80,6 @@ const projects: TestProjectInlineConfiguration[] = [
     exclude: [...TIER_GLOBS.heavy.exclude, ...ALONE, ...ONLY_ON_CITUS],
   }),
   project('alone', { include: ALONE, maxWorkers: 1 }),
-  // What holds for both wires (`src/db/wire/README.md`).
-  project('plain', {
-    include: ['test/{contract,db}/**/*.test.ts'],
-    exclude: ['test/**/*.heavy.test.ts'],
-    setupFiles: SEEDED,
-    ...SHARED,
-  }),
   project('citus', { include: ON_CITUS, exclude: [...ALONE_ON_CITUS, ...NOT_ON_CITUS] }),
   project('citusAlone', { include: ALONE_ON_CITUS, maxWorkers: 1 }),
   // What `npm run night` starts. It is no test.

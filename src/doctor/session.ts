@@ -1,5 +1,5 @@
 import type { Statement } from '../db/statement.ts';
-import { isPooled } from '../db/wire/pooled.ts';
+import { isPooled } from '../db/wire/cancel.ts';
 import { PrimaryClient } from '../db/wire/primary-client.ts';
 import { SET_LOCALLY } from '../db/wire/session-settings.ts';
 

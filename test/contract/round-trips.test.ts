@@ -24,7 +24,7 @@ import { makeFullTeam, makeSeed } from '../support/seed.ts';
 import { addDeliveries, teamOf, validRequest } from './requests.ts';
 import { startRoundTripCounter, type RoundTripCounter } from './round-trip-counter.ts';
 import { EXCEPTIONS, roundTripsOf, withRoundTrips, type RoundTrips } from './round-trips.ts';
-import { IS_FAST, openTestDatabase } from '../support/wire.ts';
+import { openTestDatabase } from '../support/wire.ts';
 import { wholePrisma } from '../support/whole-prisma.ts';
 
 const ONE = statement<{ one: number }>('test.roundTrips.one', 'select 1 as one');
@@ -148,8 +148,7 @@ async function countConditional(endpoint: Endpoint): Promise<number> {
   return countOne(endpoint, team, { 'if-match': headers['etag'] ?? '' });
 }
 
-// The plain wire waits for the answer to each statement.
-describe.runIf(IS_FAST).each(ENDPOINTS)('$method $path', (endpoint) => {
+describe.each(ENDPOINTS)('$method $path', (endpoint) => {
   it('waits for Postgres as often as declared', async () => {
     const roundTrips = await measure(endpoint);
     measured.set(endpoint.name, roundTrips);
@@ -157,7 +156,7 @@ describe.runIf(IS_FAST).each(ENDPOINTS)('$method $path', (endpoint) => {
   });
 });
 
-it.runIf(IS_FAST)('does not wait more often for a batch of 100 than for one of 1', async () => {
+it('does not wait more often for a batch of 100 than for one of 1', async () => {
   const endpoint = ENDPOINTS.find(({ name }) => name === 'assignments.createBatch');
   if (!endpoint) throw new Error('there is no batch');
   const { path, body } = validRequest(endpoint, teamFor(endpoint, 'plain'));

@@ -9,7 +9,7 @@ import { holdLock } from '../support/locks.ts';
 import { setOddly } from '../support/odd-database.ts';
 import { makeMember, makeSeed, makeTeam, memberId } from '../support/seed.ts';
 import { changeTriggers } from '../support/shards.ts';
-import { openTestDatabase, TEST_WIRE } from '../support/wire.ts';
+import { openTestDatabase } from '../support/wire.ts';
 import { wholePrisma } from '../support/whole-prisma.ts';
 
 const PID = statement<{ pid: number }>('test.refusals.pid', 'select pg_backend_pid() as pid');
@@ -147,7 +147,6 @@ describe('a request', () => {
 test('a statement of Prisma that gets no connection is unavailable, like any other', async () => {
   const nowhere = api.databaseUrl.replace(/:\d+\//, ':1/');
   const cutOff = openDatabase({
-    wire: TEST_WIRE,
     url: nowhere,
     poolMax: 4,
     onError: () => undefined,

@@ -8,9 +8,8 @@ import { openTransaction, type Transaction } from '../../src/db/connections/tran
 import { startWatchdog } from '../../src/db/connections/watchdog.ts';
 import { ask, toQuery } from '../../src/db/wire/ask.ts';
 import { breakConnection } from '../../src/db/wire/primary-client.ts';
-import { senderOn } from '../../src/db/wire/wire.ts';
+import { senderOn } from '../../src/db/wire/query-group.ts';
 import { openTestConnection } from '../support/connection.ts';
-import { onFast, testWire } from '../support/wire.ts';
 
 const WRITE = statement(
   'test.transaction.write',
@@ -35,14 +34,14 @@ let transaction: Transaction;
 let answers = 0;
 
 const begin = (): void => {
-  transaction = openTransaction(client, { wire: testWire, watchdog, limits: [] });
+  transaction = openTransaction(client, { watchdog, limits: [] });
 };
 const add = async <Row>(what: Statement<Row>, values: readonly unknown[] = []): Promise<Row[]> =>
-  (await transaction.add(() => toQuery(testWire, { what, values, observe }))).rows;
+  (await transaction.add(() => toQuery({ what, values, observe }))).rows;
 const commit = () =>
   transaction.commit({ observe, before: () => undefined, behind: () => undefined });
 const askAlone = <Row>(what: Statement<Row>, values: readonly unknown[] = []): Promise<Row[]> =>
-  ask(senderOn(testWire, client), { what, values, observe });
+  ask(senderOn(client), { what, values, observe });
 /** Resolves with the rows of each statement, or the code of its error. */
 const outcomes = (results: readonly Promise<unknown>[]): Promise<unknown[]> =>
   Promise.all(
@@ -80,15 +79,14 @@ describe.each(['new to the connection', 'known to it'])('statements that are %s'
     };
     const results = [sendOne(WRITE, [1, {}]), sendOne(READ)];
     expect(await outcomes(results)).toEqual([[], [{ n: 1 }]]);
-    expect(answers).toEqual(onFast(1));
+    expect(answers).toBe(1);
     await commit();
   });
 
   test('have one answer, BEGIN and COMMIT included', async () => {
     const results = [add(WRITE, [1, {}]), add(READ), add(WRITE, [2, {}]), commit()];
     expect(await outcomes(results)).toEqual([[], [{ n: 1 }], [], undefined]);
-    // The plain wire waits for each answer.
-    expect(answers).toEqual(onFast(1));
+    expect(answers).toBe(1);
     expect(transaction.isClean()).toBe(true);
     expect(await written()).toEqual([1, 2]);
   });
@@ -138,8 +136,7 @@ test('what comes while BEGIN is on its way waits for its answer', async () => {
   const second = add(WRITE, [1, {}]);
   transaction.send();
   await first;
-  // The plain wire waits for each answer.
-  expect(answers).toEqual(onFast(1));
+  expect(answers).toBe(1);
   await outcomes([second, commit()]);
   expect(await written()).toEqual([1]);
 });

@@ -26,7 +26,7 @@ import {
 import { requireDocumentedResponse, type ApiResponse } from './response-contract.ts';
 
 export type { ApiResponse } from './response-contract.ts';
-import { TEST_WIRE, waitToConnect } from './wire.ts';
+import { waitToConnect } from './wire.ts';
 
 /** The `APP_SECRET` of tests, also of the processes that they start. */
 export const TEST_APP_SECRET = 'a secret of the tests, long enough to be one';
@@ -139,7 +139,6 @@ export async function startTestApi(options: TestApiOptions): Promise<TestApi> {
   const { database, seeded } = await prepareDatabase(options);
   const { quickStatementMs, statementTimeoutMs, observeRefusal } = options;
   const opened = openDatabase({
-    wire: TEST_WIRE,
     url: bySocket(database.url),
     poolMax: 16,
     onError: () => undefined,

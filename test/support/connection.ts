@@ -3,7 +3,7 @@ import { openPool } from '../../src/db/connections/pool.ts';
 import { startWatchdog } from '../../src/db/connections/watchdog.ts';
 import { createTestDatabase } from './database.ts';
 import { startPostgresProxy } from './postgres-proxy.ts';
-import { testWire, waitToConnect } from './wire.ts';
+import { waitToConnect } from './wire.ts';
 
 /** A connection as the service opens it, to a database of its own. */
 export interface TestConnection {
@@ -21,7 +21,6 @@ export async function openTestConnection(
   const proxy = isPooled ? await startPostgresProxy(database.url, { isPooler: true }) : null;
   const watchdog = startWatchdog(5_000);
   const opened = openPool({
-    wire: testWire,
     url: proxy?.url ?? database.url,
     max: 1,
     statementTimeoutMs,

@@ -9,7 +9,7 @@ import { createSender, type SenderOptions } from '../../src/delivery/sender.ts';
 import { startLoops } from '../../src/delivery/citus/start-loops.ts';
 import { TEST_APP_SECRET, type TestApi } from './api.ts';
 import { atEnd } from './at-end.ts';
-import { TEST_WIRE, waitToConnect } from './wire.ts';
+import { waitToConnect } from './wire.ts';
 
 /** The waits between attempts that the API documents, in seconds. */
 export const RETRY_DELAYS_S = [60, 300, 1800, 7200, 21_600, 43_200, 86_400];
@@ -71,7 +71,6 @@ export async function startDeliveries(
   const open = (url: string) =>
     waitToConnect(
       openDatabase({
-        wire: TEST_WIRE,
         url: route(url),
         poolMax: 4,
         onError: () => undefined,

@@ -4,7 +4,7 @@ import type { Db } from '../../src/db/client.ts';
 import { openDatabase } from '../../src/db/connections/database.ts';
 import { urlOfNode } from '../../src/db/database-url.ts';
 import { atShard } from '../../src/delivery/citus/shard-database.ts';
-import { TEST_WIRE, waitToConnect } from './wire.ts';
+import { waitToConnect } from './wire.ts';
 
 /** What a loop asks. Close it. */
 export interface LoopDatabase {
@@ -19,9 +19,7 @@ export interface LoopDatabase {
 /** Opens the database; on Citus the shard with the team's rows, by the node where it is. */
 export async function openLoopDatabase(url: string, teamId: string): Promise<LoopDatabase> {
   const open = (where: string) =>
-    waitToConnect(
-      openDatabase({ wire: TEST_WIRE, url: where, poolMax: 4, onError: () => undefined }),
-    );
+    waitToConnect(openDatabase({ url: where, poolMax: 4, onError: () => undefined }));
   const whole = open(url);
   if (!(await isDistributed(whole))) {
     return { url, db: whole, isShard: false, close: () => whole.close() };

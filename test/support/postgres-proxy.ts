@@ -29,8 +29,6 @@ export interface PostgresProxy {
   redirect(databaseUrl: string): void;
   /** From now on, Postgres prepares this text for the service's statement of this name. */
   prepareInstead(name: string, text: string): void;
-  /** Tells the service on all connections that a parameter has changed, as Postgres does. */
-  tell(parameter: string, value: string): void;
   stop(): Promise<void>;
 }
 
@@ -44,7 +42,6 @@ export async function startPostgresProxy(
   { refused, isPooler }: { readonly refused?: string; readonly isPooler?: boolean } = {},
 ): Promise<PostgresProxy> {
   let target = new URL(databaseUrl);
-  const services = new Set<Socket>();
   const sockets = new Set<Socket>();
   let isSilent = false;
   let isStarting = false;
@@ -57,8 +54,6 @@ export async function startPostgresProxy(
   const server = createServer({ allowHalfOpen }, (service) => {
     const postgres = connect({ port: Number(target.port), host: target.hostname, allowHalfOpen });
     let isHeld = false;
-    services.add(service);
-    service.on('close', () => services.delete(service));
     for (const [socket, peer] of [
       [service, postgres],
       [postgres, service],
@@ -138,9 +133,6 @@ export async function startPostgresProxy(
     prepareInstead: (name, text) => {
       instead = { name, text };
     },
-    tell: (parameter, value) => {
-      for (const service of services) service.write(statusOf(parameter, value));
-    },
     stop: async () => {
       breakAll();
       await new Promise((done) => server.close(done));
@@ -148,10 +140,8 @@ export async function startPostgresProxy(
   };
 }
 
-/** As the protocol has it, or by a statement, as the plain wire does. */
 function asksToCancel(chunk: Buffer): boolean {
-  const isRequest = chunk.length >= 8 && chunk.readInt32BE(4) === CANCEL_REQUEST;
-  return isRequest || chunk.includes('pg_cancel_backend');
+  return chunk.length >= 8 && chunk.readInt32BE(4) === CANCEL_REQUEST;
 }
 
 /** Changes the number that a login is answered with, in its message: a letter, the length, it. */
@@ -173,14 +163,6 @@ function refusalOf(code: string, message: string): Buffer {
   const head = Buffer.alloc(5, 'E');
   head.writeInt32BE(4 + fields.length, 1);
   return Buffer.concat([head, Buffer.from(fields)]);
-}
-
-/** Postgres's message about a parameter: a letter, the length, and the name and the value. */
-function statusOf(parameter: string, value: string): Buffer {
-  const text = `${parameter}\0${value}\0`;
-  const head = Buffer.alloc(5, 'S');
-  head.writeInt32BE(4 + text.length, 1);
-  return Buffer.concat([head, Buffer.from(text)]);
 }
 
 /**

@@ -10,9 +10,7 @@ import { withFirst, type Db, type Queries, type Tx } from '../client.ts';
 import { OffersPrisma } from '../offers-prisma.ts';
 import type { Statement } from '../statement.ts';
 import { ask, type Observe } from '../wire/ask.ts';
-import { fastWire } from '../wire/fast-wire.ts';
-import { plainWire } from '../wire/plain-wire.ts';
-import type { Sender, WireMode } from '../wire/wire.ts';
+import type { Sender } from '../wire/query-group.ts';
 import { divideConnections } from './division.ts';
 import { openPool } from './pool.ts';
 import { FIND_OWN_NAME } from './poolers.ts';
@@ -91,8 +89,6 @@ export interface DatabaseOptions {
   /** Called for what is refused because its team has too much work here. */
   readonly observeRefusal?: ObserveRefusal;
   readonly observeWait?: ObserveWait;
-  /** How statements are sent (`wire/README.md`); `fast` by default. */
-  readonly wire?: WireMode;
   /** Its timers and monotonic time; pg's own time limits are the system's. */
   readonly clock?: Clock;
 }
@@ -112,9 +108,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   let hasLostStatement = false;
   const { clock = systemClock } = options;
   const watchdog = startWatchdog(options.answerTimeoutMs ?? ANSWER_TIMEOUT_MS, clock);
-  const wire = options.wire === 'plain' ? plainWire : fastWire;
   const connections = openPool({
-    wire,
     url: options.url,
     max: counts.common + counts.quick + counts.slow + counts.transactions,
     statementTimeoutMs: options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS,
@@ -127,7 +121,6 @@ export function openDatabase(options: DatabaseOptions): Database {
   const beginWait = createBeginWait(clock, options.observeWait);
   const common = openNodeConnections(connections, counts.common);
   const statements = openSingleStatements({
-    wire,
     connections,
     watchdog,
     quickMs: options.quickStatementMs ?? QUICK_STATEMENT_MS,
@@ -138,10 +131,10 @@ export function openDatabase(options: DatabaseOptions): Database {
   });
   const scope = new AsyncLocalStorage<PrismaScope>();
   const prisma = once(() =>
-    openPrisma({ wire, scope, runAlone: (caller, send) => statements.run(caller, send) }),
+    openPrisma({ scope, runAlone: (caller, send) => statements.run(caller, send) }),
   );
   const ownPrisma = once(() => prismaFor(prisma(), scope, { caller: THE_PROCESS }));
-  const limits = { wire, connections, watchdog };
+  const limits = { connections, watchdog };
   const observeFor = alsoTrace(
     createSlowReport(
       options.slowStatementMs ?? SLOW_STATEMENT_MS,
@@ -189,7 +182,6 @@ export function openDatabase(options: DatabaseOptions): Database {
     });
   };
   const transactions: Transactions = openTransactions({
-    wire,
     connections,
     watchdog,
     scope,

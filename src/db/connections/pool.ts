@@ -1,6 +1,11 @@
-import type pg from 'pg';
-import { rethrow, standbyError } from '../errors.ts';
+import pg from 'pg';
+import { rethrow } from '../errors.ts';
 import { statement } from '../statement.ts';
+import { toUnread } from '../wire/ask.ts';
+import { isPooled } from '../wire/cancel.ts';
+import type { Outgoing } from '../wire/outgoing.ts';
+import { poolToPrimary } from '../wire/primary-client.ts';
+import { introduce } from '../wire/query-group.ts';
 import {
   ARE_SET,
   isRefusedParameter,
@@ -8,7 +13,6 @@ import {
   SET_LOCALLY,
 } from '../wire/session-settings.ts';
 import { textTypes } from '../wire/types.ts';
-import type { Outgoing, Wire } from '../wire/wire.ts';
 import type { Watchdog } from './watchdog.ts';
 
 /** The connections of a process. */
@@ -32,7 +36,6 @@ export interface ConnectionPool {
 }
 
 export interface PoolOptions {
-  readonly wire: Wire;
   readonly url: string;
   readonly max: number;
   readonly statementTimeoutMs: number;
@@ -62,7 +65,7 @@ const IDLE_IN_TRANSACTION_TIMEOUT_MS = 15_000;
  * transaction sets its own, and so does each single statement.
  */
 export function openPool(options: PoolOptions): ConnectionPool {
-  const { wire, url, max, statementTimeoutMs, watchdog, onError, onLostStatement } = options;
+  const { url, max, statementTimeoutMs, watchdog, onError, onLostStatement } = options;
   const limited = new WeakSet<pg.ClientBase>();
   const pooled = new WeakSet<pg.ClientBase>();
   const limits = {
@@ -72,14 +75,15 @@ export function openPool(options: PoolOptions): ConnectionPool {
   };
   const check = async (client: pg.ClientBase): Promise<void> => {
     const session = await watchdog.guard(client, readSession(client));
-    // A pooler's report of it may be old.
-    if (session.isStandby) throw standbyError();
     const isLimited = session.limitMs > 0 && session.limitMs <= statementTimeoutMs;
-    const hasLimits = isLimited && session.isOurs;
-    if (hasLimits) limited.add(client);
-    if (wire.welcome(client, { pid: session.pid, hasLimits })) pooled.add(client);
+    if (isLimited && session.isOurs) limited.add(client);
+    const facts = { isPooled: isPooled(client, session.pid), onLostStatement };
+    if (facts.isPooled) pooled.add(client);
+    introduce(client, facts);
   };
-  const config: pg.PoolConfig = {
+  const pool = new pg.Pool({
+    ...poolToPrimary(url),
+    pipeline: true,
     max,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     idleTimeoutMillis: 0,
@@ -87,8 +91,7 @@ export function openPool(options: PoolOptions): ConnectionPool {
     ...limits,
     // The pool waits for the promise, which its types do not say.
     onConnect: check as (client: pg.ClientBase) => void,
-  };
-  const pool = wire.openPool({ url, config, onLostStatement });
+  });
   pool.on('error', onError);
   const connect = async (): Promise<pg.PoolClient> => {
     try {
@@ -116,9 +119,7 @@ export function openPool(options: PoolOptions): ConnectionPool {
     },
     limitsFor: (client, ms = statementTimeoutMs) => {
       if (limited.has(client)) return [];
-      const values = [ms, IDLE_IN_TRANSACTION_TIMEOUT_MS];
-      // If it fails, so does what comes behind it.
-      return [wire.prepare(LIMIT, values, () => undefined, false)];
+      return [toUnread(LIMIT, [ms, IDLE_IN_TRANSACTION_TIMEOUT_MS])];
     },
     isPooled: (client) => pooled.has(client),
   };
@@ -136,7 +137,6 @@ interface Session {
   readonly limitMs: number;
   /** Whether it has what each session of ours has. */
   readonly isOurs: boolean;
-  readonly isStandby: boolean;
   /** The process that serves it. */
   readonly pid: number;
 }
@@ -145,7 +145,7 @@ async function readSession(client: pg.ClientBase): Promise<Session> {
   const { rows } = await client.query<Session>(
     `select extract(epoch from limited.time)::float8 * 1000 as "limitMs",
        ${ARE_SET} as "isOurs",
-       pg_is_in_recovery() as "isStandby", pg_backend_pid() as pid
+       pg_backend_pid() as pid
      from (select current_setting('statement_timeout')::interval as time) limited`,
   );
   const [session] = rows;

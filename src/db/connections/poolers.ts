@@ -4,7 +4,7 @@
  * session locks needs a direct connection, because a pooler gives the session to others.
  */
 import { statement } from '../statement.ts';
-import { isPooled } from '../wire/pooled.ts';
+import { isPooled } from '../wire/cancel.ts';
 import { PrimaryClient } from '../wire/primary-client.ts';
 import { isRefusedParameter } from '../wire/session-settings.ts';
 

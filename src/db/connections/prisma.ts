@@ -4,8 +4,10 @@ import pg from 'pg';
 import type { Caller } from '../caller.ts';
 import { rethrow } from '../errors.ts';
 import { PrismaClient } from '../generated/client.ts';
-import { sendBy, type Sendable } from '../wire/ask.ts';
-import type { Wire } from '../wire/wire.ts';
+import type { Sendable } from '../wire/ask.ts';
+import { Outgoing, type Result } from '../wire/outgoing.ts';
+import type { Sender } from '../wire/query-group.ts';
+import { arraysBy } from '../wire/rows.ts';
 import { requireTeam, type TeamPrisma } from '../team-prisma.ts';
 import type { Send } from './single-statements.ts';
 import { traced } from './traced-statements.ts';
@@ -14,30 +16,28 @@ import { traced } from './traced-statements.ts';
 export interface PrismaScope {
   readonly caller: Caller;
   /** Asks in the transaction. */
-  readonly ask?: (make: () => Sendable<pg.QueryResult>) => Promise<pg.QueryResult>;
+  readonly ask?: (make: () => Sendable<Result>) => Promise<Result>;
   /** In a call's own copy: the error of its statement, of which Prisma makes another one. */
   fault?: unknown;
 }
 
 /** Opens Prisma on our connections. In a transaction it uses the transaction's. */
 export function openPrisma({
-  wire,
   scope,
   runAlone,
 }: {
-  readonly wire: Wire;
   readonly scope: AsyncLocalStorage<PrismaScope>;
   /** Runs a statement outside a transaction. */
   readonly runAlone: <T>(caller: Caller, send: Send<T>) => Promise<T>;
 }): PrismaClient {
-  const query = async (config: pg.QueryConfig): Promise<pg.QueryResult> => {
+  const query = async (config: pg.QueryConfig): Promise<Result> => {
     const current = scope.getStore();
     if (!current) throw new Error('a statement of Prisma belongs to nobody');
-    const make = (): Sendable<pg.QueryResult> => toSendable(wire, config);
+    const make = (): Sendable<Result> => toSendable(config);
     try {
       const asked = current.ask
         ? current.ask(make)
-        : runAlone(current.caller, (sender) => sendBy(sender, make()));
+        : runAlone(current.caller, (send) => sendOne(send, make()));
       return await traced(current.caller, config.text, asked);
     } catch (error) {
       current.fault = error;
@@ -59,7 +59,7 @@ export function openPrisma({
   }) as unknown as PrismaClient;
 }
 
-const NO_ROWS = { rows: [], fields: [], rowCount: 0, command: '', oid: 0 };
+const NO_ROWS: Result = { rows: [], fields: [], rowCount: 0, command: '' };
 
 /** Has Prisma compile a read and a change, which reach no database: their scope answers them. */
 export async function loadPrisma(
@@ -103,11 +103,16 @@ function refuseTransaction(): Promise<never> {
   return Promise.reject(new Error('a call of Prisma is one statement; use db.transaction'));
 }
 
-/** A statement of Prisma's, which is planned at each call. */
-function toSendable(wire: Wire, config: pg.QueryConfig): Sendable<pg.QueryResult> {
-  const { promise, resolve, reject } = Promise.withResolvers<pg.QueryResult>();
-  const query = wire.fromConfig(config, (error, result) =>
-    error ? reject(error) : resolve(result),
-  );
+function sendOne<T>(send: Sender, { query, result }: Sendable<T>): Promise<T> {
+  send(query);
+  return result;
+}
+
+/** A statement of Prisma's, which is planned at each call and says how its values are read. */
+function toSendable({ text, values = [], types }: pg.QueryConfig): Sendable<Result> {
+  const { promise, resolve, reject } = Promise.withResolvers<Result>();
+  const onEnd = (outcome: Result | Error): void =>
+    outcome instanceof Error ? reject(outcome) : resolve(outcome);
+  const query = new Outgoing({ text }, values, onEnd, { shapeOf: arraysBy(types ?? pg.types) });
   return { query, result: promise.catch(rethrow) };
 }

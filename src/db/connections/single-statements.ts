@@ -12,7 +12,7 @@ import type { Clock } from '../../core/clock.ts';
 import type { ObserveRefusal } from '../../core/limits.ts';
 import { hungUp, waitsWithoutLimit, type Caller } from '../caller.ts';
 import { isCancelled, isConnectionBroken } from '../errors.ts';
-import { senderOn, type Sender, type Wire } from '../wire/wire.ts';
+import { senderOn, type Sender } from '../wire/query-group.ts';
 import { cancelOnHangUp } from './hang-up.ts';
 import type { ConnectionPool } from './pool.ts';
 import { openNodeConnections } from './shared-connections.ts';
@@ -39,7 +39,6 @@ const DEPTH = 32;
 const QUICK_PER_TEAM = 4;
 
 export function openSingleStatements({
-  wire,
   connections,
   watchdog,
   quickMs,
@@ -49,7 +48,6 @@ export function openSingleStatements({
   beginWait,
   clock,
 }: {
-  readonly wire: Wire;
   readonly connections: ConnectionPool;
   readonly watchdog: Watchdog;
   /** How long a statement may take on a shared connection. */
@@ -80,7 +78,7 @@ export function openSingleStatements({
   const runQuick = <T>(caller: Caller, send: Send<T>, endWait: () => void): Promise<T> =>
     shared.run(caller.node ?? null, (client) => {
       endWait();
-      return runLimited({ wire, connections, watchdog, ms: quickMs }, client, send);
+      return runLimited({ connections, watchdog, ms: quickMs }, client, send);
     });
   const runSlow = async <T>(caller: Caller, send: Send<T>): Promise<T> => {
     const endWait = beginWait('slow_statement');
@@ -88,7 +86,7 @@ export function openSingleStatements({
     try {
       const client = await connections.connect();
       endWait();
-      return await runAlone({ wire, connections, watchdog, client, clock }, caller, send);
+      return await runAlone({ connections, watchdog, client, clock }, caller, send);
     } finally {
       leave();
     }
@@ -117,7 +115,6 @@ export function openSingleStatements({
 }
 
 interface Limits {
-  readonly wire: Wire;
   readonly connections: ConnectionPool;
   readonly watchdog: Watchdog;
   readonly ms?: number;
@@ -132,7 +129,7 @@ async function runAlone<T>(
   { signal }: Caller,
   send: Send<T>,
 ): Promise<T> {
-  const settle = cancelOnHangUp(() => limits.wire.cancel(client, clock), signal);
+  const settle = cancelOnHangUp(client, clock, signal);
   let broken = false;
   try {
     return await runLimited(limits, client, send);
@@ -150,11 +147,11 @@ async function runAlone<T>(
  * `ms` it is the process's limit.
  */
 export function runLimited<T>(
-  { wire, connections, watchdog, ms }: Limits,
+  { connections, watchdog, ms }: Limits,
   client: pg.PoolClient,
   send: Send<T>,
 ): Promise<T> {
-  return watchdog.guard(client, send(senderOn(wire, client, connections.limitsFor(client, ms))));
+  return watchdog.guard(client, send(senderOn(client, connections.limitsFor(client, ms))));
 }
 
 /** Remembers which teams have had a slow statement lately. */

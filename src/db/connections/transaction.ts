@@ -13,7 +13,8 @@ import type pg from 'pg';
 import { isConnectionBroken, isFollowUp, rethrow } from '../errors.ts';
 import { statement } from '../statement.ts';
 import { toQuery, type Observe, type Sendable } from '../wire/ask.ts';
-import { isIdle, skip, type Outgoing, type Wire } from '../wire/wire.ts';
+import { Outgoing } from '../wire/outgoing.ts';
+import { isIdle, sendGroup, skip } from '../wire/query-group.ts';
 import type { Watchdog } from './watchdog.ts';
 
 export interface Transaction {
@@ -47,7 +48,6 @@ const BEGIN = statement('transactions.begin', 'BEGIN');
 const COMMIT = statement('transactions.commit', 'COMMIT');
 
 interface Settings {
-  readonly wire: Wire;
   readonly watchdog: Watchdog;
   /** What comes right after BEGIN. */
   readonly limits: readonly Outgoing[];
@@ -55,7 +55,7 @@ interface Settings {
 
 export function openTransaction(
   client: pg.PoolClient,
-  { wire, watchdog, limits }: Settings,
+  { watchdog, limits }: Settings,
 ): Transaction {
   let state: 'new' | 'beginning' | 'open' = 'new';
   let waiting: Outgoing[] = [];
@@ -81,11 +81,11 @@ export function openTransaction(
     mustClose ||= isConnectionBroken(error);
     fault ??= (isFollowUp(error) && (error as Error).cause) || error;
   };
-  const begin = wire.prepare(BEGIN, [], (error) => {
+  const begin = new Outgoing(BEGIN, [], (outcome) => {
     begun.resolve();
-    if (error) {
-      keep(error);
-      end(() => error);
+    if (outcome instanceof Error) {
+      keep(outcome);
+      end(() => outcome);
     } else {
       state = 'open';
       send();
@@ -97,7 +97,7 @@ export function openTransaction(
     if (state === 'new') state = 'beginning';
     waiting = [];
     watchdog.guard(client, last).catch(() => undefined);
-    wire.send(client, queries);
+    sendGroup(client, queries);
   };
   const add: Transaction['add'] = (make) => {
     requireOpen();
@@ -125,9 +125,7 @@ export function openTransaction(
       before();
       if (fault !== null) rethrow(fault);
       const isEmpty = state === 'new' && waiting.length === 0;
-      const committed = isEmpty
-        ? null
-        : add(() => toQuery(wire, { what: COMMIT, values: [], observe }));
+      const committed = isEmpty ? null : add(() => toQuery({ what: COMMIT, values: [], observe }));
       send();
       end(hasEnded);
       behind();
@@ -140,10 +138,10 @@ export function openTransaction(
       if (state === 'beginning') await begun.promise;
       if (state !== 'open') return;
       const ended = Promise.withResolvers<void>();
-      const query = wire.fromConfig({ text: 'ROLLBACK' }, (error) =>
-        error ? ended.reject(error) : ended.resolve(),
+      const query = new Outgoing({ text: 'ROLLBACK' }, [], (outcome) =>
+        outcome instanceof Error ? ended.reject(outcome) : ended.resolve(),
       );
-      wire.send(client, [query]);
+      sendGroup(client, [query]);
       await watchdog.guard(client, ended.promise).catch(() => {
         mustClose = true;
       });

@@ -11,7 +11,6 @@ import { OffersPrisma } from '../offers-prisma.ts';
 import type { Statement, WakeUp } from '../statement.ts';
 import type { TeamPrisma } from '../team-prisma.ts';
 import { ask, toQuery, type Observe, type Sendable } from '../wire/ask.ts';
-import type { Wire } from '../wire/wire.ts';
 import { cancelOnHangUp } from './hang-up.ts';
 import type { ConnectionPool } from './pool.ts';
 import { prismaFor, type PrismaScope } from './prisma.ts';
@@ -30,7 +29,6 @@ export interface Transactions {
 }
 
 interface Context {
-  readonly wire: Wire;
   readonly connections: ConnectionPool;
   readonly watchdog: Watchdog;
   readonly scope: AsyncLocalStorage<PrismaScope>;
@@ -101,10 +99,10 @@ async function runOnConnection<T>(
   }: { readonly client: pg.PoolClient; readonly caller: Caller; readonly later: Later },
   work: (tx: Tx) => Promise<T>,
 ): Promise<T> {
-  const { wire, connections, watchdog, wakeUps, observeFor, clock } = context;
-  const settle = cancelOnHangUp(() => wire.cancel(client, clock), caller.signal);
+  const { connections, watchdog, wakeUps, observeFor, clock } = context;
+  const settle = cancelOnHangUp(client, clock, caller.signal);
   const limits = connections.limitsFor(client);
-  const transaction = openTransaction(client, { wire, watchdog, limits });
+  const transaction = openTransaction(client, { watchdog, limits });
   const { tx, wanted } = createTx(context, { caller, transaction, later });
   /** Ends when the workers have been told. null: they are not told on this connection. */
   let told: Promise<void> | null = null;
@@ -120,7 +118,7 @@ async function runOnConnection<T>(
       behind: () => {
         const observe = observeFor({ share: null });
         told = wakeUps.follow(wanted, (what, values) =>
-          runLimited({ wire, connections, watchdog }, client, (sender) =>
+          runLimited({ connections, watchdog }, client, (sender) =>
             ask(sender, { what, values, observe }),
           ),
         );
@@ -147,7 +145,7 @@ async function runOnConnection<T>(
  * what workers are told after the commit, and `later` takes what follows it.
  */
 function createTx(
-  { wire, scope, prisma, observeFor }: Context,
+  { scope, prisma, observeFor }: Context,
   {
     caller,
     transaction,
@@ -172,14 +170,14 @@ function createTx(
     if (wakes) wanted.add(wakes);
   };
   const queries = withFirst(async (what, values) => {
-    const asked = askInside(() => toQuery(wire, { what, values, observe }));
+    const asked = askInside(() => toQuery({ what, values, observe }));
     note(what);
     return (await asked).rows;
   });
   const others: Omit<Tx, keyof typeof queries | 'prisma'> = {
     trace: caller.trace ?? null,
     send: (what, values) => {
-      void transaction.add(() => toQuery(wire, { what, values, observe, isRead: false }));
+      void transaction.add(() => toQuery({ what, values, observe, isRead: false }));
       note(what);
     },
     afterCommit: (follow) => {

@@ -1,8 +1,8 @@
-import type pg from 'pg';
 import { isStalePlan, rethrow } from '../errors.ts';
 import { statement, type Statement } from '../statement.ts';
+import { Outgoing, type Named, type Result } from './outgoing.ts';
+import type { Sender } from './query-group.ts';
 import { LARGE_BYTES, takeTurn } from './turns.ts';
-import type { Outgoing, Sender, Wire } from './wire.ts';
 
 /** Called with each statement that has ended: when it was sent, and its error. */
 export type Observe = (
@@ -20,12 +20,6 @@ export interface Question<Row> {
   readonly isRead?: boolean;
 }
 
-/** The result of a statement. */
-export interface Result<Row> {
-  readonly command: string;
-  readonly rows: Row[];
-}
-
 // Without bitmap scans, whose rows have to be sorted. It holds for the statement behind it.
 const IN_ORDER = statement('search.inOrder', `select set_config('enable_bitmapscan', 'off', true)`);
 
@@ -36,29 +30,23 @@ const MERGED = statement(
 );
 
 /** Sends the statement. Throws `unavailable` when the database cannot be reached. */
-export function ask<Row>(sender: Sender, question: Question<Row>): Promise<Row[]> {
-  const { wire } = sender;
+export async function ask<Row>(send: Sender, question: Question<Row>): Promise<Row[]> {
   const { inOrder, isMerged } = question.what;
-  const settings = inOrder
-    ? [wire.prepare(isMerged ? MERGED : IN_ORDER, [], () => undefined, false)]
-    : [];
-  return sendBy(sender, toQuery(wire, question), settings).then(({ rows }) => rows);
+  const settings = inOrder ? [toUnread(isMerged ? MERGED : IN_ORDER, [])] : [];
+  const { query, result } = toQuery(question);
+  send(query, settings);
+  return (await result).rows;
+}
+
+/** Makes a statement whose result nobody reads. If it fails, so does what comes behind it. */
+export function toUnread(what: Statement<unknown>, values: readonly unknown[]): Outgoing {
+  return new Outgoing(what, values, () => undefined, { isRead: false });
 }
 
 /** A statement to send, and its future result. */
 export interface Sendable<T> {
   readonly query: Outgoing;
   readonly result: Promise<T>;
-}
-
-/** Sends it behind the settings that hold for it alone. Call it once. */
-export function sendBy<T>(
-  sender: Sender,
-  { query, result }: Sendable<T>,
-  settings: readonly Outgoing[] = [],
-): Promise<T> {
-  sender.send(query, settings);
-  return result;
 }
 
 /**
@@ -68,8 +56,8 @@ export function sendBy<T>(
  */
 const revisions = new Map<string, number>();
 
-function current({ name, text, isSearch }: Statement<unknown>) {
-  if (isSearch) return { name: undefined, text };
+function current({ name, text, isSearch }: Statement<unknown>): Named {
+  if (isSearch) return { text };
   const revision = revisions.get(name);
   if (revision === undefined) return { name, text };
   return { name: `${name}#${revision}`, text: `/* ${revision} */ ${text}` };
@@ -77,19 +65,19 @@ function current({ name, text, isSearch }: Statement<unknown>) {
 
 /**
  * Makes what sends the statement, and its result, as `ask` says. Throws if a value cannot be sent.
- * Uses a callback: pg's own promise keeps the rows alive until the next full garbage collection.
  */
-export function toQuery<Row>(wire: Wire, question: Question<Row>): Sendable<Result<Row>> {
-  const { what, values, observe, isRead } = question;
+export function toQuery<Row>(question: Question<Row>): Sendable<Result<Row>> {
+  const { what, values, observe, isRead = true } = question;
   const { promise, resolve, reject } = Promise.withResolvers<Result<Row>>();
   const revision = revisions.get(what.name) ?? 0;
-  const onEnd = (error: Error | null, result: pg.QueryResult): void => {
+  const onEnd = (outcome: Result | Error): void => {
+    const error = outcome instanceof Error ? outcome : null;
     observe(what, query.sentAt, error);
     if (isStalePlan(error)) revisions.set(what.name, revision + 1);
-    if (error) reject(error);
-    else if (query.bytes > LARGE_BYTES) takeTurn(() => resolve(result as Result<Row>));
-    else resolve(result as Result<Row>);
+    if (outcome instanceof Error) reject(outcome);
+    else if (query.bytes > LARGE_BYTES) takeTurn(() => resolve(outcome as Result<Row>));
+    else resolve(outcome as Result<Row>);
   };
-  const query = wire.prepare(current(what), values, onEnd, isRead);
+  const query = new Outgoing(current(what), values, onEnd, { isRead });
   return { query, result: promise.catch(rethrow) };
 }

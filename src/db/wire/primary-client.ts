@@ -34,7 +34,6 @@ export class PrimaryClient extends pg.Client {
   readonly #config: PrimaryConfig;
   readonly #route: Route;
   readonly #socket: Socket;
-  protected hasConnected = false;
 
   constructor(config: PrimaryConfig = {}) {
     const route = config.route ?? createRoute(config.connectionString);
@@ -85,37 +84,20 @@ export class PrimaryClient extends pg.Client {
 
   /** Rejects unless the host is the primary. */
   async #probe(host: Host): Promise<void> {
-    const client = this.#copyTo(host);
-    await client.connect();
-    void client.end();
-  }
-
-  /** Makes another connection to the same node, for a moment. */
-  copy(): PrimaryClient {
-    return this.#copyTo({ host: this.host, port: this.port });
-  }
-
-  #copyTo(host: Host): PrimaryClient {
-    return new PrimaryClient({
+    const client = new PrimaryClient({
       ...this.#config,
       route: routeTo(this.#route.url, host),
       connectionTimeoutMillis: PROBE_TIMEOUT_MS,
     });
+    await client.connect();
+    void client.end();
   }
 
   async #connectToOne(): Promise<this> {
     await super.connect();
-    if (!this.isKnownPrimary() && (await this.#isInRecovery())) {
-      void this.end();
-      throw standbyError();
-    }
-    this.hasConnected = true;
-    return this;
-  }
-
-  /** Whether the login has told that it leads to a primary. Otherwise it asks. */
-  protected isKnownPrimary(): boolean {
-    return false;
+    if (!(await this.#isInRecovery())) return this;
+    void this.end();
+    throw standbyError();
   }
 
   async #isInRecovery(): Promise<boolean> {
@@ -141,12 +123,9 @@ export class PrimaryClient extends pg.Client {
 }
 
 /** Returns how the connections of a pool are made. They share what they know of the primary. */
-export function poolToPrimary(
-  databaseUrl: string,
-  Client: typeof PrimaryClient = PrimaryClient,
-): pg.PoolConfig {
+export function poolToPrimary(databaseUrl: string): pg.PoolConfig {
   const route = createRoute(databaseUrl);
-  const config = { Client, connectionString: databaseUrl, route };
+  const config = { Client: PrimaryClient, connectionString: databaseUrl, route };
   return config as pg.PoolConfig;
 }
 
