@@ -17,7 +17,7 @@ interface TakenEvent {
   readonly event_traceparent: string | null;
   /** Somebody has locked the endpoint. The event must wait, and others must not. */
   readonly is_busy: boolean;
-  /** How far back a fair fan-out has looked for events; null of the others. */
+  /** Where the next look for teams goes on; null: at the newest event again. */
   readonly reached: string | null;
 }
 
@@ -35,60 +35,59 @@ type NoSubscriber = { readonly [column in keyof Subscriber]: null };
 /** One event and one of its subscribers. An event without subscribers has one row. */
 export type FanOutRow = TakenEvent & (Subscriber | NoSubscriber);
 
-/** Which events a fan-out takes: the next ones from one end, or those of all teams in turn. */
-export type Which = 'oldest' | 'newest' | 'fair';
+/** The most deliveries of an event: one for each webhook endpoint of its team. */
+export const DELIVERIES_PER_EVENT = 50;
 
 /** SQL: the event is not older than the parameter; null: whenever it was created. */
 export const isNotBefore = (parameter: Parameter): string =>
   `created_at >= coalesce(${parameter}::timestamptz, '-infinity')`;
 
-/** SQL: locks the next $1 events that wait, from one end. None is older than $2. */
-const fromEnd = (order: 'asc' | 'desc'): string => `
-      select *, null::timestamptz as reached
-      from event
-      where fanned_out_at is null and ${isNotBefore('$2')}
-      order by created_at ${order}
-      limit $1
-      for update skip locked`;
+/** How many events are looked at, in each of three places. All of them take 1 ms. */
+const IN_SIGHT = 200;
 
-/** How many events that wait are looked at for those of each team. Takes 1 ms. */
-const LOOKED_AT = 700;
-
-/** SQL: the newest of the events that wait, or of some of them. None is older than $2. */
-const newest = (condition: string): string => `
-              select team_id, id, created_at
+/** SQL: some of the events that wait. None is older than $2. */
+const inSight = (order: 'asc' | 'desc', isEarlier = false): string => `
+              select team_id, id, created_at, ${isEarlier} as is_earlier
               from event
-              where fanned_out_at is null and ${isNotBefore('$2')}${condition}
-              order by created_at desc
-              limit ${LOOKED_AT / 2}`;
+              where fanned_out_at is null and ${isNotBefore('$2')}${
+                isEarlier ? ` and created_at < coalesce($3::timestamptz, 'infinity')` : ''
+              }
+              order by created_at ${order}
+              limit ${IN_SIGHT}`;
 
 /**
- * SQL: events, the first of each team before the second of any; small teams first. `reached` is how
- * far back they were looked for. None is older than $2.
+ * SQL: the oldest event that waits, one event of each team, those of teams with few first, and then
+ * the oldest. `reached` is where the next look for teams goes on: $3. None is older than $2.
  */
-// Among the newest, because among the oldest a team that has flooded stands alone for long. And
-// among those before $3, where the last look has ended, so that all have their turn.
-export const IN_TURNS = `
+// No index has the events that wait by team: every event would write it. So the teams are looked
+// for among the oldest events, the newest, and those before $3, which comes to all of them: a team
+// that has flooded stands alone among the oldest for long.
+export const IN_ORDER = `
         select team_id, id, reached
         from (
-          select team_id, id, created_at,
-            row_number() over (partition by team_id order by created_at, id) as turn,
-            count(*) over (partition by team_id) as waiting,
-            min(created_at) over () as reached
+          select team_id, id,
+            min(min(created_at) filter (where is_earlier)) over () as reached,
+            row_number() over (order by created_at, team_id, id) as place,
+            row_number() over (partition by team_id order by created_at, id) as of_team,
+            count(*) over (partition by team_id) as waiting
           from (
-            (${newest('')}
+            (${inSight('asc')}
             )
-            union
-            (${newest(' and created_at < $3::timestamptz')}
+            union all
+            (${inSight('desc')}
+            )
+            union all
+            (${inSight('desc', true)}
             )
           ) near
+          group by team_id, id, created_at
         ) ranked
-        order by turn, waiting, created_at, team_id`;
+        order by place > 1, of_team > 1, case when of_team = 1 then waiting end, place`;
 
 // The limit is outside, so that those of another worker are passed over.
-const OF_EACH = `
+const TAKEN = `
       select own.*, picked.reached
-      from (${IN_TURNS}
+      from (${IN_ORDER}
       ) picked
       cross join lateral (
         select *
@@ -106,13 +105,14 @@ const OF_EACH = `
 // `offset 0` makes the planner read the endpoints of each event's team. Without it, the planner
 // hashes the endpoints of all teams. Each subscriber is locked, because a deletion that follows
 // must find the deliveries. One that is locked already is not waited for.
-const takeEventsText = (events: string): string =>
+export const TAKE_EVENTS = statement<FanOutRow>(
+  'webhooks.takeEvents',
   `select e.team_id, e.id as event_id, e.type as event_type, e.data::text as event_data,
       e.created_at as event_created_at, e.traceparent as event_traceparent,
       w.id as endpoint_id, w.url, w.api_version, w.secret_encrypted, w.earlier_secrets_encrypted,
       w.status = 'active' as is_active, w.id is not null and own.is_held is null as is_busy,
       e.reached
-    from (${events}
+    from (${TAKEN}
     ) e
     left join lateral (
       select *
@@ -123,13 +123,8 @@ const takeEventsText = (events: string): string =>
       offset 0
     ) w on true
     ${holdUnlessLocked('webhook_endpoint', 'team_id = e.team_id and id = w.id')}
-   order by e.created_at, e.id, w.id`;
-
-export const TAKE_EVENTS = {
-  oldest: statement<FanOutRow>('webhooks.takeOldestEvents', takeEventsText(fromEnd('asc'))),
-  newest: statement<FanOutRow>('webhooks.takeNewestEvents', takeEventsText(fromEnd('desc'))),
-  fair: statement<FanOutRow>('webhooks.takeEventsOfEachTeam', takeEventsText(OF_EACH)),
-} as const satisfies Readonly<Record<Which, unknown>>;
+   order by e.created_at, e.id, w.id`,
+);
 
 const FIND_OLDEST = statement<{ readonly created_at: string }>(
   'webhooks.findOldestEvent',
@@ -146,7 +141,7 @@ export async function findOldestWaiting(db: Db): Promise<Date | null> {
   return oldest && new Date(oldest.created_at);
 }
 
-/** How many events to take, none older than `from`. `before`: where a fair look goes on (ISO). */
+/** How many events to take, none older than `from`. `before`: where the look for teams goes on. */
 export interface WaitingRange {
   readonly limit: number;
   readonly from: Date | null;
@@ -157,12 +152,8 @@ export interface WaitingRange {
  * Takes events that wait for their fan-out, one row for each subscriber. They stay locked until the
  * transaction ends; other workers skip them.
  */
-export function takeEvents(
-  tx: Tx,
-  which: Which,
-  { limit, from, before }: WaitingRange,
-): Promise<FanOutRow[]> {
-  return tx.query(TAKE_EVENTS[which], [limit, from, ...(which === 'fair' ? [before] : [])]);
+export function takeEvents(tx: Tx, { limit, from, before }: WaitingRange): Promise<FanOutRow[]> {
+  return tx.query(TAKE_EVENTS, [limit, from, before]);
 }
 
 /** A delivery to insert, with status `pending` and due at once. */

@@ -4,23 +4,23 @@ import { teamKey, type TeamKey } from '../core/team-key.ts';
 import type { ClaimedDelivery } from './claim-store.ts';
 import type { EndpointQueue } from './endpoint-queue.ts';
 import {
+  DELIVERIES_PER_EVENT,
   findOldestWaiting,
   insertDeliveries,
   takeEvents,
   type FanOutRow,
   type NewDelivery,
-  type Which,
 } from './fan-out-store.ts';
 import { runBeside } from './beside.ts';
 import { beginWhole, endLook } from './look.ts';
-import type { Loop, TakenEvents } from './loop.ts';
+import type { Loop } from './loop.ts';
 
 /**
  * A new event waits for the whole fan-out of others, so each makes about so many deliveries, which
  * takes 20 ms.
  */
 const DELIVERIES_PER_FAN_OUT = 200;
-const EVENTS_PER_FAN_OUT = { first: 5, most: 50 };
+const EVENTS_PER_FAN_OUT = 50;
 /**
  * A delivery that is claimed when it is inserted costs a third less than one that is claimed later.
  * So events wait while the queues are full, but no longer than this.
@@ -54,23 +54,15 @@ export function lookAtAll(loop: Loop): void {
 /**
  * How many events to take: as many as there is room for their deliveries. What is left over waits
  * unclaimed, and then the endpoint's new ones are left over, too. One of many loops has little
- * room, and many round trips for each fan-out, so it takes more. Each event may have 50
- * subscribers, so the first of many events are few.
+ * room, and many round trips for each fan-out, so it takes more.
  */
 function eventsToTake({ options, state }: Loop, room: number): number {
-  const { first, most } = EVENTS_PER_FAN_OUT;
-  const last = lastOf(state);
   const deliveries = Math.min(
     (!options.isOneOfMany && room) || DELIVERIES_PER_FAN_OUT,
     DELIVERIES_PER_FAN_OUT,
   );
-  const byRoom = Math.max(1, Math.floor(deliveries / last.deliveriesPerEvent));
-  return Math.min(most, Math.max(first, 2 * last.events), byRoom);
-}
-
-/** The events of all teams in turn are not like the others, most of which may be of one team. */
-function lastOf({ lastTaken: { ends, fair }, fanOutNext }: Loop['state']): TakenEvents {
-  return fanOutNext === 'fair' && fair ? fair : ends;
+  const byRoom = Math.max(1, Math.floor(deliveries / state.deliveriesPerEvent));
+  return Math.min(EVENTS_PER_FAN_OUT, byRoom);
 }
 
 /**
@@ -83,11 +75,10 @@ export async function fanOut(loop: Loop, room: number): Promise<ClaimedDelivery[
   state.fannedOutAtMs = options.clock.monotonicMs();
   const at = options.clock.now();
   const limit = eventsToTake(loop, room);
-  const which = state.fanOutNext;
-  const { fromMs } = state.look;
+  const { fromMs, before } = state.look;
   const from = options.isOneOfMany ? null : new Date(fromMs);
   const { rows, free, claimed } = await options.db.transaction(async (tx) => {
-    const rows = await takeEvents(tx, which, { limit, from, before: state.fairBefore });
+    const rows = await takeEvents(tx, { limit, from, before });
     const free = withoutBusy(rows);
     const { deliveries, claimed } = planDeliveries(loop, { rows: free, room, at });
     const worker = options.lock.number;
@@ -99,9 +90,6 @@ export async function fanOut(loop: Loop, room: number): Promise<ClaimedDelivery[
   return claimed;
 }
 
-/** While more events wait than a fan-out takes: what follows what. */
-const NEXT: Readonly<Record<Which, Which>> = { oldest: 'newest', newest: 'fair', fair: 'oldest' };
-
 /** `rows` were taken, at most `limit` events; those in `free` did not have to wait. */
 interface Taken {
   readonly limit: number;
@@ -110,34 +98,22 @@ interface Taken {
   readonly free: readonly FanOutRow[];
 }
 
-/** Notes what the next fan-out takes, and whether it is wanted at once. */
-function noteTaken({ options, state }: Loop, taken: Taken): void {
-  const { limit, fromMs, rows, free } = taken;
-  const which = state.fanOutNext;
+/** Notes how many the next fan-out takes, and whether it is wanted at once. */
+function noteTaken({ options, state }: Loop, { limit, fromMs, rows, free }: Taken): void {
   const events = eventsOf(rows).length;
-  const last = { events, deliveriesPerEvent: deliveriesPerEvent(taken, lastOf(state)) };
-  // A fair one has not looked at all that wait.
-  const isFair = which === 'fair';
-  const isAll = !isFair && events < limit;
-  state.fanOutNext = isAll ? 'oldest' : NEXT[which];
-  // Those that are busy are looked for again.
-  if (which === 'oldest' && free.length === rows.length)
-    endLook(state.look, { fromMs, last: rows.at(-1)?.event_created_at, isAll }, options.clock);
-  if (isFair) {
-    state.lastTaken.fair = last;
-    state.fairBefore = rows[0]?.reached ?? null;
-  } else state.lastTaken.ends = last;
+  const isAll = events < limit;
+  const hasBusy = free.length < rows.length;
+  const [first] = rows;
+  const seen = { fromMs, oldest: first?.event_created_at, isAll: isAll && !hasBusy };
+  endLook(state.look, seen, options.clock);
+  state.look.before = first?.reached ?? null;
+  // If some were busy, the next fan-out takes more, to get past them.
+  if (hasBusy) state.deliveriesPerEvent = 1;
   // The next burst may be of another kind.
-  if (isAll) state.lastTaken.fair = state.fairBefore = null;
+  else if (isAll) state.deliveriesPerEvent = DELIVERIES_PER_EVENT;
+  else state.deliveriesPerEvent = Math.max(rows.length / events, state.deliveriesPerEvent / 2);
   // If all of them were busy, the next tick takes others.
-  if (isFair || (!isAll && free.length > 0)) state.wanted.events = true;
-}
-
-/** If some were busy, the next fan-out takes more, to get past them. */
-function deliveriesPerEvent({ rows, free }: Taken, last: TakenEvents): number {
-  if (free.length < rows.length) return 1;
-  if (rows.length === 0) return last.deliveriesPerEvent;
-  return Math.max(rows.length / eventsOf(rows).length, last.deliveriesPerEvent / 2);
+  if (!isAll && free.length > 0) state.wanted.events = true;
 }
 
 /** Leaves out the events with a busy subscriber. They are taken again later. */

@@ -11,7 +11,7 @@ import type { DuePosition } from './due-store.ts';
 import type { EndpointQueue } from './endpoint-queue.ts';
 import { createEndpointQueues, type EndpointQueues } from './endpoint-queues.ts';
 import type { SigningKey } from './envelope.ts';
-import type { Which } from './fan-out-store.ts';
+import { DELIVERIES_PER_EVENT } from './fan-out-store.ts';
 import { newLook, type Look } from './look.ts';
 import type { PlayedRow } from './played-store.ts';
 import type { Limits } from './queues-state.ts';
@@ -89,14 +89,6 @@ export interface Loop {
  */
 export type LoopMode = 'running' | 'draining' | 'stopped';
 
-/** What a fan-out has learned for the next one. */
-export interface TakenEvents {
-  /** How many events it took. */
-  readonly events: number;
-  /** How many deliveries an event makes; 1 if some events had to wait. */
-  readonly deliveriesPerEvent: number;
-}
-
 /** "Written by" names the only files that may write a field. All times are monotonic. */
 export interface LoopState {
   /** See LoopMode. Written by `enter`, which dispatcher.ts calls; read by all parts. */
@@ -157,21 +149,10 @@ export interface LoopState {
   /** When new deliveries were last looked for. Written and read by fan-out.ts. */
   fannedOutAtMs: number;
   /**
-   * Which events the next fan-out takes. While very many wait, old ones, new ones and those of all
-   * teams in turn follow each other, so that a new event need not wait for all the old ones, nor
-   * for those of a team that has a thousand more each second. Written and read by fan-out.ts.
+   * How many deliveries the last fan-out made of an event, or the most that one may make. Written
+   * and read by fan-out.ts.
    */
-  fanOutNext: Which;
-  /**
-   * What the last fan-outs took: of the old and new events, and of those of all teams in turn; null
-   * before the first one of a burst. Written and read by fan-out.ts.
-   */
-  readonly lastTaken: { ends: TakenEvents; fair: TakenEvents | null };
-  /**
-   * How far back the last fair fan-out has looked. The next one goes on before, beside the newest,
-   * so that it comes to every event; null: from the newest. Written and read by fan-out.ts.
-   */
-  fairBefore: string | null;
+  deliveriesPerEvent: number;
   /** Signing secrets of the endpoints in memory. Written and read by attempts.ts. */
   readonly secrets: WeakMap<EndpointQueue, OpenedSecrets>;
   /**
@@ -225,9 +206,7 @@ export function newLoop(options: DispatcherOptions, startRounds: (loop: Loop) =>
       look: newLook(options.clock),
       beside: new Map(),
       fannedOutAtMs: -Infinity,
-      fanOutNext: 'oldest',
-      lastTaken: { ends: { events: 0, deliveriesPerEvent: 1 }, fair: null },
-      fairBefore: null,
+      deliveriesPerEvent: DELIVERIES_PER_EVENT,
       secrets: new WeakMap(),
       unwritten: new Set(),
       results: [],

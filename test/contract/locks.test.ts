@@ -109,12 +109,7 @@ const KINDS: readonly Kind[] = [
   {
     how: ['for update skip locked', 'for key share skip locked'],
     why: 'the same, and one of the rows that refer to it stays until the commit',
-    names: [
-      'retention.events',
-      'webhooks.takeEventsOfEachTeam',
-      'webhooks.takeNewestEvents',
-      'webhooks.takeOldestEvents',
-    ],
+    names: ['retention.events', 'webhooks.takeEvents'],
   },
   {
     how: ['for share'],

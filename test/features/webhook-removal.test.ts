@@ -93,7 +93,7 @@ describe('a deleted endpoint', () => {
        from generate_series(1, 2) n`,
     );
     const fanOut = async (tx: Tx): Promise<void> => {
-      const taken = await takeEvents(tx, 'oldest', { limit: 1, from: null, before: null });
+      const taken = await takeEvents(tx, { limit: 1, from: null, before: null });
       insertDeliveries(tx, {
         at: new Date(),
         worker: WORKER,

@@ -20,34 +20,34 @@ test('the first look begins ten minutes ago, and so does one that finds nothing'
   expect(beginAfter()).toBe(at('11:50:00'));
   const look = newLook(clock);
   const later = fixedClock(new Date(at('13:00:00')));
-  endLook(look, { fromMs: look.fromMs, last: undefined, isAll: true }, later);
+  endLook(look, { fromMs: look.fromMs, oldest: undefined, isAll: true }, later);
   expect(new Date(look.fromMs).toISOString()).toBe(at('12:50:00'));
   // Of those that are busy or locked nothing is known.
-  endLook(look, { fromMs: look.fromMs, last: undefined, isAll: false }, fixedClock(new Date()));
+  endLook(look, { fromMs: look.fromMs, oldest: undefined, isAll: false }, fixedClock(new Date()));
   expect(new Date(look.fromMs).toISOString()).toBe(at('12:50:00'));
 });
 
-test('the next one begins two minutes before the last event, and never goes back', () => {
-  expect(beginAfter({ last: at('11:59:00'), isAll: true })).toBe(at('11:57:00'));
-  expect(beginAfter({ last: at('11:59:00'), isAll: false })).toBe(at('11:57:00'));
-  const late = { last: at('11:51:00'), isAll: false };
-  expect(beginAfter({ last: at('11:59:00'), isAll: true }, late)).toBe(at('11:57:00'));
+test('the next one begins two minutes before the oldest event, and never goes back', () => {
+  expect(beginAfter({ oldest: at('11:59:00'), isAll: true })).toBe(at('11:57:00'));
+  expect(beginAfter({ oldest: at('11:59:00'), isAll: false })).toBe(at('11:57:00'));
+  const late = { oldest: at('11:51:00'), isAll: false };
+  expect(beginAfter({ oldest: at('11:59:00'), isAll: true }, late)).toBe(at('11:57:00'));
 });
 
 test('an event of a clock that is ahead moves it no further than our clock', () => {
-  expect(beginAfter({ last: at('15:00:00'), isAll: true })).toBe(at('11:58:00'));
+  expect(beginAfter({ oldest: at('15:00:00'), isAll: true })).toBe(at('11:58:00'));
 });
 
 test('what a look at all events has found is not passed over by a look that began before', () => {
   const look = newLook(clock);
   const { fromMs } = look;
   look.fromMs = Date.parse(at('09:00:00'));
-  endLook(look, { fromMs, last: at('11:59:00'), isAll: true }, clock);
+  endLook(look, { fromMs, oldest: at('11:59:00'), isAll: true }, clock);
   expect(new Date(look.fromMs).toISOString()).toBe(at('09:00:00'));
-  // The next one begins there. As long as more follow, it goes on from what it has taken.
-  endLook(look, { fromMs: look.fromMs, last: at('09:30:00'), isAll: false }, clock);
+  // The next one begins there. As long as more follow, it goes on with the oldest.
+  endLook(look, { fromMs: look.fromMs, oldest: at('09:30:00'), isAll: false }, clock);
   expect(new Date(look.fromMs).toISOString()).toBe(at('09:28:00'));
-  endLook(look, { fromMs: look.fromMs, last: at('09:40:00'), isAll: true }, clock);
+  endLook(look, { fromMs: look.fromMs, oldest: at('09:40:00'), isAll: true }, clock);
   expect(new Date(look.fromMs).toISOString()).toBe(at('11:50:00'));
 });
 

@@ -20,15 +20,15 @@ describe('the fan-out', () => {
        where team_id || ' ' || id = any ($1)`,
       [keys],
     );
-  const take = (which: fanOut.Which, limit = 9, from: Date | null = null) =>
-    twins.inTransaction((tx) => fanOut.takeEvents(tx, which, { limit, from, before: null }));
+  const take = (limit = 9, from: Date | null = null, before: string | null = null) =>
+    twins.inTransaction((tx) => fanOut.takeEvents(tx, { limit, from, before }));
   const linesOf = (rows: readonly fanOut.FanOutRow[]): string[] =>
     rows.map((row) => [row.team_id, row.event_id, row.endpoint_id, row.url].join(' '));
   const eventsOf = (rows: readonly fanOut.FanOutRow[]): string[] => [
     ...new Set(rows.map(({ team_id, event_id }) => `${team_id} ${event_id}`)),
   ];
 
-  describe.each(['oldest', 'newest', 'fair'] as const)('takeEvents, the %s', (which) => {
+  describe('takeEvents', () => {
     test('takes waiting events, each with its active subscribers', async () => {
       await waitForFanOut('team_b evt_2', 'team_a evt_3', 'team_a evt_1');
       await twins.pool.query(
@@ -44,7 +44,7 @@ describe('the fan-out', () => {
       await twins.pool.query(
         `update event set type = 'member.removed' where team_id = 'team_a' and id = 'evt_1'`,
       );
-      expect(linesOf(await take(which))).toEqual([
+      expect(linesOf(await take())).toEqual([
         'team_b evt_2 whe_3 https://of.test/team_b/whe_3',
         'team_a evt_3 whe_1 https://of.test/team_a/whe_1',
         'team_a evt_3 whe_2 https://of.test/team_a/whe_2',
@@ -63,7 +63,7 @@ describe('the fan-out', () => {
            end
          where team_id = 'team_a'`,
       );
-      const rows = await take(which);
+      const rows = await take();
       expect(
         rows.map((row) => [row.event_id, row.endpoint_id, row.is_active, row.is_busy]),
       ).toEqual([
@@ -75,36 +75,30 @@ describe('the fan-out', () => {
 
     test('takes none that are older than it is asked for', async () => {
       await waitForFanOut('team_b evt_2', 'team_a evt_3', 'team_a evt_1');
-      const found = await take(which, 9, new Date('2026-11-18T11:00:02Z'));
+      const found = await take(9, new Date('2026-11-18T11:00:02Z'));
       expect(eventsOf(found)).toEqual(['team_a evt_3', 'team_a evt_1']);
     });
 
     test('takes so many, and answers with the oldest first', async () => {
       await waitForFanOut('team_b evt_2', 'team_a evt_3', 'team_a evt_1', 'team_b evt_1');
-      const expected = {
-        oldest: ['team_b evt_2', 'team_a evt_3'],
-        newest: ['team_a evt_1', 'team_b evt_1'],
-        fair: ['team_b evt_2', 'team_a evt_3'],
-      };
-      expect(eventsOf(await take(which, 2))).toEqual(expected[which]);
+      expect(eventsOf(await take(2))).toEqual(['team_b evt_2', 'team_a evt_3']);
     });
 
     test('answers with events of one moment by their ids', async () => {
       await waitForFanOut('team_a evt_3', 'team_a evt_1');
       await twins.pool.query(`update event set created_at = '2026-11-18T11:00:00Z'`);
-      expect(eventsOf(await take(which))).toEqual(['team_a evt_1', 'team_a evt_3']);
+      expect(eventsOf(await take())).toEqual(['team_a evt_1', 'team_a evt_3']);
     });
 
     test('leaves events alone that another worker has taken', async () => {
       await waitForFanOut('team_a evt_3', 'team_a evt_1');
       const held = `event where team_id = 'team_a' and id = 'evt_3'`;
-      expect(eventsOf(await twins.whileLocked(held, () => take(which)))).toEqual(['team_a evt_1']);
+      expect(eventsOf(await twins.whileLocked(held, () => take()))).toEqual(['team_a evt_1']);
     });
 
     test('holds the events and their subscribers', async () => {
       await waitForFanOut('team_a evt_3');
-      const takeIn = (tx: Tx) =>
-        fanOut.takeEvents(tx, which, { limit: 9, from: null, before: null });
+      const takeIn = (tx: Tx) => fanOut.takeEvents(tx, { limit: 9, from: null, before: null });
       expect(await twins.lockedBy('event', takeIn)).toEqual(['team_a evt_3']);
       expect(await twins.lockedBy('webhook_endpoint', takeIn)).toEqual([
         'team_a whe_1',
@@ -116,7 +110,7 @@ describe('the fan-out', () => {
     test('says which subscribers somebody else has locked, and waits for none', async () => {
       await waitForFanOut('team_a evt_3', 'team_b evt_1');
       const held = `webhook_endpoint where team_id = 'team_a' and id = 'whe_2'`;
-      const rows = await twins.whileLocked(held, () => take(which));
+      const rows = await twins.whileLocked(held, () => take());
       const busy = rows.filter(({ is_busy }) => is_busy);
       expect(linesOf(busy)).toEqual(['team_a evt_3 whe_2 https://of.test/team_a/whe_2']);
     });
@@ -124,29 +118,56 @@ describe('the fan-out', () => {
     test('does not call an event busy that has no subscribers', async () => {
       await waitForFanOut('team_a evt_3');
       await twins.pool.query(`update webhook_endpoint set events = '{member.joined}'`);
-      expect((await take(which)).map(({ is_busy }) => is_busy)).toEqual([false]);
+      expect((await take()).map(({ is_busy }) => is_busy)).toEqual([false]);
     });
   });
 
   test('takeEvents takes the first of each team before the second of any', async () => {
     await waitForFanOut('team_a evt_1', 'team_a evt_2', 'team_a evt_3', 'team_b evt_1');
-    expect(eventsOf(await take('fair', 2))).toEqual(['team_a evt_1', 'team_b evt_1']);
-    expect(eventsOf(await take('fair', 3))).toEqual([
-      'team_a evt_1',
-      'team_a evt_2',
-      'team_b evt_1',
-    ]);
+    expect(eventsOf(await take(2))).toEqual(['team_a evt_1', 'team_b evt_1']);
+    expect(eventsOf(await take(3))).toEqual(['team_a evt_1', 'team_a evt_2', 'team_b evt_1']);
   });
 
-  test('takeEvents takes those of teams with few before those of teams with many', async () => {
-    await waitForFanOut('team_a evt_1', 'team_a evt_2', 'team_a evt_3', 'team_b evt_1');
-    expect(eventsOf(await take('fair', 1))).toEqual(['team_b evt_1']);
+  test('takeEvents takes the oldest, then the first of teams with few events', async () => {
+    const many = Array.from({ length: 4 }, (_, n) => `team_a evt_${n + 1}`);
+    await waitForFanOut(...many, 'team_b evt_1', 'team_b evt_2');
+    expect(eventsOf(await take(1))).toEqual(['team_a evt_1']);
+    expect(eventsOf(await take(2))).toEqual(['team_a evt_1', 'team_b evt_1']);
+    expect(eventsOf(await take(4))).toEqual([...many.slice(0, 3), 'team_b evt_1']);
+  });
+
+  /** Inserts so many waiting events of the team, from this second on. */
+  const flood = (team: string, count: number, fromS: number) =>
+    twins.pool.query(
+      `insert into event (team_id, id, type, data, created_at)
+       select $1, 'evt_flood' || $3 || '_' || i, 'training.completed', '{}',
+         '2026-11-18T11:00:00Z'::timestamptz + interval '1 second' * ($3::int + i)
+       from generate_series(1, $2::int) i`,
+      [team, count, fromS],
+    );
+
+  test('takeEvents finds the event of a team among very many, older and newer ones', async () => {
+    await twins.pool.query('update event set fanned_out_at = now()');
+    await flood('team_a', 700, 0);
+    await flood('team_b', 1, 700);
+    await flood('team_a', 700, 701);
+    const teamsOf = (rows: readonly fanOut.FanOutRow[]) => new Set(rows.map((row) => row.team_id));
+    let before: string | null = null;
+    const looks: string[] = [];
+    for (let n = 0; n < 5; n += 1) {
+      const rows: fanOut.FanOutRow[] = await take(2, null, before);
+      before = rows[0]?.reached ?? null;
+      looks.push([...teamsOf(rows)].join());
+    }
+    // 200 events a look, from the newest on, and the newest again at each.
+    expect(looks).toEqual(['team_a', 'team_a', 'team_a', 'team_a,team_b', 'team_a']);
+    expect((await take(2, null, '2026-11-18T11:00:00Z'))[0]?.reached).toBeNull();
   });
 
   test('takeEvents passes over what another worker has taken of a team', async () => {
     await waitForFanOut('team_a evt_1', 'team_a evt_2', 'team_b evt_1');
     const held = `event where team_id = 'team_b' and id = 'evt_1'`;
-    const taken = await twins.whileLocked(held, () => take('fair', 2));
+    const taken = await twins.whileLocked(held, () => take(2));
     expect(eventsOf(taken)).toEqual(['team_a evt_1', 'team_a evt_2']);
   });
 

@@ -9,9 +9,7 @@ const TOLD_TEAMS: ReadonlySet<string> = new Set([
   'retention.teamCounters',
   'webhooks.releaseClaims',
   'webhooks.forgetEvents',
-  'webhooks.takeOldestEvents',
-  'webhooks.takeNewestEvents',
-  'webhooks.takeEventsOfEachTeam',
+  'webhooks.takeEvents',
   'places.take',
 ]);
 
@@ -28,9 +26,7 @@ export const READS_SHARD: ReadonlySet<string> = new Set([
   'webhooks.findRetrying',
   'webhooks.findTeamsOfClaims',
   'webhooks.findTeamsOfEvents',
-  'webhooks.findTeamsOfFairEvents',
-  'webhooks.findTeamsOfNewestEvents',
-  'webhooks.findTeamsOfOldestEvents',
+  'webhooks.findTeamsOfWaitingEvents',
   'webhooks.findWork',
   'webhooks.listWorkers',
   'webhooks.oldestDue',

@@ -1,7 +1,7 @@
 /** What a shard's loop asks before a statement of the delivery loop. */
 import { statement, type Statement } from '../../db/client.ts';
 import { CLAIMS, FORGET_EVENTS, IS_FORGOTTEN, RELEASE_CLAIMS } from '../claim-store.ts';
-import { IN_TURNS, isNotBefore, TAKE_EVENTS } from '../fan-out-store.ts';
+import { IN_ORDER, TAKE_EVENTS } from '../fan-out-store.ts';
 import { IS_UNPLACED, TAKE_UNPLACED } from '../places-store.ts';
 
 export interface TeamRow {
@@ -23,16 +23,6 @@ const FIND_EVENTS = statement<TeamRow>(
    where worker = any ($1::int[])`,
 );
 
-const findWaitingTeamsText = (order: 'asc' | 'desc'): string =>
-  `select distinct team_id
-   from (
-     select team_id
-     from event
-     where fanned_out_at is null and ${isNotBefore('$2')}
-     order by created_at ${order}
-     limit $1
-   ) waiting`;
-
 /** A statement that acts on any team → what finds these teams in the shard, by the same values. */
 export const HINTS: ReadonlyMap<Statement<unknown>, Statement<TeamRow>> = new Map<
   Statement<unknown>,
@@ -41,19 +31,11 @@ export const HINTS: ReadonlyMap<Statement<unknown>, Statement<TeamRow>> = new Ma
   [RELEASE_CLAIMS, FIND_CLAIMS],
   [FORGET_EVENTS, FIND_EVENTS],
   [
-    TAKE_EVENTS.oldest,
-    statement<TeamRow>('webhooks.findTeamsOfOldestEvents', findWaitingTeamsText('asc')),
-  ],
-  [
-    TAKE_EVENTS.newest,
-    statement<TeamRow>('webhooks.findTeamsOfNewestEvents', findWaitingTeamsText('desc')),
-  ],
-  [
-    TAKE_EVENTS.fair,
+    TAKE_EVENTS,
     statement<TeamRow>(
-      'webhooks.findTeamsOfFairEvents',
+      'webhooks.findTeamsOfWaitingEvents',
       `select distinct team_id
-       from (${IN_TURNS}
+       from (${IN_ORDER}
         limit $1
        ) picked`,
     ),
