@@ -1,6 +1,7 @@
 import './runtime/node-version.ts';
 import { systemClock } from './core/clock.ts';
 import type { Tracing } from './core/trace.ts';
+import { isDistributed } from './db/citus/shards.ts';
 import { requireAppSecret } from './db/operator/app-secret.ts';
 import type { Caller } from './db/client.ts';
 import type { Database } from './db/connections/database.ts';
@@ -11,7 +12,8 @@ import { requireDirectAt } from './db/connections/poolers.ts';
 import { ONLY_EVENTS, WAKE_UP_CHANNELS } from './db/connections/wake-ups.ts';
 import { readBacklog } from './delivery/backlog-store.ts';
 import { createSender } from './delivery/sender.ts';
-import { startLoops, type Loops } from './delivery/citus/start-loops.ts';
+import { startShardLoops } from './delivery/citus/shard-loops.ts';
+import { startLoop, type Loops } from './delivery/dispatcher.ts';
 import { appSecretsOf, loadConfig, type Config } from './runtime/config.ts';
 import { openDatabaseOf } from './runtime/database.ts';
 import { startJobThread } from './runtime/job-thread.ts';
@@ -89,6 +91,9 @@ export async function startWorker(config: Config): Promise<Part> {
   }
 }
 
+/** Attempts wait for receivers most of their time. With the default, a worker holds 4,000. */
+const HELD_PER_CONCURRENCY = 20;
+
 /** Has a share of its own, so that deliveries do not wait for it. */
 const METRICS: Caller = { share: 'metrics', background: true };
 
@@ -111,7 +116,8 @@ async function startDeliveries(options: DeliveryOptions): Promise<Loops> {
     allowPrivateTargets: config.webhookAllowPrivateTargets,
     timeoutMs: config.webhookTimeoutMs,
   });
-  const loops = await startLoops({
+  const start = (await isDistributed(db)) ? startShardLoops : startLoop;
+  const loops = await start({
     databaseUrl: config.databaseUrl,
     db,
     openNode: (databaseUrl) => openDatabaseOf({ ...config, databaseUrl }, logger, { observeWait }),
@@ -120,7 +126,7 @@ async function startDeliveries(options: DeliveryOptions): Promise<Loops> {
     clock: systemClock,
     secrets: appSecretsOf(config),
     limits: {
-      concurrency: config.workerConcurrency,
+      held: HELD_PER_CONCURRENCY * config.workerConcurrency,
       maxPerEndpoint: config.webhookMaxInFlightPerEndpoint,
     },
     retryDelaysS: config.webhookRetryDelaysS,

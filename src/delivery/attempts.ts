@@ -1,4 +1,4 @@
-/** Launches the attempts of one worker as slots allow. Each one that is made ends in a result. */
+/** Launches the attempts of one worker. Each one that is made ends in a result. */
 import { ENCRYPTED_COLUMNS, type EncryptedColumn } from '../core/encrypted-columns.ts';
 import { decrypt } from '../core/encryption.ts';
 import { withholdEventData, withholdEventValues } from '../core/events.ts';
@@ -16,7 +16,6 @@ import type { RecordedAttempt } from './result-store.ts';
 import { flush } from './results.ts';
 import { findPlayed, LIVE, SIMULATED } from './played.ts';
 import { nextState, type AttemptCause } from './schedule.ts';
-import { fillSlots } from './slots.ts';
 
 /** How long a delivery waits that a fault of ours has kept from being attempted. */
 const FAULT_TICKS = 20;
@@ -30,15 +29,16 @@ const FAULT: AttemptResult = { ...NO_ANSWER, responseMs: 0, error: 'internal' };
 export function accept(loop: Loop, rows: readonly ClaimedDelivery[]): void {
   const nowMs = loop.options.clock.monotonicMs();
   for (const row of rows) loop.queues.accept(row, nowMs);
-  fillSlots(loop.slots);
+  launch(loop);
 }
 
-/** Launches one attempt of this loop. Returns false if none is ready, or every slot is taken. */
-export function launchNext(loop: Loop): boolean {
-  const flight = loop.queues.next(loop.options.clock.monotonicMs());
-  if (!flight) return false;
-  void attempt(loop, flight);
-  return true;
+function launch(loop: Loop): void {
+  const { options, queues, state } = loop;
+  while (state.mode === 'running') {
+    const flight = queues.next(options.clock.monotonicMs());
+    if (!flight) return;
+    void attempt(loop, flight);
+  }
 }
 
 /** Makes one attempt. What happens on the network is its result; a fault of ours has none. */
@@ -59,7 +59,7 @@ async function attempt(loop: Loop, flight: Flight): Promise<void> {
   if (made) note(loop, flight, made);
   else keepClaim(loop, flight);
   queues.land(flight, paceOf(result), options.clock.monotonicMs());
-  fillSlots(loop.slots);
+  launch(loop);
   loop.startRounds();
   flush(loop);
 }

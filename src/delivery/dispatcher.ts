@@ -23,12 +23,13 @@
  * lost one.
  */
 import type { TeamKey } from '../core/team-key.ts';
-import { launchNext } from './attempts.ts';
-import { forgetEvents } from './claim-store.ts';
+import type { Db } from '../db/client.ts';
+import type { Database } from '../db/connections/database.ts';
+import { holdSessionLock } from '../db/connections/session-lock.ts';
+import { forgetEvents, WORKER_LOCK_CLASS } from './claim-store.ts';
 import { TICK_MS, enter, newLoop, type DispatcherOptions, type Loop } from './loop.ts';
 import { drainResults, writePostponed } from './results.ts';
 import { keysInHand, releaseUnused, startRounds } from './rounds.ts';
-import { fillSlots, type Launcher } from './slots.ts';
 import type { EndpointRef } from './waiting-store.ts';
 
 /** A running delivery loop. */
@@ -39,7 +40,8 @@ export interface Dispatcher {
   tick(): void;
   /** The deliveries that it has in hand. */
   inHand(): readonly TeamKey[];
-  stats(): { inFlight: number; parked: number; queued: number };
+  /** How many deliveries are in flight, how many wait, and how many of both slow endpoints hold. */
+  stats(): { inFlight: number; slow: number; queued: number };
   /** The endpoints whose own limit holds their deliveries back. */
   atLimit(): readonly EndpointRef[];
   /**
@@ -49,20 +51,38 @@ export interface Dispatcher {
   stop(): Promise<void>;
 }
 
-/** A healthy receiver answers within this time. */
-const PARK_AFTER_MS = 250;
-const PARK_CHECK_MS = 50;
 const DRAIN_CHECK_MS = 10;
+
+/** The delivery loops of one worker: one, or one for each shard of a distributed database. */
+export interface Loops extends Dispatcher {
+  /** The database as seen from each shard; none if it is not distributed. */
+  databases(): readonly Db[];
+}
+
+/** What a worker's loops need. The caller closes the database and the sender after `stop`. */
+export interface LoopsOptions extends Omit<DispatcherOptions, 'db' | 'beside' | 'lock'> {
+  readonly databaseUrl: string;
+  readonly db: Database;
+}
+
+/** Starts the loop of a worker, with a lock that shows other workers that this one is alive. */
+export async function startLoop(options: LoopsOptions): Promise<Loops> {
+  const lock = await holdSessionLock(options.databaseUrl, WORKER_LOCK_CLASS);
+  const beside = options.db.forCaller({ share: 'beside the rounds', background: true });
+  const dispatcher = startDispatcher({ ...options, beside, lock });
+  const stop = async (): Promise<void> => {
+    await dispatcher.stop();
+    await lock.close();
+  };
+  return { ...dispatcher, stop, databases: () => [] };
+}
 
 /** Starts the loop. The caller closes the database, the lock and the sender after `stop`. */
 export function startDispatcher(options: DispatcherOptions): Dispatcher {
   const loop = newLoop(options, startRounds);
   const { state, queues } = loop;
-  const launcher = (): boolean => launchNext(loop);
-  loop.slots.launchers.add(launcher);
   const { clock } = options;
   const endTicks = clock.every(options.tickMs ?? TICK_MS, () => tick(loop));
-  const endParking = clock.every(PARK_CHECK_MS, () => park(loop));
   let stopped: Promise<void> | null = null;
   startRounds(loop);
   return {
@@ -77,32 +97,24 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
     atLimit: () => queues.atLimit(clock.monotonicMs()),
     stop: () => {
       endTicks();
-      endParking();
-      stopped ??= drain(loop, launcher);
+      stopped ??= drain(loop);
       return stopped;
     },
   };
 }
 
 function tick(loop: Loop): void {
-  const { state } = loop;
+  const { options, queues, state } = loop;
   state.wanted.events = true;
   state.wanted.requested = true;
   state.wanted.tick = true;
+  queues.noticeSlow(options.clock.monotonicMs());
   startRounds(loop);
   writePostponed(loop);
 }
 
-function park(loop: Loop): void {
-  const hasParked = loop.queues.park(loop.options.clock.monotonicMs() - PARK_AFTER_MS);
-  if (hasParked) loop.state.wanted.release = true;
-  fillSlots(loop.slots);
-  startRounds(loop);
-}
-
-async function drain(loop: Loop, launcher: Launcher): Promise<void> {
+async function drain(loop: Loop): Promise<void> {
   const { options, queues, state } = loop;
-  loop.slots.launchers.delete(launcher);
   enter(loop, 'draining');
   await state.rounds;
   try {
@@ -111,7 +123,7 @@ async function drain(loop: Loop, launcher: Launcher): Promise<void> {
     // Other workers release these claims when this worker's lock ends.
     options.logger.warn({ err: error }, 'claims could not be released');
   }
-  while (queues.flights.size > 0) await options.clock.wait(DRAIN_CHECK_MS);
+  while (queues.stats().inFlight > 0) await options.clock.wait(DRAIN_CHECK_MS);
   await drainResults(loop);
   await Promise.all(state.beside.values());
   await forgetEvents(options.db, options.lock.number).catch((error: unknown) =>

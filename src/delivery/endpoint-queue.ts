@@ -1,50 +1,24 @@
-/** The deliveries to one endpoint that this worker has in hand. */
+/** The deliveries to one endpoint that this worker has claimed. No clock and no IO of its own. */
 import type { ClaimedDelivery } from './claim-store.ts';
 import { WAITING_STATUSES, waitsAs, type WaitingStatus } from './waiting-store.ts';
 
-/**
- * Whether a queue can launch its next delivery, and when it has its turn:
- *  * `blocked`: nothing waits, `cap` attempts are in flight, or UNWRITTEN_MAX results wait.
- *  * `first`: ready, with a requested or a first attempt at its head.
- *  * `retry`: ready, with a retry at its head.
- *  * `slow`: ready, but the endpoint's last attempts took long. It launches after all others.
- */
-export type QueueMode = 'blocked' | ReadyMode;
-/** The modes of queues that can launch. */
-export type ReadyMode = 'first' | 'retry' | 'slow';
-
-/** The fields are written by the functions of endpoint-queues.ts and claim-shares.ts only. */
+/** Only the functions of queues.ts change it. */
 export interface EndpointQueue {
   readonly teamId: string;
   readonly endpointId: string;
-  /**
-   * Claimed and not launched, in launch order: requested ones, first attempts, retries.
-   * Written by accept, next and withdraw; read by modeOf and roomOf.
-   */
+  /** Claimed and not launched, in launch order: requested ones, first attempts, retries. */
   readonly waiting: WaitingDelivery[];
-  /** Attempts in flight, parked ones included. Written by next and land; read like `waiting`. */
   inFlight: number;
-  /** Results that wait to be written. Written by addUnwritten; read like `waiting`. */
+  /** Results that wait to be written. */
   unwritten: number;
-  /** How many attempts may be in flight. Written by land; read like `waiting`. */
+  /** How many attempts may be in flight. */
   cap: number;
-  /**
-   * An attempt was parked or timed out, and none was quick since. Written by park and land; read by
-   * modeOf, roomOf and withdraw.
-   */
+  /** The last attempt was slow, or one in flight is. */
   isSlow: boolean;
-  /** How many wait that will be parked, as `reindex` last counted them. Only reindex uses it. */
-  waitsSlow: number;
-  /** When it last had `cap` attempts in flight. Written by next and land; read by isAtLimit. */
+  /** When it last had `cap` attempts in flight. */
   atLimitMs: number;
-  /**
-   * Whether the database has more deliveries of this status than this worker took, as far as is
-   * known. Written by setMore, takeShares and withdraw; read by reindex, forgetIdle and the
-   * fan-out.
-   */
+  /** Whether the database has more deliveries of this status, as far as is known. */
   readonly more: Record<WaitingStatus, boolean>;
-  /** The set of `ready` queues that holds it. Written by reindex and next; read by reindex. */
-  mode: QueueMode;
 }
 
 interface WaitingDelivery {
@@ -52,22 +26,21 @@ interface WaitingDelivery {
   readonly claimedAtMs: number;
 }
 
-/** An attempt in flight, from `next` to `land`. */
+/** An attempt in flight. */
 export interface Flight {
   readonly row: ClaimedDelivery;
   readonly queue: EndpointQueue;
   readonly startedAtMs: number;
-  /** The attempt holds no slot. Set by next for a slow queue, and by park; never reset. */
-  isParked: boolean;
-  /** It has taken long. Set by park, and never reset. */
-  isSilent: boolean;
 }
+
+/** A healthy receiver answers within this time. */
+export const SLOW_MS = 250;
 
 /** How an attempt went, as far as the endpoint's pace is concerned. */
 export type Pace = 'good' | 'failed' | 'timeout';
 
-/** An endpoint at its full cap may have this many times its cap in hand; see roomOf. */
-const IN_HAND_PER_CAP = 4;
+/** An endpoint with its full cap may have this many times its cap in memory; see roomOf. */
+const HELD_PER_CAP = 4;
 
 /**
  * While so many results of an endpoint wait to be written, nothing is attempted there: somebody has
@@ -85,26 +58,51 @@ export function newQueue(teamId: string, endpointId: string): EndpointQueue {
     unwritten: 0,
     cap: 1,
     isSlow: false,
-    waitsSlow: 0,
     atLimitMs: -Infinity,
     more: { requested: false, pending: false, retrying: false },
-    mode: 'blocked',
   };
 }
 
 /** Inserts a delivery behind all others of the same rank. */
-export function insertWaiting({ waiting }: EndpointQueue, added: WaitingDelivery): void {
+export function addWaiting({ waiting }: EndpointQueue, added: WaitingDelivery): void {
   const rank = rankOf(added.row);
   const at = waiting.findIndex(({ row }) => rankOf(row) > rank);
   waiting.splice(at < 0 ? waiting.length : at, 0, added);
 }
 
-/** The mode that follows from the other fields. */
-export function modeOf({ waiting, inFlight, unwritten, cap, isSlow }: EndpointQueue): QueueMode {
-  const [head] = waiting;
-  if (!head || inFlight >= cap || unwritten >= UNWRITTEN_MAX) return 'blocked';
-  if (isSlow && !head.row.urgent) return 'slow';
-  return waitsAs(head.row) === 'retrying' ? 'retry' : 'first';
+/** How many deliveries it has in memory: those that wait, and those in flight. */
+export function heldBy({ waiting, inFlight }: EndpointQueue): number {
+  return waiting.length + inFlight;
+}
+
+/** Whether it can launch its next delivery. */
+export function isReady({ waiting, inFlight, unwritten, cap }: EndpointQueue): boolean {
+  return waiting.length > 0 && inFlight < cap && unwritten < UNWRITTEN_MAX;
+}
+
+/** Launches the next delivery. The queue must be ready. */
+export function launch(queue: EndpointQueue, nowMs: number): Flight {
+  const delivery = queue.waiting.shift();
+  if (!delivery) throw new Error('Nothing waits in this queue.');
+  queue.inFlight += 1;
+  if (queue.inFlight >= queue.cap) queue.atLimitMs = nowMs;
+  return { row: delivery.row, queue, startedAtMs: nowMs };
+}
+
+/** Ends an attempt. */
+export function land(
+  { queue, startedAtMs }: Flight,
+  { pace, nowMs, maxPerEndpoint }: { pace: Pace; nowMs: number; maxPerEndpoint: number },
+): void {
+  if (queue.inFlight >= queue.cap) queue.atLimitMs = nowMs;
+  queue.inFlight -= 1;
+  queue.isSlow = pace === 'timeout' || nowMs - startedAtMs >= SLOW_MS;
+  queue.cap = capAfter(queue.cap, pace, maxPerEndpoint);
+}
+
+/** The status to claim next: requested attempts before first ones, and these before retries. */
+export function nextStatusOf({ more }: EndpointQueue): WaitingStatus | null {
+  return WAITING_STATUSES.find((status) => more[status]) ?? null;
 }
 
 /** After an attempt, the next one is claimed and launched within this time. */
@@ -124,24 +122,21 @@ function rankOf(row: ClaimedDelivery): number {
 }
 
 /** The cap after an attempt: a success doubles it, a failure halves it, a timeout makes it one. */
-export function capAfter(cap: number, pace: Pace, maxPerEndpoint: number): number {
+function capAfter(cap: number, pace: Pace, maxPerEndpoint: number): number {
   if (pace === 'good') return Math.min(maxPerEndpoint, cap * 2);
   return pace === 'timeout' ? 1 : Math.max(1, cap >> 1);
 }
 
 /**
- * How many more deliveries of this endpoint to claim at most.
- *
- * An endpoint at its full cap may have several caps in hand. A delivery that waits for the cap then
- * waits for at most three attempts that were not parked. So it is launched within the second for
- * which a claim is valid. These deliveries take less than the slots leave over, so queues that are
- * ready never wait for them.
+ * How many more deliveries of this endpoint to claim at most. One with its full cap may have some
+ * that wait: for three quick attempts at most, so each is launched within the second for which a
+ * claim is valid.
  */
 export function roomOf(queue: EndpointQueue, maxPerEndpoint: number): number {
-  const { cap, isSlow, inFlight, unwritten, waiting } = queue;
+  const { cap, isSlow, unwritten } = queue;
   if (unwritten >= UNWRITTEN_MAX) return 0;
-  const wanted = cap === maxPerEndpoint && !isSlow ? cap * IN_HAND_PER_CAP : cap;
-  return Math.max(0, wanted - inFlight - waiting.length);
+  const wanted = cap === maxPerEndpoint && !isSlow ? cap * HELD_PER_CAP : cap;
+  return Math.max(0, wanted - heldBy(queue));
 }
 
 /**

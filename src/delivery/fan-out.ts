@@ -12,14 +12,10 @@ import {
   type NewDelivery,
 } from './fan-out-store.ts';
 import { runBeside } from './beside.ts';
+import { ROUND_MAX } from './queues.ts';
 import { beginWhole, endLook } from './look.ts';
 import type { Loop } from './loop.ts';
 
-/**
- * A new event waits for the whole fan-out of others, so each makes about so many deliveries, which
- * takes 20 ms.
- */
-const DELIVERIES_PER_FAN_OUT = 200;
 const EVENTS_PER_FAN_OUT = 50;
 /**
  * A delivery that is claimed when it is inserted costs a third less than one that is claimed later.
@@ -33,7 +29,7 @@ const WAIT_MAX_MS = 250;
  */
 export function mayFanOut({ options, queues, state }: Loop): boolean {
   if (!state.wanted.events) return false;
-  if (queues.capacity() > 0) return true;
+  if (queues.roomForNew() > 0) return true;
   return options.clock.monotonicMs() - state.fannedOutAtMs > WAIT_MAX_MS;
 }
 
@@ -41,7 +37,7 @@ export function mayFanOut({ options, queues, state }: Loop): boolean {
 export function lookAtAll(loop: Loop): void {
   const { look, ticks, wanted } = loop.state;
   // A shard has only its part of the entries, and its loop looks at all of them.
-  if (loop.options.isOneOfMany || !beginWhole(look, ticks)) return;
+  if (loop.options.oneOfMany || !beginWhole(look, ticks)) return;
   runBeside(loop, 'look', async (db) => {
     const oldest = await findOldestWaiting(db);
     if (oldest === null || oldest.getTime() >= look.fromMs) return;
@@ -53,30 +49,27 @@ export function lookAtAll(loop: Loop): void {
 
 /**
  * How many events to take: as many as there is room for their deliveries. What is left over waits
- * unclaimed, and then the endpoint's new ones are left over, too. One of many loops has little
- * room, and many round trips for each fan-out, so it takes more.
+ * unclaimed, and then the endpoint's new ones are left over, too. Without any room they are as many
+ * as if there were all of it.
  */
-function eventsToTake({ options, state }: Loop, room: number): number {
-  const deliveries = Math.min(
-    (!options.isOneOfMany && room) || DELIVERIES_PER_FAN_OUT,
-    DELIVERIES_PER_FAN_OUT,
-  );
-  const byRoom = Math.max(1, Math.floor(deliveries / state.deliveriesPerEvent));
-  return Math.min(EVENTS_PER_FAN_OUT, byRoom);
+function eventsToTake({ state }: Loop, room: number): number {
+  const byRoom = Math.floor((room || ROUND_MAX) / state.deliveriesPerEvent);
+  return Math.min(EVENTS_PER_FAN_OUT, Math.max(1, byRoom));
 }
 
 /**
  * Fans out the next events. Returns the deliveries that this worker claimed when it inserted them,
- * at most `room`.
+ * as many as there is room for.
  */
-export async function fanOut(loop: Loop, room: number): Promise<ClaimedDelivery[]> {
-  const { options, state } = loop;
+export async function fanOut(loop: Loop): Promise<ClaimedDelivery[]> {
+  const { options, queues, state } = loop;
   state.wanted.events = false;
   state.fannedOutAtMs = options.clock.monotonicMs();
   const at = options.clock.now();
+  const room = queues.roomForNew();
   const limit = eventsToTake(loop, room);
   const { fromMs, before } = state.look;
-  const from = options.isOneOfMany ? null : new Date(fromMs);
+  const from = options.oneOfMany ? null : new Date(fromMs);
   const { rows, free, claimed } = await options.db.transaction(async (tx) => {
     const rows = await takeEvents(tx, { limit, from, before });
     const free = withoutBusy(rows);

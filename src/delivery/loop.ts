@@ -9,15 +9,13 @@ import type { Db } from '../db/client.ts';
 import type { SessionLock } from '../db/connections/session-lock.ts';
 import type { DuePosition } from './due-store.ts';
 import type { EndpointQueue } from './endpoint-queue.ts';
-import { createEndpointQueues, type EndpointQueues } from './endpoint-queues.ts';
 import type { SigningKey } from './envelope.ts';
 import { DELIVERIES_PER_EVENT } from './fan-out-store.ts';
 import { newLook, type Look } from './look.ts';
 import type { PlayedRow } from './played-store.ts';
-import type { Limits } from './queues-state.ts';
+import { createQueues, type Queues } from './queues.ts';
 import type { RecordedAttempt } from './result-store.ts';
 import type { Sender } from './sender.ts';
-import { newSlots, type Slots } from './slots.ts';
 import {
   FIRST_ENDPOINT,
   WAITING_STATUSES,
@@ -58,22 +56,30 @@ export interface DispatcherOptions {
   readonly onFault?: (mode: Mode) => void;
   /** How often the loop looks for work by itself; shorter in tests on a clock of their own. */
   readonly tickMs?: number;
-  /**
-   * Whether this worker has a loop for each part of the database. Each of them has little to do,
-   * takes more events at once, and analyzes no tables.
-   */
-  readonly isOneOfMany?: boolean;
-  /** Slots that this worker's loops share. Without: slots of its own. */
-  readonly slots?: Slots;
-  /** The deliveries that other loops of this worker have in hand; none by default. */
-  readonly inHandElsewhere?: () => readonly TeamKey[];
+  /** Without: the worker has no other loop. */
+  readonly oneOfMany?: OneOfMany;
+}
+
+/** How many deliveries a worker may have claimed and not ended. */
+export interface Limits {
+  /** Over all endpoints. Endpoints whose last attempt was slow have half of it at most. */
+  readonly held: number;
+  /** Attempts in flight to one endpoint. */
+  readonly maxPerEndpoint: number;
+}
+
+/** What a loop needs of the others if its worker has one for each part of the database. */
+export interface OneOfMany {
+  /** How many deliveries all of them hold. */
+  heldByAll(): number;
+  /** The deliveries that all of them have in hand. */
+  inHandOfAll(): readonly TeamKey[];
 }
 
 /** One worker's delivery loop; every part of it takes this. */
 export interface Loop {
   readonly options: DispatcherOptions;
-  readonly queues: EndpointQueues;
-  readonly slots: Slots;
+  readonly queues: Queues;
   readonly state: LoopState;
   /**
    * Starts rounds unless they run already. This is a field because rounds launch attempts, attempts
@@ -109,8 +115,6 @@ export interface LoopState {
      * tick and by rounds.ts after a failure; cleared by rounds.ts.
      */
     tick: boolean;
-    /** Release what queues cannot use. Set by dispatcher.ts (park); cleared by rounds.ts. */
-    release: boolean;
   };
   /** The rounds that run now, or null. Written and read by rounds.ts; awaited by stop. */
   rounds: Promise<void> | null;
@@ -178,15 +182,16 @@ export interface LoopState {
 
 /** Returns a loop in the mode `running`. `startRounds` is the function of rounds.ts. */
 export function newLoop(options: DispatcherOptions, startRounds: (loop: Loop) => void): Loop {
-  const slots = options.slots ?? newSlots(options.limits.concurrency);
+  const { limits, oneOfMany } = options;
+  // One of many loops leaves as much to the others as it takes.
+  const held = (): number => limits.held - (oneOfMany?.heldByAll() ?? 0);
   const loop: Loop = {
     options,
-    slots,
-    queues: createEndpointQueues(options.limits, slots),
+    queues: createQueues({ held, maxPerEndpoint: limits.maxPerEndpoint }),
     startRounds: () => startRounds(loop),
     state: {
       mode: 'running',
-      wanted: { events: true, requested: true, tick: true, release: false },
+      wanted: { events: true, requested: true, tick: true },
       rounds: null,
       ticks: 0,
       isInDoubt: false,

@@ -3,19 +3,20 @@ import type { TeamKey } from '../core/team-key.ts';
 import { accept } from './attempts.ts';
 import { runBeside } from './beside.ts';
 import {
+  claimDue,
   forgetEvents,
   releaseClaims,
   releaseDead,
   releaseForgotten,
   type ReleasedClaim,
 } from './claim-store.ts';
-import { claim } from './claims.ts';
+import type { EndpointQueue } from './endpoint-queue.ts';
 import { fanOut, lookAtAll, mayFanOut } from './fan-out.ts';
 import { analyzeGrown } from './growth-store.ts';
 import type { Loop } from './loop.ts';
 import { placeEvents } from './places.ts';
 import { hasSearch, noticeWorkers, search, searchAll } from './search.ts';
-import { WAITING_STATUSES, waitsAs } from './waiting-store.ts';
+import { waitsAs } from './waiting-store.ts';
 
 const RETRY_MS = 250;
 /**
@@ -39,7 +40,7 @@ export function startRounds(loop: Loop): void {
 function hasWork(loop: Loop): boolean {
   const { mode, wanted } = loop.state;
   if (mode !== 'running') return false;
-  if (wanted.tick || wanted.release || loop.queues.canClaim()) return true;
+  if (wanted.tick || loop.queues.canClaim()) return true;
   return mayFanOut(loop) || hasSearch(loop);
 }
 
@@ -56,11 +57,10 @@ async function runRounds(loop: Loop): Promise<void> {
       continue;
     }
     hasLock = true;
-    const { tick, release } = wanted;
+    const { tick } = wanted;
     wanted.tick = false;
-    wanted.release = false;
     try {
-      await round(loop, tick, release);
+      await round(loop, tick);
     } catch (error) {
       options.logger.warn({ err: error }, 'the delivery loop could not use the database');
       state.isInDoubt = true;
@@ -73,25 +73,39 @@ async function runRounds(loop: Loop): Promise<void> {
   }
 }
 
-async function round(loop: Loop, isTick: boolean, release: boolean): Promise<void> {
+async function round(loop: Loop, isTick: boolean): Promise<void> {
+  const { options, state } = loop;
   if (isTick) {
     lookAtAll(loop);
     await noticeWorkers(loop);
     await recover(loop);
-    loop.state.ticks += 1;
-    if (loop.state.unwritten.size > 0) analyze(loop);
+    state.ticks += 1;
+    if (state.unwritten.size > 0) analyze(loop);
+    await releaseUnused(loop, options.clock.monotonicMs() - CLAIM_STALE_MS);
   }
-  if (isTick || release)
-    await releaseUnused(loop, loop.options.clock.monotonicMs() - CLAIM_STALE_MS);
-  // What is claimed in between must not shrink the parts of the others.
-  const room = loop.queues.capacity();
-  const fresh = mayFanOut(loop) ? await fanOut(loop, loop.queues.divide(room, true).pending) : [];
-  accept(loop, fresh);
+  if (mayFanOut(loop)) accept(loop, await fanOut(loop));
   await search(loop, isTick);
-  const rooms = loop.queues.divide(room, fresh.length > 0);
-  for (const status of WAITING_STATUSES)
-    await claim(loop, status, rooms[status] - (status === 'pending' ? fresh.length : 0));
+  await claim(loop);
   if (isTick) placeEvents(loop);
+}
+
+/** Claims due deliveries of the endpoints that are known to have some, and launches what it can. */
+async function claim(loop: Loop): Promise<void> {
+  const { options, queues } = loop;
+  const { db, lock, clock } = options;
+  const byStatus = Map.groupBy(queues.takeShares(queues.capacity()), ({ status }) => status);
+  for (const [status, shares] of byStatus) {
+    const rows = await claimDue(db, status, { worker: lock.number, shares, now: clock.now() });
+    const claimed = new Map<EndpointQueue, number>();
+    for (const { team_id, endpoint_id } of rows) {
+      const queue = queues.queueOf(team_id, endpoint_id);
+      claimed.set(queue, (claimed.get(queue) ?? 0) + 1);
+    }
+    accept(loop, rows);
+    // If the claim filled a whole share, there may be more.
+    for (const { queue, room } of shares)
+      if (claimed.get(queue) === room) queues.setMore(queue, status);
+  }
 }
 
 /**
@@ -106,7 +120,7 @@ async function recover(loop: Loop): Promise<void> {
   // Before anything is awaited: what is in doubt from then on is for the next time.
   state.isInDoubt = false;
   if (isThorough) {
-    const inHand = [...keysInHand(loop), ...(options.inHandElsewhere?.() ?? [])];
+    const inHand = [...keysInHand(loop), ...(options.oneOfMany?.inHandOfAll() ?? [])];
     released.push(...(await releaseForgotten(db, lock.number, inHand)));
   }
   released.push(...(await releaseDead(db)));
@@ -120,12 +134,12 @@ async function recover(loop: Loop): Promise<void> {
 
 /** Keeps plans right. */
 function analyze(loop: Loop): void {
-  if (!loop.options.isOneOfMany) runBeside(loop, 'analyze', analyzeGrown);
+  if (!loop.options.oneOfMany) runBeside(loop, 'analyze', analyzeGrown);
 }
 
 /** Returns the keys of the deliveries that wait in the queues, or whose result is not written. */
 export function keysInHand({ queues, state }: Loop): TeamKey[] {
-  return [...state.unwritten, ...queues.queuedKeys()];
+  return [...state.unwritten, ...queues.waitingKeys()];
 }
 
 /** Releases what was claimed before `sinceMs`, and what slow endpoints cannot use now. */

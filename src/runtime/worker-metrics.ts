@@ -116,14 +116,14 @@ function addInFlightGauge(
   const inFlight = new Gauge({
     name: 'webhook_attempts_in_flight',
     help:
-      'Attempts of this worker that wait for a response. "parked" attempts have waited long and ' +
-      'given their slot to others; "queued" deliveries wait for a slot.',
+      'Attempts of this worker that wait for a response. "queued" deliveries wait for their turn at ' +
+      'an endpoint; "slow" ones are of endpoints whose last attempt was slow.',
     labelNames: ['state'],
     registers: [registry],
     collect: () => {
       const stats = readStats();
       inFlight.set({ state: 'all' }, stats?.inFlight ?? 0);
-      inFlight.set({ state: 'parked' }, stats?.parked ?? 0);
+      inFlight.set({ state: 'slow' }, stats?.slow ?? 0);
       inFlight.set({ state: 'queued' }, stats?.queued ?? 0);
     },
   });

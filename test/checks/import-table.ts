@@ -68,7 +68,7 @@ export const TABLE: Readonly<Record<string, readonly Rule[] | 'everything'>> = {
   'db/operator': [core, db, ...behindDb('wire', 'citus', 'connections')],
   'embedded-postgres': [],
   trpc: [core, ...typesOf([db])],
-  delivery: [core, db, ...typesOf(behindDb('connections'))],
+  delivery: [core, db, ...behindDb('connections')],
   'delivery/citus': [
     core,
     db,

@@ -239,7 +239,7 @@ const OTHER_SQL: Readonly<Record<string, readonly [calls: number, why: string]>>
     3,
     'settings, an advisory lock and a sign of life of a session of its own',
   ],
-  'src/delivery/citus/shard-database.ts': [3, 'declared statements, in the text for a shard'],
+  'src/delivery/citus/shard-store.ts': [3, 'declared statements, in the text for a shard'],
   'src/features/analytics/rollups-store.ts': [1, BY_THE_SEED],
   'src/runtime/database-identity.ts': [1, 'names the database'],
   'src/seed/demo-past-store.ts': [4, 'its COMMIT, and what the demo team has'],

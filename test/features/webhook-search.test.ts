@@ -7,7 +7,9 @@ import { holdSessionLock, type SessionLock } from '../../src/db/connections/sess
 import { WORKER_LOCK_CLASS } from '../../src/delivery/claim-store.ts';
 import { findNewlyDue, listWorkers } from '../../src/delivery/due-store.ts';
 import { newLoop, type Loop } from '../../src/delivery/loop.ts';
+import type { Share } from '../../src/delivery/queues.ts';
 import { hasSearch, noticeWorkers, search } from '../../src/delivery/search.ts';
+import type { WaitingStatus } from '../../src/delivery/waiting-store.ts';
 import { createSender, type Sender } from '../../src/delivery/sender.ts';
 import { FIRST_ENDPOINT } from '../../src/delivery/waiting-store.ts';
 import { loadTestSeed, TEST_APP_SECRET } from '../support/api.ts';
@@ -103,7 +105,7 @@ async function settledLoop(): Promise<Loop> {
       clock,
       secrets: { current: TEST_APP_SECRET, previous: null },
       logger: pino({ level: 'silent' }),
-      limits: { concurrency: 32, maxPerEndpoint: 8 },
+      limits: { held: 640, maxPerEndpoint: 8 },
       retryDelaysS: RETRY_DELAYS_S,
       observe: () => undefined,
     },
@@ -117,12 +119,15 @@ async function settledLoop(): Promise<Loop> {
   return loop;
 }
 
-/** The endpoints whose retries would be claimed next. Requested and first attempts come before. */
-function found({ queues }: Loop): string[] {
-  queues.takeShares('requested', queues.capacity());
-  queues.takeShares('pending', queues.capacity());
-  return queues.takeShares('retrying', queues.capacity()).map(({ queue }) => queue.endpointId);
+/** What would be claimed as this. A share is of one status, so an endpoint may have three. */
+function sharesOf({ queues }: Pick<Loop, 'queues'>, asked: WaitingStatus): Share[] {
+  const shares = [1, 2, 3].flatMap(() => queues.takeShares(queues.capacity()));
+  return shares.filter(({ status }) => status === asked);
 }
+
+/** The endpoints whose retries would be claimed next. */
+const found = (loop: Loop): string[] =>
+  sharesOf(loop, 'retrying').map(({ queue }) => queue.endpointId);
 
 test('a retry is found at the first tick after it has become due', async () => {
   await dueIn(LAST, 60_000);
@@ -187,9 +192,7 @@ test('of two teams with the same ids, each activation is found', async ({ skip }
       [team, LAST, NOW],
     );
     await search(loop, true);
-    for (const waits of ['requested', 'pending'] as const)
-      loop.queues.takeShares(waits, loop.queues.capacity());
-    const shares = loop.queues.takeShares('retrying', loop.queues.capacity());
+    const shares = sharesOf(loop, 'retrying');
     expect(shares.map(({ queue }) => [queue.teamId, queue.endpointId])).toEqual([[team, LAST]]);
   }
 });
@@ -240,7 +243,7 @@ test('all endpoints are looked at when a worker has gone, because it knew more',
 
 test('what a worker has just left waiting is left to it for two seconds', async () => {
   const pendingOf = ({ queues }: Loop): string[] =>
-    queues.takeShares('pending', queues.capacity()).map(({ queue }) => queue.endpointId);
+    sharesOf({ queues }, 'pending').map(({ queue }) => queue.endpointId);
   const loop = await settledLoop();
   await set('whe_0001', `status = 'pending', attempt = 0, next_try_at = '${NOW.toISOString()}'`);
   for (const [ms, endpoints] of [

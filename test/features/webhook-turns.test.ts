@@ -1,4 +1,4 @@
-// While one team keeps all slots of the worker busy, what waits for other teams has its turns.
+// While one team has all that the worker may hold, what waits for other teams has its turns.
 import type { ServerResponse } from 'node:http';
 import { Client } from 'pg';
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
@@ -9,8 +9,8 @@ import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
 import { until } from '../support/until.ts';
 
-/** The worker's slots. There are more busy endpoints. */
-const SLOTS = 32;
+/** How many deliveries the worker may hold. There are more busy endpoints. */
+const HELD = 32;
 const BUSY_ENDPOINTS = 40;
 const BUSY_DELIVERIES = 60;
 /** How the deliveries of the other team wait, each for an endpoint of its own. */
@@ -107,11 +107,11 @@ test.each([
   await write();
   await client.query('analyze');
   const now = new Date();
-  // By its clock no attempt is silent for long, so each keeps its slot until it is let through.
-  deliveries = await startDeliveries(api, { clock: stillClock(now) });
-  await until(() => gate.length === SLOTS);
+  // By its clock no attempt takes long, so no endpoint is slow.
+  deliveries = await startDeliveries(api, { clock: stillClock(now), held: HELD });
+  await until(() => gate.length === HELD);
   await writeOthers(now);
-  // The worker claims a few for each slot at once, so the others come behind some claims.
+  // An endpoint that was found later comes behind the others.
   const most = 0.3 * BUSY_ENDPOINTS * BUSY_DELIVERIES;
   const haveCome = () => OTHERS.every((name) => receiver.requestsTo(`/${name}`).length > 0);
   while (!haveCome() && receiver.requests.length < most) {

@@ -146,7 +146,7 @@ test('of a worker', async () => {
   const { registry, observeDelivery, observeWait, countJobFailure, showPools, watch } = metrics;
   for (const mode of ['live', 'live', 'test'] as const) metrics.countFault(mode);
   watch({
-    stats: () => ({ inFlight: 29, parked: 31, queued: 37 }),
+    stats: () => ({ inFlight: 29, slow: 31, queued: 37 }),
     atLimit: () => [
       { team_id: 'team_a', endpoint_id: 'whe_1' },
       { team_id: 'team_a:sandbox', endpoint_id: 'whe_2' },
@@ -181,7 +181,7 @@ test('of a worker', async () => {
     'job_oldest_due_seconds task=mail': 43,
     'job_oldest_due_seconds task=crm': 0,
     'webhook_attempts_in_flight state=all': 29,
-    'webhook_attempts_in_flight state=parked': 31,
+    'webhook_attempts_in_flight state=slow': 31,
     'webhook_attempts_in_flight state=queued': 37,
     'webhook_sandbox_attempts_total status=retrying': 47,
     'job_pool_connections pool=jobs state=total': 101,

@@ -3,10 +3,11 @@
 import pino from 'pino';
 import type { Clock } from '../../src/core/clock.ts';
 import type { Lookup } from '../../src/core/dns-lookup.ts';
+import { isDistributed } from '../../src/db/citus/shards.ts';
 import { openDatabase } from '../../src/db/connections/database.ts';
-import type { Dispatcher } from '../../src/delivery/dispatcher.ts';
+import { startLoop, type Dispatcher } from '../../src/delivery/dispatcher.ts';
 import { createSender, type SenderOptions } from '../../src/delivery/sender.ts';
-import { startLoops } from '../../src/delivery/citus/start-loops.ts';
+import { startShardLoops } from '../../src/delivery/citus/shard-loops.ts';
 import { TEST_APP_SECRET, type TestApi } from './api.ts';
 import { atEnd } from './at-end.ts';
 import { waitToConnect } from './wire.ts';
@@ -27,6 +28,8 @@ export interface DeliveriesOptions {
   readonly allowPrivateTargets?: boolean;
   /** How often it looks for work by itself; by default very often. */
   readonly tickMs?: number;
+  /** How many deliveries it may hold. */
+  readonly held?: number;
   /** Returns the URL by which the loop reaches the server of this one; by default the same. */
   readonly route?: (url: string) => string;
 }
@@ -87,7 +90,8 @@ export async function startDeliveries(
     keepAliveMs,
     ...(options.senderClock && { clock: options.senderClock }),
   });
-  const loops = await startLoops({
+  const start = (await isDistributed(db)) ? startShardLoops : startLoop;
+  const loops = await start({
     databaseUrl: api.databaseUrl,
     db,
     openNode: open,
@@ -95,7 +99,7 @@ export async function startDeliveries(
     clock,
     secrets: { current: TEST_APP_SECRET, previous: null },
     logger: pino({ level: 'warn' }, { write: (line) => logged.push(line) }),
-    limits: { concurrency: 32, maxPerEndpoint: 8 },
+    limits: { held: options.held ?? 640, maxPerEndpoint: 8 },
     retryDelaysS: RETRY_DELAYS_S,
     observe: () => undefined,
     tickMs: options.tickMs ?? TICK_MS,

@@ -1,9 +1,12 @@
 /** Deliveries for the endpoint queues of a worker, without a database. */
 import type { ClaimedDelivery } from '../../src/delivery/claim-store.ts';
 import type { EndpointQueue, Flight } from '../../src/delivery/endpoint-queue.ts';
-import type { EndpointQueues } from '../../src/delivery/endpoint-queues.ts';
+import { createQueues, type Queues } from '../../src/delivery/queues.ts';
 
 let made = 0;
+
+/** Queues of a worker that may hold so many deliveries, eight attempts in flight an endpoint. */
+export const queuesFor = (held = 640): Queues => createQueues({ held: () => held, maxPerEndpoint: 8 });
 
 /** A claimed first attempt to this endpoint. */
 export const row = (endpoint: string, fields: Partial<ClaimedDelivery> = {}): ClaimedDelivery => ({
@@ -33,7 +36,7 @@ export const retry = (endpoint: string): ClaimedDelivery => row(endpoint, { atte
 
 /** Queues the deliveries in this order. */
 export function fill(
-  queues: EndpointQueues,
+  queues: Queues,
   rows: readonly ClaimedDelivery[],
   claimedAtMs = 0,
 ): void {
@@ -41,14 +44,14 @@ export function fill(
 }
 
 /** Launches every attempt that is allowed now. */
-export function launch(queues: EndpointQueues, nowMs = 0): Flight[] {
+export function launch(queues: Queues, nowMs = 0): Flight[] {
   const flights: Flight[] = [];
   for (let flight = queues.next(nowMs); flight; flight = queues.next(nowMs)) flights.push(flight);
   return flights;
 }
 
 /** Lets attempts of the endpoint succeed until its cap is at the maximum. */
-export function warm(queues: EndpointQueues, endpoint: string): EndpointQueue {
+export function warm(queues: Queues, endpoint: string): EndpointQueue {
   for (let n = 0; n < 5; n += 1) {
     queues.accept(row(endpoint), 0);
     for (const flight of launch(queues)) queues.land(flight, 'good', 0);

@@ -3,7 +3,7 @@ import { isDistributed, listShards } from '../../src/db/citus/shards.ts';
 import type { Db } from '../../src/db/client.ts';
 import { openDatabase } from '../../src/db/connections/database.ts';
 import { urlOfNode } from '../../src/db/database-url.ts';
-import { atShard } from '../../src/delivery/citus/shard-database.ts';
+import { atShard } from '../../src/delivery/citus/shard-store.ts';
 import { waitToConnect } from './wire.ts';
 
 /** What a loop asks. Close it. */

@@ -1,7 +1,7 @@
 /**
  * The delivery loops of one worker on a distributed database: one for each shard, because all rows
  * of a team are in one shard. So each statement stays within one node, and a node that is away
- * stops its own loops only. The loops share the worker's slots and its number.
+ * stops its own loops only. The loops share the worker's limits and its number.
  *
  *  * Which shards there are, and at which nodes, the coordinator is asked each second. Where a
  *    shard goes, its loop ends; where it comes, one begins. What the old loop has in hand it
@@ -15,16 +15,18 @@ import type { TeamKey } from '../../core/team-key.ts';
 import { listShards, type Shard } from '../../db/citus/shards.ts';
 import type { Db } from '../../db/client.ts';
 import type { Database } from '../../db/connections/database.ts';
-import type { SessionLock } from '../../db/connections/session-lock.ts';
-import type { Host } from '../../db/database-url.ts';
-import { atShard } from './shard-database.ts';
-import { startDispatcher, type Dispatcher } from '../dispatcher.ts';
-import type { DispatcherOptions } from '../loop.ts';
-import { findWork } from './shard-work-store.ts';
-import { newSlots, type Slots } from '../slots.ts';
+import {
+  holdSessionLock,
+  newLockNumber,
+  type SessionLock,
+} from '../../db/connections/session-lock.ts';
+import { urlOfNode, type Host } from '../../db/database-url.ts';
+import { WORKER_LOCK_CLASS } from '../claim-store.ts';
+import { askShards, atShard, FIND_WORK } from './shard-store.ts';
+import { startDispatcher, type Dispatcher, type Loops, type LoopsOptions } from '../dispatcher.ts';
 
 /** A worker's connections to one node. */
-export interface NodeConnections {
+interface NodeConnections {
   readonly db: Database;
   /** Held at this node under the worker's number. */
   readonly lock: SessionLock;
@@ -32,19 +34,9 @@ export interface NodeConnections {
 }
 
 /** What the loops of a worker need. The caller closes the coordinator after they have stopped. */
-export interface ShardLoopsOptions extends Omit<
-  DispatcherOptions,
-  'db' | 'beside' | 'lock' | 'slots' | 'isOneOfMany' | 'inHandElsewhere'
-> {
-  readonly coordinator: Db;
-  /** Opens the connections to a node, which need not answer yet. The loops close them. */
-  readonly openNode: (node: Host) => Promise<NodeConnections>;
-}
-
-/** Running loops of one worker. */
-export interface ShardLoops extends Dispatcher {
-  /** The database as seen from each shard. */
-  databases(): readonly Db[];
+export interface ShardLoopsOptions extends LoopsOptions {
+  /** Opens the database by a node of its own. */
+  readonly openNode: (databaseUrl: string) => Database;
 }
 
 const LOOK_MS = 500;
@@ -82,16 +74,17 @@ type Look = 'wake' | 'tick';
 
 interface Worker {
   readonly options: ShardLoopsOptions;
-  readonly slots: Slots;
+  /** Of its locks: the same at every node. */
+  readonly number: number;
   readonly nodes: Map<string, Node>;
   readonly stopping: AbortController;
 }
 
 /** Starts the loops of all shards. Rejects if the coordinator cannot be asked for them. */
-export async function startShardLoops(options: ShardLoopsOptions): Promise<ShardLoops> {
+export async function startShardLoops(options: ShardLoopsOptions): Promise<Loops> {
   const worker: Worker = {
     options,
-    slots: newSlots(options.limits.concurrency),
+    number: newLockNumber(),
     nodes: new Map(),
     stopping: new AbortController(),
   };
@@ -131,7 +124,7 @@ async function keepFollowing(worker: Worker): Promise<void> {
 /** Has one loop at each shard, where it is now. */
 async function followMap(worker: Worker): Promise<void> {
   const { nodes, options } = worker;
-  const shards = await listShards(options.coordinator);
+  const shards = await listShards(options.db);
   const byNode = Map.groupBy(shards, ({ node }) => `${node.host}:${node.port}`);
   for (const [key, [first]] of byNode)
     if (first && !nodes.has(key)) nodes.set(key, newNode(first.node));
@@ -160,8 +153,15 @@ function newNode(host: Host): Node {
   };
 }
 
-async function openNode({ options }: Worker, node: Node): Promise<void> {
-  node.connections = await options.openNode(node.host);
+async function openNode({ options, number }: Worker, node: Node): Promise<void> {
+  const url = urlOfNode(options.databaseUrl, node.host);
+  const db = options.openNode(url);
+  const lock = await holdSessionLock(url, WORKER_LOCK_CLASS, number);
+  const close = async (): Promise<void> => {
+    await lock.close();
+    await db.close();
+  };
+  node.connections = { db, lock, close };
 }
 
 async function closeNode(nodes: Map<string, Node>, key: string, node: Node): Promise<void> {
@@ -171,7 +171,7 @@ async function closeNode(nodes: Map<string, Node>, key: string, node: Node): Pro
 }
 
 function startLoops(worker: Worker, node: Node): void {
-  const { options, slots } = worker;
+  const { options } = worker;
   const { connections, loops } = node;
   if (!connections) return;
   for (const shard of node.shards) {
@@ -182,9 +182,7 @@ function startLoops(worker: Worker, node: Node): void {
       db,
       beside: atShard(connections.db, shard, { isBeside: true }),
       lock: connections.lock,
-      slots,
-      isOneOfMany: true,
-      inHandElsewhere: () => inHand(worker),
+      oneOfMany: { heldByAll: () => heldByAll(worker), inHandOfAll: () => inHand(worker) },
       tickMs: LOOP_TICK_MS,
     });
     loops.set(shard.id, { shard, db, dispatcher });
@@ -224,7 +222,10 @@ async function lookOnce({ options }: Worker, node: Node, what: Look): Promise<vo
   const { connections, loops } = node;
   if (!connections || loops.size === 0) return;
   const shards = [...loops.values()].map(({ shard }) => shard);
-  const found = await findWork(connections.db, shards, options.clock.now()).catch(
+  const found = await askShards(connections.db, shards, {
+    what: FIND_WORK,
+    values: [options.clock.now()],
+  }).catch(
     (error: unknown) => {
       if (!node.isSilent)
         options.logger.warn({ err: error, ...node.host }, 'a node does not answer');
@@ -255,14 +256,19 @@ function inHand(worker: Worker): TeamKey[] {
 }
 
 function sumStats(worker: Worker): ReturnType<Dispatcher['stats']> {
-  const sum = { inFlight: 0, parked: 0, queued: 0 };
+  const sum = { inFlight: 0, slow: 0, queued: 0 };
   for (const dispatcher of dispatchersOf(worker)) {
-    const { inFlight, parked, queued } = dispatcher.stats();
+    const { inFlight, slow, queued } = dispatcher.stats();
     sum.inFlight += inFlight;
-    sum.parked += parked;
+    sum.slow += slow;
     sum.queued += queued;
   }
   return sum;
+}
+
+function heldByAll(worker: Worker): number {
+  const { inFlight, queued } = sumStats(worker);
+  return inFlight + queued;
 }
 
 async function stop(worker: Worker): Promise<void> {

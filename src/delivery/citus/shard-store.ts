@@ -10,10 +10,12 @@
 import { createHash } from 'node:crypto';
 import { bindTeams, withStatements, type Question } from '../../db/citus/bound-statements.ts';
 import type { Shard } from '../../db/citus/shards.ts';
-import { type Db, type Tx, withFirst } from '../../db/client.ts';
+import { statement, type Db, type Statement, type Tx, withFirst } from '../../db/client.ts';
 import type { Database } from '../../db/connections/database.ts';
-import type { Statement } from '../../db/statement.ts';
-import { HINTS } from './shard-statements-store.ts';
+import { CLAIMS, FORGET_EVENTS, IS_FORGOTTEN, RELEASE_CLAIMS } from '../claim-store.ts';
+import { IN_ORDER, TAKE_EVENTS } from '../fan-out-store.ts';
+import { IS_UNPLACED, TAKE_UNPLACED } from '../places-store.ts';
+import { WAITING } from '../waiting-store.ts';
 
 /**
  * Returns the database as seen from one shard. `node` is the database, entered by its node.
@@ -87,3 +89,97 @@ function createTranslation({ id, tables }: Shard): <Row>(what: Statement<Row>) =
     return made as Statement<Row>;
   };
 }
+
+interface TeamRow {
+  readonly team_id: string;
+}
+
+const FIND_CLAIMS = statement<TeamRow>(
+  'webhooks.findTeamsOfClaims',
+  `select distinct team_id
+   from webhook_delivery
+   where ctid = any (array(${CLAIMS}))
+     and ${IS_FORGOTTEN}`,
+);
+
+const FIND_EVENTS = statement<TeamRow>(
+  'webhooks.findTeamsOfEvents',
+  `select distinct team_id
+   from event_in_hand
+   where worker = any ($1::int[])`,
+);
+
+/** A statement that acts on any team → what finds these teams in the shard, by the same values. */
+const HINTS: ReadonlyMap<Statement<unknown>, Statement<TeamRow>> = new Map<
+  Statement<unknown>,
+  Statement<TeamRow>
+>([
+  [RELEASE_CLAIMS, FIND_CLAIMS],
+  [FORGET_EVENTS, FIND_EVENTS],
+  [
+    TAKE_EVENTS,
+    statement<TeamRow>(
+      'webhooks.findTeamsOfWaitingEvents',
+      `select distinct team_id
+       from (${IN_ORDER}
+        limit $1
+       ) picked`,
+    ),
+  ],
+  [
+    TAKE_UNPLACED,
+    statement<TeamRow>(
+      'places.findTeams',
+      `select distinct team_id
+       from (
+         select team_id
+         from event
+         where ${IS_UNPLACED} and team_id <> all ($2::text[])
+         order by created_at
+         limit $1
+       ) unplaced`,
+    ),
+  ],
+]);
+
+/** What there is to do in a shard. */
+interface ShardWork {
+  /** Events without deliveries, or requested attempts. */
+  readonly has_new: boolean;
+  /** Due deliveries, claimed ones, whose workers may have died, or events without a place. */
+  readonly has_more: boolean;
+}
+
+export const FIND_WORK = statement<ShardWork>(
+  'webhooks.findWork',
+  `select
+     exists (
+       select
+       from event
+       where fanned_out_at is null
+     ) or exists (
+       select
+       from webhook_delivery
+       where ${WAITING.requested.isWaiting}
+     ) as has_new,
+     exists (
+       select
+       from webhook_delivery
+       where held_by is not null
+     ) or exists (
+       select
+       from event_in_hand
+     ) or exists (
+       select
+       from event
+       where ${IS_UNPLACED}
+     ) or exists (
+       select
+       from webhook_delivery
+       where ${WAITING.pending.isWaiting}
+     ) or exists (
+       select
+       from webhook_delivery
+       where ${WAITING.retrying.isWaiting} and due_at <= $1::timestamptz
+     ) as has_more`,
+);
