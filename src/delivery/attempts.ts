@@ -8,13 +8,12 @@ import { modeOf } from '../core/sandbox.ts';
 import { teamKey } from '../core/team-key.ts';
 import type { AttemptTrace } from '../core/trace.ts';
 import { EXCERPT_MAX_CHARACTERS, NO_ANSWER, type AttemptResult } from './attempt-result.ts';
-import type { ClaimedDelivery } from './claim-store.ts';
+import { readPlayed, type ClaimedDelivery } from './claim-store.ts';
 import type { Flight, Pace } from './endpoint-queue.ts';
 import { deliveryHeaders, envelopeText, signingKeyOf, type SigningKey } from './envelope.ts';
 import { TICK_MS, type DispatcherOptions, type Loop, type OpenedSecrets } from './loop.ts';
 import type { RecordedAttempt } from './result-store.ts';
 import { flush } from './results.ts';
-import { findPlayed, LIVE, SIMULATED } from './played.ts';
 import { nextState, type AttemptCause } from './schedule.ts';
 
 /** How long a delivery waits that a fault of ours has kept from being attempted. */
@@ -24,6 +23,25 @@ const FAULT_MAX_MS = FAULT_TICKS * TICK_MS;
 
 /** What the trace of an attempt tells that could not be made. */
 const FAULT: AttemptResult = { ...NO_ANSWER, responseMs: 0, error: 'internal' };
+
+/** A sandbox as an attempt sees it. */
+interface Played {
+  /** The waits of the retry schedule are divided by this. */
+  readonly speed: number;
+  /** Every receiver fails. */
+  readonly fails: boolean;
+}
+
+/** A live team. */
+const LIVE: Played = { speed: 1, fails: false };
+
+/** The result of an attempt whose receiver is not asked. */
+const SIMULATED: AttemptResult = {
+  ...NO_ANSWER,
+  responseCode: 503,
+  responseMs: 0,
+  error: 'simulated',
+};
 
 /** Queues claimed deliveries, and launches what it can. */
 export function accept(loop: Loop, rows: readonly ClaimedDelivery[]): void {
@@ -86,7 +104,7 @@ function keepClaim({ options, queues, state }: Loop, { row, queue }: Flight): vo
   const forget = (): void => {
     state.unwritten.delete(teamKey(row.team_id, row.id));
     queues.addUnwritten(queue, -1);
-    state.isInDoubt = true;
+    state.wanted.add('recovery');
   };
   const faultMs = FAULT_TICKS * (options.tickMs ?? TICK_MS);
   options.clock.after(Math.min(faultMs, FAULT_MAX_MS), forget);
@@ -110,6 +128,29 @@ function traceOf({ options }: Loop, row: ClaimedDelivery): AttemptTrace | null {
     eventType: row.event_type,
     attempt: row.attempt,
   });
+}
+
+/**
+ * What is played in a sandbox now. Attempts that ask at the same time share one query, so however
+ * many there are, a sandbox has one at a time.
+ */
+async function findPlayed(
+  { options, state }: Pick<Loop, 'options' | 'state'>,
+  sandboxId: string,
+): Promise<Played> {
+  const { db, clock } = options;
+  const asked = state.played.get(sandboxId) ?? readPlayed(db, sandboxId);
+  state.played.set(sandboxId, asked);
+  try {
+    const row = await asked;
+    const failsUntil = row?.receivers_fail_until ?? null;
+    return {
+      speed: row?.speed ?? 1,
+      fails: failsUntil !== null && clock.now().getTime() < Date.parse(failsUntil),
+    };
+  } finally {
+    state.played.delete(sandboxId);
+  }
 }
 
 async function send(

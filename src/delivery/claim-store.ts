@@ -3,7 +3,7 @@
  * living worker holds an advisory lock on (WORKER_LOCK_CLASS, its number) in a session of its own.
  * The lock ends with the session, however the worker ends.
  *
- * A delivery that is claimed when it is inserted is found by its event, which `event_in_hand` keeps
+ * A delivery that is claimed at insert is found by its event, which `event_in_hand` keeps
  * meanwhile: no index has that claim, so the result of a healthy first attempt is written without
  * touching any. All other claims are found by an index (`held_by`).
  */
@@ -20,6 +20,18 @@ export const IS_WORKER_LOCK = `locktype = 'advisory'
          and classid = ${WORKER_LOCK_CLASS}
          and objsubid = 2
          and database = (select oid from pg_database where datname = current_database())`;
+
+const LIST_WORKERS = statement<{ readonly number: number }>(
+  'webhooks.listWorkers',
+  `select objid::int as number
+   from pg_locks
+   where ${IS_WORKER_LOCK}`,
+);
+
+/** Returns the numbers of the workers that are alive. */
+export async function listWorkers(db: Db): Promise<number[]> {
+  return (await db.query(LIST_WORKERS, [])).map((row) => row.number);
+}
 
 const OF_DELIVERY = [
   'team_id',
@@ -258,6 +270,15 @@ export function releaseForgotten(
   return db.query(RELEASE_CLAIMS, [[worker], inHand]);
 }
 
+/** Notes the events of which the worker claims deliveries as they are inserted. */
+export const HOLD_EVENTS = statement(
+  'webhooks.holdEvents',
+  `insert into event_in_hand (team_id, event_id, worker)
+   select n.team_id, n.event_id, $1::int
+   from unnest($2::text[], $3::text[]) as n (team_id, event_id)
+   on conflict do nothing`,
+);
+
 export const FORGET_EVENTS = statement(
   'webhooks.forgetEvents',
   `delete from event_in_hand
@@ -325,3 +346,12 @@ export async function releaseDead(db: Db): Promise<ReleasedClaim[]> {
   await db.query(FORGET_EVENTS, [workers]);
   return released;
 }
+
+/** What a sandbox says about its webhook endpoints. */
+export type PlayedRow = RowOf<'Sandbox', 'speed' | 'receivers_fail_until'>;
+
+/** null: the sandbox has gone. */
+export const readPlayed = statement<PlayedRow>(
+  'webhooks.readPlayed',
+  'select speed, receivers_fail_until from sandbox where team_id = $1',
+).finds<[db: Db, sandboxId: string]>();

@@ -87,8 +87,8 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
   startRounds(loop);
   return {
     wake: (what) => {
-      state.wanted.events = true;
-      if (what === 'all') state.wanted.requested = true;
+      state.wanted.add('events');
+      if (what === 'all') state.wanted.add('requested');
       startRounds(loop);
     },
     tick: () => tick(loop),
@@ -105,9 +105,7 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
 
 function tick(loop: Loop): void {
   const { options, queues, state } = loop;
-  state.wanted.events = true;
-  state.wanted.requested = true;
-  state.wanted.tick = true;
+  for (const wanted of ['events', 'requested', 'tick'] as const) state.wanted.add(wanted);
   queues.noticeSlow(options.clock.monotonicMs());
   startRounds(loop);
   writePostponed(loop);
@@ -116,7 +114,7 @@ function tick(loop: Loop): void {
 async function drain(loop: Loop): Promise<void> {
   const { options, queues, state } = loop;
   enter(loop, 'draining');
-  await state.rounds;
+  await state.running.get('rounds');
   try {
     await releaseUnused(loop, Infinity);
   } catch (error) {
@@ -125,7 +123,7 @@ async function drain(loop: Loop): Promise<void> {
   }
   while (queues.stats().inFlight > 0) await options.clock.wait(DRAIN_CHECK_MS);
   await drainResults(loop);
-  await Promise.all(state.beside.values());
+  await Promise.all(state.running.values());
   await forgetEvents(options.db, options.lock.number).catch((error: unknown) =>
     // Other workers do it when this worker's lock ends.
     options.logger.warn({ err: error }, 'events could not be forgotten'),

@@ -1,10 +1,10 @@
 import { teamKey } from '../core/team-key.ts';
-import { statement, type Db, type Tx } from '../db/client.ts';
+import { statement, type Tx } from '../db/client.ts';
 import type { Parameter } from '../db/keyset.ts';
 import { holdUnlessLocked } from '../db/row-lock.ts';
 import type { RowOf } from '../db/rows.ts';
-import { columnsOf } from './columns.ts';
-import { NO_WAIT_FOR_DISK } from './result-store.ts';
+import { HOLD_EVENTS } from './claim-store.ts';
+import { columnsOf, NO_WAIT_FOR_DISK } from './result-store.ts';
 
 /** An event, with all that an attempt needs of it. */
 interface TakenEvent {
@@ -39,7 +39,7 @@ export type FanOutRow = TakenEvent & (Subscriber | NoSubscriber);
 export const DELIVERIES_PER_EVENT = 50;
 
 /** SQL: the event is not older than the parameter; null: whenever it was created. */
-export const isNotBefore = (parameter: Parameter): string =>
+const isNotBefore = (parameter: Parameter): string =>
   `created_at >= coalesce(${parameter}::timestamptz, '-infinity')`;
 
 /** How many events are looked at, in each of three places. All of them take 1 ms. */
@@ -126,21 +126,6 @@ export const TAKE_EVENTS = statement<FanOutRow>(
    order by e.created_at, e.id, w.id`,
 );
 
-const FIND_OLDEST = statement<{ readonly created_at: string }>(
-  'webhooks.findOldestEvent',
-  `select created_at
-   from event
-   where fanned_out_at is null
-   order by created_at
-   limit 1`,
-);
-
-/** When the oldest event that waits for its fan-out was created; null: none waits. */
-export async function findOldestWaiting(db: Db): Promise<Date | null> {
-  const oldest = await db.queryFirst(FIND_OLDEST, []);
-  return oldest && new Date(oldest.created_at);
-}
-
 /** How many events to take, none older than `from`. `before`: where the look for teams goes on. */
 export interface WaitingRange {
   readonly limit: number;
@@ -177,14 +162,6 @@ const INSERT_DELIVERIES = statement(
    from unnest($3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::boolean[])
      as n (team_id, id, endpoint_id, event_id, event_type, claimed)
    on conflict (team_id, endpoint_id, event_id) do nothing`,
-);
-
-const HOLD_EVENTS = statement(
-  'webhooks.holdEvents',
-  `insert into event_in_hand (team_id, event_id, worker)
-   select n.team_id, n.event_id, $1::int
-   from unnest($2::text[], $3::text[]) as n (team_id, event_id)
-   on conflict do nothing`,
 );
 
 const MARK_FANNED_OUT = statement(

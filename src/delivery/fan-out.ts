@@ -1,20 +1,19 @@
 /** Fan-out: makes a delivery for each subscriber of an event. */
+import type { Clock } from '../core/clock.ts';
 import { newId } from '../core/ids.ts';
 import { teamKey, type TeamKey } from '../core/team-key.ts';
 import type { ClaimedDelivery } from './claim-store.ts';
 import type { EndpointQueue } from './endpoint-queue.ts';
 import {
   DELIVERIES_PER_EVENT,
-  findOldestWaiting,
   insertDeliveries,
   takeEvents,
   type FanOutRow,
   type NewDelivery,
 } from './fan-out-store.ts';
-import { runBeside } from './beside.ts';
+import { findOldestWaiting } from './beside-store.ts';
+import { IDLE_MAX_MS, runBeside, type FanOutState, type Loop } from './loop.ts';
 import { ROUND_MAX } from './queues.ts';
-import { beginWhole, endLook } from './look.ts';
-import type { Loop } from './loop.ts';
 
 const EVENTS_PER_FAN_OUT = 50;
 /**
@@ -28,21 +27,62 @@ const WAIT_MAX_MS = 250;
  * long enough ago.
  */
 export function mayFanOut({ options, queues, state }: Loop): boolean {
-  if (!state.wanted.events) return false;
+  if (!state.wanted.has('events')) return false;
   if (queues.roomForNew() > 0) return true;
-  return options.clock.monotonicMs() - state.fannedOutAtMs > WAIT_MAX_MS;
+  return options.clock.monotonicMs() - state.fanOut.lastAtMs > WAIT_MAX_MS;
+}
+
+// Where a loop's look for events that wait for their fan-out begins. An index gives these. While an
+// old transaction is open, of a backup for instance, Postgres keeps the entries of those that are
+// done, and each look would pass over all of them: 0.3 ms for a thousand, so that a loop that looks
+// twice a second would stand still after some millions.
+//
+// So a look begins a little before the oldest event that it took, or before now. What waits before
+// that, because the loop has just begun, or because it was committed late or by a machine whose
+// clock is behind, is found by a look at all events. It runs beside the rounds, every half minute:
+// no delivery waits for it, nor ends with it if it takes too long.
+
+/** Longer than a transaction may take, and than clocks usually differ. */
+const LATE_MAX_MS = 120_000;
+/** Of ticks: a half minute. */
+const WHOLE_EVERY_TICKS = 60;
+
+/** What a look that began at `fromMs` has taken. */
+export interface Seen {
+  readonly fromMs: number;
+  /** When the oldest of these events was created; undefined: there was none. */
+  readonly oldest: string | undefined;
+  /** Whether it has taken all that wait. */
+  readonly isAll: boolean;
+}
+
+/** Begins the next look where events may wait: the oldest one is always among those taken. */
+export function endLook(look: FanOutState, { fromMs, oldest, isAll }: Seen, clock: Clock): void {
+  // One at all events has found others meanwhile.
+  if (look.fromMs < fromMs) return;
+  const nowMs = clock.now().getTime();
+  // An event of a machine whose clock is ahead says nothing about the others.
+  const oldestMs = oldest === undefined ? -Infinity : Math.min(Date.parse(oldest), nowMs);
+  look.fromMs = Math.max(fromMs, oldestMs - LATE_MAX_MS, isAll ? nowMs - IDLE_MAX_MS : -Infinity);
+}
+
+/** Whether it is time for a look at all events. If so, it is counted as begun. */
+export function beginWhole(look: FanOutState, ticks: number): boolean {
+  if (ticks - look.wholeAt < WHOLE_EVERY_TICKS) return false;
+  look.wholeAt = ticks;
+  return true;
 }
 
 /** Begins a look at all events if it is time for one. The next round takes what it finds. */
 export function lookAtAll(loop: Loop): void {
-  const { look, ticks, wanted } = loop.state;
+  const { fanOut: look, ticks, wanted } = loop.state;
   // A shard has only its part of the entries, and its loop looks at all of them.
   if (loop.options.oneOfMany || !beginWhole(look, ticks)) return;
   runBeside(loop, 'look', async (db) => {
     const oldest = await findOldestWaiting(db);
     if (oldest === null || oldest.getTime() >= look.fromMs) return;
     look.fromMs = oldest.getTime();
-    wanted.events = true;
+    wanted.add('events');
     loop.startRounds();
   });
 }
@@ -53,7 +93,7 @@ export function lookAtAll(loop: Loop): void {
  * as if there were all of it.
  */
 function eventsToTake({ state }: Loop, room: number): number {
-  const byRoom = Math.floor((room || ROUND_MAX) / state.deliveriesPerEvent);
+  const byRoom = Math.floor((room || ROUND_MAX) / state.fanOut.deliveriesPerEvent);
   return Math.min(EVENTS_PER_FAN_OUT, Math.max(1, byRoom));
 }
 
@@ -63,12 +103,12 @@ function eventsToTake({ state }: Loop, room: number): number {
  */
 export async function fanOut(loop: Loop): Promise<ClaimedDelivery[]> {
   const { options, queues, state } = loop;
-  state.wanted.events = false;
-  state.fannedOutAtMs = options.clock.monotonicMs();
+  state.wanted.delete('events');
+  state.fanOut.lastAtMs = options.clock.monotonicMs();
   const at = options.clock.now();
   const room = queues.roomForNew();
   const limit = eventsToTake(loop, room);
-  const { fromMs, before } = state.look;
+  const { fromMs, before } = state.fanOut;
   const from = options.oneOfMany ? null : new Date(fromMs);
   const { rows, free, claimed } = await options.db.transaction(async (tx) => {
     const rows = await takeEvents(tx, { limit, from, before });
@@ -79,7 +119,7 @@ export async function fanOut(loop: Loop): Promise<ClaimedDelivery[]> {
     return { rows, free, claimed };
   });
   noteTaken(loop, { limit, fromMs, rows, free });
-  if (claimed.length > 0) state.hasEvents = true;
+  if (claimed.length > 0) state.wanted.add('forgetEvents');
   return claimed;
 }
 
@@ -98,15 +138,16 @@ function noteTaken({ options, state }: Loop, { limit, fromMs, rows, free }: Take
   const hasBusy = free.length < rows.length;
   const [first] = rows;
   const seen = { fromMs, oldest: first?.event_created_at, isAll: isAll && !hasBusy };
-  endLook(state.look, seen, options.clock);
-  state.look.before = first?.reached ?? null;
+  const { fanOut: own } = state;
+  endLook(own, seen, options.clock);
+  own.before = first?.reached ?? null;
   // If some were busy, the next fan-out takes more, to get past them.
-  if (hasBusy) state.deliveriesPerEvent = 1;
+  if (hasBusy) own.deliveriesPerEvent = 1;
   // The next burst may be of another kind.
-  else if (isAll) state.deliveriesPerEvent = DELIVERIES_PER_EVENT;
-  else state.deliveriesPerEvent = Math.max(rows.length / events, state.deliveriesPerEvent / 2);
+  else if (isAll) own.deliveriesPerEvent = DELIVERIES_PER_EVENT;
+  else own.deliveriesPerEvent = Math.max(rows.length / events, own.deliveriesPerEvent / 2);
   // If all of them were busy, the next tick takes others.
-  if (!isAll && free.length > 0) state.wanted.events = true;
+  if (!isAll && free.length > 0) state.wanted.add('events');
 }
 
 /** Leaves out the events with a busy subscriber. They are taken again later. */

@@ -7,18 +7,17 @@ import type { Tracing } from '../core/trace.ts';
 import type { Mode } from '../core/sandbox.ts';
 import type { Db } from '../db/client.ts';
 import type { SessionLock } from '../db/connections/session-lock.ts';
-import type { DuePosition } from './due-store.ts';
+import type { PlayedRow } from './claim-store.ts';
 import type { EndpointQueue } from './endpoint-queue.ts';
 import type { SigningKey } from './envelope.ts';
 import { DELIVERIES_PER_EVENT } from './fan-out-store.ts';
-import { newLook, type Look } from './look.ts';
-import type { PlayedRow } from './played-store.ts';
 import { createQueues, type Queues } from './queues.ts';
 import type { RecordedAttempt } from './result-store.ts';
 import type { Sender } from './sender.ts';
 import {
   FIRST_ENDPOINT,
   WAITING_STATUSES,
+  type DuePosition,
   type EndpointRef,
   type WaitingStatus,
 } from './waiting-store.ts';
@@ -69,7 +68,7 @@ export interface Limits {
 }
 
 /** What a loop needs of the others if its worker has one for each part of the database. */
-export interface OneOfMany {
+interface OneOfMany {
   /** How many deliveries all of them hold. */
   heldByAll(): number;
   /** The deliveries that all of them have in hand. */
@@ -95,42 +94,55 @@ export interface Loop {
  */
 export type LoopMode = 'running' | 'draining' | 'stopped';
 
+/**
+ * What a round may have to do:
+ *  * `events`: fan out events.
+ *  * `requested`: look for requested attempts.
+ *  * `tick`: what only a tick does, such as to release claims and to find due deliveries.
+ *  * `recovery`, at the next tick: this worker may have claims that it does not know of. A statement
+ *    failed and may have claimed deliveries nevertheless, or attempts.ts has forgotten some.
+ *  * `forgetEvents`, at the next tick: this worker has claimed deliveries at insert.
+ */
+type Wanted = 'events' | 'requested' | 'tick' | 'recovery' | 'forgetEvents';
+
+/** The events that wait for their fan-out, as far as the last ones tell. */
+export interface FanOutState {
+  /** No event before this moment waits, as far as is known. */
+  fromMs: number;
+  /** The tick of the last look at all events. */
+  wholeAt: number;
+  /** Where the look for teams goes on, towards older events; null: at the newest. */
+  before: string | null;
+  /** When the last fan-out began. */
+  lastAtMs: number;
+  /** How many deliveries it made of an event, or the most that an event may make. */
+  deliveriesPerEvent: number;
+}
+
+/** Longer than a transaction may take, where only our clock tells the time. */
+export const IDLE_MAX_MS = 600_000;
+
+/** As before the first fan-out. */
+export function newFanOutState(clock: Clock): FanOutState {
+  return {
+    fromMs: clock.now().getTime() - IDLE_MAX_MS,
+    wholeAt: -Infinity,
+    before: null,
+    lastAtMs: -Infinity,
+    deliveriesPerEvent: DELIVERIES_PER_EVENT,
+  };
+}
+
 /** "Written by" names the only files that may write a field. All times are monotonic. */
 export interface LoopState {
   /** See LoopMode. Written by `enter`, which dispatcher.ts calls; read by all parts. */
   mode: LoopMode;
-  /** What the next round has to do. Read by rounds.ts, search.ts and fan-out.ts. */
-  readonly wanted: {
-    /**
-     * Fan out events. Set by dispatcher.ts (tick, wake), by fan-out.ts (there are more events) and
-     * by rounds.ts (after a failure); cleared by fan-out.ts.
-     */
-    events: boolean;
-    /**
-     * Look for requested attempts. Set by dispatcher.ts (tick, wake); cleared by search.ts.
-     */
-    requested: boolean;
-    /**
-     * Do what only a tick does: release claims, find due deliveries. Set by dispatcher.ts at each
-     * tick and by rounds.ts after a failure; cleared by rounds.ts.
-     */
-    tick: boolean;
-  };
-  /** The rounds that run now, or null. Written and read by rounds.ts; awaited by stop. */
-  rounds: Promise<void> | null;
+  /** What the next round has to do. */
+  readonly wanted: Set<Wanted>;
+  /** What runs now, by its kind; `stop` waits for it. */
+  readonly running: Map<Running, Promise<unknown>>;
   /** Rounds that answered a tick. Written by rounds.ts; read by rounds.ts and fan-out.ts. */
   ticks: number;
-  /**
-   * This worker may have claims that it does not know of: a statement failed, and may have claimed
-   * deliveries nevertheless, or attempts.ts has forgotten some. They must be released. Written by
-   * rounds.ts and attempts.ts; read by rounds.ts.
-   */
-  isInDoubt: boolean;
-  /**
-   * The database has events in the hand of this worker (`event_in_hand`), as far as is known. Set
-   * by fan-out.ts; cleared by rounds.ts.
-   */
-  hasEvents: boolean;
   /** Where the search for due deliveries is. Written and read by search.ts. */
   readonly search: {
     /** Where the next look at all endpoints begins. */
@@ -146,17 +158,8 @@ export interface LoopState {
     /** The numbers of the workers that were alive at the last tick. */
     workers: ReadonlySet<number>;
   };
-  /** For events that wait for their fan-out. Written by fan-out.ts and look.ts. */
-  readonly look: Look;
-  /** What runs beside the rounds, by its kind. Written by beside.ts; awaited by stop. */
-  readonly beside: Map<string, Promise<unknown>>;
-  /** When new deliveries were last looked for. Written and read by fan-out.ts. */
-  fannedOutAtMs: number;
-  /**
-   * How many deliveries the last fan-out made of an event, or the most that one may make. Written
-   * and read by fan-out.ts.
-   */
-  deliveriesPerEvent: number;
+  /** Written and read by fan-out.ts. */
+  readonly fanOut: FanOutState;
   /** Signing secrets of the endpoints in memory. Written and read by attempts.ts. */
   readonly secrets: WeakMap<EndpointQueue, OpenedSecrets>;
   /**
@@ -174,9 +177,7 @@ export interface LoopState {
   readonly postponed: RecordedAttempt[];
   /** Whether somebody has locked rows, as far as is known. Written and read by results.ts. */
   skipsLocked: boolean;
-  /** The writing of results that runs now, or null. Written by results.ts; awaited by stop. */
-  flushing: Promise<void> | null;
-  /** Queries for what is played in sandboxes, while they run. Written and read by played.ts. */
+  /** Queries for what is played in sandboxes, while they run. Written and read by attempts.ts. */
   readonly played: Map<string, Promise<PlayedRow | null>>;
 }
 
@@ -191,11 +192,9 @@ export function newLoop(options: DispatcherOptions, startRounds: (loop: Loop) =>
     startRounds: () => startRounds(loop),
     state: {
       mode: 'running',
-      wanted: { events: true, requested: true, tick: true },
-      rounds: null,
+      wanted: new Set(['events', 'requested', 'tick']),
+      running: new Map(),
       ticks: 0,
-      isInDoubt: false,
-      hasEvents: false,
       search: {
         after: {
           requested: FIRST_ENDPOINT,
@@ -208,20 +207,37 @@ export function newLoop(options: DispatcherOptions, startRounds: (loop: Loop) =>
         activated: new Set(),
         workers: new Set(),
       },
-      look: newLook(options.clock),
-      beside: new Map(),
-      fannedOutAtMs: -Infinity,
-      deliveriesPerEvent: DELIVERIES_PER_EVENT,
+      fanOut: newFanOutState(options.clock),
       secrets: new WeakMap(),
       unwritten: new Set(),
       results: [],
       postponed: [],
       skipsLocked: false,
-      flushing: null,
       played: new Map(),
     },
   };
   return loop;
+}
+
+/** What runs beside the rounds, by its kind, and what is logged if it fails. */
+const FAULTS = {
+  analyze: 'tables that have grown could not be analyzed',
+  look: 'old events could not be looked for yet',
+  place: 'events could not be given their places yet',
+} as const;
+type Running = 'rounds' | 'results' | keyof typeof FAULTS;
+
+/** Begins work for which no round waits, unless some of its kind runs. `stop` waits for it. */
+export function runBeside(
+  { options, state }: Pick<Loop, 'options' | 'state'>,
+  kind: keyof typeof FAULTS,
+  work: (db: Db) => Promise<void>,
+): void {
+  if (state.running.has(kind)) return;
+  const running = work(options.beside)
+    .catch((err: unknown) => options.logger.warn({ err }, FAULTS[kind]))
+    .finally(() => state.running.delete(kind));
+  state.running.set(kind, running);
 }
 
 const BEFORE: Readonly<Record<LoopMode, LoopMode | null>> = {

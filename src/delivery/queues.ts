@@ -34,7 +34,7 @@ import {
 import type { EndpointRef, WaitingStatus } from './waiting-store.ts';
 
 /** How many deliveries a loop may hold. */
-export interface Limits {
+interface Limits {
   /** Over all endpoints, now. */
   readonly held: () => number;
   /** Attempts in flight to one endpoint. */
@@ -139,8 +139,7 @@ export function createQueues(limits: Limits): Queues {
       ),
     capacity: () => capacity(state),
     roomOf: (queue) => (queue.isSlow ? 0 : roomOf(queue, limits.maxPerEndpoint)),
-    roomForNew: () =>
-      canClaim(state) ? Math.floor(capacity(state) / 2) : capacity(state),
+    roomForNew: () => (canClaim(state) ? Math.floor(capacity(state) / 2) : capacity(state)),
     canClaim: () => canClaim(state),
     takeShares: (room) => takeShares(state, room),
     waitingKeys: () =>

@@ -2,8 +2,15 @@ import type { DeliveryError } from '../core/delivery-errors.ts';
 import { teamKey } from '../core/team-key.ts';
 import { statement, type Db, type Tx } from '../db/client.ts';
 import { withFailedAttempt, type KeptAttempt } from '../db/kept-attempts.ts';
-import { columnsOf } from './columns.ts';
 import type { DeliveryStatus } from '../core/delivery-status.ts';
+
+/** Turns rows into one array for each column, in the order of `names`, for an `unnest`. */
+export function columnsOf<Row, Name extends keyof Row>(
+  rows: readonly Row[],
+  names: readonly Name[],
+): Row[Name][][] {
+  return names.map((name) => rows.map((row) => row[name]));
+}
 
 /**
  * Lets the transaction commit without waiting for the disk. A crash of the database can then lose a

@@ -14,10 +14,12 @@ const LAST_TRIES = 8;
 /** Starts writing the results, unless that runs already. */
 export function flush(loop: Loop): void {
   const { state } = loop;
-  state.flushing ??= flushBatch(loop).finally(() => {
-    state.flushing = null;
+  if (state.running.has('results')) return;
+  const writing = flushBatch(loop).finally(() => {
+    state.running.delete('results');
     if (state.results.length > 0) flush(loop);
   });
+  state.running.set('results', writing);
 }
 
 /** Tries again to write the results whose rows were locked. Call it at each tick. */
@@ -32,12 +34,12 @@ export function writePostponed(loop: Loop): void {
 export async function drainResults(loop: Loop): Promise<void> {
   const { options, state } = loop;
   for (let tries = 1; tries <= LAST_TRIES; tries += 1) {
-    while (state.flushing) await state.flushing;
+    while (state.running.has('results')) await state.running.get('results');
     if (state.postponed.length === 0) return;
     await options.clock.wait(RETRY_MS);
     writePostponed(loop);
   }
-  while (state.flushing) await state.flushing;
+  while (state.running.has('results')) await state.running.get('results');
 }
 
 async function flushBatch(loop: Loop): Promise<void> {

@@ -16,10 +16,13 @@
  * just inserted do twice the work.
  */
 import { teamKey, type TeamKey } from '../core/team-key.ts';
-import { findActivated, findNewlyDue, listWorkers, type ActivatedEndpoint } from './due-store.ts';
+import { listWorkers } from './claim-store.ts';
 import type { Loop } from './loop.ts';
 import {
+  findActivated,
+  findNewlyDue,
   findWaiting,
+  type ActivatedEndpoint,
   FIRST_ENDPOINT,
   WAITING_STATUSES,
   type EndpointRef,
@@ -48,15 +51,14 @@ export function searchAll({ state }: Loop): void {
 /** Whether the search must go on before the next tick. */
 export function hasSearch({ state }: Loop): boolean {
   const { unfinished, hasMoreDue } = state.search;
-  return state.wanted.requested || unfinished.size > 0 || hasMoreDue;
+  return state.wanted.has('requested') || unfinished.size > 0 || hasMoreDue;
 }
 
 /** Searches for a while. Call it in each round. */
 export async function search(loop: Loop, isTick: boolean): Promise<void> {
   const { wanted, search: own } = loop.state;
   const { unfinished, hasMoreDue } = own;
-  if (wanted.requested) {
-    wanted.requested = false;
+  if (wanted.delete('requested')) {
     own.after.requested = FIRST_ENDPOINT;
     unfinished.add('requested');
   }

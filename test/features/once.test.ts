@@ -3,7 +3,7 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
 import type { Mail } from '../../src/core/mail.ts';
-import { IS_UNPLACED } from '../../src/delivery/places-store.ts';
+import { IS_UNPLACED } from '../../src/delivery/beside-store.ts';
 import { announce } from '../../src/features/announcements/service.ts';
 import { endExpiredInvitations } from '../../src/features/members/service.ts';
 import { RETENTIONS } from '../../src/features/retention/rules.ts';

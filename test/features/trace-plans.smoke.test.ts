@@ -5,7 +5,7 @@ import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Db } from '../../src/db/client.ts';
 import { listTeamIds } from '../../src/db/team-pages.ts';
-import { findOldestWaiting } from '../../src/delivery/fan-out-store.ts';
+import { findOldestWaiting } from '../../src/delivery/beside-store.ts';
 import { slotOf } from '../../src/features/requests/rules.ts';
 import * as callers from '../../src/trace/caller-store.ts';
 import * as find from '../../src/trace/find-store.ts';

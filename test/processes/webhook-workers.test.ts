@@ -1,7 +1,7 @@
 // Several workers on one database, as real processes.
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { listWorkers } from '../../src/delivery/due-store.ts';
+import { listWorkers } from '../../src/delivery/claim-store.ts';
 import { isOnCitus } from '../support/database.ts';
 import { openLoopDatabase } from '../support/loop-database.ts';
 import { held } from '../support/receiver.ts';

@@ -2,23 +2,22 @@
 import pino from 'pino';
 import { expect, test } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
-import { runBeside } from '../../src/delivery/beside.ts';
-import { beginWhole, endLook, newLook, type Seen } from '../../src/delivery/look.ts';
-import type { Loop } from '../../src/delivery/loop.ts';
+import { beginWhole, endLook, type Seen } from '../../src/delivery/fan-out.ts';
+import { newFanOutState, runBeside, type Loop } from '../../src/delivery/loop.ts';
 
 const clock = fixedClock(new Date('2026-11-02T12:00:00.000Z'));
 const at = (time: string): string => `2026-11-02T${time}.000Z`;
 
 /** Where the look after these begins, if nothing else moves it. */
 function beginAfter(...seen: Omit<Seen, 'fromMs'>[]): string {
-  const look = newLook(clock);
+  const look = newFanOutState(clock);
   for (const one of seen) endLook(look, { fromMs: look.fromMs, ...one }, clock);
   return new Date(look.fromMs).toISOString();
 }
 
 test('the first look begins ten minutes ago, and so does one that finds nothing', () => {
   expect(beginAfter()).toBe(at('11:50:00'));
-  const look = newLook(clock);
+  const look = newFanOutState(clock);
   const later = fixedClock(new Date(at('13:00:00')));
   endLook(look, { fromMs: look.fromMs, oldest: undefined, isAll: true }, later);
   expect(new Date(look.fromMs).toISOString()).toBe(at('12:50:00'));
@@ -39,7 +38,7 @@ test('an event of a clock that is ahead moves it no further than our clock', () 
 });
 
 test('what a look at all events has found is not passed over by a look that began before', () => {
-  const look = newLook(clock);
+  const look = newFanOutState(clock);
   const { fromMs } = look;
   look.fromMs = Date.parse(at('09:00:00'));
   endLook(look, { fromMs, oldest: at('11:59:00'), isAll: true }, clock);
@@ -52,7 +51,7 @@ test('what a look at all events has found is not passed over by a look that bega
 });
 
 test('all events are looked at first, and then every half minute', () => {
-  const look = newLook(clock);
+  const look = newFanOutState(clock);
   const begun = [1, 2, 60, 62, 100, 122, 181].filter((tick) => beginWhole(look, tick));
   expect(begun).toEqual([1, 62, 122]);
 });
@@ -60,7 +59,7 @@ test('all events are looked at first, and then every half minute', () => {
 test('what runs beside the rounds is not begun again while it runs, and fails alone', async () => {
   const warned: unknown[] = [];
   const logger = pino({ level: 'warn' }, { write: (line) => warned.push(JSON.parse(line).msg) });
-  const loop = { options: { logger }, state: { beside: new Map() } } as unknown as Loop;
+  const loop = { options: { logger }, state: { running: new Map() } } as unknown as Loop;
   const held = Promise.withResolvers<void>();
   let begun = 0;
   const work = () => {
@@ -72,9 +71,9 @@ test('what runs beside the rounds is not begun again while it runs, and fails al
   runBeside(loop, 'place', work);
   expect(begun).toBe(2);
   held.reject(new Error('too slow'));
-  await Promise.all(loop.state.beside.values());
-  expect(loop.state.beside.size).toBe(0);
+  await Promise.all(loop.state.running.values());
+  expect(loop.state.running.size).toBe(0);
   expect(warned).toHaveLength(2);
   runBeside(loop, 'look', async () => undefined);
-  expect(loop.state.beside.size).toBe(1);
+  expect(loop.state.running.size).toBe(1);
 });

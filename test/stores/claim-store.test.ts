@@ -4,7 +4,6 @@ import { beforeEach, describe, expect, inject, test } from 'vitest';
 import { teamKey } from '../../src/core/team-key.ts';
 import type { Db } from '../../src/db/client.ts';
 import * as claims from '../../src/delivery/claim-store.ts';
-import * as due from '../../src/delivery/due-store.ts';
 import * as waiting from '../../src/delivery/waiting-store.ts';
 import { explain } from '../support/plans.ts';
 import {
@@ -314,7 +313,7 @@ describe('workers', () => {
   };
 
   test('listWorkers lists the living workers of this database', async () => {
-    const found = await whileWorkersLive(() => due.listWorkers(twins.db));
+    const found = await whileWorkersLive(() => claims.listWorkers(twins.db));
     expect(found.toSorted((a, b) => a - b)).toEqual([5, 9]);
   });
 

@@ -1,7 +1,7 @@
 // Which tables are analyzed because they have grown.
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Database } from '../../src/db/connections/database.ts';
-import { analyzeGrown } from '../../src/delivery/growth-store.ts';
+import { analyzeGrown } from '../../src/delivery/beside-store.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { openTestDatabase } from '../support/wire.ts';
 

@@ -1,6 +1,6 @@
 // Which endpoints have something due, among those of two teams with the same ids.
 import { beforeEach, describe, expect, test } from 'vitest';
-import * as due from '../../src/delivery/due-store.ts';
+import * as due from '../../src/delivery/waiting-store.ts';
 import {
   NOW,
   openTwinDeliveries,

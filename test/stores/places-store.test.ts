@@ -1,7 +1,7 @@
 // Which events get a place, and which one, among those of two teams with the same ids.
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { Tx } from '../../src/db/client.ts';
-import * as places from '../../src/delivery/places-store.ts';
+import * as places from '../../src/delivery/beside-store.ts';
 import { openTwinDeliveries, type TwinDeliveries } from '../support/twin-deliveries.ts';
 
 let twins: TwinDeliveries['twins'];

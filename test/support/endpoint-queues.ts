@@ -6,7 +6,8 @@ import { createQueues, type Queues } from '../../src/delivery/queues.ts';
 let made = 0;
 
 /** Queues of a worker that may hold so many deliveries, eight attempts in flight an endpoint. */
-export const queuesFor = (held = 640): Queues => createQueues({ held: () => held, maxPerEndpoint: 8 });
+export const queuesFor = (held = 640): Queues =>
+  createQueues({ held: () => held, maxPerEndpoint: 8 });
 
 /** A claimed first attempt to this endpoint. */
 export const row = (endpoint: string, fields: Partial<ClaimedDelivery> = {}): ClaimedDelivery => ({
@@ -35,11 +36,7 @@ export const row = (endpoint: string, fields: Partial<ClaimedDelivery> = {}): Cl
 export const retry = (endpoint: string): ClaimedDelivery => row(endpoint, { attempt: 1 });
 
 /** Queues the deliveries in this order. */
-export function fill(
-  queues: Queues,
-  rows: readonly ClaimedDelivery[],
-  claimedAtMs = 0,
-): void {
+export function fill(queues: Queues, rows: readonly ClaimedDelivery[], claimedAtMs = 0): void {
   for (const each of rows) queues.accept(each, claimedAtMs);
 }
 

@@ -225,13 +225,10 @@ async function lookOnce({ options }: Worker, node: Node, what: Look): Promise<vo
   const found = await askShards(connections.db, shards, {
     what: FIND_WORK,
     values: [options.clock.now()],
-  }).catch(
-    (error: unknown) => {
-      if (!node.isSilent)
-        options.logger.warn({ err: error, ...node.host }, 'a node does not answer');
-      return null;
-    },
-  );
+  }).catch((error: unknown) => {
+    if (!node.isSilent) options.logger.warn({ err: error, ...node.host }, 'a node does not answer');
+    return null;
+  });
   node.isSilent = found === null;
   for (const { shard, has_new, has_more } of found ?? []) {
     const dispatcher = loops.get(shard)?.dispatcher;

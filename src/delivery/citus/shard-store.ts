@@ -14,7 +14,7 @@ import { statement, type Db, type Statement, type Tx, withFirst } from '../../db
 import type { Database } from '../../db/connections/database.ts';
 import { CLAIMS, FORGET_EVENTS, IS_FORGOTTEN, RELEASE_CLAIMS } from '../claim-store.ts';
 import { IN_ORDER, TAKE_EVENTS } from '../fan-out-store.ts';
-import { IS_UNPLACED, TAKE_UNPLACED } from '../places-store.ts';
+import { IS_UNPLACED, TAKE_UNPLACED } from '../beside-store.ts';
 import { WAITING } from '../waiting-store.ts';
 
 /**

@@ -12,7 +12,7 @@
  *  * An event may become visible a moment after the time it has, when its transaction commits. A
  *    reader that polls with `since` lets the ranges overlap.
  *  * `order=asc` never skips an event, whenever it commits. Its order is that of `place`, which a
- *    worker gives each event within a second after its commit (delivery/places.ts):
+ *    worker gives each event within a second after its commit (delivery/rounds.ts):
  *      1. Places of one team are given by one transaction at a time, under a lock of the team.
  *      2. They lie behind the last place of the team, which is read after the lock was taken, and
  *         the lock is released after the commit.
@@ -39,7 +39,7 @@
  *    knows the order of the commits by then. So whoever begins behind an event that has no place
  *    begins behind the last place that was given. One that got its place since it was seen may be
  *    behind some that the reader has not seen, and so may one of a clock that is minutes behind
- *    (`delivery/look.ts`): the order says what is behind an event, and nothing more is promised.
+ *    (`delivery/fan-out.ts`): the order says what is behind an event, and nothing more is promised.
  *    Rejected: to list only events that have a place. Without a worker nothing new would be listed,
  *    and with one it would come half a second late. Places in the order of commits: Postgres keeps
  *    it only if it is started so (`track_commit_timestamp`).

@@ -23,7 +23,7 @@ import {
   type ParsedTarget,
   type TargetOptions,
 } from '../../delivery/target.ts';
-import { exampleData, testData } from '../../delivery/test-event.ts';
+import { exampleData, testData } from '../../delivery/envelope.ts';
 import { removalJob } from '../webhook-deliveries/service.ts';
 import * as rules from './rules.ts';
 import * as store from './store.ts';
