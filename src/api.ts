@@ -2,9 +2,10 @@ import './runtime/node-version.ts';
 import type { RequestListener } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { systemClock } from './core/clock.ts';
+import { systemClock, type Clock } from './core/clock.ts';
 import type { Tracing } from './core/trace.ts';
 import type { Database } from './db/connections/database.ts';
+import { followingClock } from './db/database-clock.ts';
 import { expectedMigrations } from './db/operator/migrations.ts';
 import { startRequestLog, type RequestLog } from './features/requests/log.ts';
 import { startUsageCounter, type UsageCounter } from './features/usage/counter.ts';
@@ -31,12 +32,13 @@ import { DEMO_TEAM_ID } from './seed/demo-team.ts';
  */
 export async function startApi(config: Config): Promise<Required<Part> & { port: number }> {
   const logger = createLogger(config.logLevel);
+  const clock = followingClock(systemClock);
   const metrics = createMetrics(() => db);
   const { observeRefusal, observeWait } = metrics;
   const db = openDatabaseOf(config, logger, { observeRefusal, observeWait });
   const usage = startUsageCounter({
     db: db.forCaller({ share: null }),
-    clock: systemClock,
+    clock,
     onError: (error) => logger.warn({ err: error }, 'could not write the usage of keys yet'),
   });
   const requestLog = startRequestLog({
@@ -67,9 +69,10 @@ export async function startApi(config: Config): Promise<Required<Part> & { port:
       secrets: appSecretsOf(config),
       logger,
       onFault: fail,
+      following: clock,
     });
     metrics.watch(readiness);
-    const parts = { config, db, logger, metrics, usage, requestLog, readiness, tracing };
+    const parts = { config, clock, db, logger, metrics, usage, requestLog, readiness, tracing };
     const { port: wanted, host } = config;
     const listening = await listen(server, { port: wanted, host, turnAway }, (port) => {
       const publicUrl =
@@ -109,6 +112,7 @@ export async function startApi(config: Config): Promise<Required<Part> & { port:
 function appOf(options: {
   readonly config: Config;
   readonly publicUrl: string;
+  readonly clock: Clock;
   readonly db: Database;
   readonly logger: Logger;
   readonly metrics: Metrics;
@@ -118,13 +122,13 @@ function appOf(options: {
   readonly tracing: Tracing | null;
   readonly connections: Pick<GuardedServer, 'suspect' | 'closeAfterLast'>;
 }): RequestListener {
-  const { config, publicUrl, db, logger, metrics, usage, requestLog, readiness, tracing } = options;
+  const { config, clock, publicUrl, db, logger, metrics, readiness } = options;
   return createApp({
     db,
     logger,
     publicUrl,
     services: {
-      clock: systemClock,
+      clock,
       secrets: appSecretsOf(config),
       webhookAllowPrivateTargets: config.webhookAllowPrivateTargets,
     },
@@ -144,9 +148,9 @@ function appOf(options: {
       if (outcome.status === 503) readiness.suspect();
     },
     observeRefusal: metrics.observeRefusal,
-    countUse: usage.count,
-    logRequest: requestLog.add,
-    tracing,
+    countUse: options.usage.count,
+    logRequest: options.requestLog.add,
+    tracing: options.tracing,
     trustProxy: config.trustProxy,
     adminHostOrigins: config.adminHostOrigins,
     adminRefreshUrls: config.adminRefreshUrls,

@@ -6,6 +6,7 @@ import { requireAppSecret } from './db/operator/app-secret.ts';
 import type { Caller } from './db/client.ts';
 import type { Database } from './db/connections/database.ts';
 import { startJobIntake } from './db/jobs/job-intake.ts';
+import { followingClock } from './db/database-clock.ts';
 import { startListener } from './db/connections/listener.ts';
 import { expectedMigrations } from './db/operator/migrations.ts';
 import { requireDirectAt } from './db/connections/poolers.ts';
@@ -32,10 +33,12 @@ import { createWorkerMetrics, type WorkerMetrics } from './runtime/worker-metric
  */
 export async function startWorker(config: Config): Promise<Part> {
   const logger = createLogger(config.logLevel);
+  const clock = followingClock(systemClock);
   let loops: Pick<Loops, 'databases' | 'atLimit'> = { databases: () => [], atLimit: () => [] };
   const metrics = createWorkerMetrics(
     () => db,
     () => readBacklog(db.forCaller(METRICS), loops.databases(), loops.atLimit()),
+    clock,
   );
   const { observeWait } = metrics;
   const db = openDatabaseOf(config, logger, { observeWait });
@@ -72,7 +75,14 @@ export async function startWorker(config: Config): Promise<Part> {
       onError: (error) => logger.warn({ err: error }, 'the worker hears of new work by polling'),
     });
     const metricsServer = await serveMetrics(config, metrics.registry);
-    const readiness = await startReadiness({ db, migrations, secrets, logger, onFault: fail });
+    const readiness = await startReadiness({
+      db,
+      migrations,
+      secrets,
+      logger,
+      onFault: fail,
+      following: clock,
+    });
     logger.info('worker runs');
     return {
       stop: async () => {

@@ -19,19 +19,38 @@ export async function databaseTime(db: Db, override: Date | null): Promise<Date>
   return new Date(row.at);
 }
 
+/** The clock of a process that goes by the database's as soon as it has heard of it. */
+export interface FollowingClock extends Clock {
+  /** Notes that the database answered now with its time, to what was sent at `askedMs`. */
+  hear(answered: Date | string, askedMs: number): void;
+}
+
 /**
- * Returns a clock that goes on from the database's time, for a job of minutes. It is behind that
- * time by what the answer took, and never ahead: what another process has written is not later.
+ * Returns a clock that goes by what it hears, and before that by `clock`. It is behind the
+ * database's time by what the quickest answer took, and never ahead: what another process has
+ * written is not later.
  */
-export async function databaseClock(db: Db, clock: Clock): Promise<Clock> {
-  if (clock.override()) return clock;
-  const start = await databaseTime(db, null);
-  const since = clock.monotonicMs();
+export function followingClock(clock: Clock): FollowingClock {
+  /** The database's time when the monotonic one was 0. */
+  let startMs: number | null = null;
   return {
     ...clock,
-    now: () => new Date(start.getTime() + clock.monotonicMs() - since),
-    override: () => null,
+    now: () => (startMs === null ? clock.now() : new Date(startMs + clock.monotonicMs())),
+    hear: (answered, askedMs) => {
+      if (clock.override()) return;
+      const databaseMs = new Date(answered).getTime();
+      const leastMs = databaseMs - clock.monotonicMs();
+      startMs = Math.min(Math.max(startMs ?? leastMs, leastMs), databaseMs - askedMs);
+    },
   };
+}
+
+/** Returns a clock that has heard the database's time, for a job of minutes. */
+export async function databaseClock(db: Db, clock: Clock): Promise<Clock> {
+  const following = followingClock(clock);
+  const askedMs = clock.monotonicMs();
+  if (!clock.override()) following.hear(await databaseTime(db, null), askedMs);
+  return following;
 }
 
 /**

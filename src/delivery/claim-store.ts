@@ -21,16 +21,21 @@ export const IS_WORKER_LOCK = `locktype = 'advisory'
          and objsubid = 2
          and database = (select oid from pg_database where datname = current_database())`;
 
-const LIST_WORKERS = statement<{ readonly number: number }>(
+const LIST_WORKERS = statement<{ readonly number: number; readonly at: string }>(
   'webhooks.listWorkers',
-  `select objid::int as number
+  `select objid::int as number, date_trunc('milliseconds', clock_timestamp()) as at
    from pg_locks
    where ${IS_WORKER_LOCK}`,
 );
 
+/** Returns the numbers of the workers that are alive, each with the time of the database. */
+export function listWorkersNow(db: Db): Promise<{ number: number; at: string }[]> {
+  return db.query(LIST_WORKERS, []);
+}
+
 /** Returns the numbers of the workers that are alive. */
 export async function listWorkers(db: Db): Promise<number[]> {
-  return (await db.query(LIST_WORKERS, [])).map((row) => row.number);
+  return (await listWorkersNow(db)).map((row) => row.number);
 }
 
 const OF_DELIVERY = [

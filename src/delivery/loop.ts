@@ -6,6 +6,7 @@ import type { TeamKey } from '../core/team-key.ts';
 import type { Tracing } from '../core/trace.ts';
 import type { Mode } from '../core/sandbox.ts';
 import type { Db } from '../db/client.ts';
+import { followingClock, type FollowingClock } from '../db/database-clock.ts';
 import type { SessionLock } from '../db/connections/session-lock.ts';
 import type { PlayedRow } from './claim-store.ts';
 import type { EndpointQueue } from './endpoint-queue.ts';
@@ -77,7 +78,7 @@ interface OneOfMany {
 
 /** One worker's delivery loop; every part of it takes this. */
 export interface Loop {
-  readonly options: DispatcherOptions;
+  readonly options: DispatcherOptions & { readonly clock: FollowingClock };
   readonly queues: Queues;
   readonly state: LoopState;
   /**
@@ -187,7 +188,8 @@ export function newLoop(options: DispatcherOptions, startRounds: (loop: Loop) =>
   // One of many loops leaves as much to the others as it takes.
   const held = (): number => limits.held - (oneOfMany?.heldByAll() ?? 0);
   const loop: Loop = {
-    options,
+    // Times that this worker writes are compared with those of others.
+    options: { ...options, clock: followingClock(options.clock) },
     queues: createQueues({ held, maxPerEndpoint: limits.maxPerEndpoint }),
     startRounds: () => startRounds(loop),
     state: {

@@ -16,7 +16,7 @@
  * just inserted do twice the work.
  */
 import { teamKey, type TeamKey } from '../core/team-key.ts';
-import { listWorkers } from './claim-store.ts';
+import { listWorkersNow } from './claim-store.ts';
 import type { Loop } from './loop.ts';
 import {
   findActivated,
@@ -69,14 +69,17 @@ export async function search(loop: Loop, isTick: boolean): Promise<void> {
 }
 
 /**
- * Looks at which workers are alive. If one has gone, searches everything, because what it knew has
- * gone with it. Throws if this worker is not among them: its claims would be taken for those of a
- * dead one.
+ * Looks at which workers are alive, and at the database's clock. If a worker has gone, searches
+ * everything, because what it knew has gone with it. Throws if this worker is not among them: its
+ * claims would be taken for those of a dead one.
  */
 export async function noticeWorkers(loop: Loop): Promise<void> {
-  const { lock, db } = loop.options;
+  const { lock, db, clock } = loop.options;
   const { search: own } = loop.state;
-  const alive = new Set(await listWorkers(db));
+  const askedMs = clock.monotonicMs();
+  const workers = await listWorkersNow(db);
+  for (const { at } of workers.slice(0, 1)) clock.hear(at, askedMs);
+  const alive = new Set(workers.map(({ number }) => number));
   if (!alive.has(lock.number)) {
     lock.renew();
     throw new Error('the lock of this worker is at another node than the database');

@@ -4,6 +4,7 @@ import { systemClock, type Clock } from '../core/clock.ts';
 import type { AppSecrets } from '../core/encryption.ts';
 import { isDistributed, isOtherNode } from '../db/citus/shards.ts';
 import type { Database } from '../db/connections/database.ts';
+import type { FollowingClock } from '../db/database-clock.ts';
 import { findAppSecretFault } from '../db/operator/app-secret.ts';
 import type { Migration } from '../db/operator/migrations.ts';
 import {
@@ -52,6 +53,8 @@ export interface ReadinessOptions {
   /** Called if a fault shows only after the start. */
   readonly onFault: (error: Error) => void;
   readonly clock?: Pick<Clock, 'monotonicMs' | 'after' | 'every'>;
+  /** The clock of the process. Each look lets it hear the database's. */
+  readonly following?: FollowingClock;
 }
 
 /** What one look has seen. `error` is for the log. */
@@ -165,7 +168,7 @@ const DISTRIBUTED =
  * the process runs.
  */
 function createLook(
-  { db, migrations, secrets }: ReadinessOptions,
+  { db, migrations, secrets, following }: ReadinessOptions,
   suspicion: { disk: boolean },
 ): () => Promise<Seen> {
   let isDatabaseChecked = false;
@@ -178,7 +181,7 @@ function createLook(
       const fault = isDatabaseChecked ? null : await findEncodingFault(db);
       if (fault !== null) return { reason: 'database_encoding', error: new Error(fault) };
       isDatabaseChecked = true;
-      const obstacle = await findObstacle(db, migrations);
+      const obstacle = await findObstacle(db, migrations, following);
       if (obstacle !== null) return { reason: obstacle };
       const distributed = await isDistributed(db);
       if (distributed !== (wasDistributed ?? distributed))

@@ -1,4 +1,5 @@
-// API keys and switches on two processes of the API, which share nothing but the database.
+// API keys and switches on two processes of the API, which share nothing but the database. Their
+// clocks are 20 s ahead of and behind the database's.
 // @module-tag never-repeated
 import { beforeAll, expect, test } from 'vitest';
 import { openDatabase, type Database } from '../../src/db/connections/database.ts';
@@ -19,8 +20,8 @@ beforeAll(async () => {
   const database = await createTestDatabase();
   await loadTestSeed(database, makeSeed([makeTeam('a'), makeTeam('race')]));
   const [one, two] = await Promise.all([
-    startApiProcess(database.url),
-    startApiProcess(database.url),
+    startApiProcess(database.url, { NODE_OPTIONS: dateAhead(20_000) }),
+    startApiProcess(database.url, { NODE_OPTIONS: dateAhead(-20_000) }),
   ]);
   calls = [createCall(one.url), createCall(two.url)];
   apps = [await appAsMember(one, 'a', 'owner'), await appAsMember(two, 'a', 'owner')];
@@ -31,6 +32,35 @@ beforeAll(async () => {
     await db.close();
     await database.drop();
   };
+});
+
+/** The option of Node with which a process has another time of day. */
+function dateAhead(ms: number): string {
+  const code = `const Own = Date; globalThis.Date = class extends Own {
+    constructor(...given) { super(...(given.length > 0 ? given : [Own.now() + ${ms}])); }
+    static now() { return Own.now() + ${ms}; }
+  }`;
+  return `--import=data:text/javascript,${encodeURIComponent(code)}`;
+}
+
+test('each process dates what it writes by the clock of the database', async () => {
+  const { key } = await createKey(apps[0], { scopes: ['users:write'] });
+  for (const [n, call] of calls.entries()) {
+    const body = { email: `dated${n}@example.test` };
+    const headers = { 'Idempotency-Key': `dated-${n}` };
+    expect((await call(key, 'POST', '/users', { body, headers })).status).toBe(201);
+  }
+  const { rows } = await db.pool.query(
+    `select created_at between now() - interval '15 s' and now() as is_dated
+     from (
+       select created_at from idempotency_record where key like 'dated-_'
+       union all
+       select created_at from member where email like 'dated_@example.test'
+       union all
+       select created_at from event where type = 'member.joined'
+     ) written`,
+  );
+  expect(rows.map(({ is_dated }) => is_dated)).toEqual([true, true, true, true, true, true]);
 });
 
 const statuses = (key: string) =>

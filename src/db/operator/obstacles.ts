@@ -1,6 +1,7 @@
 /** What keeps the service from working on a database, in words that anybody may read. */
 import type { Db } from '../client.ts';
 import type { Database } from '../connections/database.ts';
+import type { FollowingClock } from '../database-clock.ts';
 import { isStandby, isUnavailable } from '../errors.ts';
 import { statement } from '../statement.ts';
 import { isMigrated, type Migration } from './migrations.ts';
@@ -23,9 +24,10 @@ export const OBSTACLES = [
 ] as const;
 export type Obstacle = (typeof OBSTACLES)[number];
 
-const READ_ONLY = statement<{ read_only: boolean }>(
+const READ_ONLY = statement<{ read_only: boolean; at: string }>(
   'obstacles.readOnly',
-  `select current_setting('transaction_read_only')::boolean as read_only`,
+  `select current_setting('transaction_read_only')::boolean as read_only,
+     date_trunc('milliseconds', clock_timestamp()) as at`,
 );
 
 export const ENCODING = statement<{ encoding: string }>(
@@ -61,14 +63,17 @@ export const SPILL = statement('obstacles.spill', 'select count(*) from generate
 /**
  * Looks for an obstacle that the database itself tells: it cannot be written, it has not the
  * migrations of this version, or a pooler before it loses statements. null: none. Rejects if the
- * database does not answer or refuses; see {@link obstacleOf}.
+ * database does not answer or refuses; see {@link obstacleOf}. `clock` hears the database's time.
  */
 export async function findObstacle(
   db: Database,
   migrations: readonly Migration[],
+  clock?: FollowingClock,
 ): Promise<Obstacle | null> {
   if (await db.losesStatements()) return 'pooler_without_prepared_statements';
+  const askedMs = clock?.monotonicMs() ?? 0;
   const [state] = await db.query(READ_ONLY, []);
+  if (state) clock?.hear(state.at, askedMs);
   if (state?.read_only) return 'database_read_only';
   return (await isMigrated(db, migrations)) ? null : 'migrations_pending';
 }

@@ -8,6 +8,7 @@ import type { Clock } from '../../core/clock.ts';
 import { newRequestId } from '../../core/ids.ts';
 import { contextOfJob } from '../../db/change-context.ts';
 import type { Db } from '../../db/client.ts';
+import { databaseClock } from '../../db/database-clock.ts';
 import { workOnDue } from '../../db/due-rows.ts';
 import { record } from '../../db/outbox.ts';
 import { enqueueForAdmins, type AdminPlace } from '../../db/team-admins.ts';
@@ -20,9 +21,11 @@ const FAILED_WITHIN_MIN_MS = 2 * 3_600_000;
 /** Pauses the active endpoints that have been failing for `pauseAfterS`. Returns how many. */
 export async function pauseSilentEndpoints(
   db: Db,
-  clock: Clock,
+  ownClock: Clock,
   pauseAfterS: number,
 ): Promise<number> {
+  // The failures are dated by workers that go by it, too.
+  const clock = await databaseClock(db, ownClock);
   const at = clock.now();
   const pauseAfterMs = pauseAfterS * 1000;
   const failedWithinMs = Math.max(FAILED_WITHIN_MIN_MS, pauseAfterMs / 2);
