@@ -112,7 +112,8 @@ export function routeTo(
   const way: Way = {
     lookup: (_name, _options, done) => done(null, addresses.slice(0, ADDRESSES_TRIED)),
     autoSelectFamily: true,
-    autoSelectFamilyAttemptTimeout: attemptTimeoutMs * ADDRESS_SHARE,
+    // Node takes a whole number.
+    autoSelectFamilyAttemptTimeout: Math.ceil(attemptTimeoutMs * ADDRESS_SHARE),
   };
   // The attempt's own timer cannot stop a socket that is still connecting. This timeout does.
   const timeout = attemptTimeoutMs + 1_000;
