@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import parseAddresses from 'nodemailer/lib/addressparser';
 import { z } from 'zod';
 import { NOTHING_ENDS } from '../core/deprecation.ts';
+import { isMailAddress } from '../core/email-address.ts';
 import type { AppSecrets } from '../core/encryption.ts';
 import { isLoopbackHost, loopbackOfAll, urlHostOf } from '../core/loopback.ts';
 import { isNetwork } from '../core/network.ts';
@@ -11,6 +12,7 @@ import { warn } from './output.ts';
 import { fail } from './process.ts';
 import { fileNameOf, readSecretFiles, type Environment } from './secret-files.ts';
 import { SAMPLERS, tracingOf } from './tracing-settings.ts';
+import { whyNotWritable } from './writable-folder.ts';
 
 /** The configuration of a process. Only {@link parseConfig} reads the environment. */
 export type Config = Readonly<Omit<z.output<typeof environment>, 'publicUrl'>> & {
@@ -59,6 +61,10 @@ export function parseConfig(given: Environment, uses: Uses = {}): Config {
   });
   // Not in the schema, because zod skips rules over several fields if a field is invalid.
   if (set['NODE_ENV'] === 'production') faults.push(...faultsInProduction(set, uses));
+  if (uses.mail && set['SMTP_URL'] === undefined && result.success) {
+    const code = whyNotWritable(result.data.mailDir);
+    if (code !== null) faults.push(`MAIL_DIR cannot be written (${code})`);
+  }
   if (uses.port && isPortTaken(set)) faults.push('METRICS_PORT must not be PORT');
   const all = [
     ...Object.values(ofFiles),
@@ -202,6 +208,13 @@ function isOpenable(url: string): boolean {
   return loopbackOfAll(new URL(url).hostname) === null;
 }
 
+const NO_PORT = 'must have a port from 1 to 65535';
+
+/** Nobody listens on port 0. */
+function hasPort(url: string): boolean {
+  return URL.parse(url)?.port !== '0';
+}
+
 function hrefOf(url: string): string {
   return new URL(url).href;
 }
@@ -239,6 +252,7 @@ const httpUrl = z
     (value) => /^https?:$/.test(URL.parse(value)?.protocol ?? ''),
     'must be an http or https URL',
   )
+  .refine(hasPort, NO_PORT)
   .transform(hrefOf);
 
 /** A URL that `fetch` reads, which takes none with a user. */
@@ -257,6 +271,7 @@ const publicUrl = z
     (value) => URL.canParse(value) && /^https?:\/\/[^/?#@]+(?:\/[^?#]*)?$/i.test(value),
     'must be an http or https URL without user, query or fragment',
   )
+  .refine(hasPort, NO_PORT)
   .transform((value) => hrefOf(value).replace(/\/+$/, ''))
   .refine(isOpenable, NOT_OPENABLE);
 
@@ -323,7 +338,8 @@ function isCidr(value: string): boolean {
 const mailFrom = z.string().refine((value) => {
   const [sender, ...others] = parseAddresses(value);
   if (sender === undefined || !('address' in sender) || others.length > 0) return false;
-  return /^[^\s@"<>]+@[^\s@"<>]+$/.test(sender.address ?? '');
+  // The name of a mail server may have no point, as localhost.
+  return isMailAddress(`${sender.address}.test`);
 }, 'must be one address, or a name and an address: Acme <no-reply@example.com>');
 
 const smtpUrl = z.string().transform((value, ctx): string => {
@@ -336,8 +352,9 @@ const smtpUrl = z.string().transform((value, ctx): string => {
 function smtpFault(given: URL | null): string | null {
   if (given === null || !['smtp:', 'smtps:'].includes(given.protocol))
     return 'must be an smtp:// or smtps:// URL';
-  if (given.hostname === '') return 'must name the mail server';
-  if (given.port === '0') return 'must have a port from 1 to 65535';
+  // The mail client reads the name as browsers do.
+  if (!URL.canParse(`http://${given.hostname}`)) return 'must name the mail server';
+  if (given.port === '0') return NO_PORT;
   if (isDecodable(given.username) && isDecodable(given.password)) return null;
   return 'must have user and password percent-encoded: % is %25';
 }

@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { requireOperations } from '../../src/core/deprecation.ts';
@@ -318,6 +318,21 @@ describe('the environment', () => {
     expect(parse({ NODE_ENV: 'development' }, true)).not.toThrow();
   });
 
+  it('refuses a folder of mails that cannot be written, where mails are sent', async () => {
+    const parse = (MAIL_DIR: string, env: Record<string, string> = {}, mail = true) =>
+      parseConfig({ ...valid, ...env, MAIL_DIR }, { mail }).mailDir;
+    const file = await write('no folder');
+    for (const dir of [file, join(file, 'mail'), '/dev/null/mail'])
+      expect(() => parse(dir)).toThrow('MAIL_DIR cannot be written (ENOTDIR)');
+    const link = join(await makeFolder('config'), 'link');
+    await symlink(link, link);
+    expect(() => parse(link)).toThrow('MAIL_DIR cannot be written (ELOOP)');
+    expect(parse(file, { SMTP_URL: 'smtp://mail' })).toBe(file);
+    expect(parse(file, {}, false)).toBe(file);
+    const folder = join(await makeFolder('config'), 'not', 'yet', 'made');
+    expect(parse(folder)).toBe(folder);
+  });
+
   it('refuses one port for the API and its metrics, unless at two addresses', () => {
     const faults = (env: Record<string, string>, port = true): readonly string[] => {
       try {
@@ -480,6 +495,14 @@ describe('the environment', () => {
     ['SMTP_URL', 'smtp://', /mail server/],
     ['SMTP_URL', 'smtp:mail', /mail server/],
     ['SMTP_URL', 'smtp://mail:0', /port/],
+    ['SMTP_URL', 'smtp://mail%20server', /mail server/],
+    ['PUBLIC_URL', 'https://api.example.com:0', /port/],
+    ['INVITATION_URL', 'https://app.example.com:0/join', /port/],
+    ['APP_AUTH_JWKS_URL', 'https://sso.example:0/jwks', /port/],
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', 'http://collector:0', /port/],
+    ['MAIL_FROM', 'Acme <a@b..example>', /one address/],
+    ['MAIL_FROM', 'a@[127.0.0', /one address/],
+    ['MAIL_FROM', 'a@b,c', /one address/],
     ['SMTP_URL', 'smtp://user:100%@mail', /% is %25/],
     ['SMTP_URL', 'smtps://us%ffer:x@mail', /% is %25/],
     ['APP_AUTH_JWKS_URL', 'https://user:hunter2@sso.example/jwks', /without a user/],

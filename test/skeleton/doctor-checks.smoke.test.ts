@@ -379,7 +379,7 @@ describe('certificates', () => {
     expect(await find(nowhere)).toEqual([warning(/cannot be reached/)]);
     expect(await find('http://127.0.0.1')).toEqual([fine()]);
     expect(await findingsOf('public_certificate', {})).toEqual([fine()]);
-    const production = { NODE_ENV: 'production', MAIL_DIR: '/nowhere', HOST: '0.0.0.0' };
+    const production = { NODE_ENV: 'production', MAIL_DIR: 'mails', HOST: '0.0.0.0' };
     expect(await findingsOf('public_certificate', production)).toEqual([
       warning(/^PUBLIC_URL is not set: .*http:\/\/127\.0\.0\.1:3000/),
     ]);

@@ -30,7 +30,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-const PRODUCTION = { NODE_ENV: 'production', MAIL_DIR: '/nowhere', LOG_LEVEL: 'info' };
+const PRODUCTION = { NODE_ENV: 'production', MAIL_DIR: 'mails', LOG_LEVEL: 'info' };
 
 /** Every line, or an error with the one that is no JSON. */
 function parse(output: string): Line[] {
