@@ -1,7 +1,10 @@
+import { useQuery } from '@tanstack/react-query';
 import { useState, type FormEvent } from 'react';
 import { enteredValues, type EndpointValues } from './endpoint-changes.ts';
+import { hasTwin } from './endpoint-name.ts';
 import { nameOfEvent, SUBSCRIBABLE_EVENTS } from './event-types.ts';
 import { useTexts } from '../i18n/language.ts';
+import { api } from '../lib/api.ts';
 import { toggled } from '../lib/toggled.ts';
 import { Actions, Button } from '../ui/button.tsx';
 import { Choice, Field, FormProblem, Group, useFieldErrors } from '../ui/field.tsx';
@@ -9,6 +12,7 @@ import type { ReactNode } from 'react';
 
 /** The form of a webhook endpoint, new or existing. */
 export function EndpointForm({
+  id = '',
   values,
   submit,
   error,
@@ -16,6 +20,8 @@ export function EndpointForm({
   onSubmit,
   children,
 }: {
+  /** Of the endpoint, once it exists. */
+  readonly id?: string | undefined;
   readonly values: EndpointValues;
   readonly submit: string;
   readonly error: unknown;
@@ -38,19 +44,7 @@ export function EndpointForm({
   };
   return (
     <form className="form" onSubmit={send} noValidate>
-      <Field label={t.webhooks.url} hint={t.webhooks.urlHint} error={errorOf('url')}>
-        {(props) => (
-          <input
-            {...props}
-            type="url"
-            value={url}
-            placeholder="https://"
-            autoComplete="off"
-            spellCheck={false}
-            onChange={(event) => setUrl(event.currentTarget.value)}
-          />
-        )}
-      </Field>
+      <UrlField endpoint={{ id, url, events }} error={errorOf('url')} onChange={setUrl} />
       <Field
         label={`${t.webhooks.description} (${t.common.optional})`}
         error={errorOf('description')}
@@ -84,5 +78,36 @@ export function EndpointForm({
         {children}
       </Actions>
     </form>
+  );
+}
+
+/** The address, and whether another endpoint has it. */
+function UrlField({
+  endpoint,
+  error,
+  onChange,
+}: {
+  readonly endpoint: Parameters<typeof hasTwin>[0];
+  readonly error: string | null;
+  readonly onChange: (url: string) => void;
+}) {
+  const t = useTexts();
+  const { data: list } = useQuery(api.v1.webhooks.listEndpoints.queryOptions({}));
+  const isTwin = hasTwin(endpoint, list?.data ?? []);
+  const hint = isTwin ? <strong>{t.webhooks.twin}</strong> : t.webhooks.urlHint;
+  return (
+    <Field label={t.webhooks.url} hint={hint} error={error}>
+      {(props) => (
+        <input
+          {...props}
+          type="url"
+          value={endpoint.url}
+          placeholder="https://"
+          autoComplete="off"
+          spellCheck={false}
+          onChange={(event) => onChange(event.currentTarget.value)}
+        />
+      )}
+    </Field>
   );
 }

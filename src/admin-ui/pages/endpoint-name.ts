@@ -30,9 +30,10 @@ export function endpointChoices(
 
 type Subscribed = Pick<Endpoint, 'id' | 'url' | 'events'>;
 
-/** Whether another endpoint sends some of the same events to the same URL. */
+/** Whether another endpoint sends some of the same events to this URL, which may be none yet. */
 export function hasTwin(endpoint: Subscribed, endpoints: readonly Subscribed[]): boolean {
-  const { href } = new URL(endpoint.url);
+  const text = endpoint.url.trim();
+  const href = URL.canParse(text) ? new URL(text).href : null;
   return endpoints.some(
     ({ id, url, events }) =>
       id !== endpoint.id &&

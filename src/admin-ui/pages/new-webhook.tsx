@@ -28,6 +28,7 @@ export function NewWebhookPage() {
     <>
       <PageHead title={t.webhooks.create} intro={t.webhooks.emptyHint} />
       <EndpointForm
+        id={data?.id}
         values={NOTHING}
         submit={t.webhooks.create}
         error={create.error}

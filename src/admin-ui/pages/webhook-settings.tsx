@@ -80,6 +80,7 @@ export function WebhookSettings({
       )}
       <EndpointForm
         key={base.round}
+        id={endpoint.id}
         values={now}
         submit={t.common.save}
         error={save.error}

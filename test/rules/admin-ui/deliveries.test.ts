@@ -327,4 +327,8 @@ test('an endpoint has a twin if another one sends some of its events to its addr
     { ...twin, url: 'https://y.test/' },
   ];
   expect(hasTwin(one, [one, ...others])).toBe(false);
+  // As it is entered.
+  for (const url of ['', 'https://', 'x.test'])
+    expect(hasTwin({ ...one, id: '', url }, [one, twin])).toBe(false);
+  expect(hasTwin({ ...one, id: '', url: ' https://x.test' }, [one])).toBe(true);
 });
