@@ -40,6 +40,16 @@ test.each([
   'kim@[127.0.0.1]',
   'kim@team.example\r\nBcc: x@y.example',
   `${'k'.repeat(65)}@team.example`,
+  'kim@team.example/path',
+  'kim@team.example?subject=hi',
+  'kim@team.example#x',
+  'kim@team.example:25',
+  'kim@te%61m.example',
+  'kim@team.example／path',
+  'mailto:kim@team.example/',
+  // 254 bytes at most, as mail servers read it.
+  `kim@${'用户例子公司邮件地址.'.repeat(7)}example`,
+  `kim@${'a'.repeat(63)}.${'b'.repeat(63)}.${'c'.repeat(63)}.${'d'.repeat(55)}.example`,
 ])('%j is none', (text) => {
   expect(isMailAddress(text)).toBe(false);
 });
@@ -53,6 +63,8 @@ test.each([
   ['Kim@Example.com', 'Kim@Example.com'],
   ['mu\u0308ller@a.test', 'müller@a.test'],
   ['kim..x@example', 'kim..x@example'],
+  ['kim@TEAM.example/path', 'kim@TEAM.example/path'],
+  ['kim@te%61m.example', 'kim@te%61m.example'],
   ['nobody', 'nobody'],
 ])('%s is stored as %s', (text, stored) => {
   expect(normalizeAddress(text)).toBe(stored);
