@@ -1,6 +1,7 @@
 /** The result of an attempt. A network error is a result too, not an exception. */
 import { isIPv4 } from 'node:net';
 import type { DeliveryError } from '../core/delivery-errors.ts';
+import { parseHttpDate } from '../core/http-date.ts';
 import type { HttpAnswer } from './request.ts';
 import { parseRetryAfter } from './schedule.ts';
 
@@ -38,7 +39,7 @@ export function toResult(
   responseMs: number,
 ): AttemptResult {
   if ('error' in outcome) return { ...NO_ANSWER, responseMs, error: outcome.error };
-  const { statusCode, retryAfter } = outcome.answer;
+  const { statusCode, retryAfter, date } = outcome.answer;
   const mayRetryAfter = statusCode === 429 || statusCode === 503;
   return {
     ok: statusCode >= 200 && statusCode <= 299,
@@ -46,8 +47,13 @@ export function toResult(
     responseExcerpt: excerptOf(outcome.answer),
     responseMs,
     error: null,
-    retryAfterS: mayRetryAfter ? parseRetryAfter(retryAfter, new Date()) : null,
+    retryAfterS: mayRetryAfter ? parseRetryAfter(retryAfter, timeOf(date)) : null,
   };
+}
+
+/** By the receiver's clock, if it tells the time: so does its `Retry-After`. */
+function timeOf(date: HttpAnswer['date']): Date {
+  return new Date((typeof date === 'string' && parseHttpDate(date)) || Date.now());
 }
 
 /**

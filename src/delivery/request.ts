@@ -26,6 +26,8 @@ export interface Deadline {
 export interface HttpAnswer {
   /** 0 until the answer begins. */
   statusCode: number;
+  /** The time of the receiver's clock. */
+  date: string | string[] | undefined;
   retryAfter: string | string[] | undefined;
   encoding: string | string[] | undefined;
   /** The beginning of the body, in the first `sizeBytes` bytes; null until it begins. */
@@ -38,7 +40,8 @@ const INTERIM_MAX = 20;
 
 /** An answer of which nothing has arrived yet. */
 export function newAnswer(): HttpAnswer {
-  return { statusCode: 0, retryAfter: undefined, encoding: undefined, body: null, sizeBytes: 0 };
+  const headers = { date: undefined, retryAfter: undefined, encoding: undefined };
+  return { statusCode: 0, ...headers, body: null, sizeBytes: 0 };
 }
 
 /**
@@ -65,6 +68,7 @@ export function post(client: Client, request: Post, answer: HttpAnswer): Promise
             return;
           }
           answer.statusCode = statusCode;
+          answer.date = answered['date'];
           answer.retryAfter = answered['retry-after'];
           answer.encoding = answered['content-encoding'];
         },

@@ -1,5 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { toResult } from '../../src/delivery/attempt-result.ts';
+import { newAnswer } from '../../src/delivery/request.ts';
 import {
   nextState,
   parseRetryAfter,
@@ -178,6 +180,15 @@ describe('Retry-After', () => {
   ])('is seconds or an HTTP date, and nothing else: %j', (value, seconds) => {
     expect(parseRetryAfter(value, now)).toBe(seconds);
   });
+});
+
+test.each([
+  ['its own time', 'Mon, 02 Nov 2026 09:00:00 GMT', 'Mon, 02 Nov 2026 09:02:00 GMT', 120],
+  ['no time that can be read', 'now', 'Mon, 02 Nov 2015 09:02:00 GMT', 0],
+  ['no time', undefined, '7', 7],
+])('a Retry-After with %s is of the clock of the receiver', (_what, date, retryAfter, seconds) => {
+  const answer = { ...newAnswer(), statusCode: 503, date, retryAfter };
+  expect(toResult({ answer }, 1).retryAfterS).toBe(seconds);
 });
 
 // In any order of events, attempts are counted, only scheduled ones use up a retry, and waits are
