@@ -73,7 +73,7 @@ for (const [name, { types, files }] of Object.entries(ENTRIES)) {
 }
 await writeFile(join(TARGET, 'package.json'), `${JSON.stringify(PACKAGE, null, 2)}\n`);
 // The guide of the developer pages, which knows the address of its service.
-const guide = await readFile(join(root, 'src/http/docs/guides/client.md'), 'utf8');
+const guide = await readFile(join(root, 'src/docs/guides/client.md'), 'utf8');
 const facts: Readonly<Record<string, string>> = {
   api_url: 'https://api.example.com/api/public/v1',
   client_package: PACKAGE_NAME,

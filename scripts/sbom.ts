@@ -13,9 +13,9 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 /** What Vite writes beside the admin page: the packages whose code is in its scripts. */
 const BUNDLED = 'build/admin/licenses.json';
 const DPKG_STATUS = '/var/lib/dpkg/status';
-/** `src/http/docs/assets/geist.LICENSE.txt` says the same. */
+/** `src/docs/assets/geist.LICENSE.txt` says the same. */
 const FONTS = ['@fontsource-variable/geist', '@fontsource-variable/geist-mono'].map((name) =>
-  component({ name, version: '5.3.0', license: 'OFL-1.1', where: 'src/http/docs/assets' }),
+  component({ name, version: '5.3.0', license: 'OFL-1.1', where: 'src/docs/assets' }),
 );
 
 interface Component {

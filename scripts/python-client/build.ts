@@ -86,7 +86,7 @@ BASE_PATH = ${literal(new URL(address).pathname)}
 async function infoFiles(version: string): Promise<ZipFile[]> {
   const info = `${MODULE}-${version}.dist-info`;
   // The guide of the developer pages, which knows the address of its service.
-  const guide = await readFile(join(root, 'src/http/docs/guides/python.md'), 'utf8');
+  const guide = await readFile(join(root, 'src/docs/guides/python.md'), 'utf8');
   const readme = guide
     .replaceAll('{{api_url}}', 'https://api.example.com/api/public/v1')
     // The developer pages are on the same host as the API.

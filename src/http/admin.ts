@@ -8,10 +8,10 @@ import { Router, type Request } from 'express';
 import type { Language } from '../core/language.ts';
 import { once } from '../core/once.ts';
 import type { Mode } from '../core/sandbox.ts';
-import { pageHeaders } from './docs/page-headers.ts';
+import { pageHeaders } from './api/page-headers.ts';
 import { negotiateLanguage } from './api/language.ts';
 import { createResource, type Resource } from './api/resource.ts';
-import { sendResource } from './docs/send-resource.ts';
+import { sendResource } from './api/send-resource.ts';
 
 export interface AdminOptions {
   /** The service's public URL. Its path, if it has one, precedes every address of the page. */

@@ -19,7 +19,7 @@ import { createRest } from './api/rest.ts';
 import { adminRouter } from './admin.ts';
 import { trpcRouter, type TrpcOptions } from './app/trpc.ts';
 import { unsubscribeRouter } from './app/unsubscribe.ts';
-import { docsRouter, type AdmitReader } from './docs/docs.ts';
+import { docsRouter, type AdmitReader } from '../docs/docs.ts';
 import { createAddresses } from './client-address.ts';
 import { createConcurrencyLimit } from './concurrency-limit.ts';
 import { createThrottle, type Wait } from './throttle.ts';

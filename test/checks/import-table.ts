@@ -121,14 +121,8 @@ export const TABLE: Readonly<Record<string, readonly Rule[] | 'everything'>> = {
     ...typesOf([trpc, ...behindDb('connections')]),
   ],
   'http/openapi': [core, routers, pipeline],
-  'http/docs': [core, pipeline, { room: 'http/openapi' }, { room: 'client' }],
-  http: [
-    core,
-    pipeline,
-    { room: 'http/app' },
-    { room: 'http/docs' },
-    ...typesOf([{ room: 'runtime' }]),
-  ],
+  docs: [core, pipeline, { room: 'http/openapi' }, { room: 'client' }],
+  http: [core, pipeline, { room: 'http/app' }, { room: 'docs' }, ...typesOf([{ room: 'runtime' }])],
   'admin-ui': typesOf([
     core,
     db,

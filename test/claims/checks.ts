@@ -18,7 +18,7 @@ import { nextState, type DeliveryState } from '../../src/delivery/schedule.ts';
 import { SCENARIOS } from '../../src/core/vocabularies.ts';
 import { contentOf } from '../../src/features/sandbox/scenario.ts';
 import { IP_RATE_LIMIT_PER_MINUTE } from '../../src/http/api/authentication/rate-limits.ts';
-import { LANGUAGES } from '../../src/http/docs/samples/languages.ts';
+import { LANGUAGES } from '../../src/docs/samples/languages.ts';
 import { ENDPOINTS } from '../../src/routers/endpoints.ts';
 import { readState, teamOf, validRequest } from '../contract/requests.ts';
 import { TEST_APP_SECRET, type ApiResponse, type TestApi } from '../support/api.ts';
@@ -306,7 +306,7 @@ export const CHECKS: Readonly<Record<string, (api: TestApi) => Promise<void>>> =
 const keyOf = (api: TestApi): string => api.key(`team_${TEAM}`);
 
 const guide = (name: string): string =>
-  readFileSync(new URL(`../../src/http/docs/guides/${name}.md`, import.meta.url), 'utf8');
+  readFileSync(new URL(`../../src/docs/guides/${name}.md`, import.meta.url), 'utf8');
 
 /** Hours from the first attempt of a delivery that never succeeds to its last one. */
 function hoursOfRetries(): number {

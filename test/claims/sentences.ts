@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { Marked, type Token, type Tokens } from 'marked';
 
-const FOLDER = new URL('../../src/http/docs/guides/', import.meta.url);
+const FOLDER = new URL('../../src/docs/guides/', import.meta.url);
 
 /** The names of the guides, without `.md`. */
 export const GUIDES: readonly string[] = readdirSync(FOLDER)

@@ -42,7 +42,7 @@ describe.skipIf(SKIPPED !== '')(`the Python client${SKIPPED}`, () => {
     const rows = 'email;role\nowner@acme.test;owner\nMem Ber <member@acme.test>;member\n';
     await writeFile(join(folder, 'people.csv'), rows);
     const env = client.env({ API_URL: api.base, API_KEY: api.key('team_acme') });
-    const recipe = join(import.meta.dirname, '../../src/http/docs/examples/sync_members.py');
+    const recipe = join(import.meta.dirname, '../../src/docs/examples/sync_members.py');
     const ended = spawn(client.python, ['-W', 'error', recipe], { cwd: folder, env });
     expect(await text(ended.stderr)).toMatch(/^people\.csv, row 3: .+\n$/);
     const { body } = await api.call(api.key('team_acme'), 'GET', '/users');

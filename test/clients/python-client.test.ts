@@ -554,7 +554,7 @@ HTTPServer(("127.0.0.1", ${port}), Receiver).serve_forever()
 
 /** The samples of the guide, which are one program. */
 async function samples(): Promise<string[]> {
-  const guide = await readFile(join(root, 'src/http/docs/guides/python.md'), 'utf8');
+  const guide = await readFile(join(root, 'src/docs/guides/python.md'), 'utf8');
   const found = [...guide.matchAll(/```python\n(.*?)```/gs)].map(([, sample = '']) => sample);
   expect(found.length).toBeGreaterThan(4);
   return found;

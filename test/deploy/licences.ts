@@ -16,5 +16,5 @@ export const ALLOWED: Readonly<Record<string, string>> = {
   'Python-2.0': 'as MIT; argparse, which cosmiconfig of graphile-worker brings',
   '0BSD': 'nothing',
   'MIT-0': 'nothing',
-  'OFL-1.1': 'of fonts: the licence goes with them; src/http/docs/assets has it',
+  'OFL-1.1': 'of fonts: the licence goes with them; src/docs/assets has it',
 };

@@ -6,10 +6,10 @@ import { ERROR_MEANINGS } from '../../src/core/delivery-errors.ts';
 import { EVENT_TYPES, EVENTS } from '../../src/core/events.ts';
 import { PROBLEMS } from '../../src/core/problem.ts';
 import { SCOPES } from '../../src/core/scopes.ts';
-import { createSearch, type SearchEntry } from '../../src/http/docs/assets/search.js';
-import type { Search } from '../../src/http/docs/pages/search-page.ts';
-import { PROGRAMS, READERS, RECEIVERS } from '../../src/http/docs/samples/programs.ts';
-import { NAMED_PARTS } from '../../src/http/docs/search-words.ts';
+import { createSearch, type SearchEntry } from '../../src/docs/assets/search.js';
+import type { Search } from '../../src/docs/pages/search-page.ts';
+import { PROGRAMS, READERS, RECEIVERS } from '../../src/docs/samples/programs.ts';
+import { NAMED_PARTS } from '../../src/docs/search-words.ts';
 import { ENDPOINTS } from '../../src/routers/endpoints.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { crawl, plain, type CrawledPage } from '../support/docs.ts';
@@ -25,7 +25,7 @@ beforeAll(async () => {
 
 const nextTurn = () => new Promise<void>((done) => void setImmediate(done));
 const htmlOf = (path: string): string => pages.get(path)?.html ?? '';
-const EXAMPLES = new URL('../../src/http/docs/examples/', import.meta.url);
+const EXAMPLES = new URL('../../src/docs/examples/', import.meta.url);
 
 describe('the reference', () => {
   it.each(ENDPOINTS.map((endpoint) => [`${endpoint.method} ${endpoint.path}`, endpoint] as const))(
@@ -178,7 +178,7 @@ describe('the guides', () => {
   });
 });
 
-const GUIDES = new URL('../../src/http/docs/guides/', import.meta.url);
+const GUIDES = new URL('../../src/docs/guides/', import.meta.url);
 
 // Who changes an English guide reads the German one, too.
 describe('the German guides', async () => {

@@ -7,7 +7,7 @@ import { runCommand } from '../../src/client/run-command.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { EVENT_TYPES } from '../../src/core/events.ts';
 import { verifyWebhook } from '../../src/client/webhook-verification.ts';
-import { verifyDelivery } from '../../src/http/docs/examples/verify-standardwebhooks.js';
+import { verifyDelivery } from '../../src/docs/examples/verify-standardwebhooks.js';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { startDeliveries } from '../support/deliveries.ts';
 import { makeFolder } from '../support/folder.ts';

@@ -1,10 +1,10 @@
 // The examples of the documentation, called as they are on the demo team of `npm start`.
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { oas31 } from 'zod-openapi';
-import { sampleRequest } from '../../src/http/docs/samples/sample-request.ts';
-import { inSandbox } from '../../src/http/docs/samples/sandbox-ids.ts';
-import type { Operation } from '../../src/http/docs/reference/operations.ts';
-import { createSite } from '../../src/http/docs/site.ts';
+import { sampleRequest } from '../../src/docs/samples/sample-request.ts';
+import { inSandbox } from '../../src/docs/samples/sandbox-ids.ts';
+import type { Operation } from '../../src/docs/reference/operations.ts';
+import { createSite } from '../../src/docs/site.ts';
 import { openApiDocument } from '../../src/http/openapi/document.ts';
 import { DEMO_SANDBOX_ID, DEMO_TEAM_ID } from '../../src/seed/demo-team.ts';
 import { demoSeedFile } from '../../src/seed/demo.ts';

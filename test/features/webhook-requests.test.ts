@@ -1,9 +1,9 @@
 // What a receiver of webhooks gets: the body, the headers and the signature.
 import Stripe from 'stripe';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import * as standardWebhooks from '../../src/http/docs/examples/verify-standardwebhooks.js';
-import * as stripeLibrary from '../../src/http/docs/examples/verify-stripe.js';
-import * as svix from '../../src/http/docs/examples/verify-svix.js';
+import * as standardWebhooks from '../../src/docs/examples/verify-standardwebhooks.js';
+import * as stripeLibrary from '../../src/docs/examples/verify-stripe.js';
+import * as svix from '../../src/docs/examples/verify-svix.js';
 import { holdLock, lockWhole } from '../support/locks.ts';
 import { inTurn, status, type Received } from '../support/receiver.ts';
 import {

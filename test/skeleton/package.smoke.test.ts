@@ -22,7 +22,7 @@ import type { WebhookEvent } from '../../src/client/webhook-verification.ts';
 import { makeFolder } from '../support/folder.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const samples = join(root, 'src/http/docs/examples');
+const samples = join(root, 'src/docs/examples');
 const run = promisify(execFile);
 
 /** The Node that runs the tests, and another one that this machine has. */
@@ -352,7 +352,7 @@ describe('the client package', () => {
 
   it('is called by one name in all texts, and never by one that anybody can register', async () => {
     const texts = ['README.md', 'tsconfig.json', 'src/admin-ui/EMBEDDING.md'];
-    for (const folder of ['src/http/docs/examples', 'src/http/docs/guides', 'test/clients']) {
+    for (const folder of ['src/docs/examples', 'src/docs/guides', 'test/clients']) {
       const entries = await readdir(join(root, folder), { withFileTypes: true });
       const files = entries.filter((entry) => entry.isFile());
       texts.push(...files.map(({ name }) => join(folder, name)));

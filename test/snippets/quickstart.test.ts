@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { KEY_PLACEHOLDER } from '../../src/http/docs/highlight.ts';
+import { KEY_PLACEHOLDER } from '../../src/docs/highlight.ts';
 import { DEMO_SANDBOX_ID, DEMO_TEAM_ID, EXAMPLE_IDS } from '../../src/seed/demo-team.ts';
 import { demoSeedFile } from '../../src/seed/demo.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';

@@ -11,7 +11,7 @@ import { makeFolder } from './folder.ts';
 import { installPythonClient } from './python.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const EXAMPLES = join(root, 'src/http/docs/examples');
+const EXAMPLES = join(root, 'src/docs/examples');
 const run = promisify(execFile);
 
 /** What a program came to. */

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { createResource, type Resource } from '../api/resource.ts';
+import { createResource, type Resource } from '../http/api/resource.ts';
 
 const FOLDER = join(import.meta.dirname, 'assets');
 

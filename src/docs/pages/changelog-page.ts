@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page, Site } from '../page.ts';
 
-const FILE = join(import.meta.dirname, '../../../../CHANGELOG.md');
+const FILE = join(import.meta.dirname, '../../../CHANGELOG.md');
 
 const INTRODUCTION = `
 What each release brings for customers, newest first: the API, then its clients and this

@@ -8,18 +8,18 @@
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { EVENT_API_VERSION, PERSONAL_EVENT_FIELDS } from '../../core/events.ts';
-import type { Language } from '../../core/language.ts';
-import { COMMAND, PACKAGE_NAME, tarballOf } from '../../client/package-name.ts';
-import { PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX } from '../../core/page.ts';
-import { POLL_OVERLAP } from '../../core/polling.ts';
-import { listFields } from '../openapi/webhooks.ts';
+import { EVENT_API_VERSION, PERSONAL_EVENT_FIELDS } from '../core/events.ts';
+import type { Language } from '../core/language.ts';
+import { COMMAND, PACKAGE_NAME, tarballOf } from '../client/package-name.ts';
+import { PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX } from '../core/page.ts';
+import { POLL_OVERLAP } from '../core/polling.ts';
+import { listFields } from '../http/openapi/webhooks.ts';
 import type { Block } from './block.ts';
 import { makeDirectives } from './directives.ts';
 import type { Page, Site } from './page.ts';
 
 const { version } = JSON.parse(
-  readFileSync(join(import.meta.dirname, '../../../package.json'), 'utf8'),
+  readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8'),
 ) as { readonly version: string };
 
 interface Guide {

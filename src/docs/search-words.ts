@@ -4,7 +4,7 @@
  * there. What a single word means anywhere is in `assets/synonyms.js`.
  */
 import { STATUS_CODES } from 'node:http';
-import { PROBLEMS } from '../../core/problem.ts';
+import { PROBLEMS } from '../core/problem.ts';
 import type { Operation } from './reference/operations.ts';
 import { pathOfOperation } from './reference/paths.ts';
 

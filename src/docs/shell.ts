@@ -1,6 +1,6 @@
 /** The frame of every page: head, navigation, table of contents, footer. */
-import type { Language } from '../../core/language.ts';
-import { BASE_PATH } from '../api/exchange.ts';
+import type { Language } from '../core/language.ts';
+import { BASE_PATH } from '../http/api/exchange.ts';
 import { wrap, type Block, type Heading } from './block.ts';
 import { html, type Html } from './html.ts';
 import type { NavigationEntry, NavigationGroup, NavigationLink, Page, Site } from './page.ts';

@@ -1,5 +1,5 @@
 /** The form that calls an operation of the running service. `assets/try.js` sends it. */
-import { BASE_PATH } from '../../api/exchange.ts';
+import { BASE_PATH } from '../../http/api/exchange.ts';
 import { block, heading, type Block } from '../block.ts';
 import { html, type Html } from '../html.ts';
 import type { Site } from '../page.ts';

@@ -1,8 +1,8 @@
 /** The events of the OpenAPI document, in the form that pages need. */
 import type { oas31 } from 'zod-openapi';
-import { EVENT_TYPES, EVENTS, isEventType } from '../../../core/events.ts';
-import type { Language } from '../../../core/language.ts';
-import { describeDelivery } from '../../openapi/webhooks.ts';
+import { EVENT_TYPES, EVENTS, isEventType } from '../../core/events.ts';
+import type { Language } from '../../core/language.ts';
+import { describeDelivery } from '../../http/openapi/webhooks.ts';
 import { briefly, codeBlock, heading, repeated, type Block } from '../block.ts';
 import type { Page, Site } from '../page.ts';
 import { jsonText } from '../samples/literals.ts';

@@ -1,7 +1,7 @@
 /** The page of one operation. */
 import { block, briefly, codeBlock, columns, heading, repeated, type Block } from '../block.ts';
 import { html } from '../html.ts';
-import { PROBLEMS } from '../../../core/problem.ts';
+import { PROBLEMS } from '../../core/problem.ts';
 import { tableHtml } from '../markdown.ts';
 import type { Page, Site } from '../page.ts';
 import { jsonText } from '../samples/literals.ts';

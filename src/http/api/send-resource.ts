@@ -1,5 +1,5 @@
 import type { Request, Response } from 'express';
-import { ENCODINGS, etagOf, type Resource } from '../api/resource.ts';
+import { ENCODINGS, etagOf, type Resource } from './resource.ts';
 
 /**
  * Sends the resource, or 304 if the reader has it. Browsers ask each time, because a page may

@@ -1,4 +1,4 @@
-import { EVENT_API_VERSION } from '../../../core/events.ts';
+import { EVENT_API_VERSION } from '../../core/events.ts';
 import type { Page, Site } from '../page.ts';
 import { pathOfOperation } from '../reference/paths.ts';
 

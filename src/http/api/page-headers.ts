@@ -1,5 +1,5 @@
 import type { RequestHandler } from 'express';
-import { securityHeaders } from '../api/security-headers.ts';
+import { securityHeaders } from './security-headers.ts';
 
 /**
  * Sets the headers of pages that load nothing from another host. Without `hostOrigins`, no page of

@@ -4,16 +4,16 @@
  */
 import { Router, type Request, type Response } from 'express';
 import type { oas31 } from 'zod-openapi';
-import type { Deprecation } from '../../core/deprecation.ts';
-import { once } from '../../core/once.ts';
+import type { Deprecation } from '../core/deprecation.ts';
+import { once } from '../core/once.ts';
 import { readAssets } from './assets.ts';
-import { pageHeaders } from './page-headers.ts';
+import { pageHeaders } from '../http/api/page-headers.ts';
 import { notFoundPage } from './pages/not-found-page.ts';
 import { searchPage, searchPathOf } from './pages/search-page.ts';
 import { germanNavigationOf } from './german.ts';
 import type { Page } from './page.ts';
-import { createResource, type Resource } from '../api/resource.ts';
-import { sendResource } from './send-resource.ts';
+import { createResource, type Resource } from '../http/api/resource.ts';
+import { sendResource } from '../http/api/send-resource.ts';
 import { createSearch } from './assets/search.js';
 import { DEFAULT_LANGUAGE, LANGUAGES } from './samples/languages.ts';
 import { searchEntries, type SearchSource } from './search-index.ts';

@@ -1,5 +1,5 @@
 /** What holds for all operations or for a kind of them: said once to who reads all pages. */
-import { IMPLIED_ERRORS, impliedCauses, impliedCodes } from '../../../core/implied-errors.ts';
+import { IMPLIED_ERRORS, impliedCauses, impliedCodes } from '../../core/implied-errors.ts';
 import type { Operation, OperationError } from './operations.ts';
 
 /** The errors of the operation that `CONVENTIONS` do not tell. */

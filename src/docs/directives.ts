@@ -1,9 +1,9 @@
 /** The blocks that a guide can name. Each is made from the declarations or from a file. */
 import { extname } from 'node:path';
-import { ERROR_MEANINGS } from '../../core/delivery-errors.ts';
-import type { Language } from '../../core/language.ts';
-import { sandboxIdOf } from '../../core/sandbox.ts';
-import { SCOPE_DESCRIPTIONS } from '../../core/scopes.ts';
+import { ERROR_MEANINGS } from '../core/delivery-errors.ts';
+import type { Language } from '../core/language.ts';
+import { sandboxIdOf } from '../core/sandbox.ts';
+import { SCOPE_DESCRIPTIONS } from '../core/scopes.ts';
 import {
   block,
   briefly,

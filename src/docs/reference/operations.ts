@@ -1,6 +1,6 @@
 /** The operations and objects of the OpenAPI document, in the form that pages need. */
 import type { oas31 } from 'zod-openapi';
-import { readCauses } from '../../openapi/problems.ts';
+import { readCauses } from '../../http/openapi/problems.ts';
 import { slugOf } from '../slug.ts';
 
 export interface Parameter {

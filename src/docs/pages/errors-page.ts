@@ -2,8 +2,8 @@
  * The page of all problem codes. The `type` of a problem links to the element whose id is the code,
  * so these ids must stay.
  */
-import { PROBLEMS, type ProblemCode } from '../../../core/problem.ts';
-import type { Language } from '../../../core/language.ts';
+import { PROBLEMS, type ProblemCode } from '../../core/problem.ts';
+import type { Language } from '../../core/language.ts';
 import { block, heading, type Block } from '../block.ts';
 import { guideFileOf, guidePage } from '../guides.ts';
 import { html, withCode, type Html } from '../html.ts';

@@ -1,6 +1,6 @@
 /** What is around the texts of the pages, in the languages in which there are pages. */
-import type { Language } from '../../core/language.ts';
-import type { Scope } from '../../core/scopes.ts';
+import type { Language } from '../core/language.ts';
+import type { Scope } from '../core/scopes.ts';
 
 type Theme = 'system' | 'light' | 'dark';
 

@@ -1,7 +1,7 @@
 /** Code samples of one thing in several languages, as tabs. */
 import { block, codeHtml, fence, type Block } from '../block.ts';
 import { html, type Html } from '../html.ts';
-import type { Language } from '../../../core/language.ts';
+import type { Language } from '../../core/language.ts';
 import { WORDS, type Words } from '../words.ts';
 import { LANGUAGES } from './languages.ts';
 import type { SampleRequest } from './sample-request.ts';

@@ -1,6 +1,6 @@
 /** What pages are made of, and what they know of the service. */
-import type { Deprecation } from '../../core/deprecation.ts';
-import type { Language } from '../../core/language.ts';
+import type { Deprecation } from '../core/deprecation.ts';
+import type { Language } from '../core/language.ts';
 import type { oas31 } from 'zod-openapi';
 import type { Block } from './block.ts';
 import type { MarkdownRenderer } from './markdown.ts';

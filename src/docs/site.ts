@@ -1,8 +1,8 @@
 /** All pages, and the navigation that leads to them. */
 import type { oas31 } from 'zod-openapi';
-import type { Deprecation } from '../../core/deprecation.ts';
-import type { Language } from '../../core/language.ts';
-import { BASE_PATH } from '../api/exchange.ts';
+import type { Deprecation } from '../core/deprecation.ts';
+import type { Language } from '../core/language.ts';
+import { BASE_PATH } from '../http/api/exchange.ts';
 import { germanPathOf } from './german.ts';
 import { guideFileOf, guidePage } from './guides.ts';
 import { createMarkdown } from './markdown.ts';
