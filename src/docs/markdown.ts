@@ -61,19 +61,25 @@ export function createMarkdown(addressOf: (path: string) => string): MarkdownRen
     block: (text, english = text) => {
       const ids = headingsOf(english).map(({ id }) => id);
       const listed = headingsOf(text).map((one, index) => ({ ...one, id: ids[index] ?? one.id }));
-      return { render: () => render(text, listed), markdown: text, headings: listed };
+      const shown = text.replaceAll(COMMENT, '');
+      return { render: () => render(shown, listed), markdown: shown, headings: listed };
     },
     html: (text) => render(text, headingsOf(text)),
     inline: (text) => trusted(marked.parseInline(text, { async: false })),
   };
 }
 
+/** What a guide says to its authors: the checks of its claims, and the id of a heading. */
+const COMMENT = /\s*<!--[\s\S]*?-->/g;
+/** `## Rotate a key <!-- id: change-a-key -->` keeps the address that the part had before. */
+const KEPT_ID = /<!-- id: (\S+) -->/;
+
 /** Repeated headings, such as those of a changelog, get an id with that of the section. */
 function headingsOf(markdown: string): Heading[] {
   const tokens = new Marked()
     .lexer(markdown)
     .filter((token): token is Tokens.Heading => token.type === 'heading');
-  const slugs = tokens.map(({ text }) => slugOf(plainText(text)));
+  const slugs = tokens.map(({ text }) => KEPT_ID.exec(text)?.[1] ?? slugOf(plainText(text)));
   let section = '';
   return tokens.map(({ depth, text }, index) => {
     const slug = slugs[index] ?? '';
@@ -86,7 +92,7 @@ function headingsOf(markdown: string): Heading[] {
 
 /** Removes the marks of code, emphasis and links. */
 function plainText(inline: string): string {
-  return inline.replaceAll(/[`*]|\]\([^)]*\)|\[|\]/g, '');
+  return inline.replaceAll(COMMENT, '').replaceAll(/[`*]|\]\([^)]*\)|\[|\]/g, '');
 }
 
 /** A table that scrolls on its own on small screens. */

@@ -1,4 +1,4 @@
-/** What the lists of claims run: each asks the running service for what the guides say of it. */
+/** What the comments of guides run: each asks the running service for what the guides say of it. */
 import { readFileSync } from 'node:fs';
 import { request } from 'undici';
 import { expect, vi } from 'vitest';

@@ -1,30 +1,25 @@
-// What the guides claim is true: each such sentence is in a list with what checks it (list.ts says
-// how). A sentence that is new or was changed is red here until somebody has looked for its check.
+// What the guides claim is true: below each such sentence a comment says what checks it
+// (comments.ts). A sentence that is new is red here until somebody has looked for its check.
 import { beforeAll, describe, expect, it } from 'vitest';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { IP_RATE_LIMIT_PER_MINUTE } from '../../src/http/api/authentication/rate-limits.ts';
 import { makeFullTeam, memberId } from '../support/seed.ts';
 import { addDeliveries, seedForEveryEndpoint } from '../contract/requests.ts';
 import { ASSIGNMENTS, CHECKS, TEAM } from './checks.ts';
-import { readList, type Check } from './list.ts';
-import { claimsIn, claimsOf, GUIDES } from './sentences.ts';
+import { checksIn, type Check } from './comments.ts';
+import { blocksIn, blocksOf, GUIDES } from './sentences.ts';
 import { titlesOf } from './titles.ts';
 
-const CLAIMS = new Map(GUIDES.map((guide) => [guide, claimsOf(guide)]));
-const CHECKED = new Map(GUIDES.map((guide) => [guide, readList(guide)]));
+const BLOCKS = new Map(GUIDES.map((guide) => [guide, blocksOf(guide)]));
 const checksOf = (guide: string): readonly Check[] =>
-  (CHECKED.get(guide) ?? []).flatMap(({ checks }) => checks);
+  (BLOCKS.get(guide) ?? []).flatMap(({ comments }) => comments.flatMap(checksIn));
 
 describe.each(GUIDES)('the guide %s', (guide) => {
-  const claims = CLAIMS.get(guide) ?? [];
-  const listed = (CHECKED.get(guide) ?? []).flatMap(({ sentences }) => sentences);
+  const blocks = BLOCKS.get(guide) ?? [];
 
-  it(`has a check in lists/${guide}.md for each of its ${claims.length} claims`, () => {
-    expect({
-      withoutACheck: claims.filter((claim) => !listed.includes(claim)),
-      noLongerInTheGuide: listed.filter((sentence) => !claims.includes(sentence)),
-      listedTwice: listed.filter((sentence, index) => listed.indexOf(sentence) !== index),
-    }).toEqual({ withoutACheck: [], noLongerInTheGuide: [], listedTwice: [] });
+  it('has a check below each of its claims', () => {
+    const faulty = blocks.filter(({ claims, comments }) => claims.length !== comments.length);
+    expect(faulty).toEqual([]);
   });
 
   it('names tests that there are', () => {
@@ -68,7 +63,7 @@ describe('the running service', () => {
     await check(api);
   });
 
-  it('is asked for all that the lists say', () => {
+  it('is asked for all that the guides name', () => {
     const named = GUIDES.flatMap(checksOf).flatMap((one) => (one.kind === 'run' ? [one.name] : []));
     expect(named.filter((name) => !Object.hasOwn(CHECKS, name))).toEqual([]);
   });
@@ -83,6 +78,24 @@ describe('a claim', () => {
     ['```\nAlways 1\n```\n\n{{request GET /me}}', []],
     ['Send the key. Send 5 keys. Always? Usually.', ['Send 5 keys.']],
   ])('is found in %j', (text, claims) => {
-    expect(claimsIn(text)).toEqual(claims);
+    expect(blocksIn(text).flatMap((block) => block.claims)).toEqual(claims);
+  });
+
+  it.each([
+    ['Never.\n<!-- run: a -->\n\nAlways.', [['run: a'], []]],
+    ['Never. Once.\n<!-- run: a -->\n<!-- run: b\n  c -->', [['run: a', 'run: b c']]],
+    ['- Never\n  <!-- run: a -->\n- Once\n  <!-- run: b -->', [['run: a'], ['run: b']]],
+    ['| a |\n| - |\n| 1 |\n\n<!-- run: a -->', [['run: a']]],
+  ])('has the comments below it in %j', (text, comments) => {
+    expect(blocksIn(text).map((block) => block.comments)).toEqual(comments);
+  });
+
+  it('is checked by all that a comment names', () => {
+    expect(checksIn('test: a/b "c: "d" e" run: f g explained: h')).toEqual([
+      { kind: 'test', file: 'a/b.test.ts', title: 'c: "d" e' },
+      { kind: 'run', name: 'f g' },
+      { kind: 'explained', reason: 'h' },
+    ]);
+    expect(() => checksIn('test: a/b c')).toThrow('Not a check: test: a/b c');
   });
 });

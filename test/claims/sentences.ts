@@ -1,4 +1,7 @@
-/** Finds the sentences of the guides that claim something that can be true or false. */
+/**
+ * Finds the sentences of the guides that claim something that can be true or false, and the
+ * comments below them that say what checks it (`comments.ts`).
+ */
 import { readdirSync, readFileSync } from 'node:fs';
 import { Marked, type Token, type Tokens } from 'marked';
 
@@ -9,6 +12,12 @@ export const GUIDES: readonly string[] = readdirSync(FOLDER)
   .filter((name) => name.endsWith('.md'))
   .map((name) => name.slice(0, -'.md'.length))
   .toSorted();
+
+/** A paragraph, an entry of a list or a table, with the comments that follow it. */
+export interface Block {
+  readonly claims: readonly string[];
+  readonly comments: readonly string[];
+}
 
 const NUMBERS = 'one two three four five six seven eight nine ten twelve'.split(' ');
 /** Words that allow no exception. */
@@ -30,17 +39,29 @@ const VERBS = (
 ).split(' ');
 const INSTRUCTION = new RegExp(`^(?:then |so )?(?:${VERBS.join('|')}) `, 'i');
 
-/** Returns the claims of a guide, each once, as they are written but on one line. */
-export function claimsOf(guide: string): string[] {
-  return claimsIn(readFileSync(new URL(`${guide}.md`, FOLDER), 'utf8'));
+export function blocksOf(guide: string): Block[] {
+  return blocksIn(readFileSync(new URL(`${guide}.md`, FOLDER), 'utf8'));
 }
 
-/** Returns the claims of a text in Markdown. */
-export function claimsIn(markdown: string): string[] {
+export function blocksIn(markdown: string): Block[] {
   // A line that is a directive is no text.
   const text = markdown.replaceAll(/^\{\{\w+ ?.*\}\}$/gm, '');
-  const sentences = textsOf(new Marked({ gfm: true }).lexer(text)).flatMap(sentencesOf);
-  return [...new Set(sentences.filter(isClaim))];
+  const blocks: { claims: string[]; comments: string[] }[] = [];
+  const read = (tokens: readonly Token[]): void => {
+    for (const token of tokens) {
+      if (token.type === 'list') for (const item of (token as Tokens.List).items) read(item.tokens);
+      else if (token.type === 'html')
+        blocks.at(-1)?.comments.push(...commentsIn((token as Tokens.HTML).text));
+      else
+        blocks.push({ claims: textsOf(token).flatMap(sentencesOf).filter(isClaim), comments: [] });
+    }
+  };
+  read(new Marked({ gfm: true }).lexer(text).filter(({ type }) => type !== 'space'));
+  return blocks;
+}
+
+function commentsIn(html: string): string[] {
+  return [...html.matchAll(/<!--([\s\S]*?)-->/g)].map(([, text = '']) => oneLine(text));
 }
 
 /** An instruction claims nothing, unless it has a number; nor does a question. */
@@ -49,14 +70,10 @@ function isClaim(sentence: string): boolean {
   return !INSTRUCTION.test(sentence) || /\b\d/.test(sentence);
 }
 
-/** The texts of paragraphs, entries of lists, and rows of tables. Other tests run the samples. */
-function textsOf(tokens: readonly Token[]): string[] {
-  return tokens.flatMap((token) => {
-    if (token.type === 'list')
-      return (token as Tokens.List).items.flatMap((item) => textsOf(item.tokens));
-    if (token.type === 'table') return (token as Tokens.Table).rows.map(rowOf);
-    return token.type === 'paragraph' || token.type === 'text' ? [(token as Tokens.Text).text] : [];
-  });
+/** The text of a paragraph, or those of the rows of a table. Other tests run the samples. */
+function textsOf(token: Token): string[] {
+  if (token.type === 'table') return (token as Tokens.Table).rows.map(rowOf);
+  return token.type === 'paragraph' || token.type === 'text' ? [(token as Tokens.Text).text] : [];
 }
 
 function rowOf(cells: readonly Tokens.TableCell[]): string {
@@ -74,11 +91,15 @@ function sentencesOf(text: string): string[] {
     .filter((sentence) => !/^\d\.$/.test(sentence));
 }
 
-/** Removes links, bold and italic marks, and line breaks, so that these may change. */
-export function withoutMarks(text: string): string {
-  return text
-    .replaceAll(/\[([^\]]*)\]\([^)]*\)|\*\*/g, '$1')
-    .replaceAll(/(?<![\w`])_([^_`]+)_(?![\w`])/g, '$1')
-    .replaceAll(/\s+/g, ' ')
-    .trim();
+/** Removes links, bold and italic marks, and line breaks. */
+function withoutMarks(text: string): string {
+  return oneLine(
+    text
+      .replaceAll(/\[([^\]]*)\]\([^)]*\)|\*\*/g, '$1')
+      .replaceAll(/(?<![\w`])_([^_`]+)_(?![\w`])/g, '$1'),
+  );
+}
+
+function oneLine(text: string): string {
+  return text.replaceAll(/\s+/g, ' ').trim();
 }
