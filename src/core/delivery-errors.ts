@@ -11,27 +11,27 @@ const MEANINGS_BY_ERROR = {
     en: 'the name does not exist, or leads to a private address or to more than 64',
   },
   name_not_resolved: {
-    de: 'kein Nameserver hat gesagt, wohin der Name führt',
-    en: 'no name server told what the name resolves to',
+    de: 'der Hostname ließ sich nicht auflösen (DNS)',
+    en: 'the host name could not be resolved (DNS)',
   },
   timeout: {
     de: 'keine vollständige Antwort binnen 10 Sekunden',
     en: 'no complete response within 10 seconds',
   },
   connection_refused: {
-    de: 'dort lauscht nichts',
-    en: 'nothing listens there',
+    de: 'an der Adresse ist kein Server erreichbar',
+    en: 'no server listens at the address',
   },
   connection_closed: {
     de: 'die Verbindung wurde vor der vollständigen Antwort geschlossen',
     en: 'the connection closed before the response was complete',
   },
   host_unreachable: {
-    de: 'kein Weg führt dorthin',
-    en: 'no route leads there',
+    de: 'der Server ist nicht erreichbar',
+    en: 'the server is unreachable',
   },
   connection_failed: {
-    de: 'die Verbindung scheiterte aus einem anderen Grund',
+    de: 'die Verbindung schlug aus einem anderen Grund fehl',
     en: 'the connection failed for another reason',
   },
   tls_unknown_issuer: {
@@ -40,7 +40,7 @@ const MEANINGS_BY_ERROR = {
   },
   tls_certificate_expired: {
     de: 'das Zertifikat ist abgelaufen oder gilt noch nicht',
-    en: 'the certificate has expired, or has not begun',
+    en: 'the certificate has expired or is not valid yet',
   },
   tls_wrong_name: {
     de: 'das Zertifikat gilt für einen anderen Namen',
@@ -51,12 +51,12 @@ const MEANINGS_BY_ERROR = {
     en: 'the server speaks neither TLS 1.2 nor 1.3',
   },
   tls_error: {
-    de: 'kein TLS dort, ein anderer Fehler des Zertifikats, oder eines über 24 KB',
-    en: 'no TLS there, another fault of the certificate, or one over 24 KB',
+    de: 'kein TLS am Port, ein ungültiges Zertifikat oder eines über 24 KB',
+    en: 'no TLS at the port, an invalid certificate, or one over 24 KB',
   },
   invalid_response: {
-    de: 'was zurückkam, ist kein HTTP/1.1 oder hat kein Ende',
-    en: 'what came back is not HTTP/1.1, or has no end',
+    de: 'die Antwort ist kein HTTP/1.1 oder hat kein Ende',
+    en: 'the response is not HTTP/1.1, or has no end',
   },
   invalid_headers: {
     de: 'ein fehlerhafter Header in der Antwort, oder zweimal Content-Length',
@@ -67,12 +67,12 @@ const MEANINGS_BY_ERROR = {
     en: 'the response headers are larger than 16 KB',
   },
   simulated: {
-    de: 'in einer Sandbox gespielt; der Empfänger wurde nicht gefragt',
-    en: 'played in a sandbox; the receiver was not asked',
+    de: 'in einer Sandbox simuliert; der Empfänger bekam keine Anfrage',
+    en: 'simulated in a sandbox; the receiver got no request',
   },
   internal: {
     de: 'ein Fehler auf unserer Seite',
-    en: 'a fault of ours',
+    en: 'an error on our side',
   },
 } as const satisfies Readonly<Record<string, Localized>>;
 

@@ -55,7 +55,7 @@ export const PROBLEM_HELP = {
       en: 'In the app only: the person who is signed in lacks the required role or right.',
     },
     remedy: {
-      de: 'Fragen Sie die Inhaberin oder eine Administratorin des Teams.',
+      de: 'Fragen Sie den Inhaber oder einen Admin des Teams.',
       en: 'Ask the owner or an admin of the team.',
     },
   },
@@ -63,8 +63,8 @@ export const PROBLEM_HELP = {
     cause: {
       de:
         'Dem Schlüssel fehlt der Scope `required_scope`. Oder der Aufruf vergibt oder entzieht ' +
-        'die Rolle `admin` oder entfernt eine Administratorin, und wer den Schlüssel angelegt ' +
-        'hat, ist weder Inhaberin noch aktive Administratorin. `detail` sagt, woran es liegt.',
+        'die Rolle `admin` oder entfernt einen Admin, und wer den Schlüssel angelegt hat, ist ' +
+        'weder Inhaber noch aktiver Admin. `detail` sagt, woran es liegt.',
       en:
         'The key lacks the scope `required_scope`. Or the call makes, demotes or removes an ' +
         'admin, and the creator of the key is neither the owner nor an active admin. `detail` ' +
@@ -73,8 +73,8 @@ export const PROBLEM_HELP = {
     remedy: {
       de:
         'Legen Sie einen neuen Schlüssel mit diesem Scope an: Die Scopes eines Schlüssels stehen ' +
-        'fest. Oder nehmen Sie einen Schlüssel, den die Inhaberin oder eine aktive ' +
-        'Administratorin angelegt hat.',
+        'fest. Oder nehmen Sie einen Schlüssel, den der Inhaber oder ein aktiver Admin angelegt ' +
+        'hat.',
       en:
         'Create a new key with that scope: the scopes of a key are fixed. Or use a key created ' +
         'by the owner or an active admin.',
@@ -90,7 +90,7 @@ export const PROBLEM_HELP = {
     remedy: {
       de:
         'Verwenden Sie `GET /analytics/team` mit den zusammengefassten Zahlen. Den Schalter ' +
-        'ändert eine Administratorin des Teams in der App.',
+        'ändert ein Admin des Teams in der App.',
       en:
         'Use the aggregated `GET /analytics/team`; an admin of the team can change the switch in ' +
         'the app.',
@@ -109,7 +109,7 @@ export const PROBLEM_HELP = {
   vorgabe_gesperrt: {
     cause: {
       de:
-        'Eine Vorgabe des Teams oder der Empfängerin sperrt die Situation, die Persönlichkeit ' +
+        'Eine Vorgabe des Teams oder des Mitglieds sperrt die Situation, die Persönlichkeit ' +
         'oder die Branche.',
       en: 'A policy of the team or of the recipient blocks the situation, personality or industry.',
     },
@@ -141,7 +141,7 @@ export const PROBLEM_HELP = {
       de:
         'Mit `Retry-After`: Es geht vorüber, etwa ein Aufruf mit demselben `Idempotency-Key`, ' +
         'der noch läuft. Ohne: Der Zustand lässt den Aufruf nicht zu, etwa weil die ' +
-        'Mail-Adresse schon zum Team gehört; `detail` sagt, warum.',
+        'E-Mail-Adresse schon zum Team gehört; `detail` sagt, warum.',
       en:
         'With `Retry-After`: it passes by itself, as a call with the same `Idempotency-Key` that ' +
         'is still running. Without it: the state does not allow the call, for instance because ' +
@@ -151,7 +151,7 @@ export const PROBLEM_HELP = {
       de:
         'Mit `Retry-After`: Wiederholen Sie den Aufruf nach so vielen Sekunden mit demselben ' +
         'Key. Ohne: Beheben Sie, was `detail` nennt, oder warten Sie es ab, und rufen Sie mit ' +
-        'einem neuen Key auf. Bei vergebener Mail-Adresse nehmen Sie das vorhandene Mitglied.',
+        'einem neuen Key auf. Ist die E-Mail-Adresse vergeben, nehmen Sie das Mitglied.',
       en:
         'With `Retry-After`: repeat the call with the same key after that many seconds. Without ' +
         'it: change what `detail` names, or wait for its end, then call with a new ' +
@@ -172,17 +172,17 @@ export const PROBLEM_HELP = {
   },
   last_admin: {
     cause: {
-      de: 'Danach gäbe es im Team keine aktive Administratorin mehr.',
+      de: 'Danach gäbe es im Team keinen aktiven Admin mehr.',
       en: 'The team would be left without an active admin.',
     },
     remedy: {
-      de: 'Machen Sie zuerst ein anderes aktives Mitglied zur Administratorin.',
+      de: 'Machen Sie zuerst ein anderes aktives Mitglied zum Admin.',
       en: 'Make another active member an admin first.',
     },
   },
   owner: {
     cause: {
-      de: 'Die Inhaberin kann über die API weder geändert noch entfernt werden.',
+      de: 'Der Inhaber kann über die API weder geändert noch entfernt werden.',
       en: 'The owner cannot be changed or removed through the API.',
     },
     remedy: {

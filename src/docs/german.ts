@@ -17,7 +17,7 @@ const PAGES: Readonly<Record<string, readonly [title: string, description: strin
   ],
   '/docs/authentication': [
     'Authentifizierung',
-    'API-Schlüssel, Scopes und wie Sie Schlüssel wechseln.',
+    'API-Schlüssel, Scopes und das Rotieren von Schlüsseln.',
   ],
   '/docs/pagination': [
     'Seiten und Synchronisation',

@@ -174,5 +174,6 @@ export const GERMAN_SCOPES: Readonly<Record<Scope, string>> = {
   'analytics:read': 'Zusammengefasste Auswertungen des Teams lesen.',
   'webhooks:manage':
     'Webhook-Endpunkte verwalten, Tests senden, Zustellungen auflisten und wiederholen.',
-  'sandbox:write': 'In der Sandbox Ereignisse spielen und sie zurücksetzen. Nur für Testschlüssel.',
+  'sandbox:write':
+    'Die Sandbox zurücksetzen und in ihr Ereignisse simulieren. Nur für Testschlüssel.',
 };

@@ -125,6 +125,16 @@ describe('the guides', () => {
     expect(text).toContain('"type": "evaluation.completed"');
   });
 
+  it('show none of the comments for their authors', async () => {
+    const paths = ['/docs/webhooks', '/docs/de/webhooks', '/docs/webhooks.md', '/docs/errors.md'];
+    const files = ['/llms-full.txt', '/docs/search.json', '/docs/de/search.json'];
+    for (const path of [...paths, ...files]) {
+      const text = await (await fetch(`${api.url}${path}`)).text();
+      expect([path, /(?:<|&lt;)!--|test: features\//.test(text)]).toEqual([path, false]);
+      expect(text.length).toBeGreaterThan(1000);
+    }
+  });
+
   it('list every scope', () => {
     const text = plain(htmlOf('/docs/authentication'));
     for (const scope of SCOPES) expect(text).toContain(scope);
@@ -297,7 +307,9 @@ describe('search', () => {
     const german = ((await response.json()) as { entries: SearchEntry[] }).entries;
     const find = await createSearch(german);
     const first = (query: string): string | undefined => find(query, 1)[0]?.path;
-    expect(first('schlüssel wechseln')).toBe('/docs/de/authentication#change-a-key');
+    for (const query of ['schlüssel wechseln', 'schlüssel ersetzen', 'schlüssel rotieren'])
+      expect([query, first(query)]).toEqual([query, '/docs/de/authentication#change-a-key']);
+    expect(first('secret ersetzen')).toBe('/docs/de/webhooks#change-the-secret');
     expect(first('signatur prüfen')).toMatch(/^\/docs\/de\/webhooks/);
     expect(first('seat_limit_reached')).toBe('/docs/de/errors#seat_limit_reached');
     expect(first('list members')).toBe('/docs/reference/members-list');

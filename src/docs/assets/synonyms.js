@@ -59,7 +59,7 @@ export const GROUPS = [
   'case, scenario, fall, fälle',
   'deal, salesforce, hubspot, pipedrive, opportunity',
   'external_ref, external, reference_id, foreign',
-  'change, update, modify, edit, ändern, bearbeiten, wechseln, tauschen',
+  'change, update, modify, edit, ändern, bearbeiten',
   'conditional, optimistic, locking, lock, concurrent, concurrency, overwrite',
   'ETag, caching, cache, cached, 304',
   'signature, hmac, verify, verification, signing, signatur, prüfen, überprüfen, unterschrift',
@@ -75,7 +75,8 @@ export const GROUPS = [
   'skip, ignore, deduplicate, dedupe',
   'version, changelog, release, deprecation, sunset, versionen',
   'versioning, breaking, compatibility, compatible, backwards, stability',
-  'rotate, rotation, renew, revoke, leaked, erneuern',
+  'rotate, rotation, rotieren, renew, replace, revoke, leaked, erneuern, ersetzen, wechseln, ' +
+    'tauschen',
   'IP, allowlist, whitelist, firewall, network',
   'idempotency, duplicate, duplicates, twice, doppelt',
   'OpenAPI, swagger, postman, schema, spec',

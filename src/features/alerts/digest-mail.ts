@@ -103,12 +103,12 @@ const TEXTS: Record<Language, Texts> = {
     key: (name, endsAt) => `API-Schlüssel „${name}“: er läuft am ${endsAt} (UTC) ab.`,
     frame: ({ team, items, settingsUrl, unsubscribeUrl }) => `Guten Tag,
 
-bei der Anbindung des Teams „${team}“ gibt es Neues:
+zur Anbindung des Teams „${team}“ gibt es neue Meldungen:
 
 ${items}
 
-Sie bekommen höchstens eine solche E-Mail am Tag, und darin nur, was neu ist.
-Welche Meldungen Sie bekommen, stellen Sie hier ein: ${settingsUrl}
+Sie erhalten höchstens eine solche E-Mail am Tag, und sie enthält nur neue Meldungen.
+Meldungen einstellen: ${settingsUrl}
 Alle Meldungen abbestellen: ${unsubscribeUrl}
 `,
   },
@@ -123,12 +123,12 @@ Alle Meldungen abbestellen: ${unsubscribeUrl}
     key: (name, endsAt) => `API key "${name}": it expires on ${endsAt} (UTC).`,
     frame: ({ team, items, settingsUrl, unsubscribeUrl }) => `Hello,
 
-there is news of the integration of the team "${team}":
+there are new alerts about the integration of the team "${team}":
 
 ${items}
 
-You get at most one such mail a day, and it tells only what is new.
-Choose which alerts you get: ${settingsUrl}
+You get at most one such email a day, and it contains only new alerts.
+Alert settings: ${settingsUrl}
 Unsubscribe from all alerts: ${unsubscribeUrl}
 `,
   },

@@ -32,7 +32,7 @@ Bitte stellen Sie die Software, die diese Schlüssel verwendet, bis zum ${sunset
 Was sich ändert, steht in der Dokumentation:
 ${publicUrl}/docs
 
-Die Antworten von ${version} nennen beide Tage in den Kopfzeilen „Deprecation“ und „Sunset“.
+Die Antworten von ${version} nennen beide Tage in den Headern „Deprecation“ und „Sunset“.
 `,
   }),
   en: ({ version, since, sunset, team, keys, publicUrl }) => ({

@@ -83,7 +83,7 @@ const TEMPLATES = [
   },
   {
     id: 'results',
-    name: { de: 'Auswertung: Ergebnisse lesen', en: 'BI: read results' },
+    name: { de: 'BI: Ergebnisse lesen', en: 'BI: read results' },
     purpose: {
       de: 'Sieht Trainings, Bewertungen und Teamergebnisse. Ändert nichts.',
       en: 'Sees trainings, evaluations and the results of the team. Changes nothing.',
@@ -92,9 +92,9 @@ const TEMPLATES = [
   },
   {
     id: 'assignments',
-    name: { de: 'Lernplattform: Aufgaben', en: 'LMS: assignments' },
+    name: { de: 'Lernplattform: Zuweisungen', en: 'LMS: assignments' },
     purpose: {
-      de: 'Gibt Aufgaben aus dem Katalog und sieht, ob sie erledigt sind. Keine Ergebnisse.',
+      de: 'Legt Zuweisungen aus dem Katalog an und sieht, ob sie erledigt sind. Keine Ergebnisse.',
       en: 'Gives assignments from the catalog, and sees whether they are done. No results.',
     },
     scopes: inOrder(['users:read', 'assignments:read', 'assignments:write', 'catalog:read']),
@@ -110,9 +110,9 @@ const TEMPLATES = [
   },
   {
     id: 'read_and_assignments',
-    name: { de: 'Lesen und Aufgaben', en: 'Read plus assignments' },
+    name: { de: 'Lesen und Zuweisungen', en: 'Read plus assignments' },
     purpose: {
-      de: 'Sieht alles, was ein Schlüssel sehen kann, und ändert Aufgaben.',
+      de: 'Sieht alles, was ein Schlüssel sehen kann, und ändert Zuweisungen.',
       en: 'Sees all that a key can see, and changes assignments.',
     },
     scopes: inOrder([...READ_SCOPES, 'assignments:write']),
@@ -127,7 +127,7 @@ const EVERYTHING: Template = {
   id: 'everything',
   name: { de: 'Alles ausprobieren', en: 'Try everything' },
   purpose: {
-    de: 'Sieht und ändert alles in der Sandbox und spielt dort Ereignisse.',
+    de: 'Sieht und ändert alles in der Sandbox und simuliert dort Ereignisse.',
     en: 'Sees and changes everything in the sandbox, and plays events there.',
   },
   scopes: TEST_SCOPES,

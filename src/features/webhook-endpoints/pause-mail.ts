@@ -67,7 +67,7 @@ Zuletzt fehlgeschlagen mit: ${lastFailure}
 
 Neue Ereignisse werden ihm nicht mehr zugestellt, wartende werden aufbewahrt.
 Prüfen Sie den Empfänger mit einem Test
-(POST /webhook-endpoints/${endpointId}/test), und schalten Sie ihn danach wieder ein:
+(POST /webhook-endpoints/${endpointId}/test), und reaktivieren Sie ihn danach:
 PATCH /webhook-endpoints/${endpointId} mit {"status": "active"}.
 
 Dokumentation: ${docsUrl}
@@ -84,8 +84,8 @@ Webhook: ${name}
 ${pageUrl}
 Last failure: ${lastFailure}
 
-New events are not delivered to it any more, waiting ones are kept. Check the receiver with a test
-(POST /webhook-endpoints/${endpointId}/test), then switch it on again:
+New events are no longer delivered to it; waiting ones are kept. Check the receiver with a test
+(POST /webhook-endpoints/${endpointId}/test), then reactivate it:
 PATCH /webhook-endpoints/${endpointId} with {"status": "active"}.
 
 Documentation: ${docsUrl}

@@ -119,18 +119,18 @@ const TEXTS: Readonly<Record<Language, Texts>> = {
     title: 'Meldungen per E-Mail',
     ask: 'Möchten Sie alle Meldungen dieses Teams per E-Mail abbestellen?',
     button: 'Abbestellen',
-    done: 'Sie bekommen von diesem Team keine Meldungen per E-Mail mehr.',
+    done: 'Sie erhalten von diesem Team keine Meldungen per E-Mail mehr.',
     invalid:
       'Dieser Link ist nicht gültig. Die Meldungen lassen sich auch auf der Admin-Seite ' +
       'unter „Meldungen“ abbestellen.',
-    busy: 'Das ging gerade nicht. Bitte versuchen Sie es in einer Minute noch einmal.',
+    busy: 'Das hat nicht geklappt. Bitte versuchen Sie es in einer Minute erneut.',
   },
   en: {
-    title: 'Alerts by mail',
+    title: 'Email alerts',
     ask: 'Do you want to unsubscribe from all alerts of this team?',
     button: 'Unsubscribe',
-    done: 'You get no more alerts of this team by mail.',
+    done: 'You no longer get email alerts of this team.',
     invalid: 'This link is not valid. You can also unsubscribe on the admin page, under “Alerts”.',
-    busy: 'This did not work just now. Please try again in a minute.',
+    busy: 'This did not work. Please try again in a minute.',
   },
 };
