@@ -29,8 +29,8 @@ describe.skipIf(SKIPPED !== '')(`the admin page: alerts${SKIPPED}`, () => {
   it('switches each kind on and off for the reader alone, from the overview on', async () => {
     const { page, complaints } = await openAdminPage(browser, api, { path: '/', team: 'told' });
     await page.getByRole('link', { name: 'Alerts' }).click();
-    const keys = page.getByLabel('an API key ends soon');
-    const webhooks = page.getByLabel('a webhook does not arrive');
+    const keys = page.getByLabel('an API key expires soon');
+    const webhooks = page.getByLabel('webhooks fail');
     expect(await keys.isChecked()).toBe(false);
     // One after the other, without waiting: none is lost.
     await keys.click();
@@ -57,7 +57,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: alerts${SKIPPED}`, () => {
       member: 'admin',
     });
     const release = await holdBack(page, 'admin.alerts.set');
-    await page.getByLabel('an API key ends soon').click();
+    await page.getByLabel('an API key expires soon').click();
     await page.getByLabel('many requests fail').click();
     release();
     await expect.poll(() => kindsOf('admin')).toHaveLength(2);
@@ -69,7 +69,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: alerts${SKIPPED}`, () => {
     await errors.waitFor();
     await refuse(page, 'admin.alerts.set');
     await errors.click();
-    await page.getByText('This was refused. It is as it was before.').waitFor();
+    await page.getByText('The change was rejected and has been undone.').waitFor();
     await expect.poll(() => errors.isChecked()).toBe(false);
   });
 
@@ -108,7 +108,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: alerts${SKIPPED}`, () => {
     await page.route('**/trpc/admin.alerts.set', (route) => route.abort(), { times: 1 });
     const release = await holdBack(page, 'admin.alerts.get');
     await page.getByLabel('many requests fail').click();
-    await page.getByLabel('an API key ends soon').click();
+    await page.getByLabel('an API key expires soon').click();
     release();
     await page.getByText(en.common.saved, { exact: true }).waitFor();
     expect(await page.getByText(en.problems.network).count()).toBe(1);
@@ -133,7 +133,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: alerts${SKIPPED}`, () => {
     await page.getByLabel('many requests fail').click();
     const release = await failed.promise;
     await expect.poll(() => reads).toBeGreaterThan(0);
-    await page.getByLabel('an API key ends soon').click();
+    await page.getByLabel('an API key expires soon').click();
     release();
     await page.getByText(en.common.saved, { exact: true }).waitFor();
     await expect.poll(() => page.getByText(en.problems.network).count()).toBe(1);
@@ -150,7 +150,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: alerts${SKIPPED}`, () => {
     expect(await kindsOf('admin')).toEqual(['keys']);
     await photograph(page, 'unsubscribe');
     await page.getByRole('button', { name: 'Unsubscribe' }).click();
-    await page.getByText('You get no more alerts of this team by mail.').waitFor();
+    await page.getByText('You no longer get email alerts of this team.').waitFor();
     expect(await findFaults(page)).toEqual([]);
     expect(await kindsOf('admin')).toEqual([]);
     expect(complaints).toEqual([]);

@@ -91,10 +91,10 @@ describe.skipIf(SKIPPED !== '')(`the admin page in the host application${SKIPPED
     // The browser really refuses cookies there.
     const keeps = `document.cookie = 'probe=1; SameSite=None; Secure'; document.cookie`;
     expect(await innerOf(page).evaluate(keeps)).toBe('');
-    await frame.getByRole('link', { name: 'Schlüssel erstellen' }).click();
+    await frame.getByRole('link', { name: 'Schlüssel anlegen' }).click();
     await frame.getByLabel('Name').fill('Aus dem Rahmen');
     await frame.getByLabel(/^Nur lesen/).check();
-    await frame.getByRole('button', { name: 'Schlüssel erstellen' }).click();
+    await frame.getByRole('button', { name: 'Schlüssel anlegen' }).click();
     await frame.getByRole('dialog', { name: 'Ihr neuer Schlüssel' }).waitFor();
     expect(await page.context().cookies()).toEqual([]);
     expect(said.filter(([name]) => name === 'event')).toEqual([['event', 'key_created']]);
@@ -225,18 +225,18 @@ describe.skipIf(SKIPPED !== '')(`the admin page in the host application${SKIPPED
     await page.route('**/settings', (route) => route.fulfill({ json: { token, language: 'de' } }));
     await page.evaluate(`admin.set(${JSON.stringify({ token })})`);
     await frame.locator('.side .team', { hasText: 'other' }).waitFor();
-    await frame.getByRole('heading', { name: 'Schlüssel erstellen' }).waitFor();
+    await frame.getByRole('heading', { name: 'Schlüssel anlegen' }).waitFor();
     expect(await frame.getByLabel('Name').inputValue()).toBe('');
   });
 
   it('comes back to the same place when the host application is loaded again', async () => {
     const { page, frame } = await open('/frame');
     await frame.getByRole('link', { name: 'Zustellungen' }).click();
-    await frame.getByLabel('Zustand').selectOption('failed');
+    await frame.getByLabel('Status').selectOption('failed');
     await page.waitForURL(`${hostUrl}/frame#/deliveries?status=failed`);
     await page.reload();
     await frame.getByRole('heading', { name: 'Zustellungen' }).waitFor();
-    expect(await frame.getByLabel('Zustand').inputValue()).toBe('failed');
+    expect(await frame.getByLabel('Status').inputValue()).toBe('failed');
   });
 
   it('asks for a new token before the old one expires, even after a sleep', async () => {
@@ -263,14 +263,14 @@ describe.skipIf(SKIPPED !== '')(`the admin page in the host application${SKIPPED
     await context.clock.setSystemTime(Date.now() + 900_000);
     await frame.getByRole('link', { name: 'Webhooks' }).click();
     await again;
-    await frame.getByText('Noch kein Endpunkt').waitFor();
+    await frame.getByText('Noch keine Endpunkte').waitFor();
     expect(tokens.length).toBeGreaterThan(0);
     expect(await frame.getByRole('dialog').count()).toBe(0);
   });
 
   it.each<[string, (page: Page) => Promise<() => Promise<void>>]>([
     [
-      'does not answer',
+      'is not responding',
       async (page) => {
         await page.route('**/admin-frame.js', async (route) => {
           const response = await route.fetch();
@@ -296,7 +296,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page in the host application${SKIPPED
     await page.goto(`${hostUrl}/frame#/keys`);
     const frame = page.frameLocator('iframe');
     await frame.locator('.loading').waitFor();
-    const said = frame.getByRole('heading', { name: 'does not answer' });
+    const said = frame.getByRole('heading', { name: 'is not responding' });
     // What is loading at first is the document alone: its script begins to wait later.
     await expect
       .poll(async () => {
@@ -497,7 +497,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page of several host applications${SK
     stop(second);
     await context.clearCookies();
     await page.goto(`${api.url}/admin/usage`);
-    await page.getByRole('heading', { name: 'Your application does not answer' }).waitFor();
+    await page.getByRole('heading', { name: 'Your application is not responding' }).waitFor();
     expect(page.url()).toBe(`${api.url}/admin/usage`);
     expect(await findFaults(page)).toEqual([]);
     const signIn = page.getByRole('link', { name: 'Sign in' });

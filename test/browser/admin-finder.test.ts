@@ -115,7 +115,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: search${SKIPPED}`, () => {
     const secret = api.key('team_full', 'users:read');
     await page.keyboard.press('/');
     await page.keyboard.insertText(`Bearer ${secret}`);
-    await page.getByText('This is a secret. It was not sent anywhere').waitFor();
+    await page.getByText('This is a secret. We did not send it anywhere').waitFor();
     const options = page.getByRole('dialog').getByRole('option');
     await options.filter({ hasText: 'users:read' }).waitFor();
     await photograph(page, 'finder');
@@ -132,9 +132,9 @@ describe.skipIf(SKIPPED !== '')(`the admin page: search${SKIPPED}`, () => {
 
   it('leaves the slash to those who type', async () => {
     await page.goto(`${api.url}/admin/members`);
-    await page.getByLabel('Address or id').fill('a');
+    await page.getByLabel('Address or ID').fill('a');
     await page.keyboard.type('/b');
-    expect(await page.getByLabel('Address or id').inputValue()).toBe('a/b');
+    expect(await page.getByLabel('Address or ID').inputValue()).toBe('a/b');
     expect(await page.getByRole('dialog').count()).toBe(0);
   });
 });

@@ -66,11 +66,11 @@ describe.skipIf(SKIPPED !== '')(`the admin page: the first day${SKIPPED}`, () =>
     await hands.press(link('Webhooks').first());
     await hands.press(link('Add an endpoint'));
     await hands.write(page.getByLabel('Address', { exact: true }), `${receiver.url}/${way}`);
-    await hands.check(page.getByLabel(/^Somebody got an assignment/));
+    await hands.check(page.getByLabel(/^Assignment created/));
     await hands.press(button('Add an endpoint'));
     await storeSecret('I have stored the secret');
     await hands.press(button('Send a test'));
-    await page.getByText(/The test arrived: your server answered in \d+ ms/).waitFor();
+    await page.getByText(/The test arrived: your server responded in \d+ ms/).waitFor();
     clock.lap('connect a webhook');
 
     receiver.on(`/${way}`, (response) => response.writeHead(503).end('Maintenance'));
@@ -83,10 +83,10 @@ describe.skipIf(SKIPPED !== '')(`the admin page: the first day${SKIPPED}`, () =>
     await until(async () => (await countFailed(way)) === ASSIGNMENTS);
     clock.restart();
     await hands.press(link('Overview'));
-    await hands.press(link(`${ASSIGNMENTS} deliveries have failed in the last 24 hours.`));
-    await hands.press(link('Somebody got an assignment').first());
-    await page.getByText('Your server had an error of its own.').waitFor();
-    await page.getByText('Look at the log of your server at the time of the attempt.').waitFor();
+    await hands.press(link(`${ASSIGNMENTS} deliveries failed in the last 24 hours.`));
+    await hands.press(link('Assignment created').first());
+    await page.getByText('Your server had an internal error.').waitFor();
+    await page.getByText('Check the log of your server at the time of the attempt.').waitFor();
     await page.getByText('Maintenance').waitFor();
     expect(await findFaults(page)).toEqual([]);
     clock.lap('find out why a delivery failed');
@@ -94,7 +94,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: the first day${SKIPPED}`, () =>
     receiver.on(`/${way}`, (response) => response.end('ok'));
     clock.restart();
     await hands.press(link('Deliveries').first());
-    await hands.press(button('Send failures again'));
+    await hands.press(button('Resend failures'));
     await hands.press(button(`Send ${ASSIGNMENTS} again`));
     await page.getByText(`${ASSIGNMENTS} of ${ASSIGNMENTS} queued`).waitFor();
     await receiver.arrived(`/${way}`, 1 + 2 * ASSIGNMENTS);

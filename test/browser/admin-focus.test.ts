@@ -70,7 +70,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: focus${SKIPPED}`, () => {
     for (const [group, link] of [
       ['Integration', 'Webhooks'],
       ['Team', 'Privacy'],
-      ['Insight', 'Audit log'],
+      ['Insights', 'Audit log'],
     ] as const)
       expect(
         await page.getByRole('group', { name: group }).getByRole('link', { name: link }).count(),

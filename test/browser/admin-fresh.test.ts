@@ -54,7 +54,7 @@ const SPECIAL: Readonly<Record<string, Special>> = {
   'pages/plays.tsx v1.sandbox.simulate': {
     also: ['/sandbox/deliveries', '/sandbox/results'],
     // What came of it, and the form.
-    once: /^(Done\. Events|See the deliveries|INPUT Score|A \/admin\/sandbox\/deliveries)/,
+    once: /^(Done\. Events|View deliveries|INPUT Score|A \/admin\/sandbox\/deliveries)/,
   },
   'pages/webhook.tsx v1.webhooks.removeEndpoint': { also: ['/deliveries'] },
   'pages/webhook-test.tsx v1.webhooks.testEndpoint': {

@@ -50,10 +50,10 @@ describe.skipIf(SKIPPED !== '')(`the admin page: sign-in and keys${SKIPPED}`, ()
     await page.getByRole('button', { name: 'Create a key' }).click();
     await page.getByText('Choose at least one permission.').waitFor();
     await expect.poll(() => page.evaluate('document.activeElement.name')).toBe('template');
-    await page.getByLabel('Choose each permission').check();
+    await page.getByLabel('Choose individual permissions').check();
     expect(await page.getByRole('checkbox', { checked: true }).count()).toBe(0);
-    await page.getByLabel('See trainings').check();
-    await page.getByLabel('No end').check();
+    await page.getByLabel('View trainings').check();
+    await page.getByLabel('No expiry').check();
     await page.getByRole('button', { name: 'Create a key' }).click();
     const dialog = page.getByRole('dialog', { name: 'Your new key' });
     const secret = await dialog.locator('code').first().innerText();
@@ -89,7 +89,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: sign-in and keys${SKIPPED}`, ()
     for (const step of steps) await step();
     expect(steps.length).toBeLessThanOrEqual(6);
     await rowOf(page, 'HR').waitFor();
-    await page.getByText('Nobody has confirmed storing it').waitFor({ state: 'detached' });
+    await page.getByText('Not confirmed as stored').waitFor({ state: 'detached' });
     const secret = await page.evaluate<string>('navigator.clipboard.readText()');
     const { status, body } = await api.call(secret, 'GET', '/me');
     expect([status, body]).toMatchObject([200, { scopes: ['users:read', 'users:write'] }]);
@@ -151,7 +151,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: sign-in and keys${SKIPPED}`, ()
     await dialog.getByLabel('I have stored the key').check();
     await dialog.getByRole('button', { name: 'Done' }).click();
     await rowOf(page, 'Once').waitFor();
-    await page.getByText('Nobody has confirmed storing it').waitFor({ state: 'detached' });
+    await page.getByText('Not confirmed as stored').waitFor({ state: 'detached' });
   });
 
   it('sends nothing and keeps the secret when Enter is pressed on its check box', async () => {
@@ -181,17 +181,17 @@ describe.skipIf(SKIPPED !== '')(`the admin page: sign-in and keys${SKIPPED}`, ()
     await page.getByRole('button', { name: 'Create a key' }).click();
     await page.getByRole('dialog', { name: 'Your new key' }).waitFor();
     const { page: next } = await openAdminPage(browser, api, { path: '/keys', team: 'lost' });
-    await rowOf(next, 'Unseen').getByText('Nobody has confirmed storing it').waitFor();
+    await rowOf(next, 'Unseen').getByText('Not confirmed as stored').waitFor();
     expect(await findFaults(next)).toEqual([]);
-    await next.getByRole('button', { name: 'Replace: Unseen' }).click();
-    const replace = next.getByRole('dialog', { name: 'Replace the key “Unseen”' });
+    await next.getByRole('button', { name: 'Rotate: Unseen' }).click();
+    const replace = next.getByRole('dialog', { name: 'Rotate the key “Unseen”' });
     expect(await replace.getByLabel(/^End it now/).isChecked()).toBe(true);
-    await replace.getByRole('button', { name: 'Replace the key' }).click();
+    await replace.getByRole('button', { name: 'Rotate the key' }).click();
     const dialog = next.getByRole('dialog', { name: 'Your new key' });
     await dialog.getByLabel('I have stored the key').check();
     await dialog.getByRole('button', { name: 'Done' }).click();
     await rowOf(next, 'Unseen (2)').waitFor();
-    await next.getByText('Nobody has confirmed storing it').waitFor({ state: 'detached' });
+    await next.getByText('Not confirmed as stored').waitFor({ state: 'detached' });
   });
 
   it('ends a leaked key, shows what it did, and makes a new one, in three steps', async () => {
@@ -208,9 +208,9 @@ describe.skipIf(SKIPPED !== '')(`the admin page: sign-in and keys${SKIPPED}`, ()
     await page.getByRole('button', { name: 'Revoke: full' }).click();
     const dialog = page.getByRole('dialog', { name: 'Revoke the key “full”?' });
     await dialog.getByLabel('Yes, or I am not sure').check();
-    await dialog.getByText('It has changed something lately: Member invited (1).').waitFor();
+    await dialog.getByText('Its latest changes: Member invited (1).').waitFor();
     await dialog
-      .getByText(/Its last call: POST \/users\. They came from 203\.0\.113\.0\/24/)
+      .getByText(/Its last request: POST \/users\. Source networks: 203\.0\.113\.0\/24/)
       .waitFor();
     await photograph(page, 'key-leaked');
     expect(await findFaults(page)).toEqual([]);
@@ -239,14 +239,14 @@ describe.skipIf(SKIPPED !== '')(`the admin page: sign-in and keys${SKIPPED}`, ()
       );
       return Object.fromEntries(rows.map(({ name, days }) => [name, Math.round(Number(days))]));
     };
-    await page.getByRole('button', { name: 'Replace: cases:read' }).click();
-    const replace = page.getByRole('dialog', { name: 'Replace the key “cases:read”' });
+    await page.getByRole('button', { name: 'Rotate: cases:read' }).click();
+    const replace = page.getByRole('dialog', { name: 'Rotate the key “cases:read”' });
     expect(await replace.getByLabel(/^30 days, until/).isChecked()).toBe(true);
     expect(await replace.getByLabel(/^7 days/).count()).toBe(0);
-    await replace.getByLabel(/^Until it ends by itself/).check();
+    await replace.getByLabel(/^Until its own expiry/).check();
     await photograph(page, 'key-replace-ending');
     expect(await findFaults(page)).toEqual([]);
-    await replace.getByRole('button', { name: 'Replace the key' }).click();
+    await replace.getByRole('button', { name: 'Rotate the key' }).click();
     await page.getByRole('dialog', { name: 'Your new key' }).waitFor();
     expect(await expiries()).toMatchObject({ 'cases:read': 0, 'cases:read (2)': 28 });
     await page.reload();
@@ -272,7 +272,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: sign-in and keys${SKIPPED}`, ()
     await page.getByRole('button', { name: 'Revoke: users:read' }).click();
     const dialog = page.getByRole('dialog', { name: 'Revoke the key “users:read”?' });
     await dialog.getByLabel('Yes, or I am not sure').check();
-    await dialog.getByText('It has changed nothing.').waitFor();
+    await dialog.getByText('It has made no changes.').waitFor();
     const replace = dialog.getByRole('button', { name: 'End it now and show a new key' });
     expect(await replace.count()).toBe(0);
     await dialog.getByRole('button', { name: 'Revoke the key' }).click();
@@ -284,16 +284,18 @@ describe.skipIf(SKIPPED !== '')(`the admin page: sign-in and keys${SKIPPED}`, ()
     await page.getByLabel('Name').fill('full');
     await page.getByLabel(/^Read only/).check();
     await page.getByRole('button', { name: 'Create a key' }).click();
-    await page.getByText('The team has, or had, a key of this name. Choose another one.').waitFor();
+    await page
+      .getByText('The team already has, or had, a key with this name. Choose another name.')
+      .waitFor();
     const name = page.getByLabel('Name');
     expect(await name.getAttribute('aria-invalid')).toBe('true');
-    const where = page.getByRole('textbox', { name: 'Where may it be used from?' });
+    const where = page.getByRole('textbox', { name: 'Allowed addresses' });
     const hasFocus = (field: Locator) => field.evaluate((one) => one === document.activeElement);
     // Of two that are wrong, the reader begins with the first one.
     await name.fill('');
     await where.fill('not an address');
     await page.getByRole('button', { name: 'Create a key' }).click();
-    await page.getByText('Expected an IPv4 or IPv6 address').waitFor();
+    await page.getByText('Enter an IPv4 or IPv6 address').waitFor();
     expect(await name.getAttribute('aria-invalid')).toBe('true');
     expect(await hasFocus(name)).toBe(true);
     await name.fill('Import');
@@ -348,7 +350,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: sign-in and keys${SKIPPED}`, ()
     await page.getByLabel(de.keys.restrict).fill('kein Netz');
     await page.getByRole('button', { name: de.keys.create }).click();
     await page.getByText(de.reasons['invalid_network'] ?? '').waitFor();
-    expect(await page.getByText('Expected').count()).toBe(0);
+    expect(await page.getByText('Enter an IPv4').count()).toBe(0);
     await page.getByLabel(de.keys.restrict).fill('::ffff:10.0.0.1');
     await page.getByRole('button', { name: de.keys.create }).click();
     await page.getByText(de.reasons['mapped_network'] ?? '').waitFor();
@@ -357,15 +359,15 @@ describe.skipIf(SKIPPED !== '')(`the admin page: sign-in and keys${SKIPPED}`, ()
   it('replaces and revokes a key by the keyboard alone', async () => {
     const { page, complaints } = await openAdminPage(browser, api, { path: '/keys', team: 'ends' });
     const old = api.key('team_ends', 'users:read');
-    await page.getByRole('button', { name: 'Replace: users:read' }).focus();
+    await page.getByRole('button', { name: 'Rotate: users:read' }).focus();
     await page.keyboard.press('Enter');
     await photograph(page, 'key-replace');
-    await page.getByRole('dialog', { name: 'Replace the key “users:read”' }).waitFor();
+    await page.getByRole('dialog', { name: 'Rotate the key “users:read”' }).waitFor();
     await tabTo(page, '1 day');
     // Two steps up, over the first choice to the last one: "End it now".
     await page.keyboard.press('ArrowUp');
     await page.keyboard.press('ArrowUp');
-    await tabTo(page, 'Replace the key');
+    await tabTo(page, 'Rotate the key');
     await page.keyboard.press('Enter');
     await page.getByRole('dialog', { name: 'Your new key' }).waitFor();
     await tabTo(page, 'I have stored the key');
@@ -398,8 +400,8 @@ describe.skipIf(SKIPPED !== '')(`the admin page: sign-in and keys${SKIPPED}`, ()
     const other = ending.getByRole('button', { name: 'End it now and show a new key' });
     await expect.poll(() => other.getAttribute('aria-disabled')).toBe('true');
     await page.keyboard.press('Escape');
-    await page.getByRole('button', { name: 'Replace: users:write' }).click();
-    await page.getByRole('button', { name: 'Replace the key' }).click();
+    await page.getByRole('button', { name: 'Rotate: users:write' }).click();
+    await page.getByRole('button', { name: 'Rotate the key' }).click();
     const dialog = page.getByRole('dialog', { name: 'Your new key' });
     await dialog.waitFor();
     release();
@@ -464,7 +466,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: sign-in and keys${SKIPPED}`, ()
     await api.db.pool.query(`update team set status = 'suspended' where id = 'team_acme'`);
     await page.getByRole('link', { name: 'API keys' }).click();
     // Above the page, too, until the page itself says it.
-    const ids = page.getByText(/Request id for support: [\w-]{36}/);
+    const ids = page.getByText(/Request ID for support: [\w-]{36}/);
     await expect.poll(() => ids.count()).toBe(1);
     await api.db.pool.query(`update team set status = 'active' where id = 'team_acme'`);
     await page.getByRole('button', { name: 'Try again' }).click();

@@ -82,7 +82,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: a large team${SKIPPED}`, () => 
     expect(await page.locator('*').count()).toBeLessThan(NODES_MAX);
     const row = await page.getByRole('row').nth(1).boundingBox();
     expect(row?.height).toBeLessThanOrEqual(ROW_MAX_PX);
-    const search = page.getByLabel('Address or id');
+    const search = page.getByLabel('Address or ID');
     await search.fill('PERSON.1903@');
     await search.press('Enter');
     await until(async () => (await page.getByRole('rowheader').count()) === 1);
@@ -136,7 +136,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: a large team${SKIPPED}`, () => 
       team: TEAM,
     });
     await settle(page);
-    const order = page.getByLabel('Order');
+    const order = page.getByLabel('Sort by');
     const sorted = () =>
       page.getByRole('columnheader').evaluateAll((all) =>
         all.flatMap((one) => {
@@ -150,7 +150,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: a large team${SKIPPED}`, () => 
     // By address: the first option is that of an address without an order.
     await page.keyboard.press('ArrowDown');
     await until(async () => (await firstRow(page)).startsWith('admin@'));
-    expect(await sorted()).toEqual(['Who: ascending']);
+    expect(await sorted()).toEqual(['Member: ascending']);
     expect(await findFaults(page)).toEqual([]);
     await photograph(page, 'members-sorted');
     await page.getByRole('link', { name: 'Next page' }).click();
@@ -166,12 +166,12 @@ describe.skipIf(SKIPPED !== '')(`the admin page: a large team${SKIPPED}`, () => 
     await order.selectOption('Role: admins first');
     await until(async () => (await firstRow(page)).startsWith('owner@'));
     expect(await sorted()).toEqual(['Role: other']);
-    await order.selectOption('Joined: earliest first');
+    await order.selectOption('Joined: oldest first');
     await settle(page);
     expect(await firstRow(page)).toContain('admin@');
     expect(await page.getByRole('row').nth(1).innerText()).not.toContain('Invited');
     expect(await sorted()).toEqual(['Since: ascending']);
-    await order.selectOption('Joined: latest first');
+    await order.selectOption('Joined: newest first');
     await settle(page);
     expect(await page.getByRole('row').nth(1).innerText()).toContain('Invited');
     expect(await sorted()).toEqual(['Since: descending']);
@@ -179,7 +179,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: a large team${SKIPPED}`, () => 
     await page.getByLabel('Role').selectOption('Member');
     await until(async () => page.url().includes('role=member'));
     expect(await order.inputValue()).toBe('joined');
-    await order.selectOption('Added: latest first');
+    await order.selectOption('Added: newest first');
     await until(async () => !page.url().includes('sort='));
     await page.getByLabel('Role').selectOption('All');
     await until(async () => (await firstRow(page)) === newest);
@@ -195,7 +195,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: a large team${SKIPPED}`, () => 
     const first = await firstRow(page);
     expect(await status.innerText()).toBe('50 entries shown');
     const release = await holdBack(page, 'members.search');
-    await page.getByLabel('Order').selectOption('address');
+    await page.getByLabel('Sort by').selectOption('address');
     await until(async () => (await table.getAttribute('aria-busy')) === 'true');
     await photograph(page, 'members-busy');
     expect(await firstRow(page)).toBe(first);
@@ -204,7 +204,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: a large team${SKIPPED}`, () => 
     release();
     await settle(page);
     expect(await firstRow(page)).toContain('admin@');
-    expect(await ordered.innerText()).toContain('Who');
+    expect(await ordered.innerText()).toContain('Member');
     // As many rows as before, so only a new node lets who hears the page know of them.
     expect(await page.evaluate('window.said')).toEqual(['50 entries shown']);
     await page.getByRole('link', { name: 'Next page' }).click();
@@ -260,7 +260,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: a large team${SKIPPED}`, () => 
     );
     const { page } = await openAdminPage(browser, api, { path: '/webhooks/whe_7', team: TEAM });
     await settle(page);
-    const backlog = page.getByRole('group', { name: 'What waits' });
+    const backlog = page.getByRole('group', { name: 'Waiting deliveries' });
     const bars = backlog.getByRole('img');
     await bars.first().waitFor();
     const names = (await bars.all()).map((bar) => bar.getAttribute('aria-label'));
@@ -285,7 +285,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: a large team${SKIPPED}`, () => 
     const { page } = await openAdminPage(browser, api, { path: '/catalog', team: TEAM });
     const who = page.getByLabel('Policy for');
     await who.pressSequentially('person.190');
-    await page.getByText('Type a part of the address and choose.').waitFor();
+    await page.getByText('Type part of the address and choose a member.').waitFor();
     // While nobody is chosen, no policy can be changed by mistake.
     await until(async () => (await page.getByRole('rowheader').count()) === 0);
     await until(async () => (await page.locator('datalist option').count()) === 11);
@@ -299,7 +299,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: a large team${SKIPPED}`, () => 
     });
     expect(await findFaults(page)).toEqual([]);
     await who.fill('nobody@large.test');
-    await page.getByText('Nobody in the team has this.').waitFor();
+    await page.getByText('No member of the team matches.').waitFor();
   });
 
   it('finds somebody behind ten thousand newer members, by a part of their address', async () => {

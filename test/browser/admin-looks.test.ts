@@ -305,12 +305,12 @@ describe.skipIf(SKIPPED !== '')(`the admin page: every look${SKIPPED}`, () => {
         }
       }
       expect(found).toEqual([
-        '/webhooks/whe_3 What waits, by the time of the next attempt: each bar',
-        '/webhooks/whe_3 How long your server took to answer the last deliveries: each bar',
+        '/webhooks/whe_3 Waiting deliveries by time of the next attempt: each bar',
+        '/webhooks/whe_3 Response times of the latest deliveries: each bar',
         '/usage Requests by day and outcome: each bar',
-        '/usage How near the limit of a minute was: each bar',
+        '/usage Utilization of the limit per minute: each bar',
         '/results Average score by week: each bar',
-        '/results How the average scores are spread: each bar',
+        '/results Distribution of average scores: each bar',
       ]);
     },
     TIMEOUT_MS,

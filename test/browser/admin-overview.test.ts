@@ -75,7 +75,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: overview${SKIPPED}`, () => {
     await list.getByRole('link', { name: 'Create an API key for your program' }).waitFor();
     expect(await state()).toBe('······');
     await photograph(page, 'overview-new-team');
-    expect(await page.getByText('Everything works.').count()).toBe(0);
+    expect(await page.getByText('Everything is working.').count()).toBe(0);
     expect(await findFaults(page)).toEqual([]);
     const app = await appAsMember(api, 'new', 'owner');
     const look = async (expected: string) => {
@@ -114,11 +114,11 @@ describe.skipIf(SKIPPED !== '')(`the admin page: overview${SKIPPED}`, () => {
 
   it('hides the steps for good where somebody does not want them', async () => {
     const { page } = await openAdminPage(browser, api, { path: '/', team: 'calm' });
-    await page.getByText('Everything works. Nothing needs your attention.').waitFor();
+    await page.getByText('Everything is working.').waitFor();
     await page.getByRole('button', { name: 'Hide the list' }).click();
     await page.reload();
     await settle(page);
-    await page.getByText('Everything works. Nothing needs your attention.').waitFor();
+    await page.getByText('Everything is working.').waitFor();
     expect(await page.locator('.steps').count()).toBe(0);
   });
 
@@ -145,16 +145,16 @@ describe.skipIf(SKIPPED !== '')(`the admin page: overview${SKIPPED}`, () => {
     await settle(page);
     const items = await page.locator('.attention li').allTextContents();
     await photograph(page, 'overview-busy-team');
-    const paused = 'are paused: Archive and Old. What happens meanwhile is not sent to them.';
-    const failed = 'have failed in the last 24 hours. Receivers: Planner and Archive.';
+    const paused = 'are paused: Archive and Old. New events are not delivered to them.';
+    const failed = 'failed in the last 24 hours. Receivers: Planner and Archive.';
     expect(items).toEqual([
-      `2 webhooks ${paused} Repair and reactivate`,
-      `13 deliveries ${failed} Look at them`,
-      '150 deliveries wait. Receivers: Mail. Look at them',
-      '14 requests failed by an error of ours. Look at them',
-      '30% of the requests of 7 days were refused or failed. Look at them',
-      'Nobody has confirmed storing the secrets of 2 webhooks: Planner and Mail. Replace',
-      '2 keys end soon, the first one in 3 days: users:read and full. Replace',
+      `2 webhooks ${paused} Fix and reactivate`,
+      `13 deliveries ${failed} View`,
+      '150 deliveries are waiting. Receivers: Mail. View',
+      '14 requests failed because of an error on our side. View',
+      '30% of the requests in the last 7 days were rejected or failed. View',
+      'Nobody has confirmed storing the secrets of 2 webhooks: Planner and Mail. Rotate',
+      '2 keys expire soon, the first in 3 days: users:read and full. Rotate',
     ]);
     expect(await findFaults(page)).toEqual([]);
     expect(complaints).toEqual([]);

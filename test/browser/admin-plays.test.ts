@@ -60,7 +60,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: plays${SKIPPED}`, () => {
   const send = async (page: Page, play: Play): Promise<void> => {
     const answered = page.waitForResponse('**/trpc/v1.sandbox.simulate');
     await formOf(page, play)
-      .getByRole('button', { name: /^Play it/ })
+      .getByRole('button', { name: /^Simulate/ })
       .click();
     await answered;
     await formOf(page, play).locator('[type=submit]:not([data-busy])').waitFor();

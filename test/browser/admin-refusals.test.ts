@@ -248,7 +248,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: refusals${SKIPPED}`, () => {
       const alert = alertOf(page, en.problems[kind]);
       await alert.waitFor(WAIT);
       await expect.poll(() => alert.evaluate(IS_SEEN), WAIT).toBe(true);
-      const requestId = /Request id for support: [\w-]{36}/.test(await alert.innerText());
+      const requestId = /Request ID for support: [\w-]{36}/.test(await alert.innerText());
       expect([kind, requestId]).toEqual([kind, kind === 'forbidden' || kind === 'internal']);
       // What is said at a field is one, too.
       expect(await page.locator('.notice[role=alert]').count()).toBe(1);
@@ -268,8 +268,8 @@ describe.skipIf(SKIPPED !== '')(`the admin page: refusals${SKIPPED}`, () => {
     const answers: Readonly<Record<string, Kind>> = { pause: 'network', syncNow: 'forbidden' };
     for (const [name, kind] of Object.entries(answers))
       await page.route(`**/trpc/admin.crm.${name}`, (route) => REFUSALS[kind](route));
-    for (const name of ['Pause', 'Read now', 'Pause'] as const) {
-      await cardOf(page, 'Works').getByRole('button', { name, exact: true }).click();
+    for (const name of ['Pause', 'Sync now', 'Pause'] as const) {
+      await cardOf(page, 'Working').getByRole('button', { name, exact: true }).click();
       await alertOf(page, en.problems[name === 'Pause' ? 'network' : 'forbidden']).waitFor();
       expect(await page.getByRole('alert').count()).toBe(1);
     }

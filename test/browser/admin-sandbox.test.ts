@@ -185,7 +185,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: the sandbox${SKIPPED}`, () => {
     expect((await bandOf(page).boundingBox())?.y).toBe(0);
     await page.route('**/*.js', (route) => route.abort());
     await page.reload();
-    expect(await bandOf(page).innerText()).toBe('Sandbox: nothing here is real');
+    expect(await bandOf(page).innerText()).toBe('Sandbox: no real data here');
     const links = await page
       .locator('nav a')
       .evaluateAll((all) => all.map((link) => link.getAttribute('href')));
@@ -261,7 +261,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: the sandbox${SKIPPED}`, () => {
       await held;
       await route.continue();
     });
-    await page.getByLabel('an API key ends soon').click();
+    await page.getByLabel('an API key expires soon').click();
     const live = switchOf(page).getByText('Live');
     await expect.poll(() => live.getAttribute('aria-disabled')).toBe('true');
     await live.click({ force: true });
@@ -345,7 +345,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: the sandbox${SKIPPED}`, () => {
     await dialog.getByRole('button', { name: 'Done' }).click();
     const row = page.getByRole('row', { name: /Planner \(test\)/ });
     expect(await row.locator('code').innerText()).toMatch(/^svck_test_t/);
-    await row.getByRole('button', { name: 'Replace: Planner' }).click();
+    await row.getByRole('button', { name: 'Rotate: Planner' }).click();
     await page.getByRole('dialog', { name: /Planner \(test\)/ }).waitFor();
     await page.keyboard.press('Escape');
     for (const path of ['/requests', '/usage', '/audit']) {
@@ -365,13 +365,13 @@ describe.skipIf(SKIPPED !== '')(`the admin page: the sandbox${SKIPPED}`, () => {
       page.getByRole('form', { name: en.sandbox.plays[play] });
     const playNow = (play: keyof typeof en.sandbox.plays) =>
       card(play)
-        .getByRole('button', { name: /^Play it/ })
+        .getByRole('button', { name: /^Simulate/ })
         .click();
-    await card('training_completed').getByLabel('Who').fill(SANDBOX_MEMBER);
+    await card('training_completed').getByLabel('Member').fill(SANDBOX_MEMBER);
     await card('training_completed').getByLabel(en.sandbox.score).fill('88');
     await playNow('training_completed');
     await card('training_completed')
-      .getByText(/Events: A training was finished and/)
+      .getByText(/Events: Training completed and/)
       .waitFor();
     const app = await appInSandbox(api, 'played');
     const members = await app.admin.members.search.query({ text: SANDBOX_MEMBER });
@@ -392,7 +392,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: the sandbox${SKIPPED}`, () => {
     await photograph(page, 'sandbox-plays');
     // The page stays open: its admins end it.
     await page.reload();
-    await notice.getByRole('button', { name: /^End it now/ }).click();
+    await notice.getByRole('button', { name: /^End now/ }).click();
     await notice.waitFor({ state: 'detached' });
     await page.getByLabel(en.sandbox.speed).selectOption('60');
     await page.getByText(en.sandbox.speedSaved).waitFor();
@@ -451,7 +451,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: the sandbox${SKIPPED}`, () => {
       if (!found) throw new Error('the page has no frame');
       return found;
     };
-    expect(await bandOf(frame()).innerText()).toBe('Sandbox: Hier ist nichts echt');
+    expect(await bandOf(frame()).innerText()).toBe('Sandbox: Keine echten Daten');
     expect(await frame().evaluate<number>(CONTRAST)).toBeGreaterThan(4.5);
     expect(await findFaults(frame())).toEqual([]);
     // Without the navigation of the page there are the band and the switch nevertheless.

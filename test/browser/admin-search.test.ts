@@ -79,7 +79,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: a long search${SKIPPED}`, () =>
     // Ten pages at most. A slow machine looks through less in its three seconds.
     expect(asked).toBeGreaterThan(1);
     expect(asked).toBeLessThanOrEqual(10);
-    expect(await page.getByText('Nothing matches').count()).toBe(0);
+    expect(await page.getByText('No results').count()).toBe(0);
     // Who hears the page is told the same.
     expect(await page.getByRole('search').getByRole('status').textContent()).toBe(
       `0 entries shown. ${looked}`,
@@ -121,7 +121,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: a long search${SKIPPED}`, () =>
 
   it('says that nothing matches only where it has looked through all', async () => {
     const { page } = await open('/requests?status=404&past=custom&until=2020-01-01T00:00:00.000Z');
-    await page.getByText('Nothing matches these filters').waitFor();
+    await page.getByText('No results for these filters').waitFor();
     expect(await further(page).count()).toBe(0);
   });
 

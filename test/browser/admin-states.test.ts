@@ -59,7 +59,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: states${SKIPPED}`, () => {
     await page.context().setOffline(true);
     await page.getByText(OFFLINE).waitFor();
     await page.getByRole('button', { name: 'Create a key' }).click();
-    await page.getByText('The service does not answer.').waitFor();
+    await page.getByText('The service is not responding.').waitFor();
     await photograph(page, 'offline');
     expect(await findFaults(page)).toEqual([]);
     expect(await page.getByLabel('Name').inputValue()).toBe('Kept text');
@@ -77,7 +77,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: states${SKIPPED}`, () => {
     // The dialog covers the page, so it says so itself.
     await dialog.getByText(OFFLINE).waitFor();
     await dialog.getByRole('button', { name: 'Delete the endpoint' }).click();
-    await dialog.getByText('The service does not answer.').waitFor();
+    await dialog.getByText('The service is not responding.').waitFor();
     await dialog.getByRole('button', { name: 'Cancel' }).click();
     const read = page.waitForResponse((response) => response.url().includes('listEndpoints'));
     await page.context().setOffline(false);
@@ -106,7 +106,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: states${SKIPPED}`, () => {
     const script = /\/members-[\w-]+\.js$/;
     await page.context().route(script, (route) => route.abort());
     await page.getByRole('link', { name: 'Members' }).click();
-    await page.getByRole('heading', { name: 'This page could not be shown' }).waitFor();
+    await page.getByRole('heading', { name: 'This page could not be displayed' }).waitFor();
     expect(await findFaults(page)).toEqual([]);
     await page.context().setOffline(true);
     await page.getByText(OFFLINE).waitFor();
@@ -117,7 +117,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: states${SKIPPED}`, () => {
 
   it('says which right is missing, and notices when it is granted or taken', async () => {
     const page = await open('rights', '/keys', 'admin');
-    await page.getByText('This needs the right “Manage interfaces”.').first().waitFor();
+    await page.getByText('You need the right “Manage interfaces”.').first().waitFor();
     const owner = await appAsMember(api, 'rights', 'owner');
     const right = { member_id: 'mem_rights_admin', right: 'schnittstellen' } as const;
     await owner.admin.team.grantRight.mutate(right);
@@ -128,12 +128,12 @@ describe.skipIf(SKIPPED !== '')(`the admin page: states${SKIPPED}`, () => {
     await owner.admin.team.withdrawRight.mutate(right);
     await page.getByRole('button', { name: 'Create a key' }).click();
     await page.getByText('The owner of the team can change them under Members.').waitFor();
-    await page.getByText('This needs the right “Manage interfaces”.').first().waitFor();
+    await page.getByText('You need the right “Manage interfaces”.').first().waitFor();
     expect(await findFaults(page)).toEqual([]);
     await owner.v1.members.update.mutate({ member_id: right.member_id, role: 'member' });
     await page.getByRole('link', { name: 'Audit log' }).click();
     await page.getByRole('heading', { name: 'This page is for admins' }).waitFor();
-    await page.getByText('The owner of the team or an admin can make you an admin.').waitFor();
+    await page.getByText('The owner or an admin of the team can make you an admin.').waitFor();
   });
 
   it('never covers what another admin has changed meanwhile', async () => {
@@ -147,9 +147,9 @@ describe.skipIf(SKIPPED !== '')(`the admin page: states${SKIPPED}`, () => {
     await change({ description: 'Theirs', events: ['member.joined', 'member.removed'] });
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByText('Nothing was saved.').waitFor();
-    const notice = page.getByRole('alert').filter({ hasText: 'It is now:' });
+    const notice = page.getByRole('alert').filter({ hasText: 'The current values are:' });
     await notice.getByText('Theirs').waitFor();
-    await notice.getByText('Somebody left the team').waitFor();
+    await notice.getByText('Member left the team').waitFor();
     await photograph(page, 'changed-meanwhile');
     expect(await findFaults(page)).toEqual([]);
     expect(await read()).toMatchObject({ description: 'Theirs' });
@@ -161,7 +161,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: states${SKIPPED}`, () => {
     // Who comes back to the page is told before saving.
     await change({ description: 'Theirs again' });
     await comeBack(page);
-    await notice.getByRole('button', { name: 'Show the current values' }).click();
+    await notice.getByRole('button', { name: 'Use the current values' }).click();
     expect(await description.inputValue()).toBe('Theirs again');
     await notice.waitFor({ state: 'detached' });
   });
@@ -225,7 +225,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: states${SKIPPED}`, () => {
   it('names the address that an invitation was sent to, not one that is typed', async () => {
     const page = await open('lost', '/members');
     const release = await holdBack(page, 'v1.members.create');
-    await page.getByRole('button', { name: 'Invite somebody' }).click();
+    await page.getByRole('button', { name: 'Invite a member' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Email address').fill('kim@lost.test');
     await dialog.getByRole('button', { name: 'Send the invitation' }).click();
@@ -255,7 +255,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: states${SKIPPED}`, () => {
     await save.click();
     await page.getByText(en.problems.network).waitFor();
     await (await read).finished();
-    const notice = page.getByRole('alert').filter({ hasText: 'It is now:' });
+    const notice = page.getByRole('alert').filter({ hasText: 'The current values are:' });
     await page.getByRole('heading', { name: 'Mine' }).waitFor();
     expect(await notice.count()).toBe(0);
     await save.click();
@@ -341,7 +341,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: states${SKIPPED}`, () => {
     await other.admin.team.privacy.set.mutate({ member_detail_enabled: false });
     await comeBack(page);
     const dialog = page.getByRole('dialog', { name: 'Switch off “Data of individual members”?' });
-    await dialog.getByText('Somebody else has set the switch this way meanwhile.').waitFor();
+    await dialog.getByText('Someone else has already set the switch this way.').waitFor();
     await dialog.getByRole('button', { name: 'Switch it off' }).click();
     await dialog.waitFor({ state: 'detached' });
     expect(await other.admin.team.privacy.get.query({})).toMatchObject({
@@ -358,9 +358,9 @@ describe.skipIf(SKIPPED !== '')(`the admin page: states${SKIPPED}`, () => {
     await page.getByText('Paused', { exact: true }).waitFor();
     await setStatus('suspended');
     release();
-    await page.getByText('This was refused. It is as it was before.').waitFor();
+    await page.getByText('The change was rejected and has been undone.').waitFor();
     await page
-      .getByText(/Request id for support: [\w-]{36}/)
+      .getByText(/Request ID for support: [\w-]{36}/)
       .first()
       .waitFor();
     await page.getByText('Active', { exact: true }).waitFor();
@@ -380,7 +380,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: states${SKIPPED}`, () => {
     await expect.poll(() => box.isChecked()).toBe(false);
     await setStatus('suspended');
     release();
-    await page.getByText('This was refused. It is as it was before.').waitFor();
+    await page.getByText('The change was rejected and has been undone.').waitFor();
     await expect.poll(() => box.isChecked()).toBe(true);
     await setStatus('active');
     await box.click();

@@ -63,7 +63,7 @@ const KEY_TASKS: readonly Task[] = [
       await hands.press(link('Create a key'));
       await hands.write(field('Name'), 'Payroll import');
       await hands.check(field(/^Read plus assignments/));
-      await hands.check(field(/^No end/));
+      await hands.check(field(/^No expiry/));
       await hands.press(button('Create a key'));
       const secret = await storeSecret(world, 'I have stored the key');
       await page.getByRole('rowheader', { name: 'Payroll import' }).waitFor();
@@ -75,9 +75,9 @@ const KEY_TASKS: readonly Task[] = [
     '/keys',
     async (world) => {
       const { hands, button, field, page } = world;
-      await hands.press(button('Replace: users:read'));
+      await hands.press(button('Rotate: users:read'));
       await hands.check(field(/^End it now/));
-      await hands.press(button('Replace the key'));
+      await hands.press(button('Rotate the key'));
       const secret = await storeSecret(world, 'I have stored the key');
       await page.getByRole('rowheader', { name: 'users:read (2)' }).waitFor();
       expect(await statusOf(secret)).toBe(200);
@@ -96,7 +96,7 @@ const KEY_TASKS: readonly Task[] = [
         status: 201,
       });
       await hands.press(button('Revoke: users:write'));
-      await says(/Its last call: POST \/users\. They came from 203\.0\.113\.0\/24\./);
+      await says(/Its last request: POST \/users\. Source networks: 203\.0\.113\.0\/24\./);
       await hands.press(button('Revoke the key'));
       await says('The key “users:write” no longer works.');
       expect(await statusOf(keyOf(world, 'users:write'))).toBe(401);
@@ -112,7 +112,7 @@ const WEBHOOK_TASKS: readonly Task[] = [
       const { hands, link, field, button, page, way } = world;
       await hands.press(link('Add an endpoint'));
       await hands.write(field('Address'), `${receiver.url}/${way}/new`);
-      await hands.check(field(/^A training was scored/));
+      await hands.check(field(/^Training scored/));
       await hands.press(button('Add an endpoint'));
       expect(await storeSecret(world, 'I have stored the secret')).toMatch(/^whsec_/);
       await page.getByRole('heading', { name: 'Settings' }).waitFor();
@@ -124,7 +124,7 @@ const WEBHOOK_TASKS: readonly Task[] = [
     async ({ hands, button, says, page }) => {
       await hands.press(button('Pause'));
       await hands.press(page.getByRole('dialog').getByRole('button', { name: 'Pause' }));
-      await says('What happens during the pause may never be sent');
+      await says('New events are not delivered while an endpoint is paused.');
       await hands.press(button('Reactivate'));
       await says('The endpoint is active again.');
     },
@@ -134,13 +134,13 @@ const WEBHOOK_TASKS: readonly Task[] = [
     '/webhooks/whe_steady',
     async (world) => {
       const { hands, button, field, says, page } = world;
-      await hands.press(button('Replace the secret'));
+      await hands.press(button('Rotate the secret'));
       await hands.check(field(/^7 days/));
       await hands.press(
-        page.getByRole('dialog').getByRole('button', { name: 'Replace the secret' }),
+        page.getByRole('dialog').getByRole('button', { name: 'Rotate the secret' }),
       );
       await storeSecret(world, 'I have stored the secret');
-      await says('Signed with the old secret, too, until');
+      await says('Also signed with the old secret until');
     },
   ],
   [
@@ -148,7 +148,7 @@ const WEBHOOK_TASKS: readonly Task[] = [
     '/webhooks/whe_steady',
     async ({ hands, button, says, way }) => {
       await hands.press(button('Send a test'));
-      await says(/The test arrived: your server answered in \d+ ms/);
+      await says(/The test arrived: your server responded in \d+ ms/);
       expect(receiver.requestsTo(`/${way}/steady`)).not.toEqual([]);
     },
   ],
@@ -156,14 +156,14 @@ const WEBHOOK_TASKS: readonly Task[] = [
     'finds a failed delivery, reads why, and tries it again',
     '/deliveries',
     async ({ hands, field, link, button, says, page }) => {
-      await hands.choose(field('State'), 'Every failure');
+      await hands.choose(field('Status'), 'All failures');
       await hands.choose(field('Endpoint'), 'Back again');
       await page.waitForURL(/status=failed.*endpoint=whe_back|endpoint=whe_back.*status=failed/);
       await says('1 entry shown');
-      await hands.press(link('Somebody joined the team'));
-      await says('Your server had an error of its own.');
-      await says('Look at the log of your server at the time of the attempt.');
-      await hands.press(button('Try again now'));
+      await hands.press(link('Member joined the team'));
+      await says('Your server had an internal error.');
+      await says('Check the log of your server at the time of the attempt.');
+      await hands.press(button('Retry now'));
       await says('Your server has accepted the event.');
     },
   ],
@@ -171,11 +171,11 @@ const WEBHOOK_TASKS: readonly Task[] = [
     'sends everything again that the filter matches, and stops it',
     '/deliveries?endpoint=whe_dead',
     async ({ hands, button, field, says, page }) => {
-      await hands.choose(field('Event'), 'Somebody left the team');
-      await says('Nothing matches these filters');
-      await hands.press(button('Send failures again'));
-      await says('Nothing has failed in this time.');
-      await hands.choose(page.getByRole('dialog').getByLabel('Event'), 'Somebody joined the team');
+      await hands.choose(field('Event'), 'Member left the team');
+      await says('No results for these filters');
+      await hands.press(button('Resend failures'));
+      await says('No deliveries failed in this period.');
+      await hands.choose(page.getByRole('dialog').getByLabel('Event'), 'Member joined the team');
       await hands.choose(page.getByRole('dialog').getByLabel('Time'), 'Last 7 days');
       await says('3 deliveries failed in this time');
       await hands.press(button('Send 3 again'));
@@ -183,20 +183,20 @@ const WEBHOOK_TASKS: readonly Task[] = [
       // No job runs in this file, so it stays in progress.
       await hands.press(button('Stop'));
       await page.getByRole('cell', { name: /^Stopped/ }).waitFor();
-      await field('State').waitFor();
+      await field('Status').waitFor();
     },
   ],
   [
     'sends again what failed at every endpoint in a stretch of time',
     '/deliveries',
     async ({ hands, button, says, page }) => {
-      await hands.press(button('Send failures again'));
+      await hands.press(button('Resend failures'));
       const dialog = page.getByRole('dialog');
-      await dialog.getByText('Every active endpoint').waitFor({ state: 'attached' });
+      await dialog.getByText('All active endpoints').waitFor({ state: 'attached' });
       await hands.choose(dialog.getByLabel('Time'), 'From … to …');
       await hands.pick(dialog.getByLabel('From'), '2020-01-01T09:30');
       await hands.pick(dialog.getByLabel('To'), '2020-01-02T18:00');
-      await says('Nothing has failed in this time.');
+      await says('No deliveries failed in this period.');
       await hands.pick(dialog.getByLabel('To'), '2099-01-01T00:00');
       await hands.press(dialog.getByRole('button', { name: /^Send [1-9]\d* again/ }));
       await says(/^0 of [1-9]\d* queued/);
@@ -213,7 +213,7 @@ const TEAM_TASKS: readonly Task[] = [
     'invites an admin',
     '/members',
     async ({ hands, button, field, says, way }) => {
-      await hands.press(button('Invite somebody'));
+      await hands.press(button('Invite a member'));
       await hands.write(field('Email address'), `kim@${way}.example`);
       await hands.check(field(/^Admin/));
       await hands.press(button('Send the invitation'));
@@ -243,7 +243,7 @@ const TEAM_TASKS: readonly Task[] = [
       await hands.press(button('Remove'));
       await says('Open assignments are revoked at once.');
       await hands.press(page.getByRole('dialog').getByRole('button', { name: 'Remove' }));
-      await says('Removed from the team.');
+      await says('The member was removed.');
       expect(await page.getByText(`leaver@${way}.test`).count()).toBe(0);
     },
   ],
@@ -252,7 +252,7 @@ const TEAM_TASKS: readonly Task[] = [
     '/privacy',
     async ({ hands, button, says, page }) => {
       await hands.press(button('Comparison of members: Switch on …'));
-      await page.getByRole('region', { name: 'When it is off' }).waitFor();
+      await page.getByRole('region', { name: 'When switched off' }).waitFor();
       await hands.press(button('Switch it on'));
       await says('The switch was changed.');
       await button('Comparison of members: Switch off …').waitFor();
@@ -274,7 +274,7 @@ const TEAM_TASKS: readonly Task[] = [
     'releases only some entries of the catalog',
     '/catalog',
     async ({ hands, field, says, way }) => {
-      await hands.check(field(/^Only those that are marked/));
+      await hands.check(field(/^Only those marked/));
       await says('The policy was saved.');
       await hands.check(field('Release Renewal'));
       const owner = await appAsMember(api, way, 'owner');
@@ -303,7 +303,7 @@ const CRM_TASKS: readonly Task[] = [
       await hands.choose(page.getByRole('dialog').getByLabel('CRM'), 'Pipedrive');
       await hands.write(field('Token'), 'a-wrong-token');
       await hands.press(button('Test and connect'));
-      await says('The CRM does not accept the token.');
+      await says('The CRM rejects the token.');
       await hands.write(field('Token'), crm.token);
       await hands.press(button('Test and connect'));
       await says('The CRM is connected.');
@@ -312,18 +312,18 @@ const CRM_TASKS: readonly Task[] = [
       await button('Pause').waitFor();
       crm.token = 'the-second-token';
       await syncAll(world);
-      await hands.press(button('Read now'));
-      await says('The CRM does not accept the token.');
+      await hands.press(button('Sync now'));
+      await says('The CRM rejects the token.');
       await hands.press(button('Replace the token'));
       await hands.write(field('Token'), crm.token);
       await hands.press(button('Test and replace'));
       await says('The token was replaced.');
       await syncAll(world);
       // The page looks by itself until what is due was read.
-      await page.getByText('Works').waitFor();
+      await page.getByText('Working').waitFor();
       await hands.press(button('Disconnect'));
       await hands.press(page.getByRole('dialog').getByRole('button', { name: 'Disconnect' }));
-      await says('No CRM is connected');
+      await says('No CRM connected');
     },
   ],
 ];
@@ -336,7 +336,7 @@ const INSIGHT_TASKS: readonly Task[] = [
       const { hands, field, page, says } = world;
       const body = { email: `guest@${world.way}.example` };
       expect((await api.call(keyOf(world, 'full'), 'POST', '/users', { body })).status).toBe(201);
-      await hands.choose(field('What'), 'Member invited');
+      await hands.choose(field('Action'), 'Member invited');
       await hands.choose(field('API key'), 'full');
       await page.waitForURL(/action=member\.invited/);
       await says('1 entry shown');
@@ -350,8 +350,8 @@ const INSIGHT_TASKS: readonly Task[] = [
       await hands.choose(field('Time'), 'From … to …');
       await page.waitForURL(/past=custom&since=/);
       await hands.pick(field('To'), '2020-01-02T09:30');
-      await says('The end is before the beginning.');
-      await says('Nothing matches these filters');
+      await says('The end is before the start.');
+      await says('No results for these filters');
       await hands.pick(field('To'), '2099-01-02T18:45');
       await says(/entries shown|entry shown/);
       expect(await findFaults(page)).toEqual([]);
@@ -367,7 +367,7 @@ const INSIGHT_TASKS: readonly Task[] = [
     '/results',
     async ({ hands, button, page }) => {
       const download = page.waitForEvent('download');
-      await hands.press(button('Download as CSV'));
+      await hands.press(button('Download CSV'));
       const text = await readFile(await (await download).path(), 'utf8');
       const [, ...days] = text.split('\r\n').map((line) => line.split(',')[0]?.slice(1, -1) ?? '');
       expect(days).toHaveLength(12);
@@ -383,7 +383,7 @@ const INSIGHT_TASKS: readonly Task[] = [
       await hands.choose(field('API key'), 'by_admin');
       await says(/Successful 40,/);
       const download = page.waitForEvent('download');
-      await hands.press(button('Download as CSV'));
+      await hands.press(button('Download CSV'));
       expect((await download).suggestedFilename()).toBe('usage.csv');
     },
   ],
@@ -403,12 +403,12 @@ const INSIGHT_TASKS: readonly Task[] = [
         },
       });
       await hands.press(link('Requests').first());
-      await hands.choose(field('Status'), 'Refused (4xx)');
-      await hands.write(field('Request id'), id);
+      await hands.choose(field('Status'), 'Rejected (4xx)');
+      await hands.write(field('Request ID'), id);
       await page.keyboard.press('Enter');
       await page.waitForURL(new RegExp(`id=${id}`));
       await hands.press(link('POST /assignments'));
-      await says('It is too long or too large.');
+      await says('The value is too long or too large.');
       await page.getByRole('rowheader', { name: 'body.title' }).waitFor();
       expect(await findFaults(page)).toEqual([]);
       await page.goBack();

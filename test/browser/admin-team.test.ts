@@ -45,15 +45,15 @@ describe.skipIf(SKIPPED !== '')(`the admin page: the team${SKIPPED}`, () => {
       path: '/members',
       team: 'crew',
     });
-    await page.getByRole('button', { name: 'Invite somebody' }).click();
-    const invite = page.getByRole('dialog', { name: 'Invite somebody' });
+    await page.getByRole('button', { name: 'Invite a member' }).click();
+    const invite = page.getByRole('dialog', { name: 'Invite a member' });
     await invite.getByLabel('Email address').fill('no address');
     await invite.getByRole('button', { name: 'Send the invitation' }).click();
     await invite.locator('[aria-invalid=true]').waitFor();
     expect(await findFaults(page)).toEqual([]);
     await invite.getByLabel('Email address').fill('admin@crew.test');
     await invite.getByRole('button', { name: 'Send the invitation' }).click();
-    await invite.getByText('Who has this address is in the team already').waitFor();
+    await invite.getByText('Someone with this email is already a member').waitFor();
     await invite.getByLabel('Email address').fill('kim@example.com');
     await invite.getByRole('button', { name: 'Send the invitation' }).click();
     await page.getByText('The invitation to kim@example.com is on its way.').waitFor();
@@ -81,7 +81,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: the team${SKIPPED}`, () => {
     await page.getByRole('button', { name: 'Remove', exact: true }).click();
     await page.getByText('Open assignments are revoked at once.').waitFor();
     await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
-    await page.getByText('Removed from the team.').waitFor();
+    await page.getByText('The member was removed.').waitFor();
     expect((await told).status()).toBe(200);
     expect(await page.getByText('member@crew.test').count()).toBe(0);
     expect(complaints.filter((one) => !/422|409/.test(one)).join('\n')).toBe('');
@@ -108,21 +108,21 @@ describe.skipIf(SKIPPED !== '')(`the admin page: the team${SKIPPED}`, () => {
     });
     await page.getByText('owner@crew.test').waitFor();
     await page.getByRole('link', { name: en.privacy.title }).click();
-    await page.getByText('Without effect until five people have trained').waitFor();
+    await page.getByText('No effect until five members have trained').waitFor();
     expect(await page.getByText('Switched on').count()).toBe(1);
     await page.getByRole('button', { name: 'Data of individual members: Switch off' }).focus();
     await page.keyboard.press('Enter');
     const dialog = page.getByRole('dialog');
-    await dialog.getByRole('region', { name: 'When it is off' }).waitFor();
-    await dialog.getByText('This page shows ids instead of addresses').waitFor();
+    await dialog.getByRole('region', { name: 'When switched off' }).waitFor();
+    await dialog.getByText('Member IDs replace email addresses').waitFor();
     // Three that may do everything, and one of its own.
-    await dialog.getByText(/^See evaluations: .*: 4 keys$/).waitFor();
+    await dialog.getByText(/^View evaluations: .*: 4 keys$/).waitFor();
     expect(await findFaults(page)).toEqual([]);
     await dialog.getByRole('button', { name: 'Switch it off' }).focus();
     await page.keyboard.press('Enter');
     await page.getByText('The switch was changed.').waitFor();
     // The other switch is on, and changes nothing.
-    await page.getByText('Without effect while the first switch is off').waitFor();
+    await page.getByText('No effect while the first switch is off').waitFor();
     expect((await api.call(api.key('team_crew'), 'GET', '/trainings')).status).toBe(403);
     await page.getByRole('link', { name: 'Members' }).click();
     await page.getByText('usr_crew_owner').waitFor();
@@ -130,8 +130,8 @@ describe.skipIf(SKIPPED !== '')(`the admin page: the team${SKIPPED}`, () => {
     expect(await page.getByText('owner@crew.test').count()).toBe(0);
     await page.getByRole('link', { name: 'Audit log' }).click();
     await page.getByRole('rowheader', { name: /Privacy switch changed/ }).waitFor();
-    await page.getByLabel('What').selectOption('team.policy_changed');
-    await page.getByText('Nothing matches these filters').waitFor();
+    await page.getByLabel('Action').selectOption('team.policy_changed');
+    await page.getByText('No results for these filters').waitFor();
     expect(complaints).toEqual([]);
   });
 
@@ -140,7 +140,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: the team${SKIPPED}`, () => {
     await settle(page);
     await expect.poll(() => page.getByText('Switched on').count()).toBe(2);
     await page.getByRole('link', { name: 'Team results' }).click();
-    await page.getByRole('group', { name: 'How the average scores are spread' }).waitFor();
+    await page.getByRole('group', { name: 'Distribution of average scores' }).waitFor();
   });
 
   it('says that somebody else has turned a switch meanwhile', async () => {
@@ -319,7 +319,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: the team${SKIPPED}`, () => {
     expect(await page.evaluate('document.activeElement.ariaLabel')).toContain('Successful 10,');
     await page.getByRole('cell', { name: '43' }).waitFor();
     const download = page.waitForEvent('download');
-    await page.getByRole('button', { name: 'Download as CSV' }).click();
+    await page.getByRole('button', { name: 'Download CSV' }).click();
     expect((await download).suggestedFilename()).toBe('usage.csv');
     expect(complaints).toEqual([]);
   });

@@ -60,12 +60,12 @@ describe.skipIf(SKIPPED !== '')(`the admin page: webhooks${SKIPPED}`, () => {
       path: '/webhooks',
       team: 'hooks',
     });
-    await page.getByText('No endpoint yet').waitFor();
+    await page.getByText('No endpoints yet').waitFor();
     await page.getByRole('link', { name: 'Add an endpoint' }).click();
     await page.getByLabel('Address').fill('ftp://example.com');
     await page.getByRole('button', { name: 'Add an endpoint' }).click();
     await page.getByText('Choose at least one event.').waitFor();
-    await page.getByLabel('A training was scored').check();
+    await page.getByLabel('Training scored').check();
     await page.getByRole('button', { name: 'Add an endpoint' }).click();
     await page.locator('[aria-invalid=true]').waitFor();
     await page.getByText('The address must begin with https://.').waitFor();
@@ -75,15 +75,15 @@ describe.skipIf(SKIPPED !== '')(`the admin page: webhooks${SKIPPED}`, () => {
     expect(await findFaults(page)).toEqual([]);
     await page.getByLabel('Address').fill(`${receiver.url}/new`);
     await page.getByRole('button', { name: 'Add an endpoint' }).click();
-    const dialog = page.getByRole('dialog', { name: 'The secret of the endpoint' });
+    const dialog = page.getByRole('dialog', { name: 'Secret of the endpoint' });
     expect(await dialog.locator('code').innerText()).toMatch(/^whsec_/);
     await dialog.getByLabel('I have stored the secret').check();
     await dialog.getByRole('button', { name: 'Done' }).click();
-    await page.getByRole('button', { name: 'Replace the secret' }).waitFor();
-    expect(await page.getByRole('button', { name: 'Replace it now' }).count()).toBe(0);
+    await page.getByRole('button', { name: 'Rotate the secret' }).waitFor();
+    expect(await page.getByRole('button', { name: 'Rotate it now' }).count()).toBe(0);
     expect(await unstored('hooks')).toEqual([]);
     await page.getByRole('button', { name: 'Send a test' }).click();
-    await page.getByText(/The test arrived: your server answered in \d+ ms/).waitFor();
+    await page.getByText(/The test arrived: your server responded in \d+ ms/).waitFor();
     expect(receiver.requests.map(({ path }) => path)).toContain('/new');
     await photograph(page, 'webhook-test');
     await page.getByRole('button', { name: 'Pause' }).click();
@@ -146,7 +146,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: webhooks${SKIPPED}`, () => {
     });
     const path = `/webhooks/${made.id}`;
     const { page } = await openAdminPage(browser, api, { path, team: 'old' });
-    await page.getByRole('button', { name: 'Replace it now' }).click();
+    await page.getByRole('button', { name: 'Rotate it now' }).click();
     const dialog = page.getByRole('dialog');
     expect(await dialog.getByLabel(en.keys.graces.now).isChecked()).toBe(true);
     const confirmed = { endpoint_id: made.id, secret: made.secret ?? '' };
@@ -161,22 +161,22 @@ describe.skipIf(SKIPPED !== '')(`the admin page: webhooks${SKIPPED}`, () => {
       path: '/webhooks/whe_quiet',
       team: 'old',
     });
-    const rotate = page.getByRole('button', { name: 'Replace the secret' });
+    const rotate = page.getByRole('button', { name: 'Rotate the secret' });
     await rotate.click();
     await page.getByRole('dialog').getByLabel('1 hour').check();
-    await page.getByRole('dialog').getByRole('button', { name: 'Replace the secret' }).click();
-    const dialog = page.getByRole('dialog', { name: 'The secret of the endpoint' });
+    await page.getByRole('dialog').getByRole('button', { name: 'Rotate the secret' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Secret of the endpoint' });
     await dialog.getByLabel('I have stored the secret').check();
     const other = await appAsMember(api, 'old', 'admin');
     await other.v1.webhooks.rotateSecret.mutate({ endpoint_id: 'whe_quiet', grace_s: 60 });
     await dialog.getByRole('button', { name: 'Done' }).click();
-    await dialog.getByText('Another secret has replaced it meanwhile.').waitFor();
+    await dialog.getByText('The secret has been rotated again.').waitFor();
     expect(await findFaults(page)).toEqual([]);
     expect(await unstored('old')).toEqual(['whe_quiet']);
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
     // With the earlier secrets the server may still check, so they do not end by themselves.
-    await page.getByRole('button', { name: 'Replace it now' }).click();
+    await page.getByRole('button', { name: 'Rotate it now' }).click();
     expect(await page.getByRole('dialog').getByLabel('1 day').isChecked()).toBe(true);
   });
 
@@ -187,8 +187,8 @@ describe.skipIf(SKIPPED !== '')(`the admin page: webhooks${SKIPPED}`, () => {
     });
     await settle(page);
     await page.getByLabel('Event', { exact: true }).selectOption('member.removed');
-    await page.getByText('What is sent').click();
-    const example = page.getByRole('region', { name: 'What is sent' });
+    await page.getByText('Content of the test').click();
+    const example = page.getByRole('region', { name: 'Content of the test' });
     await example.getByText('"role": "member"').waitFor();
     await photograph(page, 'event-example');
     expect(await findFaults(page)).toEqual([]);
@@ -205,13 +205,13 @@ describe.skipIf(SKIPPED !== '')(`the admin page: webhooks${SKIPPED}`, () => {
       path: '/deliveries?status=failed',
       team: 'old',
     });
-    await page.getByRole('link', { name: 'Somebody joined the team' }).first().focus();
+    await page.getByRole('link', { name: 'Member joined the team' }).first().focus();
     await page.keyboard.press('Enter');
-    await page.getByText('Your server had an error of its own.').waitFor();
-    await page.getByText('Look at the log of your server at the time of the attempt.').waitFor();
+    await page.getByText('Your server had an internal error.').waitFor();
+    await page.getByText('Check the log of your server at the time of the attempt.').waitFor();
     await page.getByText('Maintenance').waitFor();
     expect(await findFaults(page)).toEqual([]);
-    await page.getByRole('button', { name: 'Try again now' }).focus();
+    await page.getByRole('button', { name: 'Retry now' }).focus();
     await page.keyboard.press('Enter');
     await page.getByText('Your server has accepted the event.').waitFor();
     await page.goBack();
@@ -226,16 +226,16 @@ describe.skipIf(SKIPPED !== '')(`the admin page: webhooks${SKIPPED}`, () => {
       team: 'old',
     });
     await api.db.pool.query(`update webhook_delivery set status = 'gave_up', next_try_at = null`);
-    await page.getByRole('button', { name: 'Send failures again' }).click();
+    await page.getByRole('button', { name: 'Resend failures' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Time').selectOption({ label: 'Last hour' });
-    await dialog.getByText('Nothing has failed in this time.').first().waitFor();
+    await dialog.getByText('No deliveries failed in this period.').first().waitFor();
     await dialog.getByLabel('Time').selectOption({ label: 'Last 24 hours' });
     await dialog.getByText('2 deliveries failed in this time').waitFor();
     // Both have given up, so none is being retried.
-    await dialog.getByLabel('State').selectOption('retrying');
-    await dialog.getByText('Nothing has failed in this time.').first().waitFor();
-    await dialog.getByLabel('State').selectOption('gave_up');
+    await dialog.getByLabel('Status').selectOption('retrying');
+    await dialog.getByText('No deliveries failed in this period.').first().waitFor();
+    await dialog.getByLabel('Status').selectOption('gave_up');
     await dialog.getByText('2 deliveries failed in this time').waitFor();
     await photograph(page, 'resend');
     expect(await findFaults(page)).toEqual([]);
@@ -264,7 +264,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: webhooks${SKIPPED}`, () => {
     expect(await filter.evaluate((one: HTMLSelectElement) => one.selectedOptions[0]?.text)).toBe(
       'whe_gone',
     );
-    await page.getByRole('button', { name: 'Send failures again' }).click();
+    await page.getByRole('button', { name: 'Resend failures' }).click();
     const dialog = page.getByRole('dialog');
     expect(await dialog.getByLabel('Endpoint').inputValue()).toBe('');
     await dialog.getByRole('button', { name: /^Send \d+ again/ }).waitFor();
@@ -355,9 +355,9 @@ describe.skipIf(SKIPPED !== '')(`the admin page: webhooks${SKIPPED}`, () => {
       viewport: { width: 320, height: 640 },
     });
     await page.getByLabel('Endpunkt').selectOption('whe_quiet');
-    await page.getByText('Nichts passt zu diesen Filtern').waitFor();
+    await page.getByText('Keine Ergebnisse für diese Filter').waitFor();
     expect(new URL(page.url()).search).toBe('?endpoint=whe_quiet');
-    await page.getByLabel('Zustand').selectOption('failed');
+    await page.getByLabel('Status').selectOption('failed');
     await page.waitForURL(
       /\?endpoint=whe_quiet&status=failed$|\?status=failed&endpoint=whe_quiet$/,
     );

@@ -77,7 +77,7 @@ const inSandbox = (open: Change['open'], send: Change['send']): Change => ({
 export const CHANGES: Readonly<Record<string, Change>> = {
   'pages/alerts.tsx admin.alerts.set': {
     path: '/alerts',
-    send: ({ page }) => page.getByLabel('an API key ends soon').click(),
+    send: ({ page }) => page.getByLabel('an API key expires soon').click(),
   },
   'pages/catalog.tsx admin.team.policy.set': {
     path: '/catalog',
@@ -92,7 +92,7 @@ export const CHANGES: Readonly<Record<string, Change>> = {
   },
   'pages/catalog.tsx admin.team.release.set': {
     path: '/catalog',
-    send: ({ page }) => page.getByLabel('Only those that are marked').click(),
+    send: ({ page }) => page.getByLabel('Only those marked').click(),
   },
   'pages/change-member.tsx v1.members.update': inDialog(
     '/members',
@@ -119,26 +119,26 @@ export const CHANGES: Readonly<Record<string, Change>> = {
     async ({ dialog, crm }) => {
       await dialog.getByLabel('CRM').selectOption('pipedrive');
       await dialog.getByLabel('Token').fill(crm.token);
-      await dialog.getByLabel('Mark of objections').fill('Objection:');
+      await dialog.getByLabel('Objection marker').fill('Objection:');
     },
   ),
   'pages/replace-token.tsx admin.crm.replaceCredentials': {
     path: '/crm',
     open: async ({ page, press, dialog, crm }) => {
-      await press('Replace the token', cardOf(page, 'Works'));
+      await press('Replace the token', cardOf(page, 'Working'));
       await dialog.getByLabel('Token').fill(crm.token);
     },
     send: ({ press, dialog }) => press('Test and replace', dialog),
   },
   'pages/crm.tsx admin.crm.disconnect': {
     path: '/crm',
-    open: ({ page, press }) => press('Disconnect', cardOf(page, 'Works')),
+    open: ({ page, press }) => press('Disconnect', cardOf(page, 'Working')),
     send: ({ press, dialog }) => press('Disconnect', dialog),
   },
-  'pages/crm.tsx admin.crm.pause': inCard('Works', 'Pause'),
+  'pages/crm.tsx admin.crm.pause': inCard('Working', 'Pause'),
   'pages/crm.tsx admin.crm.resume': inCard('Paused', 'Resume'),
-  'pages/crm.tsx admin.crm.syncNow': inCard('Works', 'Read now'),
-  'pages/delivery.tsx v1.webhooks.retryDelivery': byButton('/deliveries/whd_1', 'Try again now'),
+  'pages/crm.tsx admin.crm.syncNow': inCard('Working', 'Sync now'),
+  'pages/delivery.tsx v1.webhooks.retryDelivery': byButton('/deliveries/whd_1', 'Retry now'),
   'pages/create-sandbox.tsx admin.sandbox.create': {
     ...inDialog('/play', en.sandbox.create, en.sandbox.create, ({ dialog }) =>
       dialog.getByLabel(/^A large team/).check(),
@@ -179,7 +179,7 @@ export const CHANGES: Readonly<Record<string, Change>> = {
   ),
   'pages/invite-member.tsx v1.members.create': inDialog(
     '/members',
-    'Invite somebody',
+    'Invite a member',
     'Send the invitation',
     async ({ dialog }) => {
       await dialog.getByLabel('Email address').fill('kim@refused.test');
@@ -190,9 +190,9 @@ export const CHANGES: Readonly<Record<string, Change>> = {
   'pages/endpoint-secret.tsx admin.webhooks.confirmStored': {
     path: '/webhooks/whe_2',
     open: async ({ press, dialog, prepare }) => {
-      await press('Replace the secret');
+      await press('Rotate the secret');
       await prepare(async () => {
-        await press('Replace the secret', dialog);
+        await press('Rotate the secret', dialog);
         await dialog.getByLabel('I have stored the secret').check();
       });
     },
@@ -201,9 +201,9 @@ export const CHANGES: Readonly<Record<string, Change>> = {
   'pages/key-secret.tsx admin.apiKeys.confirmStored': {
     path: '/keys',
     open: async ({ press, dialog, prepare }) => {
-      await press('Replace: catalog:read');
+      await press('Rotate: catalog:read');
       await prepare(async () => {
-        await press('Replace the key', dialog);
+        await press('Rotate the key', dialog);
         await dialog.getByLabel('I have stored the key').check();
       });
     },
@@ -213,7 +213,7 @@ export const CHANGES: Readonly<Record<string, Change>> = {
     path: '/members',
     send: async ({ press }) => {
       await press('Actions: last@refused.test');
-      await press('Send again');
+      await press('Resend');
     },
   },
   'pages/members.tsx admin.invitations.withdraw': inDialog(
@@ -230,10 +230,10 @@ export const CHANGES: Readonly<Record<string, Change>> = {
     path: '/keys/new',
     open: async ({ page }) => {
       await page.getByLabel('Name').fill('Payroll import');
-      await page.getByLabel('Choose each permission').check();
-      await page.getByLabel('See trainings').check();
-      await page.getByLabel('No end').check();
-      await page.getByLabel('Where may it be used from?').fill('203.0.113.7, 203.0.113.9');
+      await page.getByLabel('Choose individual permissions').check();
+      await page.getByLabel('View trainings').check();
+      await page.getByLabel('No expiry').check();
+      await page.getByLabel('Allowed addresses').fill('203.0.113.7, 203.0.113.9');
     },
     send: ({ press }) => press('Create a key'),
   },
@@ -242,7 +242,7 @@ export const CHANGES: Readonly<Record<string, Change>> = {
     open: async ({ page }) => {
       await page.getByLabel('Address').fill('http://127.0.0.1:9/hook');
       await page.getByLabel('Description').fill('Mine');
-      await page.getByLabel('A training was scored').check();
+      await page.getByLabel('Training scored').check();
     },
     send: ({ press }) => press('Add an endpoint'),
     readsNothing: true,
@@ -255,7 +255,7 @@ export const CHANGES: Readonly<Record<string, Change>> = {
   'pages/resend.tsx admin.deliveries.startResend': {
     path: '/deliveries',
     open: async ({ press, dialog }) => {
-      await press('Send failures again');
+      await press('Resend failures');
       await dialog.getByLabel('Endpoint').selectOption('whe_1');
       await dialog.getByLabel('Event').selectOption('member.joined');
       await dialog.getByLabel('Time').selectOption('custom');
@@ -267,14 +267,14 @@ export const CHANGES: Readonly<Record<string, Change>> = {
   'pages/resend.tsx admin.deliveries.cancelResend': byButton('/deliveries', 'Stop'),
   'pages/rotate-key.tsx admin.apiKeys.rotate': inDialog(
     '/keys',
-    'Replace: users:read',
-    'Replace the key',
+    'Rotate: users:read',
+    'Rotate the key',
     ({ dialog }) => dialog.getByLabel(/^30 days/).check(),
   ),
   'pages/rotate-secret.tsx v1.webhooks.rotateSecret': inDialog(
     '/webhooks/whe_1',
-    'Replace the secret',
-    'Replace the secret',
+    'Rotate the secret',
+    'Rotate the secret',
     ({ dialog }) => dialog.getByLabel(/^7 days/).check(),
   ),
   'pages/webhook-settings.tsx v1.webhooks.updateEndpoint': {
