@@ -33,9 +33,9 @@ const CLAIM = new RegExp(`[0-9\`]|\\b(?:${[...NUMBERS, ...STRICT].join('|')})\\b
 
 /** A sentence that tells the reader what to do begins like this. */
 const VERBS = (
-  'add ask await begin build call combine compare compute deploy do encode fix give handle ' +
-  'ignore keep let make match note put read refuse register repeat rotate see send set start ' +
-  'store take tell to treat use wait write'
+  'add ask await begin build call combine compare compute continue deploy do encode fix generate ' +
+  'give handle ignore keep let log make match note pass put read refuse register reject repeat ' +
+  'retry rotate see send set start store take tell to treat use wait write'
 ).split(' ');
 const INSTRUCTION = new RegExp(`^(?:then |so )?(?:${VERBS.join('|')}) `, 'i');
 
