@@ -177,8 +177,8 @@ const WEBHOOK_TASKS: readonly Task[] = [
       await says('No deliveries failed in this period.');
       await hands.choose(page.getByRole('dialog').getByLabel('Event'), 'Member joined the team');
       await hands.choose(page.getByRole('dialog').getByLabel('Time'), 'Last 7 days');
-      await says('3 deliveries failed in this time');
-      await hands.press(button('Send 3 again'));
+      await says('3 deliveries failed in this period');
+      await hands.press(button('Resend 3'));
       await says('0 of 3 queued');
       // No job runs in this file, so it stays in progress.
       await hands.press(button('Stop'));
@@ -198,7 +198,7 @@ const WEBHOOK_TASKS: readonly Task[] = [
       await hands.pick(dialog.getByLabel('To'), '2020-01-02T18:00');
       await says('No deliveries failed in this period.');
       await hands.pick(dialog.getByLabel('To'), '2099-01-01T00:00');
-      await hands.press(dialog.getByRole('button', { name: /^Send [1-9]\d* again/ }));
+      await hands.press(dialog.getByRole('button', { name: /^Resend [1-9]\d*/ }));
       await says(/^0 of [1-9]\d* queued/);
       await page
         .getByRole('cell', { name: /^1 Jan 2020, 09:30 to / })

@@ -231,15 +231,15 @@ describe.skipIf(SKIPPED !== '')(`the admin page: webhooks${SKIPPED}`, () => {
     await dialog.getByLabel('Time').selectOption({ label: 'Last hour' });
     await dialog.getByText('No deliveries failed in this period.').first().waitFor();
     await dialog.getByLabel('Time').selectOption({ label: 'Last 24 hours' });
-    await dialog.getByText('2 deliveries failed in this time').waitFor();
+    await dialog.getByText('2 deliveries failed in this period').waitFor();
     // Both have given up, so none is being retried.
     await dialog.getByLabel('Status').selectOption('retrying');
     await dialog.getByText('No deliveries failed in this period.').first().waitFor();
     await dialog.getByLabel('Status').selectOption('gave_up');
-    await dialog.getByText('2 deliveries failed in this time').waitFor();
+    await dialog.getByText('2 deliveries failed in this period').waitFor();
     await photograph(page, 'resend');
     expect(await findFaults(page)).toEqual([]);
-    await dialog.getByRole('button', { name: 'Send 2 again' }).click();
+    await dialog.getByRole('button', { name: 'Resend 2' }).click();
     // No job runs in this test, so the resend stays in progress.
     await page.getByText('0 of 2 queued').waitFor();
     const [resend] = (await api.db.pool.query('select status from webhook_resend')).rows;
@@ -267,14 +267,14 @@ describe.skipIf(SKIPPED !== '')(`the admin page: webhooks${SKIPPED}`, () => {
     await page.getByRole('button', { name: 'Resend failures' }).click();
     const dialog = page.getByRole('dialog');
     expect(await dialog.getByLabel('Endpoint').inputValue()).toBe('');
-    await dialog.getByRole('button', { name: /^Send \d+ again/ }).waitFor();
+    await dialog.getByRole('button', { name: /^Resend \d+/ }).waitFor();
     await dialog.getByLabel('Endpoint').selectOption(made.id);
     await v1.webhooks.removeEndpoint.mutate({ endpoint_id: made.id });
     await comeBack(page);
     // Nothing else is chosen for the reader: neither all nor another one is sent by mistake.
     await dialog.getByText(en.problems.not_found).first().waitFor();
     expect(await dialog.getByLabel('Endpoint').inputValue()).toBe(made.id);
-    const send = dialog.getByRole('button', { name: /^Send \d+ again/ });
+    const send = dialog.getByRole('button', { name: /^Resend \d+/ });
     expect(await send.getAttribute('aria-disabled')).toBe('true');
     await dialog.getByLabel('Endpoint').selectOption('');
     await expect.poll(() => send.getAttribute('aria-disabled')).not.toBe('true');

@@ -262,7 +262,7 @@ export const CHANGES: Readonly<Record<string, Change>> = {
       await dialog.getByLabel('From').fill('2026-01-02T09:30');
       await dialog.getByLabel('To').fill('2099-01-02T09:30');
     },
-    send: ({ press, dialog }) => press('Send 1 again', dialog),
+    send: ({ press, dialog }) => press('Resend 1', dialog),
   },
   'pages/resend.tsx admin.deliveries.cancelResend': byButton('/deliveries', 'Stop'),
   'pages/rotate-key.tsx admin.apiKeys.rotate': inDialog(
