@@ -22,6 +22,11 @@ describe.each(GUIDES)('the guide %s', (guide) => {
     expect(faulty).toEqual([]);
   });
 
+  it('has checks above each comment that refers to them', () => {
+    const [first = ''] = blocks.flatMap(({ comments }) => comments);
+    expect(first).not.toBe('as above');
+  });
+
   it('names tests that there are', () => {
     const known = new Map<string, ReadonlySet<string>>();
     const missing = checksOf(guide).flatMap((check) => {

@@ -6,7 +6,8 @@
  *     <!-- test: features/webhook-connections "%i is a failure and is not followed" -->
  *
  * A check is a test (its file and its title), `run` with a function of `checks.ts`, which asks the
- * running service, or `explained`, which says why nothing can check the claim.
+ * running service, or `explained`, which says why nothing can check the claim. A claim with the
+ * checks of the one before has `<!-- as above -->`.
  */
 export type Check =
   | { readonly kind: 'test'; readonly file: string; readonly title: string }
@@ -14,6 +15,7 @@ export type Check =
   | { readonly kind: 'explained'; readonly reason: string };
 
 export function checksIn(comment: string): Check[] {
+  if (comment === 'as above') return [];
   return comment.split(/ (?=(?:test|run|explained): )/).map((text) => {
     const [, kind, words = ''] = /^(test|run|explained): (.+)$/.exec(text) ?? [];
     if (kind === 'run') return { kind, name: words };
