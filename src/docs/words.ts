@@ -105,7 +105,7 @@ export const WORDS: Readonly<Record<Language, Words>> = {
     code: 'Code',
     title: 'Title',
     cause: 'Cause',
-    remedy: 'What to do',
+    remedy: 'Remedy',
     allCodes: 'All codes',
   },
   de: {
