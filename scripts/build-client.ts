@@ -10,6 +10,7 @@ import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { buildPythonClient } from './python-client/build.ts';
 import { PACKAGE_NAME, tarballOf } from '../src/client/package-name.ts';
+import { withoutComments } from '../src/docs/markdown.ts';
 
 const root = join(import.meta.dirname, '..');
 const TARGET = resolve(process.argv[2] ?? join(root, 'build/client'));
@@ -79,7 +80,7 @@ const facts: Readonly<Record<string, string>> = {
   client_package: PACKAGE_NAME,
   client_tarball: tarballOf(version ?? ''),
 };
-const readme = guide
+const readme = withoutComments(guide)
   .replaceAll(/\{\{(\w+)\}\}/g, (match, name: string) => facts[name] ?? match)
   // The developer pages are on the same host as the API.
   .replaceAll('](/docs/', '](https://api.example.com/docs/');

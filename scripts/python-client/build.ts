@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { oas31 } from 'zod-openapi';
+import { withoutComments } from '../../src/http/docs/markdown.ts';
 import { errorsModule } from './errors.ts';
 import { modelsModule } from './models.ts';
 import { operationsModule } from './operations.ts';
@@ -87,7 +88,7 @@ async function infoFiles(version: string): Promise<ZipFile[]> {
   const info = `${MODULE}-${version}.dist-info`;
   // The guide of the developer pages, which knows the address of its service.
   const guide = await readFile(join(root, 'src/docs/guides/python.md'), 'utf8');
-  const readme = guide
+  const readme = withoutComments(guide)
     .replaceAll('{{api_url}}', 'https://api.example.com/api/public/v1')
     // The developer pages are on the same host as the API.
     .replaceAll('](/docs/', '](https://api.example.com/docs/');

@@ -61,7 +61,7 @@ export function createMarkdown(addressOf: (path: string) => string): MarkdownRen
     block: (text, english = text) => {
       const ids = headingsOf(english).map(({ id }) => id);
       const listed = headingsOf(text).map((one, index) => ({ ...one, id: ids[index] ?? one.id }));
-      const shown = text.replaceAll(COMMENT, '');
+      const shown = withoutComments(text);
       return { render: () => render(shown, listed), markdown: shown, headings: listed };
     },
     html: (text) => render(text, headingsOf(text)),
@@ -73,6 +73,10 @@ export function createMarkdown(addressOf: (path: string) => string): MarkdownRen
 const COMMENT = /\s*<!--[\s\S]*?-->/g;
 /** `## Rotate a key <!-- id: change-a-key -->` keeps the address that the part had before. */
 const KEPT_ID = /<!-- id: (\S+) -->/;
+
+export function withoutComments(guide: string): string {
+  return guide.replaceAll(COMMENT, '');
+}
 
 /** Repeated headings, such as those of a changelog, get an id with that of the section. */
 function headingsOf(markdown: string): Heading[] {
@@ -92,7 +96,7 @@ function headingsOf(markdown: string): Heading[] {
 
 /** Removes the marks of code, emphasis and links. */
 function plainText(inline: string): string {
-  return inline.replaceAll(COMMENT, '').replaceAll(/[`*]|\]\([^)]*\)|\[|\]/g, '');
+  return withoutComments(inline).replaceAll(/[`*]|\]\([^)]*\)|\[|\]/g, '');
 }
 
 /** A table that scrolls on its own on small screens. */

@@ -56,7 +56,9 @@ describe('the package', { timeout: 10 * MINUTES }, () => {
   it('types every operation, and refuses wrong calls', async () => {
     // The samples of the README are one program.
     const readme = join(project, 'node_modules/@team-customer-api/client/README.md');
-    const samples = (await readFile(readme, 'utf8')).matchAll(/```ts\n(.*?)```/gs);
+    const text = await readFile(readme, 'utf8');
+    expect(text).not.toContain('<!--');
+    const samples = text.matchAll(/```ts\n(.*?)```/gs);
     const code = [...samples].map(([, sample]) => sample);
     expect(code.length).toBeGreaterThan(3);
     await writeFile(join(project, 'readme.ts'), code.join('\n'));

@@ -72,6 +72,7 @@ describe.skipIf(SKIPPED !== '')(`the Python client${SKIPPED}`, () => {
       const metadata = await readFile(join(client.unpacked, name), 'utf8');
       expect(metadata).toContain('](https://api.example.com/docs/sandbox)');
       expect(metadata).not.toMatch(/\]\(\//);
+      expect(metadata).not.toContain('<!--');
     });
 
     it('is right for a type checker, and so are the programs that use it', async () => {
