@@ -224,7 +224,8 @@ export const CHECKS: Readonly<Record<string, (api: TestApi) => Promise<void>>> =
   },
 
   'the texts for programs can be had in the languages named': async (api) => {
-    const sentence = guide('introduction').match(/Samples there\s+are for curl[^.]*\./)?.[0] ?? '';
+    const sentence =
+      guide('introduction').match(/Samples\s+there\s+are\s+for\s+curl[^.]*\./)?.[0] ?? '';
     const named = [...sentence.matchAll(/`(?:\?language=)?(\w+)`/g)].map(([, name]) => name);
     expect(new Set(['curl', ...named])).toEqual(new Set(LANGUAGES.map(({ id }) => id)));
     const texts = await Promise.all(

@@ -61,7 +61,7 @@ export const SEARCHES: readonly (readonly [first: RegExp, queries: string])[] = 
     'gdpr, hide email addresses, data protection, erase personal data, pseudonymous members',
   ],
   [/^\/docs\/authentication#/, 'rotate key, ip allowlist'],
-  [/^\/docs\/reference\/webhooks-/, 'redelivery'],
+  [/^\/docs\/(reference\/webhooks-|webhooks#send-again)/, 'redelivery'],
   [
     /^\/docs\/python/,
     'python, asyncio, python sdk, pip install, async await python, django, pip package, ' +
