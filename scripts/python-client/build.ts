@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { oas31 } from 'zod-openapi';
-import { withoutComments } from '../../src/http/docs/markdown.ts';
+import { withoutComments } from '../../src/docs/markdown.ts';
 import { errorsModule } from './errors.ts';
 import { modelsModule } from './models.ts';
 import { operationsModule } from './operations.ts';

@@ -19,8 +19,8 @@ const INVENTED = /^seed\/|^features\/sandbox\/scenario|^features\/crm\/providers
 const LANGUAGE_OF: Readonly<Record<string, Language>> = {
   'admin-ui/i18n/de.ts': 'de',
   'admin-ui/i18n/en.ts': 'en',
-  'http/docs/german.ts': 'de',
-  'http/docs/reference/german-events.ts': 'de',
+  'docs/german.ts': 'de',
+  'docs/reference/german-events.ts': 'de',
 };
 
 /** Code, addresses and directives are the same in all languages. */
