@@ -10,7 +10,7 @@ import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { buildPythonClient } from './python-client/build.ts';
 import { PACKAGE_NAME, tarballOf } from '../src/client/package-name.ts';
-import { withoutComments } from '../src/docs/markdown.ts';
+import { readSheet } from '../src/docs/front-matter.ts';
 
 const root = join(import.meta.dirname, '..');
 const TARGET = resolve(process.argv[2] ?? join(root, 'build/client'));
@@ -74,18 +74,19 @@ for (const [name, { types, files }] of Object.entries(ENTRIES)) {
 }
 await writeFile(join(TARGET, 'package.json'), `${JSON.stringify(PACKAGE, null, 2)}\n`);
 // The guide of the developer pages, which knows the address of its service.
-const guide = await readFile(join(root, 'src/docs/guides/client.md'), 'utf8');
+const { text: guide } = readSheet(await readFile(join(root, 'src/docs/guides/client.md'), 'utf8'));
 const facts: Readonly<Record<string, string>> = {
   api_url: 'https://api.example.com/api/public/v1',
   client_package: PACKAGE_NAME,
   client_tarball: tarballOf(version ?? ''),
 };
-const readme = withoutComments(guide)
+const readme = guide
+  .replaceAll(/ \{#\S+\}$/gm, '')
   .replaceAll(/\{\{(\w+)\}\}/g, (match, name: string) => facts[name] ?? match)
   // The developer pages are on the same host as the API.
   .replaceAll('](/docs/', '](https://api.example.com/docs/');
 if (readme.includes('{{')) throw new Error('The README has a fact that is not known.');
-await writeFile(join(TARGET, 'README.md'), `# ${PACKAGE.name}\n\n${readme}`);
+await writeFile(join(TARGET, 'README.md'), `# ${PACKAGE.name}\n\n${readme}\n`);
 await cp(join(root, 'LICENSE'), join(TARGET, 'LICENSE'));
 
 const { stdout } = await execFile('npm', ['pack', '--json', '--ignore-scripts'], { cwd: TARGET });

@@ -6,13 +6,13 @@ import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { oas31 } from 'zod-openapi';
-import { withoutComments } from '../../src/docs/markdown.ts';
 import { errorsModule } from './errors.ts';
 import { modelsModule } from './models.ts';
 import { operationsModule } from './operations.ts';
 import { literal } from './schema.ts';
 import type { Definitions } from './types.ts';
 import { zip, type ZipFile } from './zip.ts';
+import { readSheet } from '../../src/docs/front-matter.ts';
 
 const root = join(import.meta.dirname, '../..');
 const SOURCES = join(root, 'src/client/python/team_customer_client');
@@ -87,8 +87,10 @@ BASE_PATH = ${literal(new URL(address).pathname)}
 async function infoFiles(version: string): Promise<ZipFile[]> {
   const info = `${MODULE}-${version}.dist-info`;
   // The guide of the developer pages, which knows the address of its service.
-  const guide = await readFile(join(root, 'src/docs/guides/python.md'), 'utf8');
-  const readme = withoutComments(guide)
+  const { text: guide } = readSheet(
+    await readFile(join(root, 'src/docs/guides/python.md'), 'utf8'),
+  );
+  const readme = guide
     .replaceAll('{{api_url}}', 'https://api.example.com/api/public/v1')
     // The developer pages are on the same host as the API.
     .replaceAll('](/docs/', '](https://api.example.com/docs/');
@@ -105,7 +107,8 @@ Description-Content-Type: text/markdown
 
 # team-customer-client
 
-${readme}`;
+${readme}
+`;
   const wheel = `Wheel-Version: 1.0
 Generator: team-customer-api
 Root-Is-Purelib: true

@@ -2,21 +2,16 @@
 import { extname } from 'node:path';
 import { ERROR_MEANINGS } from '../core/delivery-errors.ts';
 import type { Language } from '../core/language.ts';
+import { PROBLEMS, type ProblemCode } from '../core/problem.ts';
 import { sandboxIdOf } from '../core/sandbox.ts';
 import { SCOPE_DESCRIPTIONS } from '../core/scopes.ts';
-import {
-  block,
-  briefly,
-  codeBlock,
-  fence,
-  joinMarkdown,
-  type Block,
-  type Reader,
-} from './block.ts';
 import { html } from './html.ts';
+import { container, fence, joined } from './markdown.ts';
 import type { Site } from './page.ts';
-import { readEvent } from './reference/events.ts';
+import { eventCatalogue, readEvent } from './reference/events.ts';
 import type { Operation } from './reference/operations.ts';
+import { operationIndex } from './reference/pages.ts';
+import { releases, versions } from './releases.ts';
 import { jsonText } from './samples/literals.ts';
 import {
   programSamples,
@@ -24,16 +19,17 @@ import {
   readExample,
   READERS,
   RECEIVERS,
+  requestSamples,
   type Program,
 } from './samples/programs.ts';
-import { GERMAN_SCOPES, WORDS } from './words.ts';
 import { sampleRequest } from './samples/sample-request.ts';
-import { requestTabs, sampleTabs } from './samples/sample-tabs.ts';
+import { GERMAN_SCOPES, WORDS } from './words.ts';
 
 /** Those of files that are not JavaScript. Nothing of Power Query is coloured. */
 const GRAMMARS: Readonly<Record<string, string>> = { '.sh': 'bash', '.pq': 'powerquery' };
 
-export type Directive = (argument: string) => Block;
+/** Returns Markdown. */
+export type Directive = (argument: string) => string;
 
 /**
  * The guide that `showsAll` can be followed command by command. In Markdown, other guides show how
@@ -45,8 +41,9 @@ export function makeDirectives(
   { showsAll, path }: { readonly showsAll: boolean; readonly path: string },
 ): Readonly<Record<string, Directive>> {
   const words = WORDS[site.language];
-  const once = (one: Block, elsewhere: string): Block => (showsAll ? one : briefly(one, elsewhere));
   const kindsShown = new Set<'body' | 'no body'>();
+  const samples = (programs: readonly Program[]): string =>
+    programSamples(programs, site.apiUrl, words.run);
   return {
     /**
      * `{{request POST /users}}`: the call in every language. With JSON behind it, that is its body
@@ -56,28 +53,33 @@ export function makeDirectives(
       const { name, json } = readCall(argument);
       const request = sampleRequest(findOperation(site, name), site);
       const body = json === null ? request.body : { ...json };
-      const tabs = requestTabs({ ...request, body }, site.language);
       const kind = body === null ? 'no body' : 'body';
       const isFirst = !kindsShown.has(kind);
       kindsShown.add(kind);
-      const markdown = (reader: Reader): string => {
-        const isAlone = reader.hasAllPages !== true;
-        const isWhole = showsAll ? isAlone || isFirst : isAlone && isFirst;
-        if (isWhole) return joinMarkdown([tabs], reader);
-        const hasBody = body !== null && (showsAll || isAlone || json !== null);
-        return `\`${name}\`${hasBody ? `:\n\n${fence(jsonText(body), 'json')}` : ''}`;
-      };
-      return { ...tabs, markdown };
+      const short = (hasBody: boolean): string =>
+        `\`${name}\`${hasBody ? `:\n\n${fence(jsonText(body), 'json')}` : ''}`;
+      const readers = [
+        'page',
+        ...(showsAll || isFirst ? ['twin'] : []),
+        ...(showsAll && isFirst ? ['all'] : []),
+      ];
+      return joined(
+        container(`only ${readers.join(' ')}`, requestSamples({ ...request, body })),
+        readers.includes('twin') ? '' : container('only twin', short(body !== null)),
+        readers.includes('all')
+          ? ''
+          : container('only all', short(body !== null && (showsAll || json !== null))),
+      );
     },
     /** `{{response GET /me}}`: an example of its response. JSON behind it changes its fields. */
     response: (argument) => {
       const { name, json } = readCall(argument);
       const { success } = findOperation(site, name);
       const example = jsonText({ ...(success.example as object), ...json });
-      return codeBlock(`${words.response} ${success.status}`, example, 'json');
+      return fence(example, 'json', `${words.response} ${success.status}`);
     },
     /** `{{problem not_found}}`: an example of an error. */
-    problem: (code) => codeBlock(words.response, jsonText(findProblem(site, code)), 'json'),
+    problem: (code) => fence(jsonText(findProblem(site, code)), 'json', words.response),
     /** `{{event ping}}`: an example of a body; `{{event ping test}}`: one of a sandbox. */
     event: (argument) => {
       const [type = '', mode] = argument.split(' ');
@@ -85,37 +87,106 @@ export function makeDirectives(
       const { tenant_id: team } = example as { readonly tenant_id: string };
       const live = jsonText(example);
       const ofSandbox = live.replaceAll(`"${team}"`, `"${sandboxIdOf(team)}"`);
-      return codeBlock(words.body, mode === 'test' ? ofSandbox : live, 'json');
+      return fence(mode === 'test' ? ofSandbox : live, 'json', words.body);
     },
     /** `{{file send-delivery.sh}}`: a file of examples/. */
     file: (name) => {
       const grammar = GRAMMARS[extname(name)] ?? 'javascript';
-      const { markdown } = codeBlock(name, withoutTags(readExample(name)), grammar);
-      const whole = { ...codeBlock(name, readExample(name), grammar), markdown };
-      return briefly(whole, `\`${name}\`: see ${site.publicUrl}${path}.md`);
+      const code = readExample(name);
+      return joined(
+        container('only page', fence(code, grammar, name)),
+        container('only twin', fence(withoutTags(code), grammar, name)),
+        container('only all', `\`${name}\`: see ${site.publicUrl}${path}.md`),
+      );
     },
     /** A program that reads all pages of a list. */
-    pages: () => sampleTabs(programSamples(READERS, site.apiUrl), site.language),
+    pages: () => samples(READERS),
     /** A program that receives webhooks. */
     receiver: () =>
-      once(
-        sampleTabs(programSamples(RECEIVERS, site.apiUrl), site.language),
-        'The receiver of the _Quickstart_ does it.',
-      ),
+      showsAll
+        ? samples(RECEIVERS)
+        : joined(
+            container('only page twin', samples(RECEIVERS)),
+            container('only all', 'The receiver of the _Quickstart_ does it.'),
+          ),
     /** `{{program nightly}}`: a program in the languages that it is written in. */
-    program: (name) => sampleTabs(programSamples(findPrograms(name), site.apiUrl), site.language),
+    program: (name) => samples(findPrograms(name)),
     /** An HTTP request of our sender. */
     delivery: () => {
-      const written = (write: (value: object) => string): Block =>
-        codeBlock(words.delivery, deliveryText(site, 'evaluation.completed', write), 'http');
-      return { ...written(jsonText), markdown: written(JSON.stringify).markdown };
+      const written = (write: (value: object) => string): string =>
+        fence(deliveryText(site, 'evaluation.completed', write), 'http', words.delivery);
+      return joined(
+        container('only page', written(jsonText)),
+        container('only twin all', written(JSON.stringify)),
+      );
     },
-    scopes: () => site.markdown.block(scopeTable(site)),
+    scopes: () => scopeTable(site),
     /** What `error` of a delivery can say. */
-    delivery_errors: () => site.markdown.block(errorTable(site)),
+    delivery_errors: () => errorTable(site),
     key: () => keyField(site),
-    cards: () => cards(site),
+    /** `{{cards quickstart events}}`: links to pages, with their descriptions. */
+    cards: (names) => {
+      const lines = names.split(' ').map((name) => {
+        const page = site.guideAt(`/docs/${name}`);
+        return `- [${page.title}](/docs/${name}): ${page.description}`;
+      });
+      return container('only page twin', container('cards', lines.join('\n')));
+    },
+    errors: () => problems(site),
+    events: () => eventCatalogue(site),
+    operations: () => operationIndex(site),
+    releases,
+    versions: () => versions(site),
   };
+}
+
+/** A page links to the errors by these ids: the `type` of a problem does, too, so they stay. */
+function problems({ language }: Site): string {
+  const words = WORDS[language];
+  const codes = Object.keys(PROBLEMS) as ProblemCode[];
+  const rows = codes.map((code) => {
+    const { status, title } = PROBLEMS[code];
+    return `| ${status} | [\`${code}\`](#${code}) | ${title[language]} |`;
+  });
+  return joined(
+    `## ${words.allCodes} {#all-codes}`,
+    container(
+      'only page',
+      [`| ${words.status} | ${words.code} | ${words.title} |`, '| --- | --- | --- |', ...rows].join(
+        '\n',
+      ),
+    ),
+    ...codes.map((code) => describeProblem(code, language)),
+    container(
+      'only all',
+      codes
+        .map((code) => {
+          const { status, cause, remedy } = PROBLEMS[code];
+          return `- \`${code}\` (${status}): ${cause[language]} ${remedy[language]}`;
+        })
+        .join('\n\n'),
+    ),
+  );
+}
+
+/** English readers may unfold the German text: `title` is German unless they ask for English. */
+function describeProblem(code: ProblemCode, language: Language): string {
+  const { status, title, cause, remedy } = PROBLEMS[code];
+  const told = (one: Language): string =>
+    `- ${WORDS[one].cause}: ${cause[one]}\n\n- ${WORDS[one].remedy}: ${remedy[one]}`;
+  const titles = language === 'en' ? `“${title.en}” (German: „${title.de}“)` : `„${title.de}“`;
+  return container(
+    'only page twin',
+    container(
+      `problem ${code}`,
+      joined(
+        `### ${code} {#${code}}`,
+        `Status \`${status}\`, ${titles}.`,
+        told(language),
+        language === 'en' ? container('fold de Deutsch', `„${title.de}“\n\n${told('de')}`) : '',
+      ),
+    ),
+  );
 }
 
 /** The method and path of an operation, and what may follow them: an object in JSON. */
@@ -178,61 +249,19 @@ function errorTable({ language }: Site): string {
 }
 
 /** Where the reader types the key that samples show. It is shown only with JavaScript. */
-function keyField({ language }: Site): Block {
+function keyField({ language }: Site): string {
   const { key } = WORDS[language];
-  return block(
-    () =>
-      html`<form class="key-field" data-key-form>
-        <label for="your-key">${key.label}</label>
-        <input
-          id="your-key"
-          type="password"
-          autocomplete="off"
-          spellcheck="false"
-          placeholder="svck_test_…"
-          data-key-input
-        />
-        <p>${key.text}</p>
-      </form>`,
-    '',
-  );
-}
-
-const CARDS: Readonly<Record<Language, readonly (readonly [string, string, string])[]>> = {
-  en: [
-    ['/docs/quickstart', 'Quickstart', 'From a test key to a verified webhook in five minutes.'],
-    ['/docs/webhooks', 'Webhooks', 'Receive events, verify them, handle duplicates and retries.'],
-    ['/docs/reference', 'API reference', 'Every operation, to try with your key.'],
-    ['/docs/errors', 'Errors', 'Every error code with its cause and what to do.'],
-  ],
-  de: [
-    [
-      '/docs/quickstart',
-      'Schnellstart',
-      'In fünf Minuten vom Testschlüssel zum geprüften Webhook.',
-    ],
-    ['/docs/webhooks', 'Webhooks', 'Ereignisse empfangen, prüfen, Duplikate behandeln.'],
-    ['/docs/reference', 'API-Referenz', 'Jede Operation, mit eigenem Schlüssel zum Ausprobieren.'],
-    ['/docs/errors', 'Fehler', 'Jeder Fehlercode mit Ursache und Abhilfe.'],
-  ],
-};
-
-function cards({ prefix, language, pathOf }: Site): Block {
-  const listed = CARDS[language];
-  return block(
-    () =>
-      html`<ul class="cards">
-        ${listed.map(
-          ([path, title, text]) =>
-            html`<li>
-              <a href="${prefix}${pathOf(path)}"><strong>${title}</strong></a>
-              <p>${text}</p>
-            </li> `,
-        )}
-      </ul>`,
-    ({ hasAllPages = false }) =>
-      hasAllPages
-        ? ''
-        : listed.map(([path, title, text]) => `- [${title}](${path}): ${text}`).join('\n'),
-  );
+  const form = html`<form class="key-field" data-key-form>
+    <label for="your-key">${key.label}</label>
+    <input
+      id="your-key"
+      type="password"
+      autocomplete="off"
+      spellcheck="false"
+      placeholder="svck_test_…"
+      data-key-input
+    />
+    <p>${key.text}</p>
+  </form>`;
+  return container('html', form.html);
 }

@@ -8,9 +8,7 @@ import type { Deprecation } from '../core/deprecation.ts';
 import { once } from '../core/once.ts';
 import { readAssets } from './assets.ts';
 import { pageHeaders } from '../http/api/page-headers.ts';
-import { notFoundPage } from './pages/not-found-page.ts';
-import { searchPage, searchPathOf } from './pages/search-page.ts';
-import { germanNavigationOf } from './german.ts';
+import { notFoundPage, searchPage, searchPathOf } from './own-pages.ts';
 import type { Page } from './page.ts';
 import { createResource, type Resource } from '../http/api/resource.ts';
 import { sendResource } from '../http/api/send-resource.ts';
@@ -19,7 +17,7 @@ import { DEFAULT_LANGUAGE, LANGUAGES } from './samples/languages.ts';
 import { searchEntries, type SearchSource } from './search-index.ts';
 import { renderPage, type Frame } from './shell.ts';
 import { createSite, navigationOf, pagesOf } from './site.ts';
-import { llmsFull, llmsIndex, markdownPage } from './text-pages.ts';
+import { llmsFull, llmsIndex, markdownPage } from './llms.ts';
 
 export interface DocsOptions {
   /** The service's public URL. Its path, if it has one, precedes every link. */
@@ -60,8 +58,9 @@ const JSON_TYPE = 'application/json';
 export function docsRouter(options: DocsOptions): Router {
   const router = Router({ caseSensitive: true });
   const contents = once(() => readContents(options));
+  const prefix = new URL(options.publicUrl).pathname.replace(/\/+$/, '');
   router.get('/', (_request, response) => {
-    response.redirect(302, `${new URL(options.publicUrl).pathname.replace(/\/+$/, '')}/docs`);
+    response.redirect(302, `${prefix}/docs`);
   });
   router.get(
     PATHS,
@@ -69,6 +68,7 @@ export function docsRouter(options: DocsOptions): Router {
     async (request, response, next) => {
       const { resources, searchResults, notFound } = contents();
       const path = request.path.replace(/(?<=.)\/$/, '');
+      const english = path.replace(/^\/docs\/de\//, '/docs/');
       const resource = resources.get(path);
       const results = searchResults.get(path);
       if (resource) {
@@ -81,6 +81,9 @@ export function docsRouter(options: DocsOptions): Router {
         const { q } = request.query;
         if (!(await options.admitReader(request, response, SEARCH_COST - 1))) return;
         await sendResource(request, response, await results(typeof q === 'string' ? q : ''));
+      } else if (english !== path && resources.has(english)) {
+        // What is not translated.
+        response.redirect(302, prefix + english);
       } else if (/\/[\w-]+$/.test(path)) await sendResource(request, response, notFound(), 404);
       else next();
     },
@@ -103,7 +106,7 @@ function readContents(options: DocsOptions): Contents {
   const site = createSite({ ...options, document });
   const german = createSite({ ...options, document }, 'de');
   const navigation = navigationOf(site);
-  const germanNavigation = germanNavigationOf(german, navigation);
+  const germanNavigation = navigationOf(german, navigation);
   const pages = pagesOf(navigation);
   const germanPages = pagesOf(germanNavigation).filter((page) => !pages.includes(page));
   const twins = new Map(
@@ -138,7 +141,7 @@ function readContents(options: DocsOptions): Contents {
   return {
     resources,
     searchResults: new Map(searches.map(({ path, results }) => [path, results])),
-    notFound: once(() => createResource(HTML, renderPage(frame, notFoundPage(site)))),
+    notFound: once(() => createResource(HTML, renderPage(frame, notFoundPage()))),
   };
 }
 

@@ -1,21 +1,23 @@
 /**
- * The guides: Markdown files in `guides/`. Three things are replaced in them:
+ * The pages that are files: guides and recipes in `guides/`, what is mostly generated in `pages/`,
+ * each with its German in `de/`. Three things are replaced in a text:
  *  * lines between `{{if local_receivers}}`, `{{else}}` and `{{end}}`: the first part stays where
  *    webhooks may go to `http://localhost`, and else the second one;
  *  * `{{name}}` within a line, by a fact of the service (`factsOf`);
- *  * a line that is only `{{name argument}}`, by a block (`makeDirectives`).
+ *  * a line that is only `{{name argument}}`, by Markdown (`makeDirectives`).
  * An unknown name throws, so a test that renders all guides finds it.
  */
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { EVENT_API_VERSION, PERSONAL_EVENT_FIELDS } from '../core/events.ts';
-import type { Language } from '../core/language.ts';
+import { readdirSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { COMMAND, PACKAGE_NAME, tarballOf } from '../client/package-name.ts';
+import { EVENT_API_VERSION, PERSONAL_EVENT_FIELDS } from '../core/events.ts';
+import { once } from '../core/once.ts';
 import { PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX } from '../core/page.ts';
 import { POLL_OVERLAP } from '../core/polling.ts';
 import { listFields } from '../http/openapi/webhooks.ts';
-import type { Block } from './block.ts';
 import { makeDirectives } from './directives.ts';
+import { readSheet, type Sheet } from './front-matter.ts';
+import { joined, withIds } from './markdown.ts';
 import type { Page, Site } from './page.ts';
 
 const { version } = JSON.parse(
@@ -23,26 +25,81 @@ const { version } = JSON.parse(
 ) as { readonly version: string };
 
 interface Guide {
+  /** Of the English page. */
   readonly path: string;
-  readonly file: string;
-  readonly title: string;
-  readonly description: string;
+  readonly group: string;
+  readonly order: number;
+  readonly sheets: Readonly<Record<'en', Sheet>> & { readonly de?: Sheet };
 }
 
-/** Makes the page of a guide. `after` adds blocks that are not in the file. */
-export function guidePage(
-  site: Site,
-  guide: Guide,
-  after: () => readonly Block[] = () => [],
-): Page {
-  const { path, title, description } = guide;
-  return { path, title, description, content: () => [...readGuide(site, guide), ...after()] };
+/** All of them, in their order within groups. */
+export const readGuides = once((): readonly Guide[] =>
+  ['guides', 'pages']
+    .flatMap((folder) => readFolder(join(import.meta.dirname, folder)))
+    .toSorted((one, other) => one.order - other.order),
+);
+
+function readFolder(folder: string): Guide[] {
+  const read = (name: string): Sheet => readSheet(readFileSync(join(folder, name), 'utf8'));
+  const translated = new Set(readdirSync(join(folder, 'de')));
+  return readdirSync(folder)
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => {
+      const en = read(name);
+      return {
+        path: name === 'introduction.md' ? '/docs' : `/docs/${basename(name, '.md')}`,
+        group: en.facts.get('group') ?? '',
+        order: Number(en.facts.get('order')),
+        sheets: translated.has(name) ? { en, de: read(join('de', name)) } : { en },
+      };
+    });
 }
 
-/** The file of the guide with this path. */
-export function guideFileOf(path: string): string {
-  return `${path === '/docs' ? 'introduction' : path.replace('/docs/', '')}.md`;
+const HOME = '/docs/de';
+
+/** The path of the German page, or that of the English one if there is none. */
+export function germanPathOf(path: string): string {
+  const isTranslated = readGuides().some((guide) => guide.path === path && guide.sheets.de);
+  return isTranslated ? path.replace('/docs', HOME) : path;
 }
+
+/** The page of a guide in the language of the site, or in English. */
+export function guidePage(site: Site, guide: Guide): Page {
+  const { path, group, sheets } = guide;
+  const sheet = sheets[site.language] ?? sheets.en;
+  const languages = sheets.en.facts.get('languages')?.split(', ');
+  return {
+    path: site.pathOf(path),
+    title: sheet.facts.get('title') ?? '',
+    description: sheet.facts.get('description') ?? '',
+    isRecipe: group === 'Recipes',
+    isHistory: sheets.en.facts.has('history'),
+    ...(languages ? { languages } : {}),
+    source: () => sourceOf(site, guide),
+  };
+}
+
+/** Its name in the navigation, if that is not the title. */
+export function labelOf({ language }: Site, { sheets }: Guide): string | undefined {
+  return (sheets[language] ?? sheets.en).facts.get('label');
+}
+
+/**
+ * What readers ask for who should find a part of the documentation: words of other services, of the
+ * question instead of the answer, and German ones. By the path of the English page with the part,
+ * from the lines `search` of front matter. `search reference/me-get` names another page.
+ */
+export const phrases = once((): ReadonlyMap<string, string> => {
+  const listed = readGuides().flatMap(({ path, sheets }) =>
+    [...sheets.en.facts].flatMap(([name, value]) => {
+      const [, part] = /^search ?(.*)$/.exec(name) ?? [];
+      if (part === undefined) return [];
+      const place = part.includes('/') ? `/docs/${part}` : `${path}${part && `#${part}`}`;
+      return [[place, value] as const];
+    }),
+  );
+  return new Map(listed);
+});
 
 const CHOICE = /^\{\{if local_receivers\}\}\n(.*?)^\{\{else\}\}\n(.*?)^\{\{end\}\}\n/gms;
 const FACT = /\{\{(\w+)\}\}/g;
@@ -50,39 +107,29 @@ const FACT = /\{\{(\w+)\}\}/g;
 const DIRECTIVE = /^\{\{(\w+) ?(.*)\}\}$/gm;
 
 /** It comes before all others that show requests. */
-const FIRST = 'quickstart.md';
+const FIRST = '/docs/quickstart';
 
-function readGuide(site: Site, { file, path }: Guide): Block[] {
+function sourceOf(site: Site, { path, sheets }: Guide): string {
   const facts = factsOf(site);
-  const partsIn = (language: Language): string[] =>
-    readSource(language, file)
-      .replaceAll(CHOICE, site.allowsLocalReceivers ? '$1' : '$2')
-      .replaceAll(FACT, (match, name: string) => facts[name] ?? match)
-      // With two groups, this yields text, name, argument, text, name, …
-      .split(DIRECTIVE);
-  const directives = makeDirectives(site, { showsAll: file === FIRST, path });
-  const english = partsIn('en');
-  return partsIn(site.language).flatMap((part, index, parts) => {
-    if (index % 3 === 0)
-      return part.trim() === '' ? [] : [site.markdown.block(part.trim(), english[index])];
-    if (index % 3 === 2) return [];
-    const directive = directives[part];
-    if (!directive) throw new Error(`guides/${file}: nothing is called ${part}`);
-    return [directive(parts[index + 1] ?? '')];
-  });
+  const chosen = (text: string): string =>
+    `${text}\n`.replaceAll(CHOICE, site.allowsLocalReceivers ? '$1' : '$2');
+  const english = chosen(sheets.en.text);
+  const translated = sheets[site.language];
+  const text = translated ? withCode(chosen(translated.text), english) : english;
+  const directives = makeDirectives(site, { showsAll: path === FIRST, path: site.pathOf(path) });
+  return withIds(text, english)
+    .replaceAll(FACT, (match, name: string) => facts[name] ?? match)
+    .replaceAll(DIRECTIVE, (_line, name: string, argument: string) => {
+      const directive = directives[name];
+      if (!directive) throw new Error(`${path}: nothing is called ${name}`);
+      return joined('', directive(argument));
+    });
 }
 
-/**
- * Reads the text of a guide. Code has one source: where the English text has a block of it, the
- * German one has `{{code}}`.
- */
-function readSource(language: Language, file: string): string {
-  const read = (name: string): string =>
-    readFileSync(join(import.meta.dirname, 'guides', name), 'utf8');
-  const english = read(file);
-  if (language === 'en') return english;
+/** Code has one source: where the English text has a block of it, the German one has `{{code}}`. */
+function withCode(text: string, english: string): string {
   const blocks = english.match(/^```[\s\S]*?^```$/gm) ?? [];
-  return read(join(language, file)).replaceAll(/^\{\{code\}\}$/gm, () => blocks.shift() ?? '');
+  return text.replaceAll(/^\{\{code\}\}$/gm, () => blocks.shift() ?? '');
 }
 
 function factsOf({ apiUrl, language }: Site): Readonly<Record<string, string>> {

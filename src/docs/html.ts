@@ -26,13 +26,6 @@ export function trusted(text: string): Html {
   return { html: text };
 }
 
-/** Plain text to HTML; backticks mark code. */
-export function withCode(text: string): Html[] {
-  return text
-    .split('`')
-    .map((part, index) => (index % 2 === 0 ? html`${part}` : html`<code>${part}</code>`));
-}
-
 function toText(value: HtmlValue): string {
   if (value === null) return '';
   if (typeof value === 'string' || typeof value === 'number')

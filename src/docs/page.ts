@@ -2,8 +2,7 @@
 import type { Deprecation } from '../core/deprecation.ts';
 import type { Language } from '../core/language.ts';
 import type { oas31 } from 'zod-openapi';
-import type { Block } from './block.ts';
-import type { MarkdownRenderer } from './markdown.ts';
+import type { Markdown } from './markdown.ts';
 import type { Reference } from './reference/operations.ts';
 
 /** What is the same for all pages. */
@@ -24,7 +23,9 @@ export interface Site {
   readonly deprecation: Deprecation | null;
   readonly document: oas31.OpenAPIObject;
   readonly reference: Reference;
-  readonly markdown: MarkdownRenderer;
+  readonly markdown: Markdown;
+  /** The page of a guide, by the path of the English one. */
+  readonly guideAt: (path: string) => Page;
 }
 
 export interface Page {
@@ -41,8 +42,8 @@ export interface Page {
   readonly isRecipe?: boolean;
   /** Whether it tells of earlier versions only. */
   readonly isHistory?: boolean;
-  /** Makes the content below the title. */
-  readonly content: () => readonly Block[];
+  /** Makes the content below the title, in Markdown. */
+  readonly source: () => string;
 }
 
 /** A group of pages in the navigation. */

@@ -1,11 +1,13 @@
 /** The search index, made from the Markdown of the pages: one entry for each section. */
+import { STATUS_CODES } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { joinMarkdown, wrap } from './block.ts';
-import { html } from './html.ts';
+import { PROBLEMS } from '../core/problem.ts';
+import { headingsOf, markedText } from './markdown.ts';
 import type { Page } from './page.ts';
 import { DEFAULT_LANGUAGE } from './samples/languages.ts';
-import { otherWords } from './search-words.ts';
+import { phrases } from './guides.ts';
 import type { Operation } from './reference/operations.ts';
+import { pathOfOperation } from './reference/paths.ts';
 import type { SearchEntry } from './assets/search.js';
 
 /** These repeat in all pages of operations what other pages say. */
@@ -35,24 +37,16 @@ export async function searchEntries(source: SearchSource): Promise<SearchEntry[]
 }
 
 function entriesOf(page: Page, { operations, twinOf }: SearchSource): SearchEntry[] {
-  const blocks = page.content();
-  const { headings } = wrap(blocks, (inner) => html`${inner}`);
   const isOperation = page.path.startsWith('/docs/reference/');
   const first = { path: page.path, section: '', lines: [page.description] };
   const sections = [first];
-  let next = 0;
-  for (const line of withoutCode(joinMarkdown(blocks, { language: DEFAULT_LANGUAGE })).split(
-    '\n',
-  )) {
-    const heading = /^#{1,6} /.test(line) ? headings[next] : undefined;
-    if (heading) {
-      next += 1;
-      sections.push({ path: `${page.path}#${heading.id}`, section: heading.text, lines: [] });
-    } else {
-      sections.at(-1)?.lines.push(line);
-    }
+  const text = markedText(page.source(), { language: DEFAULT_LANGUAGE });
+  for (const line of withoutCode(text).split('\n')) {
+    const [, title = '', id] = /^#+ (.*) \{#(.*)\}$/.exec(line) ?? [];
+    if (id === undefined) sections.at(-1)?.lines.push(line);
+    else sections.push({ path: `${page.path}#${id}`, section: plain(title), lines: [] });
   }
-  const translated = headingsOf(twinOf(page));
+  const translated = titlesOf(twinOf(page));
   return sections
     .filter(({ path }) => !(isOperation && LEFT_OUT.has(fragmentOf(path))))
     .map(({ path, section, lines }) => ({
@@ -67,10 +61,12 @@ function entriesOf(page: Page, { operations, twinOf }: SearchSource): SearchEntr
 }
 
 /** What the parts of a page are called, by their ids: '' is its beginning. */
-function headingsOf(page: Page | undefined): ReadonlyMap<string, string> {
+function titlesOf(page: Page | undefined): ReadonlyMap<string, string> {
   if (!page) return new Map();
-  const { headings } = wrap(page.content(), (inner) => html`${inner}`);
-  return new Map([['', page.title], ...headings.map(({ id, text }) => [id, text] as const)]);
+  return new Map([
+    ['', page.title],
+    ...headingsOf(page.source()).map(({ id, text }) => [id, text] as const),
+  ]);
 }
 
 function fragmentOf(path: string): string {
@@ -93,4 +89,36 @@ function plain(markdown: string): string {
       .replaceAll(/ (?=[.,;:)](?:\s|$))/g, '')
       .trim()
   );
+}
+
+/** What else a reader calls what an operation does. The name of an operation has its verb. */
+const VERBS: Readonly<Record<string, string>> = {
+  create: 'add new create post insert',
+  get: 'get read show fetch retrieve single details by id',
+  list: 'get all list show fetch retrieve find search query filter export',
+  update: 'update change edit modify patch set',
+  remove: 'delete remove destroy',
+};
+
+const LANGUAGE = /^\/docs\/de(?=[/#]|$)/;
+const ERROR = '/docs/errors#';
+
+/** The phrases for the part with this path, with commas between them; '' for none. */
+function otherWords(path: string, operations: readonly Operation[]): string {
+  const english = path.replace(LANGUAGE, '/docs');
+  const operation = operations.find(({ slug }) => english === pathOfOperation(slug));
+  const problem = Object.entries(PROBLEMS).find(([code]) => english === ERROR + code)?.[1];
+  return [
+    ...(operation ? [wordsOfOperation(operation)] : []),
+    ...(problem ? [`${problem.status} error, ${STATUS_CODES[problem.status]}`] : []),
+    phrases().get(english) ?? '',
+  ]
+    .filter((words) => words !== '')
+    .join(', ');
+}
+
+/** What it does, and the names of its address. */
+function wordsOfOperation({ slug, path }: Operation): string {
+  const verbs = slug.split('-').flatMap((word) => VERBS[word] ?? []);
+  return [...verbs, ...path.split('/').filter((part) => !part.startsWith('{'))].join(' ');
 }

@@ -1,10 +1,10 @@
 /** The frame of every page: head, navigation, table of contents, footer. */
 import type { Language } from '../core/language.ts';
 import { BASE_PATH } from '../http/api/exchange.ts';
-import { wrap, type Block, type Heading } from './block.ts';
+import { headingsOf, type Heading } from './markdown.ts';
 import { html, type Html } from './html.ts';
 import type { NavigationEntry, NavigationGroup, NavigationLink, Page, Site } from './page.ts';
-import { searchPathOf } from './pages/search-page.ts';
+import { searchPathOf } from './own-pages.ts';
 import { slugOf } from './slug.ts';
 import { WORDS, type Words } from './words.ts';
 
@@ -23,8 +23,8 @@ export interface Frame {
 }
 
 export function renderPage(frame: Frame, page: Page): string {
-  const content = wrap(page.content(), (inner) => html`${inner}`);
-  const toc = page.isWide ? null : tableOfContents(frame, content);
+  const source = page.source();
+  const toc = page.isWide ? null : tableOfContents(frame, headingsOf(source));
   const layout = page.isWide ? 'wide' : toc === null ? 'narrow' : 'with-toc';
   const words = WORDS[frame.site.language];
   return html`<!doctype html>
@@ -42,7 +42,7 @@ export function renderPage(frame: Frame, page: Page): string {
               ${placeOf(frame, page)}
               <h1>${page.title}</h1>
             </header>
-            ${content.render()} ${footer(frame, page)}
+            ${frame.site.markdown.toHtml(source)} ${footer(frame, page)}
           </main>
           ${toc}
         </div>
@@ -214,14 +214,14 @@ function languageOf({ path }: Page): Language {
 }
 
 /** Lists the headings of a page. null for a page with few of them. */
-function tableOfContents(frame: Frame, { headings }: Block): Html | null {
+function tableOfContents(frame: Frame, headings: readonly Heading[]): Html | null {
   const listed = headings.filter(({ level }) => level === 2 || level === 3);
   if (listed.length < 3) return null;
   return html`<nav class="toc" aria-label="${WORDS[frame.site.language].onThisPage}">
     <h2>${WORDS[frame.site.language].onThisPage}</h2>
     <ul>
       ${listed.map(
-        ({ level, id, text }: Heading) =>
+        ({ level, id, text }) =>
           html`<li class="level-${level}"><a href="#${id}">${text}</a></li> `,
       )}
     </ul>

@@ -4,6 +4,7 @@
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { Marked, type Token, type Tokens } from 'marked';
+import { readSheet } from '../../src/docs/front-matter.ts';
 
 const FOLDER = new URL('../../src/docs/guides/', import.meta.url);
 
@@ -40,7 +41,7 @@ const VERBS = (
 const INSTRUCTION = new RegExp(`^(?:then |so )?(?:${VERBS.join('|')}) `, 'i');
 
 export function blocksOf(guide: string): Block[] {
-  return blocksIn(readFileSync(new URL(`${guide}.md`, FOLDER), 'utf8'));
+  return blocksIn(readSheet(readFileSync(new URL(`${guide}.md`, FOLDER), 'utf8')).whole);
 }
 
 export function blocksIn(markdown: string): Block[] {

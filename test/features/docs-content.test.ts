@@ -7,9 +7,10 @@ import { EVENT_TYPES, EVENTS } from '../../src/core/events.ts';
 import { PROBLEMS } from '../../src/core/problem.ts';
 import { SCOPES } from '../../src/core/scopes.ts';
 import { createSearch, type SearchEntry } from '../../src/docs/assets/search.js';
-import type { Search } from '../../src/docs/pages/search-page.ts';
+import { readSheet } from '../../src/docs/front-matter.ts';
+import { phrases } from '../../src/docs/guides.ts';
+import type { Search } from '../../src/docs/own-pages.ts';
 import { PROGRAMS, READERS, RECEIVERS } from '../../src/docs/samples/programs.ts';
-import { NAMED_PARTS } from '../../src/docs/search-words.ts';
 import { ENDPOINTS } from '../../src/routers/endpoints.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { crawl, plain, type CrawledPage } from '../support/docs.ts';
@@ -92,9 +93,12 @@ describe('/docs/errors', () => {
       const [, section = ''] =
         new RegExp(`<section class="problem" id="${code}">(.*?)</section>`, 's').exec(page) ?? [];
       expect(section).toContain(`>${status}<`);
-      for (const language of ['de', 'en'] as const) {
-        const [, part = ''] =
-          new RegExp(`<div lang="${language}">(.*?)</div>`, 's').exec(section) ?? [];
+      const [english = '', folded = ''] = section.split('<details>');
+      expect(folded).toContain('<div lang="de">');
+      for (const [language, part] of [
+        ['de', folded],
+        ['en', english],
+      ] as const) {
         for (const text of [title, cause, remedy])
           expect(plain(part)).toContain(text[language].replaceAll('`', ''));
       }
@@ -198,11 +202,12 @@ describe('the German guides', async () => {
     const [english, german] = await Promise.all(
       [file, `de/${file}`].map((name) => readFile(new URL(name, GUIDES), 'utf8')),
     );
-    expect(outlineOf(german ?? '')).toEqual(outlineOf(english ?? ''));
+    const [translated, source] = [german, english].map((text) => readSheet(text ?? '').text);
+    expect(outlineOf(translated ?? '')).toEqual(outlineOf(source ?? ''));
   });
 
   it.each(files)('address their reader in %s', async (file) => {
-    const german = await readFile(new URL(`de/${file}`, GUIDES), 'utf8');
+    const german = readSheet(await readFile(new URL(`de/${file}`, GUIDES), 'utf8')).text;
     expect(german).toMatch(/\bSie\b/);
     expect(german).not.toMatch(/\b(?:man|einem selbst|du|dein\w*)\b/i);
   });
@@ -281,7 +286,9 @@ describe('search', () => {
 
   it('has other words only for parts that exist', () => {
     const paths = new Set(entries.map(({ path }) => path));
-    expect(NAMED_PARTS.filter((path) => !paths.has(path))).toEqual([]);
+    const named = [...phrases().keys()];
+    expect(named.length).toBeGreaterThan(150);
+    expect(named.filter((path) => !paths.has(path))).toEqual([]);
   });
 
   it('takes at most 40 KB of scripts, and an index that is loaded when it is needed', async () => {

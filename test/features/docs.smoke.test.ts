@@ -5,7 +5,8 @@ import express from 'express';
 import type { AddressInfo } from 'node:net';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { docsRouter } from '../../src/docs/docs.ts';
-import { html, withCode } from '../../src/docs/html.ts';
+import { readSheet } from '../../src/docs/front-matter.ts';
+import { html } from '../../src/docs/html.ts';
 import { PROBLEMS } from '../../src/core/problem.ts';
 import { readReference } from '../../src/docs/reference/operations.ts';
 import { LANGUAGES } from '../../src/docs/samples/languages.ts';
@@ -211,6 +212,15 @@ describe('what does not exist', () => {
     expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
     expect(await response.text()).toContain('There is no such page');
   });
+
+  it.each(['/docs/de/reference', '/docs/de/reference/members-list', '/docs/de/power-bi.md'])(
+    'leads from %s, which is not translated, to the English page',
+    async (path) => {
+      const { status, headers } = await get(path, { redirect: 'manual' });
+      expect([status, headers.get('location')]).toEqual([302, path.replace('/de/', '/')]);
+      expect((await get('/docs/de/nothing')).status).toBe(404);
+    },
+  );
 
   it.each(['/docs/nothing', '/docs/search?q=x'])('is no link of %s', async (path) => {
     const page = await textOf(path);
@@ -470,7 +480,7 @@ describe('for programs', () => {
     const usual = new Map(Object.entries(PROBLEMS).map(([code, { cause }]) => [code, cause.en]));
     for (const { slug, summary, method, path, scope, headers } of operations()) {
       const page = await textOf(`/docs/reference/${slug}.md`);
-      const rows = [...page.matchAll(/^\| (\d+) \| `(\w+)` \| (.*) \|$/gm)];
+      const rows = [...page.matchAll(/^\| (\d+) \| \[`(\w+)`\]\([^)]*\) \| (.*) \|$/gm)];
       const common = [
         'unauthorized',
         'api_disabled',
@@ -522,20 +532,23 @@ describe('for programs', () => {
   });
 });
 
-describe('html', () => {
+describe('sources', () => {
   it('escapes every value in text and in attributes', () => {
     const { html: text } = html`<p title="${`"'<>&`}">${'<script>'}${7}${null}</p>`;
     expect(text).toBe('<p title="&quot;&#39;&lt;&gt;&amp;">&lt;script&gt;7</p>');
   });
 
-  it('keeps HTML unchanged, and escapes within marked code', () => {
-    expect(html`<p>${withCode('Send `a<b` & wait')}</p>`.html).toBe(
-      '<p>Send <code>a&lt;b</code> &amp; wait</p>',
+  it('keeps front matter and comments of a file from its readers', () => {
+    const { facts, text } = readSheet(
+      '---\ntitle: A\n  B\n---\n\nOne. <!-- test: x "y" -->\n\n<!-- run: z -->\n\n' +
+        '- Two\n  <!-- a\n  b -->\n',
     );
+    expect([...facts]).toEqual([['title', 'A B']]);
+    expect(text).toBe('One.\n\n- Two');
   });
 
   it('shows HTML within Markdown as it is written', () => {
-    const { html: text } = createMarkdown(String).html(
+    const { html: text } = createMarkdown(String).toHtml(
       'A <b onclick="x()">tag</b>, `<t>`\n\n<script>',
     );
     expect(text).not.toMatch(/<(?!\/?(?:p|code)>)/);

@@ -6,6 +6,7 @@ import { describe, expect, it, test } from 'vitest';
 import { LANGUAGES, type Language } from '../../src/core/language.ts';
 import { PROBLEMS } from '../../src/core/problem.ts';
 import { GLOSSARY } from './glossary.ts';
+import { readSheet } from '../../src/docs/front-matter.ts';
 
 interface Text {
   readonly file: string;
@@ -19,7 +20,6 @@ const INVENTED = /^seed\/|^features\/sandbox\/scenario|^features\/crm\/providers
 const LANGUAGE_OF: Readonly<Record<string, Language>> = {
   'admin-ui/i18n/de.ts': 'de',
   'admin-ui/i18n/en.ts': 'en',
-  'docs/german.ts': 'de',
   'docs/reference/german-events.ts': 'de',
 };
 
@@ -57,7 +57,11 @@ function textsOf(language: Language): Text[] {
   const guides = files
     .filter((file) => /\/guides\/.*\.md$/.test(file))
     .filter((file) => file.includes('/guides/de/') === (language === 'de'))
-    .map((file) => ({ file, text: proseOf(readFileSync(join(SOURCE, file), 'utf8')) }));
+    .map((file) => {
+      const { facts, text } = readSheet(readFileSync(join(SOURCE, file), 'utf8'));
+      const shown = [facts.get('title'), facts.get('description'), text];
+      return { file, text: proseOf(shown.join('\n\n')) };
+    });
   const programs = files
     .filter((file) => file.endsWith('.ts') && !file.includes('generated') && !INVENTED.test(file))
     .map((file) => ({

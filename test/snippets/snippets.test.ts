@@ -8,7 +8,7 @@ import { deliveryHeaders, signingKeyOf } from '../../src/delivery/envelope.ts';
 import { createSender } from '../../src/delivery/sender.ts';
 import { KEY_PLACEHOLDER } from '../../src/docs/highlight.ts';
 import { LANGUAGES } from '../../src/docs/samples/languages.ts';
-import { programSamples, READERS, RECEIVERS } from '../../src/docs/samples/programs.ts';
+import { readPrograms, READERS, RECEIVERS } from '../../src/docs/samples/programs.ts';
 import { sampleRequest } from '../../src/docs/samples/sample-request.ts';
 import { createSite } from '../../src/docs/site.ts';
 import { openApiDocument } from '../../src/http/openapi/document.ts';
@@ -79,7 +79,7 @@ for (const { id, label, write } of LANGUAGES) {
 
     const reader = READERS.find((one) => one.id === id);
     test.skipIf(!reader)('reads all pages of a list', async () => {
-      const [sample] = programSamples(
+      const [sample] = readPrograms(
         READERS.filter((one) => one === reader),
         api.base,
       );
@@ -99,7 +99,7 @@ for (const { id, label, write } of LANGUAGES) {
     async function startReceiver(env: Record<string, string>) {
       const { file = '' } = receiver ?? {};
       const port = await findFreePort();
-      const [sample] = programSamples(
+      const [sample] = readPrograms(
         RECEIVERS.filter((one) => one === receiver),
         api.base,
       );

@@ -1,10 +1,9 @@
 /** The events of the OpenAPI document, in the form that pages need. */
 import type { oas31 } from 'zod-openapi';
-import { EVENT_TYPES, EVENTS, isEventType } from '../../core/events.ts';
-import type { Language } from '../../core/language.ts';
+import { EVENT_TYPES, EVENTS, type EventType } from '../../core/events.ts';
 import { describeDelivery } from '../../http/openapi/webhooks.ts';
-import { briefly, codeBlock, heading, repeated, type Block } from '../block.ts';
-import type { Page, Site } from '../page.ts';
+import { container, fence, joined } from '../markdown.ts';
+import type { Site } from '../page.ts';
 import { jsonText } from '../samples/literals.ts';
 import { WORDS } from '../words.ts';
 import { fieldList, fieldsOf, type Field } from './fields.ts';
@@ -40,65 +39,37 @@ export function readEvent({ document }: Site, type: string): DescribedEvent {
   };
 }
 
-const ENGLISH = {
-  title: 'Event catalogue',
-  description: 'Each event: when it is raised, its payload, what the privacy switches withhold.',
-};
-
-const INTRODUCTIONS: Readonly<Record<Language, string>> = {
-  en: `
-The body of a delivery is an envelope with the same fields for every event, and \`data\`, which
-depends on the type. [Webhooks](/docs/webhooks) explains how to receive and verify them.
-`.trim(),
-  de: `
-Der Body einer Zustellung besteht aus einem Umschlag, der bei jedem Ereignis dieselben Felder hat,
-und aus \`data\`, das vom Typ abhängt. Wie Sie Zustellungen empfangen und prüfen, erklärt
-[Webhooks](/docs/webhooks).
-`.trim(),
-};
-
 /** For who reads all pages at once. */
 const RECIPIENTS =
   'Each event is sent to every active endpoint that subscribes to it, unless it says otherwise.';
 
 /** The catalogue of all events. The id of each is its type, such as `ping`. */
-export function eventsPage(site: Site, texts = ENGLISH): Page {
-  const introduction = INTRODUCTIONS[site.language];
-  return {
-    ...texts,
-    path: site.pathOf('/docs/events'),
-    content: () => [
-      briefly(site.markdown.block(introduction), `${introduction} ${RECIPIENTS}`),
-      heading(2, WORDS[site.language].envelope, 'envelope'),
-      envelope(site),
-      ...EVENT_TYPES.flatMap((type) => describeEvent(site, type)),
-    ],
-  };
+export function eventCatalogue(site: Site): string {
+  const { envelope } = readEvent(site, 'ping');
+  const fields = fieldsOf(envelope, false).filter(({ name }) => name !== 'data');
+  return joined(
+    container('only all', RECIPIENTS),
+    `## ${WORDS[site.language].envelope} {#envelope}`,
+    fieldList(site, 'envelope', translated(site, fields)),
+    ...EVENT_TYPES.map((type) => describeEvent(site, type)),
+  );
 }
 
-function envelope(site: Site): Block {
-  const { envelope: schema } = readEvent(site, 'ping');
-  const fields = fieldsOf(schema, false).filter(({ name }) => name !== 'data');
-  return fieldList(site, 'envelope', translated(site, fields));
-}
-
-function describeEvent(site: Site, type: string): Block[] {
-  if (!isEventType(type)) return [];
+function describeEvent(site: Site, type: EventType): string {
   const { data, example } = readEvent(site, type);
   const { language } = site;
-  const { trigger } = EVENTS[type];
+  const { trigger, subscribable } = EVENTS[type];
   const raised = language === 'de' ? inGerman(trigger) : trigger;
-  return [
-    heading(2, type, type),
+  const whole = `${raised} ${describeDelivery(type, language)}`;
+  return joined(
+    `## ${type} {#${type}}`,
+    container('only page twin', whole),
     // The fields say what is withheld.
-    briefly(
-      site.markdown.block(`${raised} ${describeDelivery(type, language)}`),
-      EVENTS[type].subscribable ? raised : `${raised} ${describeDelivery(type, language)}`,
-    ),
+    container('only all', subscribable ? raised : whole),
     fieldList(site, type, translated(site, fieldsOf(data, false))),
     // The fields have examples, and the guide shows a whole body.
-    ...repeated([codeBlock(WORDS[language].body, jsonText(example), 'json')]),
-  ];
+    container('only page twin', fence(jsonText(example), 'json', WORDS[language].body)),
+  );
 }
 
 function translated({ document, language }: Site, fields: readonly Field[]): readonly Field[] {

@@ -1,11 +1,9 @@
 /** Lists of parameters and fields, from JSON Schema. */
 import type { oas31 } from 'zod-openapi';
-import { block, type Block } from '../block.ts';
-import { html, type Html } from '../html.ts';
+import { container } from '../markdown.ts';
 import type { Site } from '../page.ts';
 import { WORDS, type FieldWords } from '../words.ts';
 import { nameOfRef, objectNames, resolve } from './operations.ts';
-import { pathOfObject } from './paths.ts';
 
 type Schema = oas31.SchemaObject;
 
@@ -39,87 +37,27 @@ export function fieldsOf(schema: Schema, isWritten: boolean): Field[] {
  * A list of fields. The id of each is `<place>-<name>`, for instance `body-title`, and links to it
  * stay valid.
  */
-export function fieldList(site: Site, place: string, fields: readonly Field[]): Block {
-  return block(
-    () => html`<dl class="fields">${fields.map((field) => fieldHtml(site, place, field))}</dl>`,
-    ({ hasAllPages = false }) => fieldsText(site, fields, hasAllPages),
-  );
+export function fieldList(site: Site, place: string, fields: readonly Field[]): string {
+  const sent = fields.some(({ isSent }) => isSent) ? ' sent' : '';
+  const lines = fields.map((field) => fieldLine(site, field, ''));
+  return container(`fields ${place}${sent}`, lines.join('\n'));
 }
 
-/** The list as Markdown. `isBrief`: as `CONVENTIONS` say, without examples. */
-export function fieldsText(site: Site, fields: readonly Field[], isBrief: boolean): string {
-  return fields.map((field) => fieldMarkdown(site, field, { indent: '', isBrief })).join('\n');
-}
-
-function fieldHtml(site: Site, place: string, field: Field): Html {
-  const schema = resolve<Schema>(site.document, field.schema);
-  const id = `${place}-${field.name}`;
-  const words = WORDS[site.language].fields;
-  const text = describe(schema, field, { words });
-  const children = childrenOf(site, field);
-  return html`<div>
-    <dt id="${id}">
-      <code>${field.name}</code> <span class="type">${typeHtml(site, field.schema)}</span>
-      ${requirement(field, words)}
-    </dt>
-    <dd>
-      ${text === '' ? null : site.markdown.html(text)}
-      ${
-        children.length === 0
-          ? null
-          : html`<dl class="fields">${children.map((child) => fieldHtml(site, id, child))}</dl>`
-      }
-    </dd>
-  </div>`;
-}
-
-function fieldMarkdown(
-  site: Site,
-  field: Field,
-  { indent, isBrief }: { readonly indent: string; readonly isBrief: boolean },
-): string {
+function fieldLine(site: Site, field: Field, indent: string): string {
   const schema = resolve<Schema>(site.document, field.schema);
   const words = WORDS[site.language].fields;
-  const type = typeText(field.schema, words);
-  const required = requirement(field, words)?.html.replaceAll(/<[^>]*>/g, '') ?? '';
-  const facts = isBrief ? [briefType(type), briefRequirement(field)] : [type, required];
-  const about = facts.filter((fact) => fact !== '').join(', ');
-  const text = describe(schema, field, { words, hasExamples: !isBrief })
-    .replaceAll(/\s+/g, ' ')
-    .trim();
-  const name = `\`${field.name}\`${about === '' ? '' : ` (${about})`}`;
-  const line = `${indent}- ${name}${text === '' ? '' : `: ${text}`}`;
+  const { required } = field;
+  const requirement = required === null ? '' : words[required ? 'required' : 'optional'];
+  const about = [typeText(field.schema, words), requirement].filter((fact) => fact !== '');
+  const text = describe(schema, field, words).replaceAll(/\s+/g, ' ').trim();
+  const start = `${indent}- \`${field.name}\` (${about.join(', ')})`;
+  const line = text === '' ? start : `${start}: ${text}`;
   const children = childrenOf(site, field);
-  const deeper = { indent: `${indent}  `, isBrief };
-  return [line, ...children.map((child) => fieldMarkdown(site, child, deeper))].join('\n');
-}
-
-/** Most fields are strings. Two kinds of them, such as known values and others, are one type. */
-function briefType(type: string): string {
-  const names = type.split(' or ').filter((name) => name !== 'string');
-  const others = names.filter((name) => name !== 'null');
-  return others.join(' or ') + (names.includes('null') ? '?' : '');
-}
-
-/** What callers send is optional unless it says otherwise, what they get is always there. */
-function briefRequirement({ required, isSent = false }: Field): string {
-  if (isSent) return required === true ? 'required' : '';
-  return required === false ? 'optional' : '';
-}
-
-function requirement({ required }: Field, words: FieldWords): Html | null {
-  if (required === null) return null;
-  return required
-    ? html`<span class="required">${words.required}</span>`
-    : html`<span class="optional">${words.optional}</span>`;
+  return [line, ...children.map((child) => fieldLine(site, child, `${indent}  `))].join('\n');
 }
 
 /** The description with what else the schema says: values, bounds, default, example. */
-function describe(
-  schema: Schema,
-  field: Field,
-  { words, hasExamples = true }: { readonly words: FieldWords; readonly hasExamples?: boolean },
-): string {
+function describe(schema: Schema, field: Field, words: FieldWords): string {
   const base = field.description ?? schema.description ?? '';
   const [example] = (schema.examples ?? []) as unknown[];
   const isShort = example !== undefined && JSON.stringify(example).length < 45;
@@ -133,11 +71,11 @@ function describe(
     schema.default === undefined || emptyArray(schema.default)
       ? null
       : `${words.default}: \`${JSON.stringify(schema.default)}\`.`,
-    hasExamples && isShort && values === null
+    isShort && values === null
       ? `${words.example}: \`${typeof example === 'string' ? example : JSON.stringify(example)}\`.`
       : null,
   ].filter((fact) => fact !== null);
-  return [base, facts.join(' ')].filter((text) => text !== '').join('\n\n');
+  return [base, facts.join(' ')].filter((text) => text !== '').join(' ');
 }
 
 /** The values that the schema knows, unless the description names them all. */
@@ -177,18 +115,7 @@ function hasPage({ reference }: Site, name: string): boolean {
   return objectNames(reference).includes(name);
 }
 
-/** `string or null`, `array of Assignment`, with links to the pages of objects. */
-function typeHtml(site: Site, schema: Schema | oas31.ReferenceObject): Html {
-  const name = nameOfRef(schema);
-  if (name !== null && hasPage(site, name))
-    return html`<a href="${site.prefix}${pathOfObject(name)}">${name}</a>`;
-  const { items } = schema as Schema;
-  const itemName = nameOfRef(items as object | undefined);
-  if (itemName !== null && hasPage(site, itemName))
-    return html`array of <a href="${site.prefix}${pathOfObject(itemName)}">${itemName}</a>`;
-  return html`${typeText(schema, WORDS[site.language].fields)}`;
-}
-
+/** `string or null`, `array of Assignment`. */
 function typeText(one: Schema | oas31.ReferenceObject, words: FieldWords): string {
   const name = nameOfRef(one);
   if (name !== null) return name;

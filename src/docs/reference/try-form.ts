@@ -1,7 +1,7 @@
 /** The form that calls an operation of the running service. `assets/try.js` sends it. */
 import { BASE_PATH } from '../../http/api/exchange.ts';
-import { block, heading, type Block } from '../block.ts';
 import { html, type Html } from '../html.ts';
+import { container } from '../markdown.ts';
 import type { Site } from '../page.ts';
 import { jsonText } from '../samples/literals.ts';
 import { sampleRequest } from '../samples/sample-request.ts';
@@ -11,40 +11,40 @@ import type { Operation, Parameter } from './operations.ts';
 /** The rows of a longer body are scrolled. */
 const BODY_MAX_ROWS = 8;
 
-export function tryForm(site: Site, operation: Operation): Block[] {
+export function tryForm(site: Site, operation: Operation): string {
   const { method, path, parameters, isTestOnly } = operation;
   const { body, isIdempotent } = sampleRequest(operation, site);
   const fields = parameters.filter(({ place }) => place !== 'header');
   const needed = fields.filter(({ required }) => required);
   const optional = fields.filter(({ required }) => !required);
-  const form = (): Html =>
-    html`<form
-        class="try"
-        data-method="${method}"
-        data-url="${site.prefix}${BASE_PATH}${path}"
-        ${isIdempotent ? html`data-idempotent` : null}
-        ${isTestOnly ? html`data-test-only` : null}
-        data-key-form
-      >
-        <label for="try-key">API key</label>
-        <input
-          id="try-key"
-          type="password"
-          autocomplete="off"
-          spellcheck="false"
-          placeholder="svck_test_…"
-          aria-describedby="try-mode"
-          required
-          data-key-input
-        />
-        ${modeNotes(site, operation)} ${needed.map(parameterField)} ${optionalFields(optional)}
-        ${body === null ? null : bodyField(jsonText(body))}
-        <button type="submit" disabled>Send ${method}</button>
-        <div class="answer" role="status"></div>
-      </form>
-      <p class="no-script">Trying it here needs JavaScript. The samples above do the same.</p>`;
+  const form = html`<h2 id="try">Try it</h2>
+    <form
+      class="try"
+      data-method="${method}"
+      data-url="${site.prefix}${BASE_PATH}${path}"
+      ${isIdempotent ? html`data-idempotent` : null}
+      ${isTestOnly ? html`data-test-only` : null}
+      data-key-form
+    >
+      <label for="try-key">API key</label>
+      <input
+        id="try-key"
+        type="password"
+        autocomplete="off"
+        spellcheck="false"
+        placeholder="svck_test_…"
+        aria-describedby="try-mode"
+        required
+        data-key-input
+      />
+      ${modeNotes(site, operation)} ${needed.map(parameterField)} ${optionalFields(optional)}
+      ${body === null ? null : bodyField(jsonText(body))}
+      <button type="submit" disabled>Send ${method}</button>
+      <div class="answer" role="status"></div>
+    </form>
+    <p class="no-script">Trying it here needs JavaScript. The samples above do the same.</p>`;
   // Not for programs: they have the samples.
-  return [block(heading(2, 'Try it', 'try').render, ''), block(form, '')];
+  return container('html', form.html);
 }
 
 /** What the key opens, by the word in it: `assets/try.js` chooses one of the sentences. */

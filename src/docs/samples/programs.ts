@@ -1,8 +1,9 @@
-/** Whole programs in several languages. They are files in `examples/`, and tests run them. */
+/** Samples in several languages: of a request, and of `examples/`, whose programs tests run. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { LANGUAGES } from './languages.ts';
-import type { Sample } from './sample-tabs.ts';
+import type { SampleRequest } from './sample-request.ts';
+import { container, fence } from '../markdown.ts';
 
 const FOLDER = join(import.meta.dirname, '../examples');
 /** The base URL in the files. */
@@ -58,18 +59,35 @@ export const PROGRAMS = {
   export: [{ id: 'python', file: 'export_csv.py', command: 'python3 export_csv.py' }],
 } as const satisfies Readonly<Record<string, readonly Program[]>>;
 
-export function programSamples(programs: readonly Program[], apiUrl: string): Sample[] {
-  return programs.map(({ id, file, label: ownLabel, command }) => {
+/** As a container of samples. `run` comes before the command that starts each. */
+export function programSamples(programs: readonly Program[], apiUrl: string, run: string): string {
+  const samples = readPrograms(programs, apiUrl).map(({ grammar, label, file, code, command }) => {
+    const start = command === undefined ? '' : `\n${run}: \`${command}\``;
+    return fence(code, grammar, `${label}, ${file}`) + start;
+  });
+  return container('samples', samples.join('\n'));
+}
+
+/** The programs with the address of this service. */
+export function readPrograms(programs: readonly Program[], apiUrl: string) {
+  return programs.map(({ id, file, label, command }) => {
     const language = LANGUAGES.find((one) => one.id === id);
     if (language === undefined) throw new Error(`no language ${id}`);
-    const { label, grammar } = language;
     const code = readExample(file).replaceAll(EXAMPLE_URL, apiUrl);
-    const shown = { id, label: ownLabel ?? label, grammar, code, file };
-    return command === undefined ? shown : { ...shown, command };
+    const { grammar } = language;
+    return { id, label: label ?? language.label, grammar, code, file, command };
   });
 }
 
 /** Reads a file of `examples/`. */
 export function readExample(name: string): string {
   return readFileSync(join(FOLDER, name), 'utf8');
+}
+
+/** The request in every language, as a container of samples. */
+export function requestSamples(request: SampleRequest): string {
+  const samples = LANGUAGES.map(({ label, grammar, write }) =>
+    fence(write(request), grammar, label),
+  );
+  return container('samples', samples.join('\n'));
 }

@@ -1,6 +1,6 @@
 /** What programs read: a Markdown twin of each page, llms.txt and llms-full.txt. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { joinMarkdown, type Reader } from './block.ts';
+import { textOf, type Reader } from './markdown.ts';
 import type { NavigationGroup, Page, Site } from './page.ts';
 import { CONVENTIONS, SAID_ONCE } from './reference/conventions.ts';
 import { pagesOf } from './site.ts';
@@ -20,7 +20,7 @@ export function markdownPage(site: Site, page: Page, reader: Reader): string {
 }
 
 function pageText(page: Page, reader: Reader): string {
-  const text = `# ${page.title}\n\n${joinMarkdown(page.content(), reader)}\n`;
+  const text = `# ${page.title}\n\n${textOf(page.source(), reader)}\n`;
   return text.replaceAll(ROW, (row) => row.replaceAll(/ {2,}/g, ' ').replaceAll(/-{4,}/g, '---'));
 }
 
