@@ -5,6 +5,9 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { systemClock } from '../../src/core/clock.ts';
+import { cancelStatement } from '../../src/db/wire/cancel.ts';
+import { PrimaryClient } from '../../src/db/wire/primary-client.ts';
 import { asPostgres, whyNoPostgres } from '../availability/postgres.ts';
 import { runEntry, runScript, startWorkerProcess } from '../support/processes.ts';
 import { because, isInstalled } from '../support/debian.ts';
@@ -146,6 +149,22 @@ describe.skipIf(whyNoPostgres !== null)(
       await worker.kill('SIGTERM');
       expect(rows.map(({ ssl }) => ssl)).toEqual([true]);
       expect(rows[0]?.count).toBeGreaterThan(3);
+    });
+
+    test('is used to cancel a statement', async () => {
+      const url = urlOf(SERVER, `sslmode=verify-full&sslrootcert=${ca}`);
+      const client = new PrimaryClient({ connectionString: url });
+      await client.connect();
+      const sleeping = client.query('select pg_sleep(600)').catch((error: Error) => error);
+      let end: unknown = null;
+      void sleeping.then((error) => (end = error));
+      // A request that arrives before the statement has no effect.
+      await until(async () => {
+        expect(await cancelStatement(client, systemClock)).toBe(true);
+        return end;
+      });
+      expect(end).toMatchObject({ code: '57014' });
+      await client.end();
     });
 
     test('is there with the right authority beside the public ones', async () => {

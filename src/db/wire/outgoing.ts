@@ -16,7 +16,7 @@ export interface Named {
   readonly text: string;
 }
 
-export interface Reading {
+interface Reading {
   /** False: nobody reads its rows, so none of them can be unreadable. */
   readonly isRead?: boolean;
   /** What its rows are; objects by default. */

@@ -13,7 +13,7 @@ import { SESSION_OPTIONS } from './session-settings.ts';
 import { createRoute, routeTo, type Route } from './route.ts';
 
 /** How to connect. `connectionString` is DATABASE_URL. */
-export interface PrimaryConfig extends pg.ClientConfig {
+interface PrimaryConfig extends pg.ClientConfig {
   /** Shared by the connections of a pool, so that they know where the primary is. */
   readonly route?: Route;
 }
