@@ -100,8 +100,9 @@ export type LoopMode = 'running' | 'draining' | 'stopped';
  *  * `events`: fan out events.
  *  * `requested`: look for requested attempts.
  *  * `tick`: what only a tick does, such as to release claims and to find due deliveries.
- *  * `recovery`, at the next tick: this worker may have claims that it does not know of. A statement
- *    failed and may have claimed deliveries nevertheless, or attempts.ts has forgotten some.
+ *  * `recovery`, at the next tick: this worker may have claims that it does not know of. A
+ *    statement failed and may have claimed deliveries nevertheless, or attempts.ts has forgotten
+ *    some.
  *  * `forgetEvents`, at the next tick: this worker has claimed deliveries at insert.
  */
 type Wanted = 'events' | 'requested' | 'tick' | 'recovery' | 'forgetEvents';

@@ -211,8 +211,9 @@ function takeShares(state: State, room: number): Share[] {
 function share(state: State, queues: Set<EndpointQueue>, room: number): Share[] {
   const each = Math.max(1, Math.floor(room / Math.max(1, queues.size)));
   const shares: Share[] = [];
+  const inOrder = [...queues];
   let left = room;
-  for (const queue of [...queues]) {
+  for (const queue of inOrder) {
     if (left <= 0) break;
     const status = nextStatusOf(queue);
     if (status === null) throw new Error('A queue is claimable and the database has no more.');

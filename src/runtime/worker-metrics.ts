@@ -116,8 +116,8 @@ function addInFlightGauge(
   const inFlight = new Gauge({
     name: 'webhook_attempts_in_flight',
     help:
-      'Attempts of this worker that wait for a response. "queued" deliveries wait for their turn at ' +
-      'an endpoint; "slow" ones are of endpoints whose last attempt was slow.',
+      'Attempts of this worker that wait for a response. "queued" ones wait for attempts at ' +
+      'their endpoint; "slow" ones are of endpoints whose last attempt was slow.',
     labelNames: ['state'],
     registers: [registry],
     collect: () => {

@@ -363,7 +363,7 @@ describe('the delivery loop', () => {
       expect(numbersAt(path).toSorted((one, other) => one - other)).toEqual(inOrder);
   });
 
-  test('while very many events wait, it takes the oldest, few at first and at most 50', async () => {
+  test('while very many events wait, it takes the oldest, few at first, at most 50', async () => {
     await client.query(`update webhook_endpoint set status = 'disabled'`);
     await writeEvents(1, 340, false);
     await startLoop({ clock: countingClock() });
