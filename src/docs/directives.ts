@@ -120,6 +120,11 @@ export function makeDirectives(
         container('only twin all', written(JSON.stringify)),
       );
     },
+    /** The life of a delivery, for people: the text around it says the same. */
+    life: () => {
+      const lines = words.life.map(([state, meaning]) => `1. \`${state}\` ${meaning}`);
+      return container('only page', container('life', lines.join('\n')));
+    },
     scopes: () => scopeTable(site),
     /** What `error` of a delivery can say. */
     delivery_errors: () => errorTable(site),

@@ -68,6 +68,7 @@ export function guidePage(site: Site, guide: Guide): Page {
   const { path, group, sheets } = guide;
   const sheet = sheets[site.language] ?? sheets.en;
   const languages = sheets.en.facts.get('languages')?.split(', ');
+  const changed = sheet.facts.get('changed');
   return {
     path: site.pathOf(path),
     title: sheet.facts.get('title') ?? '',
@@ -75,6 +76,7 @@ export function guidePage(site: Site, guide: Guide): Page {
     isRecipe: group === 'Recipes',
     isHistory: sheets.en.facts.has('history'),
     ...(languages ? { languages } : {}),
+    ...(changed === undefined ? {} : { changed }),
     source: () => sourceOf(site, guide),
   };
 }

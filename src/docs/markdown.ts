@@ -109,15 +109,13 @@ export function headingsOf(source: string): Heading[] {
 }
 
 /**
- * Gives each heading an id: of its words, or of those of the English text, so that a link to a part
- * of a page holds in every language. Repeated ones, as in a changelog, have that of their section.
+ * Gives each heading an id of its words, unless it has one, or that of the English text, so that a
+ * link to a part of a page holds in every language. Repeated ones, as in a changelog, have that of
+ * their section.
  */
 export function withIds(text: string, english = text): string {
-  const titles = headingLines(english).map((line) => /^(#+) (.*)$/.exec(line) ?? []);
-  const slugs = titles.map(
-    ([, , title = '']) =>
-      KEPT_ID.exec(title)?.[1] ?? slugOf(title.replaceAll(/\]\([^)]*\)/g, '')),
-  );
+  const titles = headingLines(english).map((line) => ENDS_IN_ID.exec(line) ?? []);
+  const slugs = titles.map(([, , title = '', id]) => id ?? slugOf(title.replaceAll(TARGET, '')));
   let section = '';
   const ids = slugs.map((slug, index) => {
     const level = titles[index]?.[1]?.length ?? 2;
@@ -125,13 +123,14 @@ export function withIds(text: string, english = text): string {
     const isRepeated = slugs.filter((one) => one === slug).length > 1;
     return isRepeated && level > 2 ? `${section}-${slug}` : slug;
   });
-  return text.replaceAll(HEADING, (line) =>
-    line.startsWith('#') ? `${line.replace(KEPT_ID, '')} {#${ids.shift()}}` : line,
-  );
+  return text.replaceAll(HEADING, (line) => {
+    const [, marks, title] = ENDS_IN_ID.exec(line) ?? [];
+    return marks === undefined ? line : `${marks} ${title} {#${ids.shift()}}`;
+  });
 }
 
-/** `## Rotate a key {#change-a-key}` keeps the address that the part had before. */
-const KEPT_ID = / \{#(\S+)\}$/;
+const ENDS_IN_ID = /^(#+) (.*?)(?: \{#(.*)\})?$/;
+const TARGET = /\]\([^)]*\)/g;
 
 /** Also matches code, in which nothing is a heading. */
 const HEADING = /^```[\s\S]*?^```$|^#+ .*$/gm;

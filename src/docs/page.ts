@@ -40,6 +40,8 @@ export interface Page {
   readonly languages?: readonly string[];
   /** Whether it applies what other pages say: where all pages are together, only named. */
   readonly isRecipe?: boolean;
+  /** The day on which its text was last changed, if it is a guide. */
+  readonly changed?: string;
   /** Whether it tells of earlier versions only. */
   readonly isHistory?: boolean;
   /** Makes the content below the title, in Markdown. */

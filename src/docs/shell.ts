@@ -41,6 +41,7 @@ export function renderPage(frame: Frame, page: Page): string {
             <header>
               ${placeOf(frame, page)}
               <h1>${page.title}</h1>
+              ${copyButton(frame, page)}
             </header>
             ${frame.site.markdown.toHtml(source)} ${footer(frame, page)}
           </main>
@@ -116,6 +117,7 @@ function bar(frame: Frame, page: Page): Html {
       />
       <kbd aria-hidden="true">/</kbd>
     </form>
+    <a class="admin" href="${prefix}/admin">${words.adminPage}</a>
     ${languageLink(frame, page)} ${themeButton(words)}
   </header>`;
 }
@@ -158,6 +160,20 @@ function themeButton({ theme: label, themes: names }: Words): Html {
     <svg class="is-dark" viewBox="0 0 20 20" aria-hidden="true">
       <path d="M16.5 12A7 7 0 0 1 8 3.5a7 7 0 1 0 8.5 8.5Z" />
     </svg>
+  </button>`;
+}
+
+/** Copies the Markdown of the page. It is shown only with JavaScript. */
+function copyButton({ site, pages }: Frame, page: Page): Html | null {
+  if (!pages.includes(page)) return null;
+  const words = WORDS[site.language];
+  return html`<button
+    type="button"
+    class="copy-page"
+    data-copy="${site.prefix}${page.path}.md"
+    data-done="${words.copied}"
+  >
+    ${words.copyPage}
   </button>`;
 }
 
@@ -242,12 +258,19 @@ function footer(frame: Frame, page: Page): Html {
       : html`<a class="${rel}" rel="${rel}" href="${prefix}${one.path}"
           ><span>${word}</span> <span lang="${languageOf(one)}">${one.title}</span></a
         >`;
+  const { changed } = page;
   return html`<footer>
+    ${
+      changed === undefined
+        ? null
+        : html`<p>${words.lastChanged} <time datetime="${changed}">${changed}</time></p>`
+    }
     <nav class="neighbours" aria-label="${words.neighbours}">
       ${link(before, words.previous, 'prev')} ${link(after, words.next, 'next')}
     </nav>
     <p>
       ${position < 0 ? null : html`<a href="${prefix}${page.path}.md">${words.asMarkdown}</a>`}
+      <a href="${prefix}/admin">${words.adminPage}</a>
       <a href="${prefix}${BASE_PATH}/openapi.v1.json">openapi.v1.json</a>
       <a href="${prefix}/llms.txt">llms.txt</a>
     </p>

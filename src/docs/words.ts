@@ -36,6 +36,12 @@ export interface Words {
   readonly previous: string;
   readonly next: string;
   readonly asMarkdown: string;
+  readonly adminPage: string;
+  readonly copyPage: string;
+  readonly copied: string;
+  readonly lastChanged: string;
+  /** The life of a delivery, as boxes: a state, and what it means. */
+  readonly life: readonly (readonly [state: string, meaning: string])[];
   readonly response: string;
   readonly body: string;
   readonly delivery: string;
@@ -76,6 +82,16 @@ export const WORDS: Readonly<Record<Language, Words>> = {
     previous: 'Previous',
     next: 'Next',
     asMarkdown: 'This page as Markdown',
+    adminPage: 'Admin page',
+    copyPage: 'Copy page',
+    copied: 'Copied',
+    lastChanged: 'Last changed:',
+    life: [
+      ['pending', 'waits for its first attempt'],
+      ['ok', 'your receiver answered 2xx'],
+      ['retrying', 'anything else: the next attempt is at `next_try_at`'],
+      ['gave_up', 'the last attempt failed: send it again, or read `GET /events`'],
+    ],
     response: 'Response',
     body: 'Body',
     delivery: 'A delivery',
@@ -126,6 +142,16 @@ export const WORDS: Readonly<Record<Language, Words>> = {
     previous: 'Zurück',
     next: 'Weiter',
     asMarkdown: 'Diese Seite als Markdown',
+    adminPage: 'Admin-Seite',
+    copyPage: 'Seite kopieren',
+    copied: 'Kopiert',
+    lastChanged: 'Zuletzt geändert:',
+    life: [
+      ['pending', 'wartet auf den ersten Versuch'],
+      ['ok', 'Ihr Empfänger hat mit 2xx geantwortet'],
+      ['retrying', 'alles andere: der nächste Versuch kommt um `next_try_at`'],
+      ['gave_up', 'der letzte Versuch ist gescheitert: erneut senden oder `GET /events` lesen'],
+    ],
     response: 'Antwort',
     body: 'Body',
     delivery: 'Eine Zustellung',

@@ -345,11 +345,22 @@ describe.skipIf(SKIPPED !== '')(`developer pages in a browser${SKIPPED}`, () => 
     const { page } = await open({ permissions: ['clipboard-read', 'clipboard-write'] });
     await page.goto(`${api.url}/docs/reference/me-get`);
     await page.locator('figure').first().hover();
-    await page.getByRole('button', { name: 'Copy' }).first().click();
+    await page.getByRole('button', { name: 'Copy', exact: true }).first().click();
     await page.getByRole('button', { name: 'Copied' }).waitFor();
     expect(await page.evaluate('navigator.clipboard.readText()')).toContain(
       `curl --fail-with-body "${api.url}/api/public/v1/me"`,
     );
+  });
+
+  it('copies a page as Markdown', async () => {
+    const { page, complaints } = await open({ permissions: ['clipboard-read', 'clipboard-write'] });
+    await page.goto(`${api.url}/docs/errors`);
+    await page.getByRole('button', { name: 'Copy page' }).click();
+    await page.getByRole('button', { name: 'Copied' }).waitFor();
+    expect(await page.evaluate('navigator.clipboard.readText()')).toBe(
+      await (await fetch(`${api.url}/docs/errors.md`)).text(),
+    );
+    expect(complaints).toEqual([]);
   });
 
   it('has one list of results, also if the reader was at the field before the script', async () => {
@@ -426,9 +437,9 @@ describe.skipIf(SKIPPED !== '')(`developer pages in a browser${SKIPPED}`, () => 
     expect(await page.getByText('Trying it here needs JavaScript').isVisible()).toBe(true);
     await photograph(page, 'no-script');
     await page.goto(`${api.url}/docs/errors#seat_limit_reached`);
-    expect(await page.locator('#seat_limit_reached [lang=de]').innerText()).toContain(
-      'Alle Plätze sind belegt',
-    );
+    const problem = page.locator('#seat_limit_reached');
+    await problem.getByText('Deutsch').click();
+    expect(await problem.locator('div[lang=de]').innerText()).toContain('Alle Plätze sind belegt');
     await page.getByLabel('Search the documentation').fill('rate limits');
     await page.keyboard.press('Enter');
     await page.getByRole('link', { name: 'Rate limits' }).last().waitFor();

@@ -59,7 +59,7 @@ describe('the reference', () => {
   ])('says what a 409 means for %s, and nothing of other operations', (slug, causes) => {
     const rows = htmlOf(`/docs/reference/${slug}`)
       .split('<tr>')
-      .filter((row) => /<td>409/.test(row));
+      .filter((row) => /<td class="status">409/.test(row));
     expect(rows.map(plain)).toEqual(causes.map((cause) => expect.stringContaining(cause)));
     const text = rows.map(plain).join(' ');
     expect(text.includes('email')).toBe(slug === 'members-create');

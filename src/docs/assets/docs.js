@@ -13,6 +13,8 @@ import { words } from './words.js';
 export function prepare(root) {
   for (const group of root.querySelectorAll('.samples')) makeTabs(group);
   for (const pre of root.querySelectorAll('figure.code pre')) addCopyButton(pre);
+  for (const button of root.querySelectorAll('.copy-page'))
+    button.addEventListener('click', () => void copyPage(button));
   for (const form of root.querySelectorAll('[data-key-form]')) prepareKeyForm(form);
   showKey(root);
   showCurrent(root.querySelector('#menu'));
@@ -114,6 +116,21 @@ async function copy(text, button) {
     showState(button, words().notAllowed, NOT_ALLOWED);
   }
   setTimeout(() => showState(button, words().copy, COPY), 1500);
+}
+
+/** Browsers allow it without a wait only for a text that is promised while the reader clicks. */
+async function copyPage(button) {
+  const label = button.textContent;
+  const load = async () => (await fetch(button.dataset.copy)).blob();
+  try {
+    const text = load().then((blob) => new Blob([blob], { type: 'text/plain' }));
+    await navigator.clipboard.write([new ClipboardItem({ 'text/plain': text })]);
+    button.textContent = button.dataset.done;
+  } catch {
+    // Only a page over https or on localhost may write to the clipboard: the Markdown is shown.
+    location.assign(button.dataset.copy);
+  }
+  setTimeout(() => (button.textContent = label), 1500);
 }
 
 function showState(button, name, path) {
