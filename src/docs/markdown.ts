@@ -189,7 +189,7 @@ function sampleText(text: string, language: string): string {
 }
 
 /** A field: its indent, name, type with requirement, and text. */
-export const FIELD = /^( *)- `([^`]+)`(?: \(([^)]*)\))?(?:: (.*))?$/gm;
+const FIELD = /^( *)- `([^`]+)`(?: \(([^)]*)\))?(?:: (.*))?$/gm;
 const ABOUT = /^(.*?)(?:, )?(required|optional|erforderlich)?$/;
 const EXAMPLE = /^(.*?) ?(?:(Example|Beispiel): (`[^`]*`)\.)?$/;
 
