@@ -2,19 +2,20 @@
 // an API version to every admin who has an active key. It is safe to stop it and run it again at
 // any time: the database records who was mailed.
 import '../src/runtime/node-version.ts';
-import { readArguments, refuseArguments } from '../src/runtime/arguments.ts';
-import { appSecretsOf, loadConfig } from '../src/runtime/config.ts';
+import { readArguments, usageError } from '../src/runtime/arguments.ts';
+import { commandOf, runHere, type Surroundings } from '../src/runtime/command.ts';
+import { appSecretsOf, readConfig, type Config } from '../src/runtime/config.ts';
 import { systemClock } from '../src/core/clock.ts';
 import type { Deprecation } from '../src/core/deprecation.ts';
 import { printable } from '../src/core/terminal.ts';
 import { checkAppSecret, requireAppSecret } from '../src/db/operator/app-secret.ts';
-import { openDatabase, type Database } from '../src/db/connections/database.ts';
+import type { Database } from '../src/db/connections/database.ts';
 import { requireDirectAt } from '../src/db/connections/poolers.ts';
 import { holdSessionLock } from '../src/db/connections/session-lock.ts';
 import { requireAnnouncement, type Announcement } from '../src/features/announcements/rules.ts';
 import { announce, planAnnouncement } from '../src/features/announcements/service.ts';
 import { mailerOf } from '../src/features/sandbox/mail-service.ts';
-import { createLogger } from '../src/runtime/log.ts';
+import { createThreadLogger } from '../src/runtime/log.ts';
 import { createMailer } from '../src/runtime/mail.ts';
 import { shapeOutput } from '../src/runtime/output.ts';
 import { fail, messageOf } from '../src/runtime/process.ts';
@@ -25,36 +26,41 @@ const USAGE =
 /** The advisory lock that keeps two announcements from mailing the same people. */
 const LOCK = { lockClass: 72_707_370, number: 1 };
 
-const failedTeams: string[] = [];
-const onTeamFailure = (teamId: string, error: unknown): void => {
-  failedTeams.push(teamId);
-  console.error(`${printable(teamId)}: ${messageOf(error)}`);
-};
-
-shapeOutput(fail);
-try {
-  const { announcement, dryRun } = readWanted();
-  const config = loadConfig(process.env, { mail: true });
-  requireInHeaders(announcement, { told: config.deprecations.version, dryRun });
-  const db = openDatabase({ url: config.databaseUrl, poolMax: 1, onError: () => undefined });
+export const main = commandOf(async (surroundings) => {
+  const { env, printError } = surroundings;
+  const { announcement, dryRun } = readWanted(surroundings);
+  const config = readConfig(env, { mail: true }, printError);
+  const told = config.deprecations.version;
+  const fault = headersFault(announcement, told);
+  // Mails cannot be taken back, so they only tell dates that the responses tell, too.
+  if (fault !== null && !dryRun) throw new Error(`${fault} No mail was sent.`);
+  if (fault !== null) printError(`Note: ${fault}`);
+  const db = surroundings.openDatabase(config.databaseUrl);
+  const failedTeams: string[] = [];
+  const onTeamFailure = (teamId: string, error: unknown): void => {
+    failedTeams.push(teamId);
+    printError(`${printable(teamId)}: ${messageOf(error)}`);
+  };
   try {
     const secrets = appSecretsOf(config);
     await (dryRun ? checkAppSecret(db, secrets) : requireAppSecret(db, secrets));
-    if (dryRun) await showPlan(db, announcement);
-    else await sendMails(db, announcement, config);
+    const work = { ...surroundings, db, announcement, onTeamFailure };
+    const failed = dryRun ? await showPlan(work) : await sendMails(work, config);
+    return failed > 0 || failedTeams.length > 0 ? 1 : 0;
   } finally {
     await db.close();
+    if (failedTeams.length > 0)
+      printError(printable(`Failed teams: ${failedTeams.join(', ')}. Run it again.`));
   }
-} catch (error) {
-  console.error(messageOf(error));
-  process.exitCode = 1;
-}
-if (failedTeams.length > 0) {
-  console.error(printable(`Failed teams: ${failedTeams.join(', ')}. Run it again.`));
-  process.exitCode = 1;
+});
+
+interface Work extends Surroundings {
+  readonly db: Database;
+  readonly announcement: Announcement;
+  readonly onTeamFailure: (teamId: string, error: unknown) => void;
 }
 
-function readWanted(): { announcement: Announcement; dryRun: boolean } {
+function readWanted({ args }: Surroundings): { announcement: Announcement; dryRun: boolean } {
   const date = { type: 'string' } as const;
   const options = {
     version: date,
@@ -62,52 +68,43 @@ function readWanted(): { announcement: Announcement; dryRun: boolean } {
     sunset: date,
     'dry-run': { type: 'boolean' },
   } as const;
-  const { values } = readArguments(USAGE, { options });
+  const { values } = readArguments(USAGE, args, { options });
   const { version, deprecation: since, sunset } = values;
-  if (version === undefined || since === undefined || sunset === undefined)
-    return refuseArguments(USAGE);
+  if (version === undefined || since === undefined || sunset === undefined) throw usageError(USAGE);
   return {
     announcement: requireAnnouncement({ version, since, sunset }),
     dryRun: values['dry-run'] ?? false,
   };
 }
 
-/**
- * Mails cannot be taken back, so they only tell dates that the responses tell, too. Throws
- * otherwise. A dry run may come before.
- */
-function requireInHeaders(
-  { since, sunset }: Announcement,
-  { told, dryRun }: { readonly told: Deprecation | null; readonly dryRun: boolean },
-): void {
-  if (told?.since === since && told.sunset === sunset) return;
+/** Says what keeps the responses from telling these dates; null: they do. */
+function headersFault({ since, sunset }: Announcement, told: Deprecation | null): string | null {
+  if (told?.since === since && told.sunset === sunset) return null;
   const fault = told === null ? 'The version does not end' : 'The responses tell other dates';
-  const message = `${fault}: see "version" in DEPRECATIONS_FILE.`;
-  if (!dryRun) throw new Error(`${message} No mail was sent.`);
-  console.error(`Note: ${message}`);
+  return `${fault}: see "version" in DEPRECATIONS_FILE.`;
 }
 
-async function showPlan(db: Database, announcement: Announcement): Promise<void> {
+/** Resolves with the number of mails that failed: none is sent. */
+async function showPlan({ db, announcement, onTeamFailure, print }: Work): Promise<number> {
   const { teams, mails, sentBefore } = await planAnnouncement(
     db,
     systemClock,
     announcement,
     onTeamFailure,
   );
-  for (const { teamId, mails: count } of teams) console.log(printable(`${teamId}: ${count}`));
-  console.log(
-    `${mails} mails to ${teams.length} teams would be sent; ${sentBefore} were sent before.`,
-  );
+  for (const { teamId, mails: count } of teams) print(printable(`${teamId}: ${count}`));
+  print(`${mails} mails to ${teams.length} teams would be sent; ${sentBefore} were sent before.`);
+  return 0;
 }
 
+/** Resolves with the number of mails that failed. */
 async function sendMails(
-  db: Database,
-  announcement: Announcement,
-  config: ReturnType<typeof loadConfig>,
-): Promise<void> {
+  { db, announcement, onTeamFailure, print, write }: Work,
+  config: Config,
+): Promise<number> {
   await requireDirectAt(config.databaseUrl, 'announce');
   const lock = await holdSessionLock(config.databaseUrl, LOCK.lockClass, LOCK.number);
-  const logger = createLogger(config.logLevel);
+  const logger = createThreadLogger(config.logLevel, write);
   try {
     if (!(await lock.isHeld()))
       throw new Error('An announcement is being sent already, or the database cannot be reached.');
@@ -123,11 +120,14 @@ async function sendMails(
       },
       announcement,
     );
-    logger.flushNow();
-    console.log(`${sent} mails sent, ${failed} failed.`);
-    if (failed > 0) process.exitCode = 1;
+    print(`${sent} mails sent, ${failed} failed.`);
+    return failed;
   } finally {
-    logger.flushNow();
     await lock.close();
   }
+}
+
+if (import.meta.main) {
+  shapeOutput(fail);
+  await runHere(main);
 }

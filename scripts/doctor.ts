@@ -5,12 +5,17 @@ import { CHECKS } from '../src/doctor/checks.ts';
 import { examine } from '../src/doctor/examine.ts';
 import { hasFailed, reportJson, reportText } from '../src/doctor/report.ts';
 import { readArguments } from '../src/runtime/arguments.ts';
+import { commandOf, runHere } from '../src/runtime/command.ts';
 
 const USAGE = 'Usage: npm run doctor -- [--json] [--backup FILE_OR_FOLDER]';
 
-const { values: options } = readArguments(USAGE, {
-  options: { json: { type: 'boolean' }, backup: { type: 'string' } },
+export const main = commandOf(async ({ args, env, print }) => {
+  const { values: options } = readArguments(USAGE, args, {
+    options: { json: { type: 'boolean' }, backup: { type: 'string' } },
+  });
+  const examined = await examine(CHECKS, { env, backup: options.backup ?? null });
+  print(options.json ? reportJson(examined) : reportText(examined));
+  return hasFailed(examined) ? 1 : 0;
 });
-const examined = await examine(CHECKS, { env: process.env, backup: options.backup ?? null });
-console.log(options.json ? reportJson(examined) : reportText(examined));
-process.exitCode = hasFailed(examined) ? 1 : 0;
+
+if (import.meta.main) await runHere(main);

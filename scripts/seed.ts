@@ -12,7 +12,8 @@ import {
   startEmbedded,
   type EmbeddedPostgres,
 } from '../src/embedded-postgres/embedded-postgres.ts';
-import { readArguments, refuseArguments } from '../src/runtime/arguments.ts';
+import { readArguments, usageError } from '../src/runtime/arguments.ts';
+import { commandOf, runHere, type Surroundings } from '../src/runtime/command.ts';
 import { withSecretFiles } from '../src/runtime/config.ts';
 import {
   lockForSeed,
@@ -20,8 +21,9 @@ import {
   readKeptSecrets,
   type DataFolder,
 } from '../src/runtime/data-folder.ts';
+import type { Environment } from '../src/runtime/secret-files.ts';
 import { shapeOutput } from '../src/runtime/output.ts';
-import { fail, messageOf } from '../src/runtime/process.ts';
+import { fail } from '../src/runtime/process.ts';
 import { loadSeed } from '../src/seed/load.ts';
 
 const USAGE = 'Usage: npm run seed -- FILE.json [--replace]';
@@ -35,23 +37,19 @@ interface Target {
 /** The Postgres that this process has started. */
 let own: EmbeddedPostgres | null = null;
 
-shapeOutput(fail);
-try {
-  const { path, replace } = readWanted();
-  const file = readJson(path);
-  await load(file, replace);
-} catch (error) {
-  console.error(messageOf(error));
-  process.exitCode = 1;
-}
+export const main = commandOf(async (surroundings) => {
+  const { path, replace } = readWanted(surroundings);
+  await load(surroundings, { file: readJson(path), replace });
+  return 0;
+});
 
-function readWanted(): { path: string; replace: boolean } {
-  const { values, positionals } = readArguments(USAGE, {
+function readWanted({ args }: Surroundings): { path: string; replace: boolean } {
+  const { values, positionals } = readArguments(USAGE, args, {
     options: { replace: { type: 'boolean', default: false } },
     allowPositionals: true,
   });
   const [path, ...rest] = positionals;
-  if (path === undefined || rest.length > 0) return refuseArguments(USAGE);
+  if (path === undefined || rest.length > 0) throw usageError(USAGE);
   return { path, replace: values.replace };
 }
 
@@ -67,34 +65,37 @@ function readJson(path: string): unknown {
   }
 }
 
-async function load(file: unknown, replace: boolean): Promise<void> {
-  const target = await openTarget(file);
+async function load(
+  { env, printError, write }: Surroundings,
+  { file, replace }: { readonly file: unknown; readonly replace: boolean },
+): Promise<void> {
+  const target = await openTarget(env, file);
   try {
     const { databaseUrl, appSecret } = target;
-    const previous = readEnvironment()['APP_SECRET_PREVIOUS'] || null;
+    const previous = readEnvironment(env)['APP_SECRET_PREVIOUS'] || null;
     // A file without webhook endpoints needs no secret, so there may be none.
     const secrets = appSecret.length >= 32 ? { current: appSecret, previous } : null;
     await requireAppSecretAt(databaseUrl, secrets);
     const startedAt = performance.now();
-    const onWarning = (message: string): void => console.error(printableLines(message));
+    const onWarning = (message: string): void => printError(printableLines(message));
     const result = await loadSeed(databaseUrl, file, { replace, appSecret, onWarning });
     // At once: nothing that fails from here on may lose the keys.
-    process.stdout.write(`${JSON.stringify(result)}\n`);
+    write(`${JSON.stringify(result)}\n`);
     const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
-    console.error(`Loaded ${Object.keys(result.teams).length} team(s) in ${seconds} s.`);
+    printError(`Loaded ${Object.keys(result.teams).length} team(s) in ${seconds} s.`);
   } finally {
     await target.close();
   }
 }
 
 /** The settings that the seed uses; SMTP_URL and others may be wrong. */
-function readEnvironment() {
-  return withSecretFiles(process.env, ['DATABASE_URL', 'APP_SECRET', 'APP_SECRET_PREVIOUS']);
+function readEnvironment(env: Environment) {
+  return withSecretFiles(env, ['DATABASE_URL', 'APP_SECRET', 'APP_SECRET_PREVIOUS']);
 }
 
-async function openTarget(file: unknown): Promise<Target> {
-  const { DATABASE_URL: databaseUrl, APP_SECRET: appSecret = '' } = readEnvironment();
-  if (!databaseUrl) return openEmbedded();
+async function openTarget(env: Environment, file: unknown): Promise<Target> {
+  const { DATABASE_URL: databaseUrl, APP_SECRET: appSecret = '' } = readEnvironment(env);
+  if (!databaseUrl) return openEmbedded(env);
   if (appSecret.length < 32 && hasEndpoints(file)) {
     throw new Error(
       'APP_SECRET is required, with at least 32 characters: ' +
@@ -114,13 +115,13 @@ function hasEndpoints(file: unknown): boolean {
 }
 
 /** Opens the database of `npm start`. If `npm start` is running, its Postgres is left running. */
-async function openEmbedded(): Promise<Target> {
+async function openEmbedded(env: Environment): Promise<Target> {
   const path = resolve('.data');
   if (!lockForSeed(path))
     throw new Error(`Another "npm run seed" is using ${path}. Wait for its end.`);
   const folder = openDataFolder(path);
   const opened = folder ? await startOwn(folder) : await findRunning(path);
-  const appSecret = readEnvironment()['APP_SECRET'] || opened.appSecret;
+  const appSecret = readEnvironment(env)['APP_SECRET'] || opened.appSecret;
   const { databaseUrl } = opened.postgres;
   const close = () => (folder ? stopOwn() : Promise.resolve());
   try {
@@ -165,4 +166,9 @@ async function findRunning(path: string): Promise<Opened> {
     `${path} is in use by an "npm start", and its Postgres does not run. Wait for it, ` +
       'or set DATABASE_URL and APP_SECRET to those of that "npm start".',
   );
+}
+
+if (import.meta.main) {
+  shapeOutput(fail);
+  await runHere(main);
 }

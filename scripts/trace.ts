@@ -3,11 +3,10 @@
 // reads only. Exit code 1: it could not ask; 2: nothing has this id; 64: wrong arguments.
 import '../src/runtime/node-version.ts';
 import { printableJson } from '../src/core/terminal.ts';
-import { openDatabase } from '../src/db/connections/database.ts';
 import { findUrlFault } from '../src/db/database-url.ts';
-import { readArguments, refuseArguments } from '../src/runtime/arguments.ts';
+import { readArguments, usageError } from '../src/runtime/arguments.ts';
+import { commandOf, runHere, type Surroundings } from '../src/runtime/command.ts';
 import { withSecretFiles } from '../src/runtime/config.ts';
-import { messageOf } from '../src/runtime/process.ts';
 import { trace } from '../src/trace/service.ts';
 import { formatTrace } from '../src/trace/text.ts';
 
@@ -18,37 +17,37 @@ ID: of a request, an event (evt_…), a delivery (whd_…), a webhook endpoint (
 const WIDTH = 100;
 const NOTHING_FOUND = 2;
 
-try {
-  const wanted = readWanted();
-  const db = openDatabase({ url: readUrl(), poolMax: 1, onError: () => undefined });
+export const main = commandOf(async (surroundings) => {
+  const { write, columns, openDatabase } = surroundings;
+  const wanted = readWanted(surroundings);
+  const db = openDatabase(readUrl(surroundings));
   try {
     const result = await trace(db, { ...wanted, now: new Date() });
-    process.stdout.write(
+    write(
       wanted.json
         ? `${printableJson(JSON.stringify(result, null, 2))}\n`
-        : formatTrace(result, process.stdout.columns ?? WIDTH),
+        : formatTrace(result, columns ?? WIDTH),
     );
-    if (!result.found) process.exitCode = NOTHING_FOUND;
+    return result.found ? 0 : NOTHING_FOUND;
   } finally {
     await db.close();
   }
-} catch (error) {
-  console.error(messageOf(error));
-  process.exitCode = 1;
-}
+});
 
-function readWanted(): { id: string; teamId: string | null; json: boolean } {
+function readWanted({ args }: Surroundings): { id: string; teamId: string | null; json: boolean } {
   const options = { team: { type: 'string' }, json: { type: 'boolean' } } as const;
-  const { values, positionals } = readArguments(USAGE, { options, allowPositionals: true });
+  const { values, positionals } = readArguments(USAGE, args, { options, allowPositionals: true });
   const [id = '', ...more] = positionals;
-  if (id.trim() === '' || more.length > 0) return refuseArguments(USAGE);
+  if (id.trim() === '' || more.length > 0) throw usageError(USAGE);
   return { id, teamId: values.team ?? null, json: values.json ?? false };
 }
 
 /** Only DATABASE_URL is read: who looks at a delivery need not know the service's secrets. */
-function readUrl(): string {
-  const url = withSecretFiles(process.env, ['DATABASE_URL'])['DATABASE_URL'] ?? '';
+function readUrl({ env }: Surroundings): string {
+  const url = withSecretFiles(env, ['DATABASE_URL'])['DATABASE_URL'] ?? '';
   const fault = findUrlFault(url);
   if (fault !== null) throw new Error(`DATABASE_URL ${fault}`);
   return url;
 }
+
+if (import.meta.main) await runHere(main);

@@ -5,11 +5,11 @@ import { ALONE, TIER_GLOBS } from './tiers.ts';
 
 /** What `npm run test:citus` runs on a cluster: the suites of plain Postgres, and its own. */
 const ON_CITUS = [
-  ...['citus', 'contract', 'db', 'features', 'races', 'tasks'].map(
+  ...['citus', 'commands', 'contract', 'db', 'features', 'races', 'tasks'].map(
     (folder) => `test/${folder}/**/*.test.ts`,
   ),
   'test/seed/*.test.ts',
-  'test/processes/{announce,operator,rotate-secret,trace,webhook-workers{,.smoke}}.test.ts',
+  'test/processes/{rotate-secret,webhook-workers{,.smoke}}.test.ts',
 ];
 /** They want the whole machine there, too. */
 const ALONE_ON_CITUS = ['test/citus/growing.test.ts', 'test/races/chaos.heavy.test.ts'];

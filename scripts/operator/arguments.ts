@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util';
 import type { AnyProcedure } from '@trpc/server';
 import { z } from 'zod';
 import { platform } from '../../src/routers/routers.ts';
+import { usageError } from '../../src/runtime/arguments.ts';
 import { COMMANDS, type Command } from './commands.ts';
 
 /** What an operator wants. */
@@ -29,16 +30,6 @@ const GENERAL = {
   json: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
 } as const;
-
-/** The error of a wrong call. Its message names the option. */
-export function usageError(message: string): Error {
-  return Object.assign(new Error(message), { name: 'UsageError' });
-}
-
-/** Whether an error is one of `usageError`. */
-export function isUsageError(error: unknown): boolean {
-  return error instanceof Error && error.name === 'UsageError';
-}
 
 /** Returns what is wanted, or a text to print. Throws a usage error. */
 export function readArguments(args: readonly string[]): Wanted | string {

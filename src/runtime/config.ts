@@ -75,14 +75,23 @@ export function parseConfig(given: Environment, uses: Uses = {}): Config {
   return { ...result.data, publicUrl: result.data.publicUrl ?? ownUrl(result.data) };
 }
 
-/** Like {@link parseConfig}, for entries: writes the faults to standard error and exits 1. */
+/** Like {@link parseConfig}, and warns of what is likely to be wrong. */
+export function readConfig(
+  env: Environment,
+  uses: Uses,
+  onWarning: (text: string) => void,
+): Config {
+  for (const { name, meant } of findMisspelt(env))
+    onWarning(`${name} is no setting and changes nothing. Is ${meant} meant?`);
+  const config = parseConfig(env, uses);
+  if ((uses.port || uses.mail) && lacksPublicUrl(config)) onWarning(describeLack(config));
+  return config;
+}
+
+/** Like {@link readConfig}, for entries: writes the faults to standard error and exits 1. */
 export function loadConfig(env: Environment, uses: Uses = {}): Config {
   try {
-    for (const { name, meant } of findMisspelt(env))
-      warn(`${name} is no setting and changes nothing. Is ${meant} meant?`);
-    const config = parseConfig(env, uses);
-    if ((uses.port || uses.mail) && lacksPublicUrl(config)) warn(describeLack(config));
-    return config;
+    return readConfig(env, uses, warn);
   } catch (error) {
     if (!(error instanceof Error) || error.name !== 'ConfigError') throw error;
     fail(error);

@@ -9,9 +9,9 @@ import { SOURCES } from '../support/sources.ts';
 import { APP_SECRET } from './full-file.ts';
 
 /** Of the tests of a file. */
-export let database: TestDatabase;
+let database: TestDatabase;
 /** Where the command runs. */
-export let folder: string;
+let folder: string;
 
 /** Gives the tests of this file a database and a folder. */
 export function useSeedCommand(): void {

@@ -1,11 +1,30 @@
-import { readdir } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
-import { createEmptyDatabase } from '../support/database.ts';
-import { APP_SECRET, countRows, fullFile, openClient, tinyTeam } from './full-file.ts';
-import { database, folder, seed, useSeedCommand, writeJson } from './command.ts';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { main } from '../../scripts/seed.ts';
+import { APP_SECRET, countRows, fullFile, openClient, tinyTeam } from '../seed/full-file.ts';
+import { commandAt, type Ended } from '../support/commands.ts';
+import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { makeFolder } from '../support/folder.ts';
 
-useSeedCommand();
+let database: TestDatabase;
+let folder: string;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  folder = await makeFolder('seed');
+});
+afterAll(() => database.drop());
+
+async function writeJson(name: string, content: unknown): Promise<string> {
+  const path = join(folder, name);
+  await writeFile(path, typeof content === 'string' ? content : JSON.stringify(content));
+  return path;
+}
+
+const seed = (
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<Ended> => commandAt(database.url)(main, args, { APP_SECRET, ...env });
 
 async function countTeams(): Promise<number | undefined> {
   const client = await openClient(database.url);
@@ -65,7 +84,7 @@ describe('npm run seed', () => {
 
   it.each([
     [64, 'no file', []],
-    [1, 'a file that is not there', ['nowhere.json']],
+    [1, 'a file that is not there', ['/nowhere/at/all.json']],
     [64, 'an unknown option', ['x.json', '--force']],
   ])('exits %i with a word about it, for %s', async (expected, _, args) => {
     const { code, stdout, stderr } = await seed(args);
@@ -82,7 +101,7 @@ describe('npm run seed', () => {
   });
 
   it('needs APP_SECRET only for webhook endpoints', async () => {
-    const env = { DATABASE_URL: database.url };
+    const env = { APP_SECRET: '' };
     expect(
       await seed(
         [
@@ -108,28 +127,15 @@ describe('npm run seed', () => {
     });
   });
 
-  it('migrates and uses the embedded database when DATABASE_URL is not set', async () => {
-    const path = await writeJson('embedded.json', {
-      teams: [tinyTeam('team_embedded', { webhook_endpoints: [{ url: 'https://example.com' }] })],
-    });
-    const first = await seed([path], {});
-    expect(first).toMatchObject({
-      code: 0,
-      stdout: expect.stringMatching(/^\{"teams":\{"team_embedded":/),
-    });
-    expect(await readdir(join(folder, '.data'))).toContain('postgres');
-    expect(await seed([path], {})).toMatchObject({
-      code: 1,
-      stderr: expect.stringContaining('$.teams[0].id'),
-    });
-  });
-
-  it.each([[{}], [{ APP_SECRET }]])('names a schema that is missing, with %j', async (secrets) => {
-    const empty = await createEmptyDatabase();
-    const path = await writeJson('unmigrated.json', { teams: [tinyTeam('team_early')] });
-    const refused = await seed([path], { DATABASE_URL: empty.url, ...secrets });
-    expect(refused).toMatchObject({ code: 1, stdout: '' });
-    expect(refused.stderr).toContain('npm run migrate');
-    await empty.drop();
-  });
+  it.each([[{ APP_SECRET: '' }], [{ APP_SECRET }]])(
+    'names a schema that is missing, with %j',
+    async (secrets) => {
+      const empty = await createEmptyDatabase();
+      const path = await writeJson('unmigrated.json', { teams: [tinyTeam('team_early')] });
+      const refused = await seed([path], { DATABASE_URL: empty.url, ...secrets });
+      expect(refused).toMatchObject({ code: 1, stdout: '' });
+      expect(refused.stderr).toContain('npm run migrate');
+      await empty.drop();
+    },
+  );
 });

@@ -1,27 +1,20 @@
 // oxlint-disable vitest/valid-expect -- the second argument names the failing case of a loop
-// The commands of operators, run as processes beside an API that shows what they have done.
-import { spawn } from 'node:child_process';
+// The commands of operators, beside an API that shows what they have done.
 import { readFile } from 'node:fs/promises';
 import { SignJWT } from 'jose';
-import { Client } from 'pg';
-import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { main } from '../../scripts/operator.ts';
 import { readArguments } from '../../scripts/operator/arguments.ts';
 import { COMMANDS } from '../../scripts/operator/commands.ts';
 import { platform } from '../../src/routers/routers.ts';
-import {
-  startTestApi,
-  TEST_APP_AUTH_SECRET,
-  TEST_APP_SECRET,
-  type TestApi,
-} from '../support/api.ts';
-import { runScript, type RunningProcess } from '../support/processes.ts';
+import { startTestApi, TEST_APP_AUTH_SECRET, type TestApi } from '../support/api.ts';
 import { appAs, appAsMember, appAsPlatform, codeOf } from '../support/app.ts';
 import { auditOf } from '../support/audit.ts';
 import { changesOf } from '../support/changed-rows.ts';
-import { holdLock, untilWaiting } from '../support/locks.ts';
+import { commandAt, type Ended } from '../support/commands.ts';
+import { endWaiting, holdLock, untilWaiting } from '../support/locks.ts';
 import { performHere } from '../support/operator.ts';
 import { makeFullTeam, makeMember, makeSeed, makeTeam, memberId, userId } from '../support/seed.ts';
-import { until } from '../support/until.ts';
 
 const RUNBOOK = new URL('../../scripts/deploy/README.md', import.meta.url);
 const FULL = [
@@ -65,21 +58,8 @@ beforeAll(async () => {
   });
 });
 
-const start = (...args: string[]): RunningProcess =>
-  runScript(api.databaseUrl, ['operator', ...args], { PUBLIC_URL: api.url });
-
-interface Outcome {
-  readonly code: number | null;
-  readonly stdout: string;
-  /** Standard output and standard error. */
-  readonly output: string;
-}
-
-async function run(...args: string[]): Promise<Outcome> {
-  const command = start(...args);
-  const { code } = await command.exited;
-  return { code, stdout: command.stdout(), output: command.output() };
-}
+const run = (...args: string[]): Promise<Ended> =>
+  commandAt(api.databaseUrl)(main, args, { PUBLIC_URL: api.url });
 
 /** Runs a command with `--json` and returns what it prints. */
 async function runJson(...args: string[]): Promise<Json> {
@@ -201,23 +181,29 @@ describe('the status of a team', () => {
     expect(await doneBy('asked')).toEqual(['team.updated', 'team.updated']);
   });
 
-  // Other systems have another `script`.
-  test.runIf(process.platform === 'linux')(
-    'a terminal is asked, and only the team’s id is a yes',
-    async () => {
-      expect(await answerInTerminal(team('look'), 'team_loo')).toEqual({
+  test('a person is asked, and only the team’s id is a yes', async () => {
+    const asked: string[] = [];
+    const answering = (answer: string): Promise<Ended> => {
+      const ask = async (question: string): Promise<string> => {
+        asked.push(question);
+        return answer;
+      };
+      return commandAt(api.databaseUrl, { ask })(main, ['team', 'end', team('look')]);
+    };
+    for (const no of ['', 'yes', 'team_loo'])
+      expect(await answering(no), no).toMatchObject({
         code: 1,
-        shown: expect.stringContaining('Nothing was changed'),
+        stderr: 'Not confirmed. Nothing was changed.\n',
       });
-      expect(await statusOfMe(api.key(team('look')))).toBe(200);
-      expect(await answerInTerminal(team('look'), team('look'))).toEqual({
-        code: 0,
-        shown: expect.stringContaining('Done, as request'),
-      });
-      expect(await statusOfMe(api.key(team('look')))).toBe(403);
-      expect(await run('team', 'reopen', team('look'))).toMatchObject({ code: 0 });
-    },
-  );
+    expect(await statusOfMe(api.key(team('look')))).toBe(200);
+    expect(await answering('team_look\n')).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('Done, as request'),
+    });
+    expect(await statusOfMe(api.key(team('look')))).toBe(403);
+    expect(await run('team', 'reopen', team('look'))).toMatchObject({ code: 0 });
+    expect(new Set(asked)).toEqual(new Set(['Type team_look to go on: ']));
+  });
 
   test('update sets what is named', async () => {
     const changed = await runJson(
@@ -235,38 +221,6 @@ describe('the status of a team', () => {
     });
   });
 });
-
-/**
- * Runs `team end` in a terminal, and answers its question. Resolves with its exit code, and with
- * what the terminal shows.
- */
-async function answerInTerminal(
-  teamId: string,
-  answer: string,
-): Promise<{ readonly code: number | null; readonly shown: string }> {
-  const command = `${process.execPath} scripts/operator.ts team end ${teamId}`;
-  const child = spawn('script', ['-qec', command, '/dev/null'], {
-    cwd: new URL('../..', import.meta.url),
-    env: {
-      ...process.env,
-      DATABASE_URL: api.databaseUrl,
-      APP_SECRET: TEST_APP_SECRET,
-      NODE_ENV: 'test',
-    },
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
-  let shown = '';
-  const closed = new Promise<number | null>((done) => child.once('close', done));
-  child.stdout.on('data', (chunk: Buffer) => {
-    shown += chunk.toString();
-  });
-  await until(() => shown.includes('to go on: '));
-  child.stdin.write(`${answer}\r`);
-  await until(() => /Nothing was changed|Done, as/.test(shown));
-  child.stdin.end();
-  const code = await closed;
-  return { code, shown };
-}
 
 describe('team transfer', () => {
   const transfer = (member: string, ...more: string[]) =>
@@ -351,12 +305,12 @@ describe('person delete', () => {
       return rows[0]?.touched;
     };
     const release = await holdLock(api, `select ${ofMember} for update`);
-    const command = start(...remove, '--yes', team('busy'));
+    const command = run(...remove, '--yes', team('busy'));
     await untilWaiting(api, 1);
     const body = { email: 'next@busy.test' };
     expect((await api.call(api.key(team('busy')), 'POST', '/users', { body })).status).toBe(201);
     await release();
-    expect(await command.exited).toMatchObject({ code: 0 });
+    expect(await command).toMatchObject({ code: 0 });
     expect(await isTouched()).toBe(true);
 
     // As if the process had died right after its commit.
@@ -527,8 +481,7 @@ describe('each command', () => {
       }
     });
     expect(changes).toEqual({});
-    // A process for each command.
-  }, 300_000);
+  });
 
   test('says to programs what it would change', async () => {
     const json = await runJson(...argumentsOf('key create-first'), '--dry-run');
@@ -612,46 +565,29 @@ test.each([
 });
 
 test('another APP_SECRET is refused', async () => {
-  const command = runScript(api.databaseUrl, ['operator', 'team', 'suspend', team('gone')], {
+  const refused = await commandAt(api.databaseUrl)(main, ['team', 'suspend', team('gone')], {
     APP_SECRET: 'a secret that this database does not know',
   });
-  expect(await command.exited).toMatchObject({ code: 1 });
-  expect(command.output()).toContain('APP_SECRET is not the secret of this database');
+  expect(refused).toMatchObject({
+    code: 1,
+    output: expect.stringContaining('APP_SECRET is not the secret of this database'),
+  });
   expect(await doneBy('gone')).toEqual([]);
 });
 
-test('killed in the middle, a command has done nothing, and can be run again', async () => {
+test('interrupted, a command has done nothing, and can be run again', async () => {
   const person = ['team_killed', '--user-id', 'usr_killed_member'];
   const wanted = ['person', 'delete', ...person, '--yes', 'team_killed'];
-  const holder = new Client({ connectionString: api.databaseUrl });
-  await holder.connect();
-  onTestFinished(() => holder.end());
   const changes = await changesOf(api.db.pool, async () => {
-    await holder.query('begin');
-    await holder.query(`select from member where team_id = 'team_killed' for update`);
-    const command = start(...wanted);
-    // It waits for the holder, on Citus at a node. No other statement takes so long.
-    let waiting: number | undefined;
-    await until(async () => {
-      const { rows } = await api.db.pool.query<{ pid: number }>(
-        `select pid
-         from pg_stat_activity
-         where datname = current_database()
-           and backend_type = 'client backend'
-           and state = 'active'
-           and query_start < now() - interval '0.5 s'`,
-      );
-      waiting = rows[0]?.pid;
-      return waiting !== undefined;
-    });
-    await command.kill('SIGKILL');
-    await holder.query('rollback');
-    await until(async () => {
-      const { rows } = await api.db.pool.query('select from pg_stat_activity where pid = $1', [
-        waiting,
-      ]);
-      return rows.length === 0;
-    });
+    const release = await holdLock(
+      api,
+      `select from member where team_id = 'team_killed' for update`,
+    );
+    const command = run(...wanted);
+    await untilWaiting(api, 1);
+    await endWaiting(api);
+    expect(await command).toMatchObject({ code: 1 });
+    await release();
   });
   expect(changes).toEqual({});
   expect(await run(...wanted)).toMatchObject({ code: 0 });
