@@ -18,6 +18,8 @@ export interface Terminal {
   readonly isColored?: boolean;
   /** Ends the loop. */
   readonly signal: AbortSignal;
+  /** Between two looks. Only tests set it. */
+  readonly intervalMs?: number;
 }
 
 /** Prints what became of an event. */
@@ -38,7 +40,7 @@ export async function listen(
   secret: string,
   terminal: Terminal,
 ): Promise<boolean> {
-  const { print, note = print, signal } = terminal;
+  const { print, note = print, signal, intervalMs } = terminal;
   const { events, replayMs } = options;
   const since = options.since ?? (replayMs > 0 ? new Date(Date.now() - replayMs) : null);
   const [only, ...others] = events;
@@ -50,6 +52,7 @@ export async function listen(
   const client = createClient({ apiKey, baseUrl, onRetry: noteWait });
   const followed = followEvents(client, {
     signal,
+    ...(intervalMs !== undefined && { intervalMs }),
     ...(since !== null && { since }),
     ...(only !== undefined && others.length === 0 && { type: only }),
     onPlace: async () => {
