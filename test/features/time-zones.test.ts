@@ -211,7 +211,7 @@ describe.each(['America/New_York', 'Asia/Tokyo', 'Asia/Kolkata'])('in %s', (zone
     const crm = await startCrm('pipedrive');
     crm.notes.set(1, { id: 1, dealId: 1, html: 'A note', modified: MONDAY });
     const provider = await openProvider(
-      { timeoutMs: 5_000, allowBaseUrl: true },
+      { timeoutMs: 60_000, allowBaseUrl: true },
       {
         teamId: 'team_a',
         at: new Date(),

@@ -38,7 +38,7 @@ beforeAll(async () => {
   database = await createTestDatabase();
   const options = { url: database.url, poolMax: 4, onError: () => undefined };
   db = waitToConnect(openDatabase({ ...options, statementTimeoutMs: 60_000 }));
-  sender = createSender({ allowPrivateTargets: true, timeoutMs: 1_000 });
+  sender = createSender({ allowPrivateTargets: true, timeoutMs: 60_000 });
   await loadTestSeed(
     database,
     makeSeed([

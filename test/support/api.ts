@@ -245,8 +245,8 @@ export function createCall(
   const pool = new Pool(url, {
     connections: options.connections ?? 8,
     pipelining: 1,
-    headersTimeout: 30_000,
-    bodyTimeout: 30_000,
+    headersTimeout: 60_000,
+    bodyTimeout: 60_000,
   });
   atEnd(() => pool.destroy());
   return async (key, method, path, { body, rawBody, headers = {} } = {}) => {

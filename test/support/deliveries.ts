@@ -4,13 +4,12 @@ import pino from 'pino';
 import type { Clock } from '../../src/core/clock.ts';
 import type { Lookup } from '../../src/core/dns-lookup.ts';
 import { isDistributed } from '../../src/db/citus/shards.ts';
-import { openDatabase } from '../../src/db/connections/database.ts';
 import { startLoop, type Dispatcher } from '../../src/delivery/dispatcher.ts';
 import { createSender, type SenderOptions } from '../../src/delivery/sender.ts';
 import { startShardLoops } from '../../src/delivery/citus/shard-loops.ts';
 import { TEST_APP_SECRET, type TestApi } from './api.ts';
 import { atEnd } from './at-end.ts';
-import { waitToConnect } from './wire.ts';
+import { openPatiently } from './wire.ts';
 
 /** The waits between attempts that the API documents, in seconds. */
 export const RETRY_DELAYS_S = [60, 300, 1800, 7200, 21_600, 43_200, 86_400];
@@ -22,8 +21,6 @@ export interface DeliveriesOptions {
   readonly timeoutMs?: number;
   /** For the time limit of an attempt; by default the system's. */
   readonly senderClock?: SenderOptions['clock'];
-  /** The server ends a statement after this time. */
-  readonly statementTimeoutMs?: number;
   /** true by default, because the receivers of tests are on this machine. */
   readonly allowPrivateTargets?: boolean;
   /** How often it looks for work by itself; by default very often. */
@@ -68,18 +65,9 @@ export async function startDeliveries(
   options: DeliveriesOptions,
 ): Promise<Deliveries> {
   const { clock, lookup, timeoutMs = PATIENCE_MS, allowPrivateTargets = true } = options;
-  const statementTimeoutMs = options.statementTimeoutMs ?? 4_500;
   const logged: string[] = [];
   const route = options.route ?? ((url: string) => url);
-  const open = (url: string) =>
-    waitToConnect(
-      openDatabase({
-        url: route(url),
-        poolMax: 4,
-        onError: () => undefined,
-        statementTimeoutMs,
-      }),
-    );
+  const open = (url: string) => openPatiently(route(url));
   const db = open(api.databaseUrl);
   // A test that counts connections may pause for longer than a worker keeps an idle one.
   const keepAliveMs = PATIENCE_MS;

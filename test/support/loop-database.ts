@@ -1,10 +1,9 @@
 // The database as the delivery loop of a team uses it.
 import { isDistributed, listShards } from '../../src/db/citus/shards.ts';
 import type { Db } from '../../src/db/client.ts';
-import { openDatabase } from '../../src/db/connections/database.ts';
 import { urlOfNode } from '../../src/db/database-url.ts';
 import { atShard } from '../../src/delivery/citus/shard-store.ts';
-import { waitToConnect } from './wire.ts';
+import { openPatiently } from './wire.ts';
 
 /** What a loop asks. Close it. */
 export interface LoopDatabase {
@@ -18,9 +17,7 @@ export interface LoopDatabase {
 
 /** Opens the database; on Citus the shard with the team's rows, by the node where it is. */
 export async function openLoopDatabase(url: string, teamId: string): Promise<LoopDatabase> {
-  const open = (where: string) =>
-    waitToConnect(openDatabase({ url: where, poolMax: 4, onError: () => undefined }));
-  const whole = open(url);
+  const whole = openPatiently(url);
   if (!(await isDistributed(whole))) {
     return { url, db: whole, isShard: false, close: () => whole.close() };
   }
@@ -33,6 +30,6 @@ export async function openLoopDatabase(url: string, teamId: string): Promise<Loo
   const shard = shards.find(({ id }) => id === rows[0]?.id);
   if (!shard) throw new Error(`${teamId} is in no shard`);
   const nodeUrl = urlOfNode(url, shard.node);
-  const node = open(nodeUrl);
+  const node = openPatiently(nodeUrl);
   return { url: nodeUrl, db: atShard(node, shard), isShard: true, close: () => node.close() };
 }

@@ -4,7 +4,7 @@ import { Logger, runOnce } from 'graphile-worker';
 import type { Pool } from 'pg';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { fixedClock } from '../../../src/core/clock.ts';
-import { openDatabase, type Database } from '../../../src/db/connections/database.ts';
+import type { Database } from '../../../src/db/connections/database.ts';
 import { movePendingJobs } from '../../../src/db/jobs/job-intake.ts';
 import { PROVIDER_NAMES, type ProviderName } from '../../../src/features/crm/providers/registry.ts';
 import { SCHEDULE_SYNCS } from '../../../src/features/crm/sync/jobs.ts';
@@ -17,7 +17,7 @@ import { answer, type FakeCrm, type FakeRequest, type Interceptor } from './fake
 import { openSturdyPool } from '../pool.ts';
 import { makeSeed, makeTeam, userId } from '../seed.ts';
 import { until } from '../until.ts';
-import { waitToConnect } from '../wire.ts';
+import { openPatiently } from '../wire.ts';
 
 const TEAM = 'team_a';
 const MARKER = 'Einwand:';
@@ -320,7 +320,7 @@ export function testInterruptions(
     const seed = makeSeed([makeTeam('a', none)]);
     api = await startTestApi({ clock, allowPrivateTargets: true, seed });
     proxy = await startCommitProxy(api.databaseUrl);
-    db = waitToConnect(openDatabase({ url: proxy.url, poolMax: 4, onError: () => undefined }));
+    db = openPatiently(proxy.url);
     pgPool = openSturdyPool(api.databaseUrl, 4);
     return async () => {
       await pgPool.end();
