@@ -4,8 +4,6 @@ export interface Sheet {
   readonly facts: ReadonlyMap<string, string>;
   /** Without comments, which are for who edits the file. */
   readonly text: string;
-  /** With comments. */
-  readonly whole: string;
 }
 
 const SHEET = /^---\n(.*?)\n---\n+/s;
@@ -14,7 +12,6 @@ const COMMENT = /\n?[ \t]*<!--.*?-->/gs;
 
 export function readSheet(source: string): Sheet {
   const [head = '', facts = ''] = SHEET.exec(source) ?? [];
-  const whole = source.slice(head.length);
   return {
     facts: new Map(
       [...facts.matchAll(FACT)].map(([, name = '', value = '']) => [
@@ -22,8 +19,8 @@ export function readSheet(source: string): Sheet {
         value.replaceAll(/\s+/g, ' ').trim(),
       ]),
     ),
-    whole,
-    text: whole
+    text: source
+      .slice(head.length)
       .replaceAll(COMMENT, '')
       .replaceAll(/\n{3,}/g, '\n\n')
       .trim(),

@@ -4,7 +4,6 @@
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { Marked, type Token, type Tokens } from 'marked';
-import { readSheet } from '../../src/docs/front-matter.ts';
 
 const FOLDER = new URL('../../src/docs/guides/', import.meta.url);
 
@@ -41,7 +40,8 @@ const VERBS = (
 const INSTRUCTION = new RegExp(`^(?:then |so )?(?:${VERBS.join('|')}) `, 'i');
 
 export function blocksOf(guide: string): Block[] {
-  return blocksIn(readSheet(readFileSync(new URL(`${guide}.md`, FOLDER), 'utf8')).whole);
+  const source = readFileSync(new URL(`${guide}.md`, FOLDER), 'utf8');
+  return blocksIn(source.replace(/^---\n.*?\n---\n/s, ''));
 }
 
 export function blocksIn(markdown: string): Block[] {

@@ -6,7 +6,6 @@ import { describe, expect, it, test } from 'vitest';
 import { LANGUAGES, type Language } from '../../src/core/language.ts';
 import { PROBLEMS } from '../../src/core/problem.ts';
 import { GLOSSARY } from './glossary.ts';
-import { readSheet } from '../../src/docs/front-matter.ts';
 
 interface Text {
   readonly file: string;
@@ -25,12 +24,16 @@ const LANGUAGE_OF: Readonly<Record<string, Language>> = {
 
 /** Code, addresses and directives are the same in all languages. */
 function proseOf(markdown: string): string {
-  return markdown
-    .replaceAll(/^```[\s\S]*?^```$/gm, '')
-    .replaceAll(/<!--[\s\S]*?-->/g, '')
-    .replaceAll(/^\{\{.*\}\}$/gm, '')
-    .replaceAll(/\{\{[^}]*\}\}|`[^`]*`|\]\([^)]*\)/g, ' ')
-    .replaceAll(/\s+/g, ' ');
+  return (
+    markdown
+      // What readers ask for, in front matter.
+      .replaceAll(/^search[\w ./-]*:.*(?:\n {2}.*)*$/gm, '')
+      .replaceAll(/^```[\s\S]*?^```$/gm, '')
+      .replaceAll(/<!--[\s\S]*?-->/g, '')
+      .replaceAll(/^\{\{.*\}\}$/gm, '')
+      .replaceAll(/\{\{[^}]*\}\}|`[^`]*`|\]\([^)]*\)/g, ' ')
+      .replaceAll(/\s+/g, ' ')
+  );
 }
 
 /** Literals below a property `de` or `en`, and all of a file in `LANGUAGE_OF`. */
@@ -55,13 +58,9 @@ const isName = (node: ts.Node): boolean =>
 function textsOf(language: Language): Text[] {
   const files = readdirSync(SOURCE, { recursive: true, encoding: 'utf8' }).toSorted();
   const guides = files
-    .filter((file) => /\/guides\/.*\.md$/.test(file))
-    .filter((file) => file.includes('/guides/de/') === (language === 'de'))
-    .map((file) => {
-      const { facts, text } = readSheet(readFileSync(join(SOURCE, file), 'utf8'));
-      const shown = [facts.get('title'), facts.get('description'), text];
-      return { file, text: proseOf(shown.join('\n\n')) };
-    });
+    .filter((file) => /^docs\/(?:guides|pages)\/.*\.md$/.test(file))
+    .filter((file) => file.includes('/de/') === (language === 'de'))
+    .map((file) => ({ file, text: proseOf(readFileSync(join(SOURCE, file), 'utf8')) }));
   const programs = files
     .filter((file) => file.endsWith('.ts') && !file.includes('generated') && !INVENTED.test(file))
     .map((file) => ({
