@@ -52,20 +52,20 @@ export function recentOf(deliveries: readonly Delivery[]) {
   };
 }
 
-/** How long the receiver took to answer each delivery. One without an answer is as high as any. */
+/** How long the receiver took to answer each delivery. One without an answer is a stub. */
 export function answerBars(tried: readonly Delivery[], t: Texts, format: Format): readonly Bar[] {
-  // An attempt without an answer took time, too: none at a closed port, very much at a silent one.
-  const answerMs = ({ response_code: code, response_ms: ms }: Delivery) =>
-    code === null ? null : ms;
-  const slowest = Math.max(1, ...tried.map((delivery) => answerMs(delivery) ?? 0));
   return tried.map((delivery): Bar => {
-    const { created_at, status, response_ms: ms } = delivery;
+    const { created_at, status, response_code: code, response_ms: ms } = delivery;
     const moment = created_at === null ? '' : format.moment(created_at);
     const took = ms === null ? '' : t.deliveries.ms(format.number(ms));
     const { what } = explanationOf(t, delivery);
+    const tone = status === 'ok' ? 'main' : 'bad';
     return {
       label: moment,
-      parts: [{ tone: status === 'ok' ? 'main' : 'bad', value: answerMs(delivery) ?? slowest }],
+      // An attempt without an answer took time, too: none at a closed port, much at a silent one.
+      ...(code === null || ms === null
+        ? { parts: [], stub: tone }
+        : { parts: [{ tone, value: ms }] }),
       text: `${[moment, took].filter(Boolean).join(', ')}: ${what}`,
       cells: [took, what],
     };

@@ -226,7 +226,7 @@ function Recent({ endpoint }: { readonly endpoint: Endpoint }) {
   );
 }
 
-/** How long the receiver took to answer each delivery. One without an answer is as high as any. */
+/** How long the receiver took to answer each delivery. One without an answer is a stub. */
 function DeliveryChart({
   tried,
   hint,

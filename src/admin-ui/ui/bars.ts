@@ -4,6 +4,8 @@
 export interface Bar {
   readonly label: string;
   readonly parts: readonly { readonly tone: Tone; readonly value: number }[];
+  /** A short piece of one height for what has no value. */
+  readonly stub?: Tone;
   /** All that there is to say about it. */
   readonly text: string;
   /** What the chart's own table says of it, by column. */
@@ -20,7 +22,7 @@ export function sumOf({ parts }: Pick<Bar, 'parts'>): number {
 
 /** The place of the bar that is read at first: the latest one that has a value; -1: none has. */
 export function firstBar(bars: readonly Bar[]): number {
-  return bars.findLastIndex((bar) => sumOf(bar) > 0);
+  return bars.findLastIndex((bar) => sumOf(bar) > 0 || bar.stub !== undefined);
 }
 
 /** The place of the bar that is read. There may be fewer bars than when it was `chosen`. */

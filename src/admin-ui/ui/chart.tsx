@@ -103,6 +103,7 @@ export function Bars({
             onFocus={() => setCurrent(place)}
             onMouseEnter={() => setCurrent(place)}
           >
+            {bar.stub && <span className={`part stub ${bar.stub}`} />}
             {bar.parts
               .filter(({ value }) => value > 0)
               .map(({ tone, value }) => (

@@ -13,6 +13,7 @@ import {
   withStatus,
 } from '../../../src/admin-ui/pages/endpoint-changes.ts';
 import type { Delivery } from '../../../src/admin-ui/pages/delivery-outcome.ts';
+import { firstBar, topOf } from '../../../src/admin-ui/ui/bars.ts';
 import { answerBars, backlogBars, recentOf } from '../../../src/admin-ui/pages/webhook-figures.ts';
 
 const format = createFormat('en');
@@ -141,17 +142,19 @@ describe('the last deliveries', () => {
     expect(shown).toEqual(latestFirst.slice(0, 5));
   });
 
-  test('are as high as they took, and as high as any without an answer', () => {
+  test('are as high as they took, and a stub without a height if there was no answer', () => {
     const bars = answerBars(recentOf(latestFirst).tried, en, format);
-    expect(bars.map(({ parts }) => parts)).toEqual([
+    expect(bars.map(({ parts, stub }) => stub ?? parts)).toEqual([
       [{ tone: 'main', value: 30 }],
-      [{ tone: 'bad', value: 30 }],
-      [{ tone: 'bad', value: 30 }],
+      'bad',
+      'bad',
       [{ tone: 'main', value: 10 }],
       [{ tone: 'main', value: 20 }],
     ]);
-    const none = answerBars([delivery('retrying')], en, format);
-    expect(none[0]?.parts).toEqual([{ tone: 'bad', value: 1 }]);
+    expect(bars[1]?.parts).toEqual([]);
+    // They are no part of the scale, and are read like others.
+    expect(topOf(answerBars([delivery('retrying')], en, format))).toBe(2);
+    expect(firstBar(answerBars([delivery('retrying')], en, format))).toBe(0);
   });
 
   test('are read out without a time, if they have none', () => {
