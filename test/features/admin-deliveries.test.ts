@@ -199,7 +199,7 @@ describe('one delivery', () => {
 
 describe('the health of endpoints', () => {
   const health = () => app.admin.deliveries.health.query({});
-  const quiet = { arrived: [], median_ms: null, failed: 0, waiting: 0 };
+  const quiet = { arrived: [], days: [], median_ms: null, failed: 0, waiting: 0 };
 
   test('is that of the last hundred deliveries, the last day, and what waits', async () => {
     const before = new Date(Date.now() - 25 * 60 * 60 * 1000).toISOString();
@@ -231,6 +231,7 @@ describe('the health of endpoints', () => {
         status: 'active',
         secret_unconfirmed_since: null,
         arrived: expect.any(Array) as unknown,
+        days: expect.any(Array) as unknown,
         median_ms: 44,
         failed: 5,
         waiting: 6,
@@ -244,6 +245,23 @@ describe('the health of endpoints', () => {
     expect(outcomes).toHaveLength(96);
     expect(outcomes.slice(3, 91)).toEqual(Array.from({ length: 88 }, () => true));
     expect(outcomes.slice(91)).toEqual([false, false, false, false, false]);
+  });
+
+  test('counts the last deliveries by their UTC day', async () => {
+    const at = (createdAt: string) => ({ endpoint: 'whe_1', createdAt });
+    await writeDeliveries({ ...at('2026-10-01T23:59:50Z'), prefix: 'a', count: 2, status: 'ok' });
+    await writeDeliveries({ ...at('2026-10-01T12:00:00Z'), prefix: 'b', count: 1 });
+    await writeDeliveries({ ...at('2026-10-02T00:00:00Z'), prefix: 'c', count: 3 });
+    await writeDeliveries({
+      ...at('2026-10-02T01:00:00Z'),
+      prefix: 'd',
+      count: 1,
+      status: 'pending',
+    });
+    expect((await health()).data[0]?.days).toEqual([
+      { day: '2026-10-01', arrived: 2, failed: 1 },
+      { day: '2026-10-02', arrived: 0, failed: 3 },
+    ]);
   });
 
   test('counts the time of answers only', async () => {

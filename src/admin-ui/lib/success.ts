@@ -3,8 +3,6 @@ import type { RouterOutputs } from './api.ts';
 
 export type Health = RouterOutputs['admin']['deliveries']['health']['data'][number];
 
-/** Below this share of arrived deliveries, a receiver is drawn as a bad one. */
-const GOOD = 0.95;
 /** How many bars show the last deliveries of one receiver. */
 const BARS = 10;
 
@@ -18,16 +16,34 @@ export function successOf(arrived: readonly boolean[]): number | null {
   return arrived.length === 0 ? null : arrived.filter(Boolean).length / arrived.length;
 }
 
-/** A bar for one share of success. */
-export function toSpark(share: number): { readonly share: number; readonly isBad: boolean } {
-  return { share, isBad: share < GOOD };
+/** How many deliveries arrived, and how many failed. */
+export interface Outcomes {
+  readonly arrived: number;
+  readonly failed: number;
 }
 
-/** The success of the last deliveries, in groups of equal size, the oldest first. */
-export function successInTime(arrived: readonly boolean[]): number[] {
+/** The outcomes of the last deliveries, in groups of equal size, the oldest first. */
+export function outcomesInTime(arrived: readonly boolean[]): Outcomes[] {
   const size = Math.ceil(arrived.length / BARS);
-  return Array.from({ length: BARS }, (_, place) => {
-    const start = place * size;
-    return successOf(arrived.slice(start, start + size));
-  }).filter((share) => share !== null);
+  return Array.from({ length: BARS }, (_, place) => arrived.slice(place * size, (place + 1) * size))
+    .filter((group) => group.length > 0)
+    .map((group) => {
+      const good = group.filter(Boolean).length;
+      return { arrived: good, failed: group.length - good };
+    });
+}
+
+/** The outcomes of the last deliveries of all receivers on each of these days. */
+export function outcomesByDay(
+  hooks: readonly Pick<Health, 'days'>[],
+  days: readonly string[],
+): Outcomes[] {
+  const all = hooks.flatMap((hook) => hook.days);
+  return days.map((day) => {
+    const found = all.filter((one) => one.day === day);
+    return {
+      arrived: found.reduce((sum, one) => sum + one.arrived, 0),
+      failed: found.reduce((sum, one) => sum + one.failed, 0),
+    };
+  });
 }

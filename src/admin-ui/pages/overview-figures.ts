@@ -1,6 +1,6 @@
 /** The figures of the overview: see `overview.tsx`. */
 import { sumOf } from '../lib/days.ts';
-import { successOf } from '../lib/success.ts';
+import { outcomesByDay, successOf } from '../lib/success.ts';
 import { isCrmFine } from './crm-state.ts';
 import { findUsed, RECENT_DAYS } from './needs.ts';
 import type { Facts } from './overview-facts.ts';
@@ -25,15 +25,15 @@ export function requestFigures(days: Facts['days']) {
 }
 
 /** How the team's receivers, keys and CRM connections are `now`, in milliseconds since 1970. */
-export function otherFigures({ keys, hooks, crms }: Omit<Facts, 'days'>, now: number) {
+export function otherFigures({ keys, days, hooks, crms }: Facts, now: number) {
   return {
     /** The share of the last deliveries that arrived; null if none was sent. */
     success: successOf(hooks.flatMap(({ arrived }) => arrived)),
-    /** The same of each receiver that got any, the worst first. */
-    successes: hooks
-      .map(({ arrived }) => successOf(arrived))
-      .filter((share) => share !== null)
-      .toSorted((a, b) => a - b),
+    /** Of the last deliveries, by the days of the requests. */
+    outcomes: outcomesByDay(
+      hooks,
+      days.map(({ day }) => day),
+    ),
     active: hooks.filter(({ status }) => status === 'active').length,
     inUse: findUsed(keys, now).length,
     works: crms.filter(isCrmFine).length,

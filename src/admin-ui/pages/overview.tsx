@@ -2,9 +2,8 @@ import { Link } from '@tanstack/react-router';
 import { useFormat } from '../i18n/format.ts';
 import { useTexts } from '../i18n/language.ts';
 import type { RequestSearch } from '../lib/search.ts';
-import { toSpark } from '../lib/success.ts';
 import { Figure } from '../ui/figure.tsx';
-import { amounts, type SparkValue } from '../ui/spark-values.ts';
+import { amounts, badShares, outcomes as drawn, type SparkBar } from '../ui/spark-values.ts';
 import { Loaded, PageHead } from '../ui/states.tsx';
 import { Attention } from './attention.tsx';
 import { FirstSteps, useFirstSteps } from './first-steps.tsx';
@@ -43,7 +42,7 @@ interface Entry {
   readonly label: string;
   readonly value: string;
   readonly hint: string;
-  readonly spark?: readonly SparkValue[];
+  readonly spark?: readonly SparkBar[];
 }
 
 function Figures({ facts }: { readonly facts: Facts }) {
@@ -81,7 +80,7 @@ function useRequestEntries({ days }: Facts): Entry[] {
       label: t.overview.errorRate,
       value: errors === null ? '–' : format.percent(errors),
       hint: errors === null ? t.overview.noRequests : t.overview.errorShare,
-      spark: errorHeights.map((share) => ({ share, isBad: true })),
+      spark: badShares(errorHeights),
     },
   ];
 }
@@ -90,7 +89,7 @@ function useOtherEntries(facts: Facts): Entry[] {
   const t = useTexts();
   const format = useFormat();
   const { keys, hooks, crms } = facts;
-  const { success, successes, active, inUse, works } = otherFigures(facts, Date.now());
+  const { success, outcomes, active, inUse, works } = otherFigures(facts, Date.now());
   const endpoints = [format.number(active), format.number(hooks.length)] as const;
   const sent =
     success === null ? t.overview.noneSent(...endpoints) : t.overview.endpointsActive(...endpoints);
@@ -100,7 +99,7 @@ function useOtherEntries(facts: Facts): Entry[] {
       label: t.overview.success,
       value: success === null ? '–' : format.percent(success),
       hint: hooks.length === 0 ? t.overview.noEndpoints : sent,
-      spark: successes.map(toSpark),
+      spark: success === null ? [] : drawn(outcomes),
     },
     {
       to: '/keys',

@@ -5,13 +5,8 @@ import { atLeast } from '../i18n/formats.ts';
 import { useTexts } from '../i18n/language.ts';
 import { api } from '../lib/api.ts';
 import { rowsKnown } from '../lib/queries.ts';
-import {
-  isSecretUnstored,
-  successInTime,
-  successOf,
-  toSpark,
-  type Health,
-} from '../lib/success.ts';
+import { isSecretUnstored, outcomesInTime, successOf, type Health } from '../lib/success.ts';
+import { outcomes } from '../ui/spark-values.ts';
 import { Spark } from '../ui/spark.tsx';
 import { Badge, Empty, Loaded, PageHead, Summary } from '../ui/states.tsx';
 import { Table, type Column } from '../ui/table.tsx';
@@ -133,7 +128,7 @@ function SuccessRate({ of, health }: { readonly of: string; readonly health: Hea
             {format.percent(success)} <small>{t.webhooks.ofLast(arrived.length)}</small>
             <span className="visually-hidden">: {of}</span>
           </Link>
-          <Spark values={successInTime(arrived).map(toSpark)} />
+          <Spark bars={outcomes(outcomesInTime(arrived))} />
         </>
       )}
       {ms !== null && <small className="sub keep">{t.webhooks.answersIn(format.number(ms))}</small>}

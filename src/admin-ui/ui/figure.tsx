@@ -1,6 +1,6 @@
 import type { CSSProperties, ReactNode } from 'react';
 import { Spark } from './spark.tsx';
-import type { SparkValue } from './spark-values.ts';
+import type { SparkBar } from './spark-values.ts';
 
 /** A number with what it counts. */
 export function Figure({
@@ -12,7 +12,7 @@ export function Figure({
   readonly label: ReactNode;
   readonly value: string;
   readonly hint?: ReactNode;
-  readonly spark?: readonly SparkValue[];
+  readonly spark?: readonly SparkBar[];
 }) {
   return (
     <div className="figure">
@@ -20,7 +20,7 @@ export function Figure({
       <p className="figure-value" style={{ '--length': value.length } as CSSProperties}>
         {value}
       </p>
-      {spark && spark.length > 0 && <Spark values={spark} />}
+      {spark && spark.length > 0 && <Spark bars={spark} />}
       {hint && <p className="hint">{hint}</p>}
     </div>
   );

@@ -93,6 +93,9 @@ export const endpointHealth = z.object({
       `Whether each of the last ${RECENT} deliveries has arrived, the oldest first. Those that ` +
       'were not tried yet are left out.',
   }),
+  days: z
+    .array(z.object({ day: z.iso.date(), arrived: z.int(), failed: z.int() }))
+    .meta({ description: 'The same deliveries by their UTC day, the first day first.' }),
   median_ms: z.int().nullable().meta({
     description: 'How long the receiver took to answer; null if it has answered none of them.',
   }),

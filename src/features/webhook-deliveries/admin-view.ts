@@ -36,8 +36,19 @@ export function toAdminDeliveryDetail(detail: {
 }
 
 /** The health of an endpoint. */
-export function toHealth({ arrived, has_more, ...row }: Health): z.input<typeof endpointHealth> {
-  return { ...row, arrived: [...arrived], has_more: [...has_more] };
+export function toHealth({
+  arrived,
+  days,
+  has_more,
+  ...row
+}: Health): z.input<typeof endpointHealth> {
+  const byDay = new Map<string, { day: string; arrived: number; failed: number }>();
+  for (const [place, day] of days.entries()) {
+    const counted = byDay.get(day) ?? { day, arrived: 0, failed: 0 };
+    counted[arrived[place] === true ? 'arrived' : 'failed'] += 1;
+    byDay.set(day, counted);
+  }
+  return { ...row, arrived: [...arrived], days: [...byDay.values()], has_more: [...has_more] };
 }
 
 /** What waits at an endpoint. */

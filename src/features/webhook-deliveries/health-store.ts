@@ -12,6 +12,8 @@ export interface HealthRow extends RowOf<
   readonly endpoint_id: string;
   /** Whether its last deliveries arrived, those that were tried, the oldest first. */
   readonly arrived: readonly boolean[];
+  /** The UTC day of each of these, `YYYY-MM-DD`. */
+  readonly days: readonly string[];
   /** Of those that were answered; null: none was. */
   readonly median_ms: number | null;
   /** At most one more than are counted. */
@@ -41,7 +43,7 @@ const counted = (range: string): string => `(
 export const listHealth = statement<HealthRow>(
   'webhooks.listHealth',
   `select w.id as endpoint_id, w.url, w.description, w.status, w.secret_unconfirmed_since,
-     recent.arrived, recent.median_ms,
+     recent.arrived, recent.days, recent.median_ms,
      ${counted('created_at >= $2 and has_failed')} as failed,
      ${counted(`waits_as = 'pending'`)} + ${counted(`waits_as = 'retrying'`)} as waiting
    from webhook_endpoint w
@@ -51,6 +53,11 @@ export const listHealth = statement<HealthRow>(
          array_agg(status = 'ok' order by created_at, id) filter (where status <> 'pending'),
          '{}'
        ) as arrived,
+       coalesce(
+         array_agg(to_char(created_at at time zone 'utc', 'YYYY-MM-DD') order by created_at, id)
+           filter (where status <> 'pending'),
+         '{}'
+       ) as days,
        percentile_disc(0.5) within group (order by response_ms)
          filter (where response_code is not null) as median_ms
      from (

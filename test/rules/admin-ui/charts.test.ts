@@ -31,7 +31,7 @@ import {
   topOf,
   type Bar,
 } from '../../../src/admin-ui/ui/bars.ts';
-import { amounts, drawn } from '../../../src/admin-ui/ui/spark-values.ts';
+import { amounts, badShares, outcomes } from '../../../src/admin-ui/ui/spark-values.ts';
 
 const format = createFormat('en');
 const bar = (...values: number[]): Bar => ({
@@ -141,17 +141,39 @@ test('a file for spreadsheets has quotes, commas and lines in their place', () =
 
 describe('a small chart', () => {
   test('draws amounts in the height of the largest', () => {
-    expect(amounts([0, 5, 10]).map(({ share }) => share)).toEqual([0, 0.5, 1]);
-    expect(amounts([0, 0]).map(({ share }) => share)).toEqual([0, 0]);
-    expect(amounts([0.5]).map(({ share }) => share)).toEqual([0.5]);
+    const none = [{ tone: 'none', share: 0 }];
+    const main = (share: number) => [{ tone: 'main', share }];
+    expect(amounts([0, 5, 10])).toEqual([none, main(0.5), main(1)]);
+    expect(amounts([0, 0])).toEqual([none, none]);
+    expect(amounts([0.5])).toEqual([main(0.5)]);
     expect(amounts([])).toEqual([]);
   });
 
-  test('draws shares in their colour, and none too high', () => {
-    expect(drawn({ share: 0.5 })).toEqual({ tone: 'main', percent: 50 });
-    expect(drawn({ share: 0.5, isBad: true })).toEqual({ tone: 'bad', percent: 50 });
-    expect(drawn({ share: 0, isBad: true })).toEqual({ tone: 'none', percent: 0 });
-    expect(drawn({ share: 1.2 })).toEqual({ tone: 'main', percent: 100 });
+  test('draws bad shares, and none too high', () => {
+    expect(badShares([0, 0.5, 1.2])).toEqual([
+      [{ tone: 'none', share: 0 }],
+      [{ tone: 'bad', share: 0.5 }],
+      [{ tone: 'bad', share: 1 }],
+    ]);
+  });
+
+  test('draws one failure of ten as a tenth, and an outage in full height', () => {
+    expect(
+      outcomes([
+        { arrived: 9, failed: 1 },
+        { arrived: 0, failed: 3 },
+        { arrived: 2, failed: 0 },
+        { arrived: 0, failed: 0 },
+      ]),
+    ).toEqual([
+      [
+        { tone: 'main', share: 0.9 },
+        { tone: 'bad', share: 0.1 },
+      ],
+      [{ tone: 'bad', share: 1 }],
+      [{ tone: 'main', share: 1 }],
+      [{ tone: 'none', share: 0 }],
+    ]);
   });
 });
 

@@ -4,9 +4,9 @@ import { sumOf, totalOf } from '../../../src/admin-ui/lib/days.ts';
 import { toneOf } from '../../../src/admin-ui/lib/status.ts';
 import {
   isSecretUnstored,
-  successInTime,
+  outcomesByDay,
+  outcomesInTime,
   successOf,
-  toSpark,
 } from '../../../src/admin-ui/lib/success.ts';
 import { isCrmFine } from '../../../src/admin-ui/pages/crm-state.ts';
 import { stateOf } from '../../../src/admin-ui/pages/key-state.ts';
@@ -40,18 +40,34 @@ describe('the success of deliveries', () => {
     expect(successOf([true, false, true, true])).toBe(0.75);
   });
 
-  test('is drawn as a bad one below 95 in a hundred', () => {
-    expect(toSpark(0.95)).toEqual({ share: 0.95, isBad: false });
-    expect(toSpark(0.949)).toEqual({ share: 0.949, isBad: true });
-  });
-
   test('in time has ten groups at most, the oldest first', () => {
     const arrived = Array.from({ length: 100 }, (_, place) => place >= 10);
-    expect(successInTime(arrived)).toEqual([0, 1, 1, 1, 1, 1, 1, 1, 1, 1]);
+    const good = { arrived: 10, failed: 0 };
+    expect(outcomesInTime(arrived)).toEqual([
+      { arrived: 0, failed: 10 },
+      ...Array.from({ length: 9 }, () => good),
+    ]);
     // Groups of two: 11 deliveries are six of them.
     const eleven = Array.from({ length: 11 }, (_, place) => place !== 10);
-    expect(successInTime(eleven)).toEqual([1, 1, 1, 1, 1, 0]);
-    expect(successInTime([])).toEqual([]);
+    expect(outcomesInTime(eleven).map(({ failed }) => failed)).toEqual([0, 0, 0, 0, 0, 1]);
+    expect(outcomesInTime([])).toEqual([]);
+  });
+
+  test('by day is that of all receivers', () => {
+    const hooks = [
+      { days: [{ day: '2026-01-30', arrived: 3, failed: 1 }] },
+      {
+        days: [
+          { day: '2026-01-30', arrived: 1, failed: 0 },
+          { day: '2026-01-31', arrived: 0, failed: 2 },
+        ],
+      },
+    ];
+    expect(outcomesByDay(hooks, ['2026-01-29', '2026-01-30', '2026-01-31'])).toEqual([
+      { arrived: 0, failed: 0 },
+      { arrived: 4, failed: 1 },
+      { arrived: 0, failed: 2 },
+    ]);
   });
 });
 

@@ -38,6 +38,7 @@ const hook = (endpoint_id: string, what: Partial<Hook> = {}): Hook => ({
   status: 'active',
   secret_unconfirmed_since: null,
   arrived: [true],
+  days: [],
   median_ms: 5,
   failed: 0,
   waiting: 0,

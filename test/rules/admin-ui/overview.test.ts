@@ -20,7 +20,17 @@ const day = (ok: number, refused = 0): Day => ({
   peak_percent: 0,
 });
 const hook = (arrived: boolean[], status = 'active') =>
-  ({ arrived, status }) as unknown as Facts['hooks'][number];
+  ({
+    arrived,
+    status,
+    days: [
+      {
+        day: '2026-01-31',
+        arrived: arrived.filter(Boolean).length,
+        failed: arrived.filter((one) => !one).length,
+      },
+    ],
+  }) as unknown as Facts['hooks'][number];
 const key = (last_used_at: string | null) => ({ last_used_at }) as Facts['keys'][number];
 const crm = (last_error: string | null) =>
   ({ status: 'active', last_error, has_credentials: true }) as Facts['crms'][number];
@@ -62,12 +72,12 @@ describe('the requests', () => {
 });
 
 describe('the receivers, keys and CRM connections', () => {
-  const nothing = { keys: [], hooks: [], crms: [] };
+  const nothing = { keys: [], days: [day(0)], hooks: [], crms: [] };
 
   test('are none at first', () => {
     expect(otherFigures(nothing, NOW)).toEqual({
       success: null,
-      successes: [],
+      outcomes: [{ arrived: 0, failed: 0 }],
       active: 0,
       inUse: 0,
       works: 0,
@@ -83,9 +93,11 @@ describe('the receivers, keys and CRM connections', () => {
     const recently = new Date(NOW - DAY_MS).toISOString();
     const before = new Date(NOW - 8 * DAY_MS).toISOString();
     const keys = [key(recently), key(before), key(null)];
-    expect(otherFigures({ keys, hooks, crms: [crm(null), crm('refused')] }, NOW)).toEqual({
+    expect(
+      otherFigures({ ...nothing, keys, hooks, crms: [crm(null), crm('refused')] }, NOW),
+    ).toEqual({
       success: 0.5,
-      successes: [0.25, 1],
+      outcomes: [{ arrived: 3, failed: 3 }],
       active: 1,
       inUse: 1,
       works: 1,
