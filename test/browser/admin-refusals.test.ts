@@ -105,7 +105,7 @@ async function inputOf(procedure: string, name: string): Promise<unknown> {
   const ofMember = { member_id: 'mem_refused_member' };
   const ofLast = { member_id: 'mem_refused_last' };
   const ofEndpoint = { endpoint_id: 'whe_1' };
-  if (name === 'pages/webhook.tsx v1.webhooks.updateEndpoint')
+  if (name === 'pages/endpoint-status.ts v1.webhooks.updateEndpoint')
     return { ...ofEndpoint, status: 'disabled' };
   if (name === 'pages/end-key.tsx admin.apiKeys.rotate')
     return { key_id: await idOf('api_key', `name = 'users:write'`), grace_s: 0 };

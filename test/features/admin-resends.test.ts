@@ -152,7 +152,11 @@ describe('without an endpoint', () => {
     await writeDeliveries({ endpoint: 'whe_3', prefix: 'c', count: 2 });
     await writeDeliveries({ team: 'b', endpoint: 'whe_b', prefix: 'd', count: 4 });
     await rows(`update webhook_endpoint set status = 'disabled' where id = 'whe_3'`);
-    const counted = { total: 8, has_more: false };
+    const counted = {
+      total: 8,
+      has_more: false,
+      paused: [{ endpoint_id: 'whe_3', failed: 2, has_more: false }],
+    };
     expect(await app.admin.deliveries.countResend.query(all)).toEqual(counted);
     const started = await startAll();
     expect(started).toMatchObject([

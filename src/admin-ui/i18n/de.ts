@@ -595,10 +595,14 @@ export const de: Texts = {
     took: 'Dauer',
     ms: (value) => `${value} ms`,
     next: (moment) => `Nächster Versuch ${moment}`,
-    request: 'Unsere Anfrage',
-    headers: 'Header',
-    body: 'Body',
-    response: 'Antwort Ihres Servers',
+    held: 'Wartet, bis der Endpunkt aktiv ist',
+    retryPaused:
+      'Der Endpunkt ist pausiert. „Jetzt noch einmal versuchen“ macht trotzdem einen Versuch, wie ' +
+      'ein Test; geplante Versuche warten, bis Sie ihn reaktivieren.',
+    request: 'Was wir senden',
+    headers: 'Kopfzeilen',
+    body: 'Inhalt',
+    response: 'Was Ihr Server geantwortet hat',
     emptyResponse: 'Die Antwort war leer.',
     retry: 'Jetzt wiederholen',
     retried: 'Ein neuer Versuch läuft.',
@@ -697,9 +701,20 @@ export const de: Texts = {
         `${text} Zustellungen sind in diesem Zeitraum fehlgeschlagen und werden erneut ` +
           'gesendet.',
       ),
-    hasMore: 'Es gibt weitere. Senden Sie den Rest danach.',
-    paused: 'Der Endpunkt ist pausiert. Reaktivieren Sie ihn zuerst.',
-    start: (n) => `${n} erneut senden`,
+    hasMore: 'Es gibt noch mehr. Senden Sie den Rest danach.',
+    paused: 'Der Endpunkt ist angehalten. Schalten Sie ihn zuerst wieder ein.',
+    pausedWhy:
+      'Viele Zustellungen auf einmal gehen nur an einen aktiven Endpunkt. Um zu prüfen, ob er ' +
+      'antwortet, senden Sie einen Test, oder wiederholen Sie eine Zustellung auf ihrer Seite.',
+    nothingActive: 'An aktiven Endpunkten ist in dieser Zeit nichts fehlgeschlagen.',
+    atPaused: (n, endpoints, names) =>
+      count(
+        endpoints,
+        `${n} sind an ${names} fehlgeschlagen, das pausiert ist.`,
+        `${n} sind an pausierten Endpunkten fehlgeschlagen: ${names}.`,
+      ),
+    reactivate: (name) => `${name} reaktivieren`,
+    start: (n) => `${n} noch einmal senden`,
     progress: (sent, total) => `${sent} von ${total} eingereiht`,
     past: 'Erneuter Versand',
     stop: 'Abbrechen',
@@ -1186,14 +1201,25 @@ export const de: Texts = {
     errorShare: 'der Anfragen wurden abgelehnt oder sind fehlgeschlagen',
     noRequests: 'keine Anfragen in den letzten 7 Tagen',
     success: 'Webhooks',
-    endpointsActive: (n, of) =>
-      `der letzten Zustellungen erfolgreich; aktive Endpunkte: ${n} von ${of}`,
-    noEndpoints: 'noch keine Endpunkte',
-    noneSent: (n, of) => `noch nichts gesendet; aktive Endpunkte: ${n} von ${of}`,
-    noKeys: 'noch keine Schlüssel',
+    noEndpoints: 'noch kein Endpunkt',
+    noKeys: 'noch kein Schlüssel',
+    hookStates: {
+      empty: () => '–',
+      none: (_, of) => (of === '1' ? 'Pausiert' : 'Alle pausiert'),
+      some: (n, of) => `${n} von ${of} aktiv`,
+      all: () => 'Aktiv',
+    },
+    arrived: (share) => `${share} der letzten Zustellungen kamen an`,
+    nothingSent: 'noch nichts gesendet',
     crm: 'CRM',
-    crmFine: (n) => `in Ordnung, von ${n}`,
-    noCrm: 'nicht verbunden',
+    crmStates: {
+      empty: () => '–',
+      none: () => 'Gestört',
+      some: (n, of) => `${n} von ${of} in Ordnung`,
+      all: () => 'In Ordnung',
+    },
+    connections: (n) => count(n, '1 Verbindung', `${n} Verbindungen`),
+    noCrm: 'keines ist verbunden',
     endpointsPaused: (n, names) =>
       count(
         n,
@@ -1279,6 +1305,16 @@ export const de: Texts = {
     request: 'Anfrage',
     delivery: 'Zustellung',
     history: 'Einträge im Audit-Log',
+  },
+  limits: {
+    keys: (n: string) =>
+      `${n} von ${n} Schlüsseln sind vergeben. Widerrufen Sie einen, um einen neuen zu erstellen.`,
+    toKeys: 'Zu den Schlüsseln',
+    endpoints: (n: string) =>
+      `${n} von ${n} Endpunkten sind vergeben. Löschen Sie einen, um einen neuen hinzuzufügen.`,
+    toEndpoints: 'Zu den Endpunkten',
+    connections: (n: string) =>
+      `${n} von ${n} CRM-Verbindungen sind vergeben. Trennen Sie zuerst eine.`,
   },
   steps: {
     title: 'Erste Schritte',

@@ -558,7 +558,11 @@ export const en = {
     took: 'Duration',
     ms: (value: string) => `${value} ms`,
     next: (moment: string) => `Next attempt ${moment}`,
-    request: 'Our request',
+    held: 'Held until the endpoint is active',
+    retryPaused:
+      'The endpoint is paused. “Try again now” makes one attempt all the same, as a test does; ' +
+      'scheduled attempts wait until you reactivate it.',
+    request: 'What we send',
     headers: 'Headers',
     body: 'Body',
     response: 'Response of your server',
@@ -650,7 +654,18 @@ export const en = {
       ),
     hasMore: 'There are more. Resend the rest afterwards.',
     paused: 'The endpoint is paused. Reactivate it first.',
-    start: (n: string) => `Resend ${n}`,
+    pausedWhy:
+      'Many deliveries at once go only to an active endpoint. To try whether it answers, send a ' +
+      'test, or retry one delivery from its page.',
+    nothingActive: 'Nothing failed at active endpoints in this time.',
+    atPaused: (n: string, endpoints: number, names: string) =>
+      count(
+        endpoints,
+        `${n} failed at ${names}, which is paused.`,
+        `${n} failed at endpoints that are paused: ${names}.`,
+      ),
+    reactivate: (name: string) => `Reactivate ${name}`,
+    start: (n: string) => `Send ${n} again`,
     progress: (sent: string, total: string) => `${sent} of ${total} queued`,
     past: 'Bulk resends',
     stop: 'Stop',
@@ -1114,14 +1129,25 @@ export const en = {
     errorShare: 'of the requests were rejected or failed',
     noRequests: 'no requests in the last 7 days',
     success: 'Webhooks',
-    endpointsActive: (n: string, of: string) =>
-      `of the latest deliveries succeeded; active endpoints: ${n} of ${of}`,
-    noEndpoints: 'no endpoints yet',
-    noneSent: (n: string, of: string) => `nothing sent yet; active endpoints: ${n} of ${of}`,
-    noKeys: 'no keys yet',
+    noEndpoints: 'no endpoint yet',
+    noKeys: 'no key yet',
+    hookStates: {
+      empty: () => '–',
+      none: (_: string, of: string) => (of === '1' ? 'Paused' : 'All paused'),
+      some: (n: string, of: string) => `${n} of ${of} active`,
+      all: () => 'Active',
+    } as Readonly<Record<'empty' | 'none' | 'some' | 'all', (works: string, of: string) => string>>,
+    arrived: (share: string) => `${share} of the last deliveries arrived`,
+    nothingSent: 'nothing sent yet',
     crm: 'CRM',
-    crmFine: (n: string) => `working, of ${n}`,
-    noCrm: 'not connected',
+    crmStates: {
+      empty: () => '–',
+      none: () => 'Not working',
+      some: (n: string, of: string) => `${n} of ${of} work`,
+      all: () => 'Working',
+    } as Readonly<Record<'empty' | 'none' | 'some' | 'all', (works: string, of: string) => string>>,
+    connections: (n: number) => count(n, '1 connection', `${n} connections`),
+    noCrm: 'none is connected',
     endpointsPaused: (n: number, names: string) =>
       count(
         n,
@@ -1205,6 +1231,13 @@ export const en = {
     request: 'Request',
     delivery: 'Delivery',
     history: 'Audit log entries',
+  },
+  limits: {
+    keys: (n: string) => `${n} of ${n} keys are in use. Revoke one to create another.`,
+    toKeys: 'To the keys',
+    endpoints: (n: string) => `${n} of ${n} endpoints exist. Delete one to add another.`,
+    toEndpoints: 'To the endpoints',
+    connections: (n: string) => `${n} of ${n} CRM connections exist. Disconnect one first.`,
   },
   steps: {
     title: 'First steps',

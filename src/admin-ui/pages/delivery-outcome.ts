@@ -65,6 +65,15 @@ export function nameAmong(endpoints: readonly Endpoint[], id: string): string {
   return endpoints.length === 0 ? '' : id;
 }
 
+/** Whether its next attempt waits for somebody: what is scheduled is not made during a pause. */
+export function isHeld(
+  { status }: Pick<Delivery, 'status'>,
+  endpoint: Pick<Endpoint, 'status'> | undefined,
+): boolean {
+  const awaitsAttempt = status === 'pending' || status === 'retrying';
+  return awaitsAttempt && endpoint !== undefined && endpoint.status !== 'active';
+}
+
 /** Whether a test is over, and whether it has arrived. */
 export function stateOfTest(
   delivery: Pick<Delivery, 'status' | 'attempt'> | undefined,

@@ -4,7 +4,13 @@ import { useTexts } from '../i18n/language.ts';
 import { Badge } from '../ui/states.tsx';
 import { Table, type Column } from '../ui/table.tsx';
 import { Wrappable } from '../ui/wrappable.tsx';
-import { explanationOf, nameAmong, toneOfDelivery, type Delivery } from './delivery-outcome.ts';
+import {
+  explanationOf,
+  isHeld,
+  nameAmong,
+  toneOfDelivery,
+  type Delivery,
+} from './delivery-outcome.ts';
 import type { Endpoint } from './endpoint-name.ts';
 import { nameOfEvent } from './event-types.ts';
 
@@ -40,14 +46,23 @@ export function DeliveryTable({
     },
     {
       label: t.deliveries.state,
-      cell: ({ status, next_try_at }) => (
-        <>
-          <DeliveryState status={status} />
-          {next_try_at !== null && status === 'retrying' && (
-            <small className="sub">{t.deliveries.next(format.ago(next_try_at))}</small>
-          )}
-        </>
-      ),
+      cell: (delivery) => {
+        const { status, next_try_at: next, endpoint_id } = delivery;
+        const endpoint = endpoints.find(({ id }) => id === endpoint_id);
+        return (
+          <>
+            <DeliveryState status={status} />
+            {isHeld(delivery, endpoint) ? (
+              <small className="sub">{t.deliveries.held}</small>
+            ) : (
+              next !== null &&
+              status === 'retrying' && (
+                <small className="sub">{t.deliveries.next(format.ago(next))}</small>
+              )
+            )}
+          </>
+        );
+      },
     },
     {
       label: t.deliveries.result,

@@ -3,6 +3,7 @@ import { getRouteApi, Link } from '@tanstack/react-router';
 import { useFormat } from '../i18n/format.ts';
 import { useTexts } from '../i18n/language.ts';
 import { api, type RouterOutputs } from '../lib/api.ts';
+import { rowsKnown } from '../lib/queries.ts';
 import { Button } from '../ui/button.tsx';
 import { CodeBlock } from '../ui/code.tsx';
 import { FormProblem } from '../ui/field.tsx';
@@ -10,13 +11,15 @@ import { announce } from '../ui/notice.tsx';
 import { isMissing, Missing } from '../ui/not-found.tsx';
 import { Loaded, PageHead } from '../ui/states.tsx';
 import { Table } from '../ui/table.tsx';
-import { explanationOf, hasFailed, looksAgainMs } from './delivery-outcome.ts';
+import { explanationOf, hasFailed, isHeld, looksAgainMs } from './delivery-outcome.ts';
 import { DeliveryState } from './delivery-table.tsx';
 import { nameOfEvent } from './event-types.ts';
+import { isPaused } from './resend-choice.ts';
 
 type Detail = RouterOutputs['admin']['deliveries']['get'];
 
 const route = getRouteApi('/deliveries/$deliveryId');
+const ENDPOINTS = api.v1.webhooks.listEndpoints.queryOptions({});
 
 /** One delivery with its attempts. */
 export function DeliveryPage() {
@@ -42,6 +45,8 @@ function DeliveryOf({ deliveryId }: { readonly deliveryId: string }) {
     // None comes back, and to look for it takes the page away meanwhile, with the reader's place.
     refetchOnWindowFocus: ({ state }) => (isMissing(state.error) ? false : 'always'),
   });
+  // Asked for at once: what is said of a delivery depends on its endpoint.
+  const endpoints = useQuery(ENDPOINTS);
   if (isMissing(delivery.error))
     return (
       <Missing
@@ -54,7 +59,7 @@ function DeliveryOf({ deliveryId }: { readonly deliveryId: string }) {
       </Missing>
     );
   return (
-    <Loaded query={delivery}>
+    <Loaded query={delivery} isWaiting={endpoints.isPending}>
       {(data) => (
         <>
           <PageHead
@@ -83,6 +88,7 @@ function DeliveryView({ delivery }: { readonly delivery: Detail }) {
   const format = useFormat();
   const { what, todo } = explanationOf(t, delivery);
   const { request, response_excerpt: excerpt, next_try_at: next } = delivery;
+  const endpoint = useEndpointOf(delivery);
   const headers = Object.entries(request.headers).map(([name, value]) => `${name}: ${value}`);
   return (
     <>
@@ -95,8 +101,16 @@ function DeliveryView({ delivery }: { readonly delivery: Detail }) {
             <strong>{t.deliveries.whatToDo}:</strong> {todo}
           </p>
         )}
-        {next !== null && delivery.status === 'retrying' && (
-          <p className="hint">{t.deliveries.next(format.moment(next))}</p>
+        {isHeld(delivery, endpoint) ? (
+          <p className="hint">{t.deliveries.held}</p>
+        ) : (
+          next !== null &&
+          delivery.status === 'retrying' && (
+            <p className="hint">{t.deliveries.next(format.moment(next))}</p>
+          )
+        )}
+        {isPaused(endpoint) && hasFailed(delivery.status) && (
+          <p className="hint">{t.deliveries.retryPaused}</p>
         )}
         <p className="hint">
           {t.deliveries.endpoint}:{' '}
@@ -141,6 +155,12 @@ function DeliveryView({ delivery }: { readonly delivery: Detail }) {
       </section>
     </>
   );
+}
+
+/** The endpoint of a delivery, if it is known. */
+function useEndpointOf({ endpoint_id }: Detail) {
+  const endpoints = useQuery(ENDPOINTS);
+  return rowsKnown(endpoints).find(({ id }) => id === endpoint_id);
 }
 
 function Attempts({ attempts }: { readonly attempts: Detail['attempts'] }) {

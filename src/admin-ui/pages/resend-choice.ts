@@ -93,6 +93,18 @@ export function isPaused(endpoint: Pick<Endpoint, 'status'> | undefined): boolea
   return endpoint !== undefined && endpoint.status !== 'active';
 }
 
+/** The paused endpoints that keep failures back: the chosen one, or those that were counted. */
+export function pausedIn<Known extends Pick<Endpoint, 'id' | 'status'>>(
+  endpoints: readonly Known[],
+  chosen: Known | undefined,
+  counted: readonly { readonly endpoint_id: string }[],
+): readonly Known[] {
+  const among = chosen
+    ? [chosen]
+    : endpoints.filter(({ id }) => counted.some((one) => one.endpoint_id === id));
+  return among.filter(isPaused);
+}
+
 /** When the list asks for them again: while one is running. */
 export function looksAgainMs(
   resends: readonly Pick<Resend, 'state'>[] | undefined,

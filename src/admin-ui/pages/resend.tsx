@@ -1,6 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useFormat } from '../i18n/format.ts';
+import { atLeast } from '../i18n/formats.ts';
 import { useTexts } from '../i18n/language.ts';
 import { api, type RouterOutputs } from '../lib/api.ts';
 import { problemOf } from '../lib/problem.ts';
@@ -14,14 +15,17 @@ import { announce } from '../ui/notice.tsx';
 import { Badge, Loaded } from '../ui/states.tsx';
 import { Table } from '../ui/table.tsx';
 import { TimeFilter, useTimes } from '../ui/time-filter.tsx';
-import { FAILED } from './delivery-outcome.ts';
+import { FAILED, nameAmong } from './delivery-outcome.ts';
 import { endpointChoices, nameOfEndpoint, type Endpoint } from './endpoint-name.ts';
+import { useStatusChange } from './endpoint-status.ts';
 import { nameOfEvent, SUBSCRIBABLE_EVENTS } from './event-types.ts';
+import { few } from './few.ts';
 import {
   ALL,
   firstChoice,
   isPaused,
   looksAgainMs,
+  pausedIn,
   wantedOf,
   whyNotResend,
   type Resend,
@@ -80,9 +84,17 @@ export function ResendDialog({
       />
       <WhichFields value={which} onChange={setWhich} />
       <TimeFilter value={chosen} isRequired onChange={setChosen} />
-      <div role="status">
-        {counted.isPending ? t.resend.counting : counted.data && <Counted count={counted.data} />}
+      <div role="status" className="counted">
+        {counted.isPending
+          ? t.resend.counting
+          : counted.data && (
+              <Counted count={counted.data} endpoints={endpoints} isOfAll={endpointId === ALL} />
+            )}
       </div>
+      <PausedEndpoints
+        endpoints={pausedIn(endpoints, endpoint, counted.data?.paused ?? [])}
+        why={endpoint ? t.resend.pausedWhy : null}
+      />
       <FormProblem error={counted.error ?? start.error} />
       <Actions>
         <Button
@@ -125,14 +137,65 @@ function WhichFields({
   );
 }
 
-function Counted({ count: { total, has_more } }: { readonly count: Count }) {
+function Counted({
+  count: { total, has_more, paused },
+  endpoints,
+  isOfAll,
+}: {
+  readonly count: Count;
+  readonly endpoints: readonly Endpoint[];
+  readonly isOfAll: boolean;
+}) {
   const t = useTexts();
   const format = useFormat();
+  const none = isOfAll && endpoints.length > 1 ? t.resend.nothingActive : t.resend.nothing;
+  const names = few(
+    paused.map(({ endpoint_id: id }) => nameAmong(endpoints, id)),
+    t,
+    format,
+  );
+  const left = paused.reduce((sum, { failed }) => sum + failed, 0);
+  const hasMore = paused.some((one) => one.has_more);
   return (
-    <p>
-      {total === 0 ? t.resend.nothing : t.resend.total(total, format.number(total))}{' '}
-      {has_more && t.resend.hasMore}
-    </p>
+    <>
+      <p>
+        {total === 0 ? none : t.resend.total(total, format.number(total))}{' '}
+        {has_more && t.resend.hasMore}
+      </p>
+      {paused.length > 0 && (
+        <p>{t.resend.atPaused(atLeast(left, hasMore, t, format), paused.length, names)}</p>
+      )}
+    </>
+  );
+}
+
+/** Says why nothing is sent to them, and lets the reader activate each. */
+function PausedEndpoints({
+  endpoints,
+  why,
+}: {
+  readonly endpoints: readonly Endpoint[];
+  readonly why: string | null;
+}) {
+  const t = useTexts();
+  const change = useStatusChange();
+  if (endpoints.length === 0 && !change.error) return null;
+  return (
+    <>
+      {why !== null && <p className="hint">{why}</p>}
+      <FormProblem error={change.error} />
+      <Actions>
+        {endpoints.map((one) => (
+          <Button
+            key={one.id}
+            busy={change.isPending && change.variables.endpoint_id === one.id}
+            onClick={() => change.mutate({ endpoint_id: one.id, status: 'active' })}
+          >
+            {t.resend.reactivate(nameOfEndpoint(one))}
+          </Button>
+        ))}
+      </Actions>
+    </>
   );
 }
 

@@ -2,10 +2,9 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { useFormat } from '../i18n/format.ts';
 import { useTexts } from '../i18n/language.ts';
-import { api, type RouterInputs, type RouterOutputs } from '../lib/api.ts';
+import { api } from '../lib/api.ts';
 import { rowsKnown, whileUnknown } from '../lib/queries.ts';
 import { isSecretUnstored } from '../lib/success.ts';
-import { optimistic } from '../lib/optimistic.ts';
 import { useTask } from '../lib/task.ts';
 import { Button } from '../ui/button.tsx';
 import { Bars } from '../ui/chart.tsx';
@@ -16,16 +15,13 @@ import { NotFound } from '../ui/not-found.tsx';
 import { Empty, Loaded, PageHead } from '../ui/states.tsx';
 import type { Delivery } from './delivery-outcome.ts';
 import { DeliveryTable } from './delivery-table.tsx';
-import { withStatus } from './endpoint-changes.ts';
 import { RotateSecret } from './rotate-secret.tsx';
 import { nameOfEndpoint, type Endpoint } from './endpoint-name.ts';
+import { useStatusChange } from './endpoint-status.ts';
 import { EndpointState } from './webhooks.tsx';
 import { answerBars, backlogBars, recentOf } from './webhook-figures.ts';
 import { WebhookSettings } from './webhook-settings.tsx';
 import { WebhookTest } from './webhook-test.tsx';
-
-type EndpointList = RouterOutputs['v1']['webhooks']['listEndpoints'];
-type Change = RouterInputs['v1']['webhooks']['updateEndpoint'];
 
 const route = getRouteApi('/webhooks/$endpointId');
 /** How many deliveries are drawn. */
@@ -103,7 +99,7 @@ function EndpointView({ endpoint }: { readonly endpoint: Endpoint }) {
         </div>
       )}
       <WebhookTest endpointId={id} />
-      <Backlog endpointId={id} />
+      <Backlog endpointId={id} isHeld={!isActive} />
       <Recent endpoint={endpoint} />
       <WebhookSettings endpoint={endpoint}>
         <Button onClick={() => begin('rotate')}>{t.webhooks.rotate}</Button>
@@ -148,30 +144,27 @@ function PauseEndpoint({
   );
 }
 
-function useStatusChange() {
-  const t = useTexts();
-  return useMutation(
-    api.v1.webhooks.updateEndpoint.mutationOptions({
-      ...optimistic(
-        () => api.v1.webhooks.listEndpoints.queryKey({}),
-        (list: EndpointList, { endpoint_id, status }: Change): EndpointList =>
-          withStatus(list, endpoint_id, status),
-        () => announce(t.common.undone),
-      ),
-      onSuccess: (_saved, { status }) =>
-        announce(status === 'active' ? t.webhooks.reactivated : t.webhooks.paused),
-    }),
-  );
-}
-
 /** What waits at the endpoint, if anything does. */
-function Backlog({ endpointId }: { readonly endpointId: string }) {
+function Backlog({
+  endpointId,
+  isHeld,
+}: {
+  readonly endpointId: string;
+  /** Nothing has a time: it waits until the endpoint is active. */
+  readonly isHeld: boolean;
+}) {
   const t = useTexts();
   const format = useFormat();
   const backlog = useQuery(backlogOf(endpointId));
   const known = whileUnknown(backlog, null);
   const waiting = known && backlogBars(known, t, format);
   if (waiting === null) return null;
+  if (isHeld)
+    return (
+      <p className="section">
+        {t.webhooks.waiting(waiting.total)}. {t.deliveries.held}.
+      </p>
+    );
   return (
     <section className="section">
       <h2>{t.webhooks.backlog}</h2>

@@ -20,7 +20,13 @@ import {
 } from './admin-schema.ts';
 import { webhookResend } from './schema.ts';
 import * as service from './admin-service.ts';
-import { toAdminDelivery, toAdminDeliveryDetail, toBacklog, toHealth } from './admin-view.ts';
+import {
+  toAdminDelivery,
+  toAdminDeliveryDetail,
+  toBacklog,
+  toHealth,
+  toResendCount,
+} from './admin-view.ts';
 import { toResend } from './view.ts';
 import * as resends from './resend-service.ts';
 
@@ -65,8 +71,8 @@ export const adminDeliveries = {
     output: resendCount,
   }).query(async ({ ctx, input }) => {
     const wanted = resendOf(input);
-    const { total, hasMore } = await resends.countResend(ctx.db, changeContextOf(ctx), wanted);
-    return { total, has_more: hasMore };
+    const counted = await resends.countResend(ctx.db, changeContextOf(ctx), wanted);
+    return toResendCount(counted);
   }),
 
   listResends: appProcedure({

@@ -148,6 +148,11 @@ export const resendCount = z.object({
     description: 'How many failed deliveries there are, 10,000 at most for each endpoint.',
   }),
   has_more: z.boolean().meta({ description: 'Whether there are more.' }),
+  paused: z
+    .array(z.object({ endpoint_id: z.string(), failed: z.int(), has_more: z.boolean() }))
+    .meta({
+      description: 'Without an `endpoint_id`: the paused endpoints whose failures are left out.',
+    }),
 });
 export const startedResends = z.object({
   data: z

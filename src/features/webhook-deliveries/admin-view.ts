@@ -4,9 +4,11 @@ import type {
   adminDeliveryDetail,
   backlog,
   endpointHealth,
+  resendCount,
 } from './admin-schema.ts';
 import type { AdminDeliveryRow, AttemptRow, DeliveryDetailRow } from './admin-store.ts';
 import type { Backlog, Health } from './health-store.ts';
+import type { countResend } from './resend-service.ts';
 import { toDelivery } from './view.ts';
 
 /** A delivery as the list shows it. */
@@ -49,6 +51,23 @@ export function toHealth({
     byDay.set(day, counted);
   }
   return { ...row, arrived: [...arrived], days: [...byDay.values()], has_more: [...has_more] };
+}
+
+/** What a resend would send. */
+export function toResendCount({
+  total,
+  hasMore,
+  paused,
+}: Awaited<ReturnType<typeof countResend>>): z.input<typeof resendCount> {
+  return {
+    total,
+    has_more: hasMore,
+    paused: paused.map((one) => ({
+      endpoint_id: one.endpoint_id,
+      failed: one.failed,
+      has_more: one.hasMore,
+    })),
+  };
 }
 
 /** What waits at an endpoint. */

@@ -155,6 +155,14 @@ function isEmpty({ failed, hasMore }: Counted): boolean {
   return failed === 0 && !hasMore;
 }
 
+/** What a resend would send. */
+interface ResendCount {
+  readonly total: number;
+  readonly hasMore: boolean;
+  /** The endpoints with failures that a resend of all endpoints leaves out: they are paused. */
+  readonly paused: readonly CountedFacts[];
+}
+
 /**
  * Counts what a resend would send if it started now, up to the limit of each endpoint. Throws
  * `not_found`. One endpoint that is paused, or has a resend in progress, has a count, too.
@@ -163,7 +171,7 @@ export async function countResend(
   db: Db,
   context: Pick<ChangeContext, 'teamId' | 'at'>,
   wanted: WantedResend,
-): Promise<{ readonly total: number; readonly hasMore: boolean }> {
+): Promise<ResendCount> {
   const { teamId } = context;
   const facts = await store.findStartFacts(db, teamId, wanted.endpointId);
   const counted = await store.countFailed(db, teamId, whatOf(context, wanted));
@@ -174,6 +182,7 @@ export async function countResend(
   return {
     total: counts.reduce((sum, { failed }) => sum + failed, 0),
     hasMore: counts.some(({ hasMore }) => hasMore),
+    paused: isAll ? found.filter((one) => one.status !== 'active' && !isEmpty(one)) : [],
   };
 }
 

@@ -8,6 +8,7 @@ import {
   hasFailed,
   looksAgainMs,
   nameAmong,
+  isHeld,
   stateOfTest,
   toneOfDelivery,
 } from '../../../src/admin-ui/pages/delivery-outcome.ts';
@@ -22,6 +23,7 @@ import {
   ALL,
   firstChoice,
   isPaused,
+  pausedIn,
   looksAgainMs as looksAtResendsMs,
   wantedOf,
   whyNotResend,
@@ -149,6 +151,18 @@ describe('a delivery', () => {
     ['ok', NOW, 2_000],
   ] as const)('that is %s and was tried again at %i is asked for: %j', (status, at, ms) => {
     expect(looksAgainMs({ status }, at)).toBe(ms);
+  });
+
+  test.each([
+    ['pending', 'disabled', true],
+    ['retrying', 'disabled', true],
+    ['retrying', 'disabled_failures', true],
+    ['retrying', 'active', false],
+    ['gave_up', 'disabled', false],
+    ['ok', 'disabled', false],
+  ])('that is %s at an endpoint that is %s is held back: %j', (status, endpointStatus, held) => {
+    expect(isHeld({ status }, { status: endpointStatus })).toBe(held);
+    expect(isHeld({ status }, undefined)).toBe(false);
   });
 
   test('that is not here yet is asked for once', () => {
@@ -307,6 +321,19 @@ describe('what is sent again', () => {
   test('can be sent to all endpoints, although some are paused', () => {
     expect(whyNotResend({ endpoint: undefined, isCounting: false, total: 1 })).toBeNull();
     expect(isPaused(undefined)).toBe(false);
+  });
+
+  test('is kept back by the chosen endpoint, or by those that were counted, if they pause', () => {
+    const [active, paused, quiet] = [
+      endpoint('whe-1'),
+      endpoint('whe-2', { status: 'disabled' }),
+      endpoint('whe-3', { status: 'disabled' }),
+    ];
+    const all = [active, paused, quiet];
+    const counted = [{ endpoint_id: 'whe-1' }, { endpoint_id: 'whe-2' }];
+    expect(pausedIn(all, undefined, counted)).toEqual([paused]);
+    expect(pausedIn(all, quiet, [])).toEqual([quiet]);
+    expect(pausedIn(all, active, counted)).toEqual([]);
   });
 
   test('is looked at until it is done', () => {
