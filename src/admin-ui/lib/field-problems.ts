@@ -16,12 +16,35 @@ export function reasonOf(
   return own ?? (language === 'en' ? message : t.otherReason);
 }
 
+/** The codes that name a field, although no entry in it is at fault: limits and outages. */
+const NO_FAULT = new Set([
+  'too_many_keys',
+  'too_many_endpoints',
+  'too_many_connections',
+  'crm_unreachable',
+]);
+
+const isFault = ({ code }: FieldProblem): boolean => !NO_FAULT.has(code);
+
+/** What is wrong with the value of a field. */
+export function problemAt(
+  problem: Pick<Problem, 'fields'>,
+  field: string,
+): FieldProblem | undefined {
+  return problem.fields.find((one) => one.field === field && isFault(one));
+}
+
 /** The problems that are shown at none of the `fields`. */
 export function problemsElsewhere(
   problem: Pick<Problem, 'fields'>,
   fields: readonly string[],
 ): readonly FieldProblem[] {
-  return problem.fields.filter(({ field }) => !fields.includes(field));
+  return problem.fields.filter((one) => !isFault(one) || !fields.includes(one.field));
+}
+
+/** Whether an entry may be at fault. If none is, the reasons alone say what happened. */
+export function mayBeEntry({ fields }: Pick<Problem, 'fields'>): boolean {
+  return fields.length === 0 || fields.some(isFault);
 }
 
 /** The error of the change that was tried last, where several can be made in one place. */

@@ -3,6 +3,8 @@ import { useFormat } from '../i18n/format.ts';
 import { useTexts } from '../i18n/language.ts';
 import { api } from '../lib/api.ts';
 import { lastError } from '../lib/field-problems.ts';
+import { MODE } from '../lib/shell.ts';
+import { fullAt } from '../lib/team-limits.ts';
 import { useTask } from '../lib/task.ts';
 import { SandboxNote } from '../ui/band.tsx';
 import { Actions, Button } from '../ui/button.tsx';
@@ -23,19 +25,23 @@ import { ReplaceToken } from './replace-token.tsx';
 /** The team's CRM connections. */
 export function CrmPage() {
   const t = useTexts();
+  const format = useFormat();
   const connecting = useTask<true>();
   const connections = useQuery({
     ...api.admin.crm.list.queryOptions({}),
     refetchInterval: ({ state }) => looksAgainMs(state.data?.data),
   });
+  const full = fullAt('crmConnections', MODE, connections.data?.data.length);
+  const why = full === null ? null : t.limits.connections(format.number(full));
   return (
     <>
       <PageHead title={t.crm.title} intro={t.crm.intro}>
-        <Button look="main" onClick={() => connecting.begin(true)}>
+        <Button look="main" why={why} onClick={() => connecting.begin(true)}>
           {t.crm.connect}
         </Button>
       </PageHead>
       <SandboxNote>{t.sandbox.crmNote}</SandboxNote>
+      {why !== null && <p className="notice">{why}</p>}
       <Loaded query={connections} rows={2}>
         {({ data }) =>
           data.length === 0 ? (

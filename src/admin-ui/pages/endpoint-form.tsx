@@ -17,6 +17,7 @@ export function EndpointForm({
   submit,
   error,
   busy,
+  why = null,
   onSubmit,
   children,
 }: {
@@ -26,6 +27,8 @@ export function EndpointForm({
   readonly submit: string;
   readonly error: unknown;
   readonly busy: boolean;
+  /** Why nothing can be submitted now. */
+  readonly why?: string | null;
   readonly onSubmit: (values: EndpointValues) => void;
   readonly children?: ReactNode;
 }) {
@@ -39,7 +42,7 @@ export function EndpointForm({
   const send = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     setSent(true);
-    if (events.length === 0 || busy) return;
+    if (events.length === 0 || busy || why !== null) return;
     onSubmit(enteredValues({ url, events, description }));
   };
   return (
@@ -72,7 +75,7 @@ export function EndpointForm({
       </Group>
       <FormProblem error={error} fields={['url', 'events', 'description']} />
       <Actions>
-        <Button type="submit" look="main" busy={busy}>
+        <Button type="submit" look="main" busy={busy} why={why}>
           {submit}
         </Button>
         {children}

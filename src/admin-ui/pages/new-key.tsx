@@ -1,11 +1,14 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useState, type FormEvent } from 'react';
+import { useFormat } from '../i18n/format.ts';
 import { useTexts } from '../i18n/language.ts';
 import { api, client, type RouterInputs, type RouterOutputs } from '../lib/api.ts';
 import { now } from '../lib/clock.ts';
 import { useSecretMutation } from '../lib/once.ts';
 import { useWhyNotKeys } from '../lib/rights.ts';
+import { MODE } from '../lib/shell.ts';
+import { fullAt } from '../lib/team-limits.ts';
 import { toggled } from '../lib/toggled.ts';
 import { Actions, Button } from '../ui/button.tsx';
 import { SandboxNote } from '../ui/band.tsx';
@@ -13,6 +16,7 @@ import { Choice, Field, FormProblem, Group, useFieldErrors } from '../ui/field.t
 import { Loaded, PageHead } from '../ui/states.tsx';
 import { Expiry } from './expiry.tsx';
 import { addressesIn, CUSTOM, endOf, scopesOf, type Chosen } from './new-key-values.ts';
+import { liveKeys } from './key-queries.ts';
 import { KeySecret } from './key-secret.tsx';
 
 type Offer = RouterOutputs['admin']['apiKeys']['templates'];
@@ -23,19 +27,35 @@ export function NewKeyPage() {
   const t = useTexts();
   const why = useWhyNotKeys();
   const offer = useQuery(api.admin.apiKeys.templates.queryOptions({}));
+  const full = useFull();
   return (
     <>
       <PageHead title={t.keys.create} intro={t.keys.emptyHint} />
       <SandboxNote>{t.sandbox.keysNote}</SandboxNote>
       {why !== null && <p className="notice">{why}</p>}
+      {full !== null && (
+        <p className="notice warn">
+          {full} <Link to="/keys">{t.limits.toKeys}</Link>
+        </p>
+      )}
       <Loaded query={offer}>{(data) => <NewKeyForm offer={data} />}</Loaded>
     </>
   );
 }
 
+/** Says that the team has as many keys as it may have, before anything is entered in vain. */
+function useFull(): string | null {
+  const t = useTexts();
+  const format = useFormat();
+  const full = fullAt('liveKeys', MODE, useQuery(liveKeys()).data?.data.length);
+  return full === null ? null : t.limits.keys(format.number(full));
+}
+
 function NewKeyForm({ offer }: { readonly offer: Offer }) {
   const t = useTexts();
-  const why = useWhyNotKeys();
+  const mayNot = useWhyNotKeys();
+  const full = useFull();
+  const why = mayNot ?? full;
   const navigate = useNavigate();
   const cache = useQueryClient();
   const [chosen, setChosen] = useState<Chosen>({ template: null, custom: [] });

@@ -1,8 +1,11 @@
-import { useQueryClient } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
+import { useFormat } from '../i18n/format.ts';
 import { useTexts } from '../i18n/language.ts';
 import { api, client } from '../lib/api.ts';
 import { useSecretMutation } from '../lib/once.ts';
+import { MODE } from '../lib/shell.ts';
+import { fullAt } from '../lib/team-limits.ts';
 import { DocsLink } from '../ui/docs-link.tsx';
 import { PageHead } from '../ui/states.tsx';
 import { EndpointForm } from './endpoint-form.tsx';
@@ -24,12 +27,23 @@ export function NewWebhookPage() {
       ]),
   });
   const { data } = create;
+  const format = useFormat();
+  const endpoints = useQuery(api.v1.webhooks.listEndpoints.queryOptions({}));
+  const full = fullAt('webhookEndpoints', MODE, endpoints.data?.data.length);
+  // What was just created may be the last one.
+  const why = full === null || data ? null : t.limits.endpoints(format.number(full));
   return (
     <>
       <PageHead title={t.webhooks.create} intro={t.webhooks.emptyHint} />
+      {why !== null && (
+        <p className="notice warn">
+          {why} <Link to="/webhooks">{t.limits.toEndpoints}</Link>
+        </p>
+      )}
       <EndpointForm
         id={data?.id}
         values={NOTHING}
+        why={why}
         submit={t.webhooks.create}
         error={create.error}
         busy={create.isPending}

@@ -8,7 +8,13 @@ import {
 } from 'react';
 import { useLanguage, useTexts } from '../i18n/language.ts';
 import { useSaid } from '../lib/failed-reads.ts';
-import { idForSupport, problemsElsewhere, reasonOf } from '../lib/field-problems.ts';
+import {
+  idForSupport,
+  mayBeEntry,
+  problemAt,
+  problemsElsewhere,
+  reasonOf,
+} from '../lib/field-problems.ts';
 import { problemOf, type FieldProblem, type Problem } from '../lib/problem.ts';
 
 /** As many characters as half of a small screen has room for. */
@@ -146,7 +152,7 @@ export function useFieldErrors(error: unknown): (field: string) => string | null
   const toReason = useReason();
   const problem = error ? problemOf(error) : null;
   return (field) => {
-    const found = problem?.fields.find((one) => one.field === field);
+    const found = problem && problemAt(problem, field);
     return found ? toReason(found) : null;
   };
 }
@@ -175,7 +181,7 @@ export function FormProblem({
   const others = problemsElsewhere(problem, fields);
   return (
     <div ref={ref} role="alert" className="notice bad">
-      <p>{t.problems[problem.code]}</p>
+      {mayBeEntry(problem) && <p>{t.problems[problem.code]}</p>}
       {others.map((other) => (
         <p key={other.field}>{toReason(other)}</p>
       ))}

@@ -5,9 +5,12 @@ import { en } from '../../../src/admin-ui/i18n/en.ts';
 import {
   idForSupport,
   lastError,
+  mayBeEntry,
+  problemAt,
   problemsElsewhere,
   reasonOf,
 } from '../../../src/admin-ui/lib/field-problems.ts';
+import { fullAt } from '../../../src/admin-ui/lib/team-limits.ts';
 import {
   isBeingRead,
   looksAgainMs,
@@ -113,6 +116,34 @@ describe('a problem of a form', () => {
     expect(problemsElsewhere({ fields }, ['url'])).toEqual([fields[1]]);
     expect(problemsElsewhere({ fields }, [])).toEqual(fields);
     expect(problemsElsewhere({ fields }, ['name', 'url'])).toEqual([]);
+  });
+
+  test('is said without blame if it is a limit or an outage, at no field', () => {
+    const outage = problem('provider', 'crm_unreachable');
+    const limits = ['too_many_keys', 'too_many_endpoints', 'too_many_connections'].map((code) =>
+      problem('name', code),
+    );
+    for (const one of [outage, ...limits]) {
+      const fields = [one];
+      expect(problemAt({ fields }, one.field)).toBeUndefined();
+      expect(problemsElsewhere({ fields }, [one.field])).toEqual([one]);
+      expect(mayBeEntry({ fields })).toBe(false);
+    }
+    const wrong = problem('provider', 'token_rejected');
+    expect(problemAt({ fields: [outage, wrong] }, 'provider')).toBe(wrong);
+    expect(mayBeEntry({ fields: [outage, wrong] })).toBe(true);
+    expect(mayBeEntry({ fields: [] })).toBe(true);
+  });
+
+  test.each([
+    ['liveKeys', 'live', 49, null],
+    ['liveKeys', 'live', 50, 50],
+    ['liveKeys', 'test', 10, 10],
+    ['webhookEndpoints', 'live', 51, 50],
+    ['crmConnections', 'live', 10, 10],
+    ['crmConnections', 'live', undefined, null],
+  ] as const)('of %s in a %s team is foreseen at %s: %s', (name, mode, count, limit) => {
+    expect(fullAt(name, mode, count)).toBe(limit);
   });
 
   test('has an id for the support unless the reader can mend it', () => {
