@@ -40,6 +40,13 @@ export function otherFigures({ keys, days, hooks, crms }: Facts, now: number) {
   };
 }
 
+/** How many of them work, in a word: the state comes before the number. */
+export function stateOfMany(works: number, all: number): 'empty' | 'none' | 'some' | 'all' {
+  if (all === 0) return 'empty';
+  if (works === 0) return 'none';
+  return works < all ? 'some' : 'all';
+}
+
 /** What a new team has done of its first steps. */
 export function stepsDone(
   { keys, hooks, days }: Omit<Facts, 'crms'>,

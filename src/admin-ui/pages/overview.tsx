@@ -7,7 +7,7 @@ import { amounts, badShares, outcomes as drawn, type SparkBar } from '../ui/spar
 import { Loaded, PageHead } from '../ui/states.tsx';
 import { Attention } from './attention.tsx';
 import { FirstSteps, useFirstSteps } from './first-steps.tsx';
-import { otherFigures, requestFigures } from './overview-figures.ts';
+import { otherFigures, requestFigures, stateOfMany } from './overview-figures.ts';
 import { useFacts, type Facts } from './overview-facts.ts';
 
 /** The health of the team's integration at a glance. */
@@ -41,6 +41,8 @@ interface Entry {
   readonly search?: RequestSearch;
   readonly label: string;
   readonly value: string;
+  /** Whether the value is a state that somebody should look at. */
+  readonly isBad?: boolean;
   readonly hint: string;
   readonly spark?: readonly SparkBar[];
 }
@@ -90,15 +92,20 @@ function useOtherEntries(facts: Facts): Entry[] {
   const format = useFormat();
   const { keys, hooks, crms } = facts;
   const { success, outcomes, active, inUse, works } = otherFigures(facts, Date.now());
-  const endpoints = [format.number(active), format.number(hooks.length)] as const;
-  const sent =
-    success === null ? t.overview.noneSent(...endpoints) : t.overview.endpointsActive(...endpoints);
+  const crmState = stateOfMany(works, crms.length);
+  const state = stateOfMany(active, hooks.length);
   return [
     {
       to: '/webhooks',
       label: t.overview.success,
-      value: success === null ? '–' : format.percent(success),
-      hint: hooks.length === 0 ? t.overview.noEndpoints : sent,
+      value: t.overview.hookStates[state](format.number(active), format.number(hooks.length)),
+      isBad: state === 'none' || state === 'some',
+      hint:
+        hooks.length === 0
+          ? t.overview.noEndpoints
+          : success === null
+            ? t.overview.nothingSent
+            : t.overview.arrived(format.percent(success)),
       spark: success === null ? [] : drawn(outcomes),
     },
     {
@@ -110,8 +117,9 @@ function useOtherEntries(facts: Facts): Entry[] {
     {
       to: '/crm',
       label: t.overview.crm,
-      value: crms.length === 0 ? '–' : format.number(works),
-      hint: crms.length === 0 ? t.overview.noCrm : t.overview.crmFine(format.number(crms.length)),
+      value: t.overview.crmStates[crmState](format.number(works), format.number(crms.length)),
+      isBad: crmState === 'none' || crmState === 'some',
+      hint: crms.length === 0 ? t.overview.noCrm : t.overview.connections(crms.length),
     },
   ];
 }

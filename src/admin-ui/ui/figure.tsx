@@ -6,18 +6,23 @@ import type { SparkBar } from './spark-values.ts';
 export function Figure({
   label,
   value,
+  isBad = false,
   hint,
   spark,
 }: {
   readonly label: ReactNode;
   readonly value: string;
+  readonly isBad?: boolean;
   readonly hint?: ReactNode;
   readonly spark?: readonly SparkBar[];
 }) {
   return (
     <div className="figure">
       <p className="figure-label">{label}</p>
-      <p className="figure-value" style={{ '--length': value.length } as CSSProperties}>
+      <p
+        className={isBad ? 'figure-value bad' : 'figure-value'}
+        style={{ '--length': value.length } as CSSProperties}
+      >
         {value}
       </p>
       {spark && spark.length > 0 && <Spark bars={spark} />}

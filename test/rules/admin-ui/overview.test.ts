@@ -1,5 +1,6 @@
 // The figures and the first steps of the overview.
 import { describe, expect, test } from 'vitest';
+import { de } from '../../../src/admin-ui/i18n/de.ts';
 import { en } from '../../../src/admin-ui/i18n/en.ts';
 import { createFormat } from '../../../src/admin-ui/i18n/formats.ts';
 import { few } from '../../../src/admin-ui/pages/few.ts';
@@ -7,6 +8,7 @@ import type { Facts } from '../../../src/admin-ui/pages/overview-facts.ts';
 import {
   otherFigures,
   requestFigures,
+  stateOfMany,
   stepsDone,
 } from '../../../src/admin-ui/pages/overview-figures.ts';
 
@@ -103,6 +105,22 @@ describe('the receivers, keys and CRM connections', () => {
       works: 1,
     });
   });
+});
+
+test.each([
+  [0, 0, 'empty'],
+  [0, 2, 'none'],
+  [1, 2, 'some'],
+  [2, 2, 'all'],
+] as const)('the state of %i of %i that work is %s', (works, all, state) => {
+  expect(stateOfMany(works, all)).toBe(state);
+});
+
+test.each([en, de])('of receivers and CRMs a state stands where a number was', (t) => {
+  for (const words of [t.overview.hookStates, t.overview.crmStates]) {
+    expect(words.none('0', '2')).not.toMatch(/[0-9%]/);
+    expect(words.all('2', '2')).not.toMatch(/[0-9%]/);
+  }
 });
 
 describe('the first steps', () => {
