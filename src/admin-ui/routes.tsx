@@ -68,6 +68,7 @@ const members = createRoute({
   component: lazyPage(() => import('./pages/members.tsx'), 'MembersPage'),
 });
 
+const member = page('/members/$memberId', () => import('./pages/member.tsx'), 'MemberPage');
 const privacy = page('/privacy', () => import('./pages/privacy.tsx'), 'PrivacyPage');
 const catalog = page('/catalog', () => import('./pages/catalog.tsx'), 'CatalogPage');
 const crm = page('/crm', () => import('./pages/crm.tsx'), 'CrmPage');
@@ -103,6 +104,7 @@ export const router = createRouter({
     requests,
     request,
     members,
+    member,
     privacy,
     catalog,
     crm,

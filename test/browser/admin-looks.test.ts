@@ -218,7 +218,12 @@ describe.skipIf(SKIPPED !== '')(`the admin page: every look${SKIPPED}`, () => {
        where team_id = 'team_large'`,
     );
     await openSandbox(api, 'large');
-    ids = { endpointId: 'whe_3', deliveryId: 'whd_3_1', requestId: await logCall(api, refusal) };
+    ids = {
+      endpointId: 'whe_3',
+      deliveryId: 'whd_3_1',
+      memberId: 'mem_large_member',
+      requestId: await logCall(api, refusal),
+    };
     for (let n = 0; n < 12; n += 1) await logCall(api, refusal);
     browser = await launchBrowser();
   });

@@ -74,6 +74,7 @@ export async function startFullTeam(): Promise<{
   const ids: Readonly<Record<string, string>> = {
     endpointId: 'whe_full',
     deliveryId: 'whd_1',
+    memberId: 'mem_full_member',
     requestId: await logRefusal(api),
   };
   await api.db.pool.query(

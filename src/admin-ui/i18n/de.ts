@@ -16,8 +16,9 @@ export const de: Texts = {
     docs: 'Dokumentation',
     failed: 'Diese Seite konnte nicht angezeigt werden',
     notFound: 'Diese Seite gibt es nicht',
-    notFoundHint: 'Die Adresse ist falsch geschrieben, oder der Eintrag wurde gelöscht.',
-    toOverview: 'Zurück zur Übersicht',
+    notFoundHint: 'Die Adresse ist vertippt, oder was sie nannte, wurde gelöscht.',
+    toOverview: 'Zur Übersicht',
+    crumbs: 'Zurück',
   },
   nav: {
     connect: 'Anbindung',
@@ -222,6 +223,7 @@ export const de: Texts = {
     cancel: 'Abbrechen',
     close: 'Schließen',
     save: 'Speichern',
+    saving: 'Wird gespeichert …',
     saved: 'Gespeichert',
     undone: 'Die Änderung wurde abgelehnt und rückgängig gemacht.',
     changedMeanwhile: 'Jemand anderes hat das geändert. Die aktuellen Werte:',
@@ -256,6 +258,7 @@ export const de: Texts = {
     needsOwner: 'Das kann nur der Inhaber des Teams.',
     searchedBackTo: (time, day) => `Zurück bis ${day}, ${time} Uhr durchsucht.`,
     searchFurther: 'Weiter suchen',
+    shownOf: (n, all) => `${n} von ${all} Einträgen`,
     shown: (n) => count(n, '1 Eintrag angezeigt', `${n} Einträge angezeigt`),
   },
   problems: {
@@ -534,9 +537,10 @@ export const de: Texts = {
     remove: 'Endpunkt löschen',
     removeTitle: 'Diesen Endpunkt löschen?',
     removeHint:
-      'Er erhält keine Ereignisse mehr. Wartende Zustellungen werden nicht gesendet, ' +
-      'bisherige Zustellungen werden gelöscht. Um ihn nur vorübergehend auszusetzen, ' +
-      'pausieren Sie ihn.',
+      'Er bekommt keine Ereignisse mehr, und was noch auf ihn wartet, wird nicht gesendet. Auch ' +
+      'seine Zustellungen werden gelöscht. Für eine Pause halten Sie ihn stattdessen an.',
+    missing: 'Diesen Endpunkt gibt es hier nicht',
+    missingHint: 'Er wurde gelöscht, oder dieses Team hatte ihn nie.',
     removed: 'Der Endpunkt wurde gelöscht.',
     chartFailed: 'Fehlgeschlagen',
     rate: (ok, total) => `Angekommen: ${ok} der letzten ${total}`,
@@ -1304,7 +1308,45 @@ export const de: Texts = {
     member: 'Mitglied',
     request: 'Anfrage',
     delivery: 'Zustellung',
-    history: 'Einträge im Audit-Log',
+    history: 'Was das Protokoll dazu sagt',
+    person: 'Seite des Mitglieds',
+    deed: 'Aktion',
+  },
+  deeds: {
+    invite: { name: 'Mitglied einladen', words: 'person hinzufügen einladung neu' },
+    newKey: { name: 'API-Schlüssel erstellen', words: 'neuer schlüssel anlegen token key' },
+    newWebhook: { name: 'Webhook-Endpunkt hinzufügen', words: 'neuer anlegen erstellen' },
+    resend: {
+      name: 'Fehlgeschlagene Zustellungen erneut senden',
+      words: 'wiederholen noch einmal resend',
+    },
+    connectCrm: { name: 'CRM verbinden', words: 'hubspot pipedrive anbinden neu' },
+    failedDeliveries: { name: 'Fehlgeschlagene Zustellungen ansehen', words: 'fehler webhook' },
+    failedRequests: { name: 'Fehlgeschlagene Anfragen ansehen', words: 'fehler 4xx 5xx' },
+    revokeKey: {
+      name: 'API-Schlüssel widerrufen oder wechseln',
+      words: 'ersetzen rotieren löschen beenden',
+    },
+    mailAlerts: { name: 'E-Mail-Benachrichtigungen einrichten', words: 'meldungen mail alarm' },
+    memberData: { name: 'Daten der Mitglieder zeigen oder verbergen', words: 'datenschutz dsgvo' },
+  },
+  member: {
+    missing: 'Dieses Mitglied ist nicht im Team',
+    missingHint:
+      'Es hat das Team verlassen, die Einladung ist abgelaufen, oder es gehörte nie dazu.',
+    toList: 'Zu allen Mitgliedern',
+    keys: 'Erstellte API-Schlüssel',
+    assignments: 'Zuweisungen',
+    noAssignment: 'Noch keine Zuweisung.',
+    assignmentStates: {
+      open: 'Offen',
+      done: 'Erledigt',
+      revoked: 'Widerrufen',
+    },
+    history: 'Verlauf',
+    noHistory: 'Das Audit-Log hat keinen Eintrag zu diesem Mitglied',
+    allAbout: 'Alles zu diesem Mitglied',
+    allBy: 'Alles, was dieses Mitglied getan hat',
   },
   limits: {
     keys: (n: string) =>

@@ -144,7 +144,8 @@ function Filters({
   );
 }
 
-function AuditTable({
+/** Entries, with what their ids are called. */
+export function AuditTable({
   entries,
   nameOf,
 }: {

@@ -5,6 +5,7 @@ import { useTexts } from '../i18n/language.ts';
 import { api, type RouterOutputs } from '../lib/api.ts';
 import { rowsKnown } from '../lib/queries.ts';
 import { Button } from '../ui/button.tsx';
+import { Crumbs } from '../ui/crumbs.tsx';
 import { CodeBlock } from '../ui/code.tsx';
 import { FormProblem } from '../ui/field.tsx';
 import { announce } from '../ui/notice.tsx';
@@ -59,27 +60,30 @@ function DeliveryOf({ deliveryId }: { readonly deliveryId: string }) {
       </Missing>
     );
   return (
-    <Loaded query={delivery} isWaiting={endpoints.isPending}>
-      {(data) => (
-        <>
-          <PageHead
-            title={t.deliveries.one(nameOfEvent(t, data.event_type ?? data.id))}
-            intro={<code>{data.id}</code>}
-          >
-            <Button
-              look="main"
-              busy={retry.isPending}
-              why={hasFailed(data.status) ? null : t.deliveries.retryWhyNot}
-              onClick={() => retry.mutate({ delivery_id: data.id })}
+    <>
+      <Crumbs to="/deliveries">{t.deliveries.title}</Crumbs>
+      <Loaded query={delivery} heading={t.finder.delivery} isWaiting={endpoints.isPending}>
+        {(data) => (
+          <>
+            <PageHead
+              title={t.deliveries.one(nameOfEvent(t, data.event_type ?? data.id))}
+              intro={<code>{data.id}</code>}
             >
-              {t.deliveries.retry}
-            </Button>
-          </PageHead>
-          <FormProblem error={retry.error} />
-          <DeliveryView delivery={data} />
-        </>
-      )}
-    </Loaded>
+              <Button
+                look="main"
+                busy={retry.isPending}
+                why={hasFailed(data.status) ? null : t.deliveries.retryWhyNot}
+                onClick={() => retry.mutate({ delivery_id: data.id })}
+              >
+                {t.deliveries.retry}
+              </Button>
+            </PageHead>
+            <FormProblem error={retry.error} />
+            <DeliveryView delivery={data} />
+          </>
+        )}
+      </Loaded>
+    </>
   );
 }
 

@@ -30,6 +30,13 @@ export function sortedBy(sort: Sort) {
   return SORTED[sort];
 }
 
+/** The order that the heading of a column leads to: the other way round, if there is one. */
+export function sortAfter(column: 'who' | 'role' | 'since', sort: Sort): Sort {
+  if (column === 'who') return 'address';
+  if (column === 'role') return 'role';
+  return sort === 'joined' ? 'joined_first' : 'joined';
+}
+
 /** The addresses of the first page and of the next one; null: the reader is there already. */
 export function pagesAround(
   { page, ...filters }: MemberSearch,

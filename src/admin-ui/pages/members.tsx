@@ -3,6 +3,7 @@ import { getRouteApi, Link } from '@tanstack/react-router';
 import { useFormat } from '../i18n/format.ts';
 import { useTexts } from '../i18n/language.ts';
 import { api } from '../lib/api.ts';
+import { useDeed } from '../lib/deeds.ts';
 import {
   MEMBER_ROLES,
   MEMBER_SORT,
@@ -10,6 +11,7 @@ import {
   MEMBER_STATUSES,
   type MemberSort,
 } from '../lib/search.ts';
+import { whileUnknown } from '../lib/queries.ts';
 import { useSession } from '../lib/session.ts';
 import { useOfShown } from '../lib/shown.ts';
 import { useTask } from '../lib/task.ts';
@@ -25,8 +27,8 @@ import { Wrappable } from '../ui/wrappable.tsx';
 import { ChangeMember } from './change-member.tsx';
 import { HiddenAddresses } from './hidden.tsx';
 import { InviteMember } from './invite-member.tsx';
-import { nameOf, type Member, type MemberTask } from './member-name.ts';
-import { pagesAround, sortedBy, tasksOf } from './member-tasks.ts';
+import { isAddressHidden, nameOf, type Member, type MemberTask } from './member-name.ts';
+import { pagesAround, sortAfter, sortedBy, tasksOf } from './member-tasks.ts';
 import { RemoveMember } from './remove-member.tsx';
 
 const route = getRouteApi('/members');
@@ -54,6 +56,7 @@ export function MembersPage() {
     placeholderData: keepPreviousData,
   });
   const sort = useOfShown(filters.sort ?? MEMBER_SORT, members.isPlaceholderData);
+  useDeed('invite', () => begin({ kind: 'invite' }));
   const look = () => cache.invalidateQueries(api.admin.members.pathFilter());
   const finish = (text: string) => {
     announce(text);
@@ -132,8 +135,17 @@ function Intro() {
 function Filters({ shown }: { readonly shown: number | undefined }) {
   const t = useTexts();
   const { page, ...search } = route.useSearch();
+  const { text, role, status } = search;
+  const seats = useQuery(api.admin.members.seats.queryOptions({}));
+  const isAll = text === undefined && role === undefined && status === undefined;
   return (
-    <FilterBar search={search} navigate={route.useNavigate()} shown={shown} page={page}>
+    <FilterBar
+      search={search}
+      navigate={route.useNavigate()}
+      shown={shown}
+      total={isAll ? whileUnknown(seats, null)?.used : undefined}
+      page={page}
+    >
       {(_, set) => (
         <>
           <TextFilter
@@ -222,21 +234,34 @@ function MemberTable({
   const format = useFormat();
   const { member_id: ownId } = useSession();
   const sorted = sortedBy(sort);
+  const navigate = route.useNavigate();
+  const { page: _, ...filters } = route.useSearch();
+  const by = (column: Parameters<typeof sortAfter>[0]) => ({
+    sorted: sorted[column],
+    onSort: () =>
+      void navigate({ search: { ...filters, sort: sortAfter(column, sort) }, replace: true }),
+  });
   const columns: Column<Member>[] = [
     {
       label: t.members.who,
       kind: 'main',
-      sorted: sorted.who,
+      // Addresses that are withheld are in no order.
+      ...(isAddressHidden(members) ? {} : by('who')),
       cell: (member) => (
-        <span className="name" title={member.email === undefined ? t.common.withheld : undefined}>
+        <Link
+          to="/members/$memberId"
+          params={{ memberId: member.id }}
+          className="name"
+          title={member.email === undefined ? t.common.withheld : undefined}
+        >
           <Wrappable text={nameOf(member)} />{' '}
           {member.id === ownId && <span className="soft">{t.members.you}</span>}
-        </span>
+        </Link>
       ),
     },
     {
       label: t.members.role,
-      sorted: sorted.role,
+      ...by('role'),
       cell: ({ role, rights }) => (
         <>
           {t.roles[role as keyof typeof t.roles] ?? role}{' '}
@@ -254,7 +279,7 @@ function MemberTable({
     },
     {
       label: t.members.since,
-      sorted: sorted.since,
+      ...by('since'),
       cell: ({ joined_at: at }) =>
         at === null ? '–' : <time dateTime={at}>{format.day(at)}</time>,
     },
@@ -279,6 +304,9 @@ function Tasks({ member, isResending, onTask, onResend }: TaskProps & { readonly
   const t = useTexts();
   return (
     <Menu label={`${t.common.actions}: ${nameOf(member)}`}>
+      <Link to="/audit" search={{ target: member.id }} className="button item">
+        {t.member.history}
+      </Link>
       {tasksOf(member).map(({ kind, isOff }) => (
         <Button
           key={kind}

@@ -6,6 +6,7 @@ import { api, type RouterOutputs } from '../lib/api.ts';
 import { whileUnknown } from '../lib/queries.ts';
 import { retriesMissing } from '../lib/retries.ts';
 import { CopyButton } from '../ui/button.tsx';
+import { Crumbs } from '../ui/crumbs.tsx';
 import { DocsLink } from '../ui/docs-link.tsx';
 import { isMissing, Missing } from '../ui/not-found.tsx';
 import { Loaded, PageHead } from '../ui/states.tsx';
@@ -47,9 +48,12 @@ export function RequestPage() {
       </Missing>
     );
   return (
-    <Loaded query={request} isWaiting={keys.isPending}>
-      {(data) => <RequestView request={data} apiKey={whileUnknown(keys, null)?.data[0]} />}
-    </Loaded>
+    <>
+      <Crumbs to="/requests">{t.requests.title}</Crumbs>
+      <Loaded query={request} heading={t.finder.request} isWaiting={keys.isPending}>
+        {(data) => <RequestView request={data} apiKey={whileUnknown(keys, null)?.data[0]} />}
+      </Loaded>
+    </>
   );
 }
 

@@ -8,10 +8,11 @@ import { isSecretUnstored } from '../lib/success.ts';
 import { useTask } from '../lib/task.ts';
 import { Button } from '../ui/button.tsx';
 import { Bars } from '../ui/chart.tsx';
+import { Crumbs } from '../ui/crumbs.tsx';
 import { Confirm } from '../ui/confirm.tsx';
 import { FormProblem } from '../ui/field.tsx';
 import { announce } from '../ui/notice.tsx';
-import { NotFound } from '../ui/not-found.tsx';
+import { Missing } from '../ui/not-found.tsx';
 import { Empty, Loaded, PageHead } from '../ui/states.tsx';
 import type { Delivery } from './delivery-outcome.ts';
 import { DeliveryTable } from './delivery-table.tsx';
@@ -44,13 +45,28 @@ export function WebhookPage() {
   const backlog = useQuery(backlogOf(endpointId));
   const health = useQuery(HEALTH);
   const isWaiting = recent.isPending || backlog.isPending || health.isPending;
+  const t = useTexts();
   return (
-    <Loaded query={endpoints} isWaiting={isWaiting}>
-      {({ data }) => {
-        const endpoint = data.find(({ id }) => id === endpointId);
-        return endpoint ? <EndpointView key={endpointId} endpoint={endpoint} /> : <NotFound />;
-      }}
-    </Loaded>
+    <>
+      <Crumbs to="/webhooks">{t.webhooks.title}</Crumbs>
+      <Loaded query={endpoints} heading={t.finder.webhook} isWaiting={isWaiting}>
+        {({ data }) => {
+          const endpoint = data.find(({ id }) => id === endpointId);
+          return endpoint ? (
+            <EndpointView key={endpointId} endpoint={endpoint} />
+          ) : (
+            <Missing
+              title={t.webhooks.missing}
+              id={endpointId}
+              hint={t.webhooks.missingHint}
+              error={null}
+            >
+              <Link to="/webhooks">{t.limits.toEndpoints}</Link>
+            </Missing>
+          );
+        }}
+      </Loaded>
+    </>
   );
 }
 

@@ -2,6 +2,7 @@ import { useId, useState, type ReactNode } from 'react';
 import { useFormat } from '../i18n/format.ts';
 import { searchedText } from '../i18n/formats.ts';
 import { useTexts } from '../i18n/language.ts';
+import { useSettler } from '../lib/settled.ts';
 import { useOfShown } from '../lib/shown.ts';
 import { Button } from './button.tsx';
 import { Field } from './field.tsx';
@@ -15,6 +16,7 @@ export function FilterBar<Search extends object>({
   search,
   navigate,
   shown,
+  total,
   reached = null,
   page = '',
   children,
@@ -23,6 +25,8 @@ export function FilterBar<Search extends object>({
   readonly navigate: (to: { search: Partial<Search>; replace: true }) => unknown;
   /** How many rows are shown; undefined while those that are asked for are still to come. */
   readonly shown: number | undefined;
+  /** How many there are in all, if that is known. */
+  readonly total?: number | undefined;
   /** How far a search has looked, if it can look further. */
   readonly reached?: string | null;
   /** Which page of the rows is shown, where they are in pages. */
@@ -39,7 +43,12 @@ export function FilterBar<Search extends object>({
           {t.common.reset}
         </Button>
       )}
-      <Shown count={shown} reached={reached} of={JSON.stringify([search, page, reached])} />
+      <Shown
+        count={shown}
+        total={total}
+        reached={reached}
+        of={JSON.stringify([search, page, reached])}
+      />
     </div>
   );
 }
@@ -47,10 +56,12 @@ export function FilterBar<Search extends object>({
 /** Says how many rows are shown as soon as they are, and again if other rows are as many. */
 function Shown({
   count,
+  total,
   reached,
   of,
 }: {
   readonly count: number | undefined;
+  readonly total: number | undefined;
   readonly reached: string | null;
   readonly of: string;
 }) {
@@ -63,7 +74,10 @@ function Shown({
     <p className="hint shown" role="status">
       {/* Only a text that is new in the document is said. That there are none is seen anyway. */}
       <span key={rows} className={known === 0 ? 'visually-hidden' : undefined}>
-        {known !== undefined && t.common.shown(known)}
+        {known !== undefined &&
+          (total === undefined || total <= known
+            ? t.common.shown(known)
+            : t.common.shownOf(format.number(known), format.number(total)))}
         {/* It stands below the rows. */}
         {known !== undefined && reached !== null && (
           <span className="visually-hidden">. {searchedText(t, format, reached)}</span>
@@ -114,7 +128,10 @@ export function Filter<Value extends string>({
   );
 }
 
-/** A text to search for. It counts when the reader leaves the field or presses Enter. */
+/** How long after the last key a text counts. */
+const SETTLED_MS = 250;
+
+/** A text to search for. It counts a moment after the last key, and at once by Enter. */
 export function TextFilter({
   label,
   value = '',
@@ -130,10 +147,14 @@ export function TextFilter({
 }) {
   const listId = useId();
   const [draft, setDraft] = useState<string | null>(null);
-  const commit = () => {
-    setDraft(null);
-    const typed = typedFilter(draft, value);
+  const count = (text: string | null) => {
+    const typed = typedFilter(text, value);
     if (typed) onChange(typed.value);
+  };
+  const settling = useSettler(SETTLED_MS, count);
+  const commit = () => {
+    settling.cancel();
+    count(draft);
   };
   return (
     <Field label={label}>
@@ -147,8 +168,14 @@ export function TextFilter({
             placeholder={placeholder}
             autoComplete="off"
             spellCheck={false}
-            onChange={(event) => setDraft(event.currentTarget.value)}
-            onBlur={commit}
+            onChange={({ currentTarget }) => {
+              setDraft(currentTarget.value);
+              settling.put(currentTarget.value);
+            }}
+            onBlur={() => {
+              commit();
+              setDraft(null);
+            }}
             onKeyDown={(event) => {
               if (event.key === 'Enter') commit();
             }}

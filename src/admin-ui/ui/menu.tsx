@@ -18,7 +18,7 @@ export function Menu({
   const list = useRef<HTMLDivElement>(null);
   // The focus is back at the opener before a dialog remembers where it was.
   const choose = ({ target }: MouseEvent) => {
-    const button = target instanceof Element && target.closest('button');
+    const button = target instanceof Element && target.closest('button, a');
     if (button && button.ariaDisabled !== 'true') list.current?.hidePopover();
   };
   return (
@@ -62,5 +62,5 @@ function place(list: HTMLElement, opener: HTMLElement): void {
   const left = Math.max(GAP_PX, at.right - offsetWidth);
   list.style.insetBlockStart = `${top + window.scrollY}px`;
   list.style.insetInlineStart = `${left + window.scrollX}px`;
-  list.querySelector('button')?.focus();
+  list.querySelector<HTMLElement>('button, a')?.focus();
 }

@@ -88,12 +88,15 @@ export function Loaded<T>({
   query,
   isWaiting = false,
   rows,
+  heading,
   children,
 }: {
   readonly query: QueryLike<T>;
   /** What is shown with it, such as names, is still to come. It does not hide what was shown. */
   readonly isWaiting?: boolean;
   readonly rows?: number;
+  /** Of a page whose heading comes with the data: what it says if they cannot be read. */
+  readonly heading?: string;
   readonly children: (data: T) => ReactNode;
 }) {
   const { data, error, refetch } = query;
@@ -104,7 +107,10 @@ export function Loaded<T>({
   if (isShown !== wasShown) setWasShown(isShown);
   if (!isShown)
     return error ? (
-      <ProblemBox error={error} onRetry={() => void refetch()} />
+      <>
+        {heading !== undefined && <PageHead title={heading} />}
+        <ProblemBox error={error} onRetry={() => void refetch()} />
+      </>
     ) : (
       <Loading {...(rows !== undefined && { rows })} />
     );

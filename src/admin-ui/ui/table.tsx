@@ -15,6 +15,8 @@ export interface Column<Row> {
   readonly kind?: 'main' | 'number' | 'actions';
   /** How the rows are ordered by it, if they are. `other`: in an order of its own. */
   readonly sorted?: 'ascending' | 'descending' | 'other' | undefined;
+  /** Orders the rows by it, or the other way round. */
+  readonly onSort?: (() => void) | undefined;
 }
 
 /** A table. On small screens each row becomes a card, in which each value has its label. */
@@ -47,7 +49,7 @@ export function Table<Row>({
       <caption className="visually-hidden">{caption}</caption>
       <thead role="rowgroup">
         <tr role="row">
-          {columns.map(({ label, kind, sorted }) => (
+          {columns.map(({ label, kind, sorted, onSort }) => (
             <th
               key={label}
               scope="col"
@@ -55,8 +57,7 @@ export function Table<Row>({
               aria-sort={sorted}
               className={classOf(kind)}
             >
-              {kind === 'actions' ? <span className="visually-hidden">{label}</span> : label}
-              {sorted && <span aria-hidden="true"> {sorted === 'ascending' ? '↑' : '↓'}</span>}
+              <Head label={label} kind={kind} sorted={sorted} onSort={onSort} />
             </th>
           ))}
         </tr>
@@ -88,6 +89,23 @@ export function Table<Row>({
         ))}
       </tbody>
     </table>
+  );
+}
+
+function Head({ label, kind, sorted, onSort }: Omit<Column<never>, 'cell'>) {
+  if (kind === 'actions') return <span className="visually-hidden">{label}</span>;
+  const text = (
+    <>
+      {label}
+      {sorted && <span aria-hidden="true"> {sorted === 'ascending' ? '↑' : '↓'}</span>}
+    </>
+  );
+  return onSort ? (
+    <button type="button" className="sort" onClick={onSort}>
+      {text}
+    </button>
+  ) : (
+    text
   );
 }
 

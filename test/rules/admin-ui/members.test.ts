@@ -9,7 +9,13 @@ import {
   personTyped,
   type Member,
 } from '../../../src/admin-ui/pages/member-name.ts';
-import { pagesAround, sortedBy, tasksOf } from '../../../src/admin-ui/pages/member-tasks.ts';
+import { countByStatus } from '../../../src/admin-ui/pages/member-figures.ts';
+import {
+  pagesAround,
+  sortAfter,
+  sortedBy,
+  tasksOf,
+} from '../../../src/admin-ui/pages/member-tasks.ts';
 
 describe('the menu of a member', () => {
   const on = (kind: string) => ({ kind, isOff: false });
@@ -75,6 +81,17 @@ describe('the list of members', () => {
     ]);
   });
 
+  test.each([
+    ['who', 'newest', 'address'],
+    ['role', 'newest', 'role'],
+    ['since', 'newest', 'joined'],
+    ['since', 'joined', 'joined_first'],
+    ['since', 'joined_first', 'joined'],
+  ] as const)('by the heading of %s, ordered by %s, is ordered by %s', (column, before, after) => {
+    expect(sortAfter(column, before)).toBe(after);
+    expect(sortedBy(after)[column]).toBeDefined();
+  });
+
   test('leads to its first page and to the next one, with the same filters', () => {
     const filters = { text: 'kim', sort: 'role' } as const;
     expect(pagesAround(filters, null)).toEqual({ first: null, next: null });
@@ -88,6 +105,16 @@ describe('the list of members', () => {
       next: { ...filters, page: 'c3' },
     });
   });
+});
+
+test('things are counted by their status, the most frequent first', () => {
+  const things = ['done', 'open', 'done', 'revoked', 'done', 'open'].map((status) => ({ status }));
+  expect(countByStatus(things)).toEqual([
+    ['done', 3],
+    ['open', 2],
+    ['revoked', 1],
+  ]);
+  expect(countByStatus([])).toEqual([]);
 });
 
 describe('a member', () => {
