@@ -15,11 +15,13 @@ import { standstillOf } from './lib/session-rules.ts';
 import { setTheme, useTheme } from './lib/theme.ts';
 import { THEMES, type Theme } from './lib/themes.ts';
 import { ModeSwitch } from './mode-switch.tsx';
+import { Finder } from './pages/finder.tsx';
 import { SessionEnded, SignIn, SignOut, Standstill } from './sign-in.tsx';
 import { Band } from './ui/band.tsx';
 import { FailedReads } from './ui/failed-reads.tsx';
 import { NoticeRegion } from './ui/notice.tsx';
 import { Offline } from './ui/offline.tsx';
+import { Progress } from './ui/progress.tsx';
 import { Loading } from './ui/states.tsx';
 
 /** The first page comes first. */
@@ -29,7 +31,6 @@ const CreateSandbox = lazyPage<'CreateSandbox', { readonly onClose: () => void }
   () => import('./pages/create-sandbox.tsx'),
   'CreateSandbox',
 );
-const Finder = lazyPage(() => import('./pages/finder.tsx'), 'Finder');
 
 export function Frame() {
   const state = useSessionState();
@@ -113,11 +114,8 @@ function SignedIn() {
             <Offline />
             <FailedReads />
             <Outlet />
-            {isFinding && (
-              <Suspense>
-                <Finder />
-              </Suspense>
-            )}
+            {/* A part of this file: the letters that are typed while it loads would be lost. */}
+            {isFinding && <Finder />}
             {isOffered && (
               <Suspense>
                 <CreateSandbox onClose={() => setOffered(false)} />
@@ -126,6 +124,7 @@ function SignedIn() {
           </main>
         </div>
       </div>
+      <Progress />
       <NoticeRegion />
     </>
   );

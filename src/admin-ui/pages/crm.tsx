@@ -2,6 +2,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useFormat } from '../i18n/format.ts';
 import { useTexts } from '../i18n/language.ts';
 import { api } from '../lib/api.ts';
+import { useDeed } from '../lib/deeds.ts';
 import { lastError } from '../lib/field-problems.ts';
 import { MODE } from '../lib/shell.ts';
 import { fullAt } from '../lib/team-limits.ts';
@@ -32,6 +33,7 @@ export function CrmPage() {
     refetchInterval: ({ state }) => looksAgainMs(state.data?.data),
   });
   const full = fullAt('crmConnections', MODE, connections.data?.data.length);
+  useDeed('connectCrm', () => connecting.begin(true), full === null);
   const why = full === null ? null : t.limits.connections(format.number(full));
   return (
     <>

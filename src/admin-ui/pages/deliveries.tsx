@@ -2,6 +2,7 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { useTexts } from '../i18n/language.ts';
 import { api, client } from '../lib/api.ts';
+import { useDeed } from '../lib/deeds.ts';
 import { countRows, pagesOptions, refreshesMs, searchedBackTo } from '../lib/pages.ts';
 import { problemOf } from '../lib/problem.ts';
 import { rowsKnown } from '../lib/queries.ts';
@@ -35,6 +36,7 @@ export function DeliveriesPage() {
   });
   const known = rowsKnown(endpoints);
   const hasNone = endpoints.isSuccess && known.length === 0;
+  useDeed('resend', () => resending.begin(true), known.length > 0);
   const { code } = problemOf(endpoints.error);
   const isFiltered = Object.keys(search).length > 0;
   return (

@@ -1,6 +1,7 @@
 /** What the search finds: see `finder.tsx`. */
 import type { Texts } from '../i18n/en.ts';
 import { holdsSecret, idIn, requestIdIn } from '../lib/ids.ts';
+import { DEEDS, type Deed } from '../lib/deeds.ts';
 import { NAVIGATION, type Page } from '../lib/navigation.ts';
 import type { Endpoint } from './endpoint-name.ts';
 import type { ApiKey } from './key-state.ts';
@@ -25,6 +26,18 @@ export function pagesFor(wanted: string, t: Pick<Texts, 'nav'>): readonly Page[]
   return NAVIGATION.flatMap((group): readonly Page[] => group.pages).filter(({ name }) =>
     isIn(wanted)(t.nav[name]),
   );
+}
+
+/** The deeds whose names, or whose other words, fit. A text of one letter fits nearly all. */
+export function deedsFor(wanted: string, t: Pick<Texts, 'deeds'>): readonly Deed[] {
+  if (wanted.length < LETTERS_MIN || holdsSecret(wanted)) return [];
+  const words = wanted.toLowerCase().split(/\s+/);
+  return (Object.keys(DEEDS) as Deed[])
+    .filter((deed) => {
+      const text = `${t.deeds[deed].name} ${t.deeds[deed].words}`.toLowerCase();
+      return words.every((word) => text.includes(word));
+    })
+    .slice(0, SHOWN);
 }
 
 /** The keys that fit. Of a secret only its prefix is looked at, which is none. */
@@ -52,9 +65,10 @@ export function endpointsFor<Found extends Pick<Endpoint, 'id' | 'url' | 'descri
 }
 
 /** What a pasted id stands for. Keys, endpoints and members are found by theirs anyway. */
-export function targetsIn(
-  wanted: string,
-): readonly { readonly kind: 'request' | 'delivery' | 'history'; readonly id: string }[] {
+export function targetsIn(wanted: string): readonly {
+  readonly kind: 'request' | 'delivery' | 'person' | 'history';
+  readonly id: string;
+}[] {
   if (holdsSecret(wanted)) return [];
   const requestId = requestIdIn(wanted);
   if (requestId !== null) return [{ kind: 'request', id: requestId }];
@@ -62,6 +76,7 @@ export function targetsIn(
   if (found === null) return [];
   const { kind, id } = found;
   const history = { kind: 'history', id } as const;
+  if (kind === 'mem') return [{ kind: 'person', id }, history];
   return kind === 'whd' ? [{ kind: 'delivery', id }, history] : [history];
 }
 

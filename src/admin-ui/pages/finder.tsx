@@ -1,16 +1,19 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { useDeferredValue, useId, useRef, useState, type KeyboardEvent } from 'react';
+import { useId, useRef, useState, type KeyboardEvent } from 'react';
 import type { Texts } from '../i18n/en.ts';
 import { useTexts } from '../i18n/language.ts';
 import { api } from '../lib/api.ts';
+import { askFor, DEEDS } from '../lib/deeds.ts';
 import { showFinder } from '../lib/finder.ts';
 import { holdsSecret } from '../lib/ids.ts';
 import { rowsKnown, whileUnknown } from '../lib/queries.ts';
+import { useSettled } from '../lib/settled.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { FailedReads } from '../ui/failed-reads.tsx';
 import { nameOfEndpoint } from './endpoint-name.ts';
 import {
+  deedsFor,
   endpointsFor,
   keysFor,
   pagesFor,
@@ -23,6 +26,9 @@ import { nameOfKey } from './key-name.ts';
 import { useKeys } from './key-queries.ts';
 import { nameOf } from './member-name.ts';
 import { membersFound, NOBODY_YET } from './members-found.ts';
+
+/** How long after the last key members are searched for. What is here is found at each key. */
+const SETTLED_MS = 150;
 
 interface Found {
   readonly id: string;
@@ -38,7 +44,7 @@ export function Finder() {
   const list = useRef<HTMLUListElement>(null);
   const [text, setText] = useState('');
   const [current, setCurrent] = useState(0);
-  const wanted = useDeferredValue(text.trim());
+  const wanted = text.trim();
   const found = useFound(wanted);
   const close = () => showFinder(false);
   const choose = (one: Found | undefined) => {
@@ -109,10 +115,11 @@ type Go = ReturnType<typeof useNavigate>;
 function useFound(wanted: string): readonly Found[] {
   const t = useTexts();
   const go = useNavigate();
-  const isSearched = searchesMembers(wanted);
+  const settled = useSettled(wanted, SETTLED_MS);
+  const isSearched = searchesMembers(settled);
   const { known } = useKeys();
   const hooks = useQuery(api.v1.webhooks.listEndpoints.queryOptions({}));
-  const people = useQuery({ ...membersFound(wanted, SHOWN), enabled: isSearched });
+  const people = useQuery({ ...membersFound(settled, SHOWN), enabled: isSearched });
   const pages = pagesFor(wanted, t).map(({ to, name }) => ({
     id: to,
     kind: t.finder.page,
@@ -122,6 +129,16 @@ function useFound(wanted: string): readonly Found[] {
   if (wanted === '') return pages;
   return [
     ...targetsOf(wanted, t, go),
+    ...deedsFor(wanted, t).map((deed) => ({
+      id: deed,
+      kind: t.finder.deed,
+      text: t.deeds[deed].name,
+      go: () => {
+        const { to, ...rest } = DEEDS[deed];
+        askFor(deed);
+        return go({ to, search: 'search' in rest ? rest.search : {} });
+      },
+    })),
     ...pages,
     ...keysFor(wanted, known).map(({ id, name }) => ({
       id,
@@ -139,7 +156,7 @@ function useFound(wanted: string): readonly Found[] {
       id: member.id,
       kind: t.finder.member,
       text: nameOf(member),
-      go: () => go({ to: '/members', search: { text: member.email ?? member.id } }),
+      go: () => go({ to: '/members/$memberId', params: { memberId: member.id } }),
     })),
   ];
 }
@@ -150,6 +167,7 @@ function targetsOf(wanted: string, t: Texts, go: Go): readonly Found[] {
     request: (requestId: string) => go({ to: '/requests/$requestId', params: { requestId } }),
     delivery: (deliveryId: string) => go({ to: '/deliveries/$deliveryId', params: { deliveryId } }),
     history: (target: string) => go({ to: '/audit', search: { target } }),
+    person: (memberId: string) => go({ to: '/members/$memberId', params: { memberId } }),
   };
   return targetsIn(wanted).map(({ kind, id }) => ({
     id: `${kind} ${id}`,

@@ -13,7 +13,8 @@ export function membersFound(text: string | undefined, limit: number) {
     queryKey: [...api.admin.members.search.queryKey({ text, limit }), 'found'],
     queryFn: ({ signal }) =>
       readFirst(
-        (cursor) => client.admin.members.search.query({ text, limit, cursor }),
+        // A search that another letter has overtaken is given up.
+        (cursor) => client.admin.members.search.query({ text, limit, cursor }, { signal }),
         limit,
         signal,
       ),

@@ -4,6 +4,7 @@ import { de } from '../../../src/admin-ui/i18n/de.ts';
 import { en } from '../../../src/admin-ui/i18n/en.ts';
 import { NAVIGATION } from '../../../src/admin-ui/lib/navigation.ts';
 import {
+  deedsFor,
   endpointsFor,
   keysFor,
   pagesFor,
@@ -42,6 +43,35 @@ describe('pages', () => {
     expect(namesFor('nothing', en)).toEqual([]);
     for (const t of [de, en])
       for (const { name } of pagesFor('', t)) expect(namesFor(t.nav[name], t)).toContain(name);
+  });
+});
+
+describe('deeds', () => {
+  test.each([
+    [en, 'invite', 'invite'],
+    [en, 'Invite a', 'invite'],
+    [en, 'new key', 'newKey'],
+    [en, 'webhook', 'newWebhook'],
+    [en, 'retry', 'resend'],
+    [en, 'hubspot', 'connectCrm'],
+    [en, 'leaked', 'revokeKey'],
+    [de, 'einladen', 'invite'],
+    [de, 'neuer Schlüssel', 'newKey'],
+    [de, 'datenschutz', 'memberData'],
+    [de, 'wiederholen', 'resend'],
+  ] as const)('of %# are found by %j: %s', (t, wanted, deed) => {
+    expect(deedsFor(wanted, t)).toContain(deed);
+  });
+
+  test('are found by no single letter, and no secret', () => {
+    expect(deedsFor('i', en)).toEqual([]);
+    expect(deedsFor('', en)).toEqual([]);
+    expect(deedsFor(SECRET, en)).toEqual([]);
+    expect(deedsFor('nothing', en)).toEqual([]);
+  });
+
+  test('are at most as many as of each kind', () => {
+    for (const t of [de, en]) expect(deedsFor('en', t).length).toBeLessThanOrEqual(5);
   });
 });
 
