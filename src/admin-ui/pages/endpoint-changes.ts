@@ -60,3 +60,14 @@ export function isSecretUseless(
 ): boolean {
   return isUnstored && earlier === undefined;
 }
+
+/** What has to be filled in before it is sent. All of it is said at once. */
+export function missingIn({
+  url,
+  events,
+}: Pick<EndpointValues, 'url' | 'events'>): readonly ('url' | 'events')[] {
+  return [
+    ...(url.trim() === '' ? (['url'] as const) : []),
+    ...(events.length === 0 ? (['events'] as const) : []),
+  ];
+}

@@ -1,7 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState, type FormEvent } from 'react';
-import { enteredValues, type EndpointValues } from './endpoint-changes.ts';
-import { hasTwin } from './endpoint-name.ts';
+import { enteredValues, missingIn, type EndpointValues } from './endpoint-changes.ts';
 import { nameOfEvent, SUBSCRIBABLE_EVENTS } from './event-types.ts';
 import { useTexts } from '../i18n/language.ts';
 import { api } from '../lib/api.ts';
@@ -38,16 +37,34 @@ export function EndpointForm({
   const [description, setDescription] = useState(values.description ?? '');
   const [wasSent, setSent] = useState(false);
   const errorOf = useFieldErrors(error);
-  const missing = wasSent && events.length === 0 ? t.webhooks.eventsNeeded : null;
+  const missing = missingIn({ url, events });
+  const says = (field: (typeof missing)[number], text: string | undefined) =>
+    wasSent && missing.includes(field) ? (text ?? null) : errorOf(field);
   const send = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     setSent(true);
-    if (events.length === 0 || busy || why !== null) return;
+    if (missing.length > 0 || busy || why !== null) return;
     onSubmit(enteredValues({ url, events, description }));
   };
   return (
     <form className="form" onSubmit={send} noValidate>
-      <UrlField endpoint={{ id, url, events }} error={errorOf('url')} onChange={setUrl} />
+      <Field
+        label={t.webhooks.url}
+        hint={t.webhooks.urlHint}
+        error={says('url', t.reasons['too_small'])}
+      >
+        {(props) => (
+          <input
+            {...props}
+            type="url"
+            value={url}
+            placeholder="https://"
+            autoComplete="off"
+            spellCheck={false}
+            onChange={(event) => setUrl(event.currentTarget.value)}
+          />
+        )}
+      </Field>
       <Field
         label={`${t.webhooks.description} (${t.common.optional})`}
         error={errorOf('description')}
@@ -61,7 +78,7 @@ export function EndpointForm({
           />
         )}
       </Field>
-      <Group legend={t.webhooks.events} error={missing ?? errorOf('events')}>
+      <Group legend={t.webhooks.events} error={says('events', t.webhooks.eventsNeeded)}>
         {SUBSCRIBABLE_EVENTS.map((type) => (
           <Choice
             key={type}

@@ -10,6 +10,7 @@ import {
   isSame,
   isSecretUseless,
   valuesOf,
+  missingIn,
   withStatus,
 } from '../../../src/admin-ui/pages/endpoint-changes.ts';
 import type { Delivery } from '../../../src/admin-ui/pages/delivery-outcome.ts';
@@ -58,6 +59,13 @@ describe('the settings of an endpoint', () => {
     expect(changesOf(VALUES, after)).toStrictEqual(sent);
     expect(isSame(VALUES, after)).toBe(Object.keys(sent).length === 0);
   });
+});
+
+test('what is missing of an endpoint is said of all fields at once', () => {
+  expect(missingIn({ url: ' ', events: [] })).toEqual(['url', 'events']);
+  expect(missingIn({ url: 'https://x.test/', events: [] })).toEqual(['events']);
+  expect(missingIn({ url: '', events: ['case.created'] })).toEqual(['url']);
+  expect(missingIn({ url: 'x', events: ['case.created'] })).toEqual([]);
 });
 
 test('a secret is useless if nobody has stored it, nor an earlier one', () => {
