@@ -94,8 +94,8 @@ const DIALOGS: Readonly<Record<string, Shown>> = {
       ...roleTexts(t),
       t.members.right,
       t.members.rightHint,
-      t.common.save,
       t.common.cancel,
+      t.common.save,
     ],
   },
   'pages/connect-crm.tsx crm.connect': {
@@ -108,8 +108,8 @@ const DIALOGS: Readonly<Record<string, Shown>> = {
       `${t.crm.tokenHints['hubspot']} . ${t.crm.tokenTested}`,
       `${t.crm.marker} (${t.common.optional})`,
       t.crm.markerHint,
-      t.crm.connectNow,
       t.common.cancel,
+      t.crm.connectNow,
     ],
   },
   'pages/create-sandbox.tsx sandbox.create': {
@@ -119,14 +119,14 @@ const DIALOGS: Readonly<Record<string, Shown>> = {
       t.sandbox.createHint,
       ...scenarioTexts(t),
       t.sandbox.what,
-      t.sandbox.create,
       t.common.cancel,
+      t.sandbox.create,
     ],
   },
   'pages/crm.tsx crm.disconnectTitle': {
     path: '/crm',
     open: ({ t, press }) => press(t.crm.disconnect),
-    texts: (t) => [t.crm.disconnectHint, t.crm.disconnect, t.common.cancel],
+    texts: (t) => [t.crm.disconnectHint, t.common.cancel, t.crm.disconnect],
   },
   'pages/end-key.tsx keys.revokeTitle': {
     path: '/keys',
@@ -137,8 +137,8 @@ const DIALOGS: Readonly<Record<string, Shown>> = {
       keys.leakYes,
       keys.revokeUnused,
       keys.revokeFinal,
-      keys.revokeNow,
       common.cancel,
+      keys.revokeNow,
     ],
   },
   'pages/finder.tsx finder.title': {
@@ -164,8 +164,8 @@ const DIALOGS: Readonly<Record<string, Shown>> = {
       t.members.language,
       t.members.languages.de,
       t.members.languages.en,
-      t.members.sendInvitation,
       t.common.cancel,
+      t.members.sendInvitation,
     ],
   },
   'pages/key-secret.tsx keys.secretTitle': {
@@ -196,14 +196,14 @@ const DIALOGS: Readonly<Record<string, Shown>> = {
       t.members.leaverKeys(1, 'by_member'),
       t.members.leaverToKeys,
       t.members.removeHint,
-      t.members.remove,
       t.common.cancel,
+      t.members.remove,
     ],
   },
   'pages/members.tsx members.withdrawTitle': {
     path: '/members',
     open: ({ t, pressFor }) => pressFor('guest@dialog.test', t.members.withdraw),
-    texts: (t) => [t.members.withdrawHint, t.members.withdraw, t.common.cancel],
+    texts: (t) => [t.members.withdrawHint, t.common.cancel, t.members.withdraw],
   },
   'pages/endpoint-secret.tsx webhooks.secretTitle': {
     path: '/webhooks/new',
@@ -252,8 +252,8 @@ const DIALOGS: Readonly<Record<string, Shown>> = {
       t.crm.enterHint,
       t.crm.token,
       `${t.crm.tokenHints['pipedrive']} ${t.crm.tokenTested}`,
-      t.crm.enterNow,
       t.common.cancel,
+      t.crm.enterNow,
     ],
   },
   'pages/replace-token.tsx crm.replaceTitle': {
@@ -263,8 +263,8 @@ const DIALOGS: Readonly<Record<string, Shown>> = {
       t.crm.replaceHint,
       t.crm.token,
       `${t.crm.tokenHints['pipedrive']} ${t.crm.tokenTested}`,
-      t.crm.replaceNow,
       t.common.cancel,
+      t.crm.replaceNow,
     ],
   },
   'pages/resend.tsx resend.title': {
@@ -288,8 +288,8 @@ const DIALOGS: Readonly<Record<string, Shown>> = {
       t.times.label,
       ...Object.values(t.times.pasts),
       t.resend.total(1, '1'),
-      t.resend.start('1'),
       t.common.cancel,
+      t.resend.start('1'),
     ],
   },
   'pages/rotate-key.tsx keys.rotateTitle': {
@@ -299,21 +299,21 @@ const DIALOGS: Readonly<Record<string, Shown>> = {
       t.keys.rotateHint,
       t.keys.grace,
       ...graceTexts(t, ['hour', 'day', 'week', 'month', 'now']),
-      t.keys.rotateNow,
       t.common.cancel,
+      t.keys.rotateNow,
     ],
   },
   'pages/remove-sandbox.tsx sandbox.removeTitle': {
     path: '/play',
     team: REHEARSED,
     open: ({ t, press }) => press(t.sandbox.remove),
-    texts: (t) => [t.sandbox.removeHint, t.sandbox.remove, t.common.cancel],
+    texts: (t) => [t.sandbox.removeHint, t.common.cancel, t.sandbox.remove],
   },
   'pages/reset-sandbox.tsx sandbox.resetTitle': {
     path: '/sandbox/play',
     team: REHEARSED,
     open: ({ t, press }) => press(t.sandbox.reset),
-    texts: (t) => [...scenarioTexts(t), t.sandbox.resetHint, t.sandbox.resetNow, t.common.cancel],
+    texts: (t) => [...scenarioTexts(t), t.sandbox.resetHint, t.common.cancel, t.sandbox.resetNow],
   },
   'pages/rotate-secret.tsx webhooks.rotate': {
     path: '/webhooks/whe_1',
@@ -322,19 +322,19 @@ const DIALOGS: Readonly<Record<string, Shown>> = {
       t.webhooks.rotateGrace,
       ...graceTexts(t, ['hour', 'day', 'week', 'now']),
       t.webhooks.rotateHint,
-      t.webhooks.rotate,
       t.common.cancel,
+      t.webhooks.rotate,
     ],
   },
   'pages/webhook.tsx webhooks.pauseTitle': {
     path: '/webhooks/whe_1',
     open: ({ t, press }) => press(t.webhooks.pause),
-    texts: (t) => [t.webhooks.pausedHint, t.webhooks.pause, t.common.cancel],
+    texts: (t) => [t.webhooks.pausedHint, t.common.cancel, t.webhooks.pause],
   },
   'pages/webhook.tsx webhooks.removeTitle': {
     path: '/webhooks/whe_1',
     open: ({ t, press }) => press(t.webhooks.remove),
-    texts: (t) => [t.webhooks.removeHint, t.webhooks.remove, t.common.cancel],
+    texts: (t) => [t.webhooks.removeHint, t.common.cancel, t.webhooks.remove],
   },
   'sign-in.tsx session.ended': {
     path: '/keys',
@@ -380,8 +380,8 @@ function privacyTexts(
     privacy.whenOff,
     privacy.whenOff,
     privacy.at,
-    confirm,
     common.cancel,
+    confirm,
   ];
 }
 

@@ -288,7 +288,11 @@ export const CHANGES: Readonly<Record<string, Change>> = {
     'Delete the endpoint',
     'Delete the endpoint',
   ),
-  'pages/endpoint-status.ts v1.webhooks.updateEndpoint': inDialog('/webhooks/whe_1', 'Pause', 'Pause'),
+  'pages/endpoint-status.ts v1.webhooks.updateEndpoint': inDialog(
+    '/webhooks/whe_1',
+    'Pause',
+    'Pause',
+  ),
 };
 
 /** Starts the service, with what the changes need. */

@@ -66,10 +66,10 @@ export function ChangeMember({
       )}
       <FormProblem error={save.error} />
       <Actions>
+        <Button onClick={onClose}>{t.common.cancel}</Button>
         <Button look="main" busy={save.isPending} onClick={() => save.mutate()}>
           {t.common.save}
         </Button>
-        <Button onClick={onClose}>{t.common.cancel}</Button>
       </Actions>
     </Dialog>
   );

@@ -74,10 +74,10 @@ export function ConnectCrm({
           fields={['provider', 'credentials', 'objection_marker']}
         />
         <Actions>
+          <Button onClick={onClose}>{t.common.cancel}</Button>
           <Button type="submit" look="main" busy={connect.isPending}>
             {t.crm.connectNow}
           </Button>
-          <Button onClick={onClose}>{t.common.cancel}</Button>
         </Actions>
       </form>
     </Dialog>

@@ -58,6 +58,7 @@ export function EndKey({
       {isReplaced && next.choice}
       <FormProblem error={lastError(revoke, replace)} />
       <Actions>
+        <Button onClick={onClose}>{t.common.cancel}</Button>
         {isReplaced && (
           <Button
             look="danger"
@@ -74,7 +75,6 @@ export function EndKey({
         >
           {t.keys.revokeNow}
         </Button>
-        <Button onClick={onClose}>{t.common.cancel}</Button>
       </Actions>
     </Dialog>
   );

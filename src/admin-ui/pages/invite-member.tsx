@@ -66,10 +66,10 @@ export function InviteMember({
         </SandboxNote>
         <FormProblem error={invite.error} fields={['email', 'role']} />
         <Actions>
+          <Button onClick={onClose}>{t.common.cancel}</Button>
           <Button type="submit" look="main" busy={invite.isPending}>
             {t.members.sendInvitation}
           </Button>
-          <Button onClick={onClose}>{t.common.cancel}</Button>
         </Actions>
       </form>
     </Dialog>

@@ -54,10 +54,10 @@ export function ReplaceToken({
         />
         <FormProblem error={replace.error} fields={['credentials']} />
         <Actions>
+          <Button onClick={onClose}>{t.common.cancel}</Button>
           <Button type="submit" look="main" busy={replace.isPending}>
             {isMissing ? t.crm.enterNow : t.crm.replaceNow}
           </Button>
-          <Button onClick={onClose}>{t.common.cancel}</Button>
         </Actions>
       </form>
     </Dialog>

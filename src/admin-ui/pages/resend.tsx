@@ -97,6 +97,7 @@ export function ResendDialog({
       />
       <FormProblem error={counted.error ?? start.error} />
       <Actions>
+        <Button onClick={onClose}>{t.common.cancel}</Button>
         <Button
           look="main"
           busy={start.isPending}
@@ -105,7 +106,6 @@ export function ResendDialog({
         >
           {t.resend.start(format.number(total ?? 0))}
         </Button>
-        <Button onClick={onClose}>{t.common.cancel}</Button>
       </Actions>
     </Dialog>
   );

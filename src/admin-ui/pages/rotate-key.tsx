@@ -48,6 +48,7 @@ export function RotateKey({
       {next.choice}
       <FormProblem error={rotate.error} />
       <Actions>
+        <Button onClick={onClose}>{t.common.cancel}</Button>
         <Button
           look="main"
           busy={rotate.isPending}
@@ -57,7 +58,6 @@ export function RotateKey({
         >
           {t.keys.rotateNow}
         </Button>
-        <Button onClick={onClose}>{t.common.cancel}</Button>
       </Actions>
     </Dialog>
   );

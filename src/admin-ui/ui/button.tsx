@@ -75,7 +75,7 @@ export function CopyButton({
   );
 }
 
-/** A row of buttons, the main one first. */
+/** A row of buttons: the main one first, and in a dialog last, at its right end. */
 export function Actions({ children }: { readonly children: ReactNode }) {
   return <div className="actions">{children}</div>;
 }

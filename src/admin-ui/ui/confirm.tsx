@@ -33,10 +33,10 @@ export function Confirm({
       <p>{hint}</p>
       <FormProblem error={mutation.error} />
       <Actions>
+        <Button onClick={onClose}>{t.common.cancel}</Button>
         <Button look={look} busy={mutation.isPending} onClick={onConfirm}>
           {action}
         </Button>
-        <Button onClick={onClose}>{t.common.cancel}</Button>
       </Actions>
     </Dialog>
   );
