@@ -9,6 +9,7 @@ import { shownPages } from './lib/host-choices.ts';
 import { IS_FRAMED, tellHeight, useHostChoices } from './lib/host-port.ts';
 import { MODE, SERVICE_PATH } from './lib/shell.ts';
 import { lazyPage, preloadPages } from './lib/lazy.tsx';
+import { ICONS } from './lib/icons.ts';
 import { NAVIGATION, type Page } from './lib/navigation.ts';
 import { useSession, useSessionState, type StateOfNobody } from './lib/session.ts';
 import { standstillOf } from './lib/session-rules.ts';
@@ -198,6 +199,9 @@ function Navigation() {
         if (shown.length === 0) return null;
         const links = shown.map(({ to, name }) => (
           <Link key={to} to={to} activeOptions={{ exact: to === '/', includeSearch: false }}>
+            <svg viewBox="0 0 16 16" aria-hidden="true">
+              <path d={ICONS[name]} />
+            </svg>
             {t.nav[name]}
           </Link>
         ));

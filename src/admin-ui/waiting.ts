@@ -6,6 +6,7 @@
 import type { Mode } from '../core/sandbox.ts';
 import type { Texts } from './i18n/en.ts';
 import { escape } from './lib/escape.ts';
+import { ICONS } from './lib/icons.ts';
 import { NAVIGATION } from './lib/navigation.ts';
 
 const ROWS = 5;
@@ -14,7 +15,11 @@ const ROWS = 5;
 export function waitingHtml(t: Texts, mode: Mode, base: string): string {
   const groups = NAVIGATION.map(({ group, pages }) => {
     const title = group === null ? '' : `<p class="nav-group">${escape(t.nav[group])}</p>`;
-    const links = pages.map(({ to, name }) => `<a href="${base}${to}">${escape(t.nav[name])}</a>`);
+    const links = pages.map(
+      ({ to, name }) =>
+        `<a href="${base}${to}"><svg viewBox="0 0 16 16" aria-hidden="true">` +
+        `<path d="${ICONS[name]}"/></svg>${escape(t.nav[name])}</a>`,
+    );
     return title + links.join('');
   });
   const { name, band, modeNames } = t.sandbox;

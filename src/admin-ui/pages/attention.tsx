@@ -26,8 +26,10 @@ export function Attention({ facts }: { readonly facts: Facts }) {
   const isNew = facts.keys.length === 0 && facts.hooks.length === 0;
   if (items.length === 0 && isNew) return null;
   return (
-    <section className="section">
-      <h2>{t.overview.attention}</h2>
+    <section>
+      <h2 className="health">
+        {items.length === 0 ? t.overview.attention : t.overview.needs(items.length)}
+      </h2>
       {items.length === 0 ? (
         <p className="notice good">{t.overview.allGood}</p>
       ) : (

@@ -85,14 +85,13 @@ export function FirstSteps({
   const done = steps.filter((step) => step.isDone).length;
   if (done === steps.length) return null;
   return (
-    <section className="card steps">
-      <div className="section-head">
-        <h2>{t.steps.title}</h2>
-        <Button look="quiet" onClick={onHide}>
-          {t.steps.hide}
-        </Button>
-      </div>
-      <p className="hint">{t.steps.done(done, steps.length)}</p>
+    // Once half of it is done, it is a line.
+    <details className="card steps" open={done * 2 < steps.length}>
+      <summary>
+        <strong>{t.steps.title}</strong>
+        <progress value={done} max={steps.length} aria-hidden="true" />
+        <span className="hint">{t.steps.done(done, steps.length)}</span>
+      </summary>
       <ol>
         {steps.map(({ isDone: isTicked, link }, place) => (
           <li key={place} data-done={isTicked || undefined}>
@@ -107,6 +106,9 @@ export function FirstSteps({
           </li>
         ))}
       </ol>
-    </section>
+      <Button look="quiet" onClick={onHide}>
+        {t.steps.hide}
+      </Button>
+    </details>
   );
 }

@@ -18,17 +18,17 @@ export function OverviewPage() {
   return (
     <>
       <PageHead title={t.overview.title} intro={t.overview.intro} />
-      {/* The steps stand above the rest, which must not move. */}
+      {/* All at once: nothing moves when the last one arrives. */}
       <Loaded query={facts} isWaiting={isPending}>
         {(data) => (
           <>
+            <Attention facts={data} />
+            <Figures facts={data} />
             {!isHidden && (
               <Loaded query={admins} rows={2}>
                 {(found) => <FirstSteps facts={data} admins={found.data} onHide={hide} />}
               </Loaded>
             )}
-            <Figures facts={data} />
-            <Attention facts={data} />
           </>
         )}
       </Loaded>
@@ -51,7 +51,7 @@ function Figures({ facts }: { readonly facts: Facts }) {
   const t = useTexts();
   const entries = [...useRequestEntries(facts), ...useOtherEntries(facts)];
   return (
-    <section>
+    <section className="section">
       <h2 className="visually-hidden">{t.overview.figures}</h2>
       <div className="figures">
         {entries.map(({ to, search, ...figure }) => (
