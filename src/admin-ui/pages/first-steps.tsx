@@ -83,10 +83,11 @@ export function FirstSteps({
         ]),
   ];
   const done = steps.filter((step) => step.isDone).length;
+  // Once half of it is done, it is a line. It does not close under who reads it.
+  const [isOpen] = useState(done * 2 < steps.length);
   if (done === steps.length) return null;
   return (
-    // Once half of it is done, it is a line.
-    <details className="card steps" open={done * 2 < steps.length}>
+    <details className="card steps" open={isOpen}>
       <summary>
         <strong>{t.steps.title}</strong>
         <progress value={done} max={steps.length} aria-hidden="true" />
