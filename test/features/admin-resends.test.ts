@@ -257,7 +257,7 @@ test('a cancellation waits for the batch that is being queued, and counts it', a
 test('a resend waits while many deliveries are due, and takes at most 10,000', async () => {
   await writeDeliveries({ prefix: 'g', count: 10_020 });
   await writeDeliveries({ endpoint: 'whe_2', prefix: 'e', count: 2 });
-  const ofAll = { total: 10_002, has_more: true };
+  const ofAll = { total: 10_002, has_more: true, paused: [] };
   expect(await app.admin.deliveries.countResend.query({ since })).toEqual(ofAll);
   await rows(`delete from webhook_delivery where endpoint_id = 'whe_2'`);
   const { id, total, has_more } = await start();
@@ -498,7 +498,7 @@ test('a resend is counted before it starts, and listed afterwards', async () => 
   await writeDeliveries({ prefix: 'p', count: 3, type: 'ping' });
   await writeDeliveries({ endpoint: 'whe_2', prefix: 'e', count: 2 });
   const { countResend, listResends } = app.admin.deliveries;
-  const counted = { total: 5, has_more: false };
+  const counted = { total: 5, has_more: false, paused: [] };
   expect(await countResend.query({ endpoint_id: 'whe_1', since })).toEqual(counted);
   expect(await listResends.query({})).toEqual({ data: [] });
   const first = await start();

@@ -17,7 +17,7 @@ export function successOf(arrived: readonly boolean[]): number | null {
 }
 
 /** How many deliveries arrived, and how many failed. */
-export interface Outcomes {
+interface Outcomes {
   readonly arrived: number;
   readonly failed: number;
 }

@@ -5,6 +5,7 @@ import { atLeast } from '../i18n/formats.ts';
 import { useTexts } from '../i18n/language.ts';
 import { api, type RouterOutputs } from '../lib/api.ts';
 import { problemOf } from '../lib/problem.ts';
+import { whileUnknown } from '../lib/queries.ts';
 import type { TimeSearch } from '../lib/search.ts';
 import { Actions, Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
@@ -92,7 +93,7 @@ export function ResendDialog({
             )}
       </div>
       <PausedEndpoints
-        endpoints={pausedIn(endpoints, endpoint, counted.data?.paused ?? [])}
+        endpoints={pausedIn(endpoints, endpoint, whileUnknown(counted, { paused: [] }).paused)}
         why={endpoint ? t.resend.pausedWhy : null}
       />
       <FormProblem error={counted.error ?? start.error} />

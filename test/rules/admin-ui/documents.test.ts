@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { de } from '../../../src/admin-ui/i18n/de.ts';
 import { en } from '../../../src/admin-ui/i18n/en.ts';
 import { escape } from '../../../src/admin-ui/lib/escape.ts';
+import { ICONS } from '../../../src/admin-ui/lib/icons.ts';
 import { NAVIGATION } from '../../../src/admin-ui/lib/navigation.ts';
 import { waitingHtml } from '../../../src/admin-ui/waiting.ts';
 
@@ -20,7 +21,11 @@ describe.each([
   test('all pages can be opened, in their groups', () => {
     const links = NAVIGATION.map(({ group, pages }) => {
       const title = group === null ? '' : `<p class="nav-group">${escape(t.nav[group])}</p>`;
-      const of = pages.map(({ to, name }) => `<a href="/base${to}">${escape(t.nav[name])}</a>`);
+      const of = pages.map(
+        ({ to, name }) =>
+          `<a href="/base${to}"><svg viewBox="0 0 16 16" aria-hidden="true">` +
+          `<path d="${ICONS[name]}"/></svg>${escape(t.nav[name])}</a>`,
+      );
       return [title, ...of].join('');
     });
     expect(live).toContain(`">${links.join('')}</nav>`);
