@@ -116,6 +116,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: what is so${SKIPPED}`, () => {
     await page.getByRole('option', { name: 'Invite a member', selected: true }).waitFor();
     await page.keyboard.press('Enter');
     await page.getByRole('dialog', { name: 'Invite somebody' }).waitFor();
+    expect(new URL(page.url()).pathname).toBe('/admin/members');
   });
 
   it('opens the page of a member by the whole row, with their history', async () => {

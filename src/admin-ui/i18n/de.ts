@@ -601,8 +601,8 @@ export const de: Texts = {
     next: (moment) => `Nächster Versuch ${moment}`,
     held: 'Wartet, bis der Endpunkt aktiv ist',
     retryPaused:
-      'Der Endpunkt ist pausiert. „Jetzt noch einmal versuchen“ macht trotzdem einen Versuch, wie ' +
-      'ein Test; geplante Versuche warten, bis Sie ihn reaktivieren.',
+      'Der Endpunkt ist pausiert. „Jetzt noch einmal versuchen“ macht trotzdem einen Versuch, ' +
+      'wie ein Test; geplante Versuche warten, bis Sie ihn reaktivieren.',
     request: 'Was wir senden',
     headers: 'Kopfzeilen',
     body: 'Inhalt',

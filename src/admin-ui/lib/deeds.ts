@@ -1,6 +1,6 @@
 /**
- * What the search over everything can do. Some deeds are dialogs of a page: they are asked for here,
- * and the page opens its dialog when it stands.
+ * What the search over everything can do. Some deeds are dialogs of a page: they are asked for
+ * here, and the page opens its dialog when it stands.
  */
 import { useEffect, useSyncExternalStore } from 'react';
 import { makeChanges } from './changes.ts';

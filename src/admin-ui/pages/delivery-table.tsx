@@ -46,23 +46,12 @@ export function DeliveryTable({
     },
     {
       label: t.deliveries.state,
-      cell: (delivery) => {
-        const { status, next_try_at: next, endpoint_id } = delivery;
-        const endpoint = endpoints.find(({ id }) => id === endpoint_id);
-        return (
-          <>
-            <DeliveryState status={status} />
-            {isHeld(delivery, endpoint) ? (
-              <small className="sub">{t.deliveries.held}</small>
-            ) : (
-              next !== null &&
-              status === 'retrying' && (
-                <small className="sub">{t.deliveries.next(format.ago(next))}</small>
-              )
-            )}
-          </>
-        );
-      },
+      cell: (delivery) => (
+        <StateAndNext
+          delivery={delivery}
+          endpoint={endpoints.find(({ id }) => id === delivery.endpoint_id)}
+        />
+      ),
     },
     {
       label: t.deliveries.result,
@@ -97,6 +86,29 @@ export function DeliveryTable({
       rows={deliveries}
       keyOf={({ id }) => id}
     />
+  );
+}
+
+function StateAndNext({
+  delivery,
+  endpoint,
+}: {
+  readonly delivery: Delivery;
+  readonly endpoint: Endpoint | undefined;
+}) {
+  const t = useTexts();
+  const format = useFormat();
+  const { status, next_try_at: next } = delivery;
+  const willRetry = next !== null && status === 'retrying';
+  return (
+    <>
+      <DeliveryState status={status} />
+      {isHeld(delivery, endpoint) ? (
+        <small className="sub">{t.deliveries.held}</small>
+      ) : (
+        willRetry && <small className="sub">{t.deliveries.next(format.ago(next))}</small>
+      )}
+    </>
   );
 }
 

@@ -78,18 +78,11 @@ export function EndpointForm({
           />
         )}
       </Field>
-      <Group legend={t.webhooks.events} error={says('events', t.webhooks.eventsNeeded)}>
-        {SUBSCRIBABLE_EVENTS.map((type) => (
-          <Choice
-            key={type}
-            kind="checkbox"
-            checked={events.includes(type)}
-            label={nameOfEvent(t, type)}
-            hint={<code>{type}</code>}
-            onChange={(checked) => setEvents(toggled(events, type, checked))}
-          />
-        ))}
-      </Group>
+      <EventChoice
+        events={events}
+        error={says('events', t.webhooks.eventsNeeded)}
+        onChange={setEvents}
+      />
       <FormProblem error={error} fields={['url', 'events', 'description']} />
       <Actions>
         <Button type="submit" look="main" busy={busy} why={why}>
@@ -101,33 +94,28 @@ export function EndpointForm({
   );
 }
 
-/** The address, and whether another endpoint has it. */
-function UrlField({
-  endpoint,
+function EventChoice({
+  events,
   error,
   onChange,
 }: {
-  readonly endpoint: Parameters<typeof hasTwin>[0];
+  readonly events: EndpointValues['events'];
   readonly error: string | null;
-  readonly onChange: (url: string) => void;
+  readonly onChange: (events: EndpointValues['events']) => void;
 }) {
   const t = useTexts();
-  const { data: list } = useQuery(api.v1.webhooks.listEndpoints.queryOptions({}));
-  const isTwin = hasTwin(endpoint, list?.data ?? []);
-  const hint = isTwin ? <strong>{t.webhooks.twin}</strong> : t.webhooks.urlHint;
   return (
-    <Field label={t.webhooks.url} hint={hint} error={error}>
-      {(props) => (
-        <input
-          {...props}
-          type="url"
-          value={endpoint.url}
-          placeholder="https://"
-          autoComplete="off"
-          spellCheck={false}
-          onChange={(event) => onChange(event.currentTarget.value)}
+    <Group legend={t.webhooks.events} error={error}>
+      {SUBSCRIBABLE_EVENTS.map((type) => (
+        <Choice
+          key={type}
+          kind="checkbox"
+          checked={events.includes(type)}
+          label={nameOfEvent(t, type)}
+          hint={<code>{type}</code>}
+          onChange={(checked) => onChange(toggled(events, type, checked))}
         />
-      )}
-    </Field>
+      ))}
+    </Group>
   );
 }

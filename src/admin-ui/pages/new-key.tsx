@@ -51,11 +51,16 @@ function useFull(): string | null {
   return full === null ? null : t.limits.keys(format.number(full));
 }
 
-function NewKeyForm({ offer }: { readonly offer: Offer }) {
-  const t = useTexts();
+/** Why no key can be created now. */
+function useWhyNotNow(): string | null {
   const mayNot = useWhyNotKeys();
   const full = useFull();
-  const why = mayNot ?? full;
+  return mayNot ?? full;
+}
+
+function NewKeyForm({ offer }: { readonly offer: Offer }) {
+  const t = useTexts();
+  const why = useWhyNotNow();
   const navigate = useNavigate();
   const cache = useQueryClient();
   const [chosen, setChosen] = useState<Chosen>({ template: null, custom: [] });

@@ -92,7 +92,14 @@ export function Table<Row>({
   );
 }
 
-function Head({ label, kind, sorted, onSort }: Omit<Column<never>, 'cell'>) {
+function Head({
+  label,
+  kind,
+  sorted,
+  onSort,
+}: Pick<Column<never>, 'label' | 'sorted' | 'onSort'> & {
+  readonly kind: Column<never>['kind'];
+}) {
   if (kind === 'actions') return <span className="visually-hidden">{label}</span>;
   const text = (
     <>

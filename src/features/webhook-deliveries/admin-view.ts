@@ -8,7 +8,7 @@ import type {
 } from './admin-schema.ts';
 import type { AdminDeliveryRow, AttemptRow, DeliveryDetailRow } from './admin-store.ts';
 import type { Backlog, Health } from './health-store.ts';
-import type { countResend } from './resend-service.ts';
+import type { Counted } from './resend-store.ts';
 import { toDelivery } from './view.ts';
 
 /** A delivery as the list shows it. */
@@ -58,7 +58,11 @@ export function toResendCount({
   total,
   hasMore,
   paused,
-}: Awaited<ReturnType<typeof countResend>>): z.input<typeof resendCount> {
+}: {
+  readonly total: number;
+  readonly hasMore: boolean;
+  readonly paused: readonly (Counted & { readonly endpoint_id: string })[];
+}): z.input<typeof resendCount> {
   return {
     total,
     has_more: hasMore,
