@@ -38,6 +38,7 @@ test('has an endpoint that works and one that fails', async () => {
   const { data: health } = await app.admin.deliveries.health.query({});
   expect(health.map(({ arrived }) => new Set(arrived).size)).toEqual([2, 2]);
   const { data: found } = await app.admin.deliveries.list.query({ status: 'ok', limit: 200 });
+  expect(found.filter(({ response_code: code }) => code === null)).toEqual([]);
   expect(found.some(({ attempt }) => attempt > 1)).toBe(true);
 });
 

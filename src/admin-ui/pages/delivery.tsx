@@ -50,14 +50,17 @@ function DeliveryOf({ deliveryId }: { readonly deliveryId: string }) {
   const endpoints = useQuery(ENDPOINTS);
   if (isMissing(delivery.error))
     return (
-      <Missing
-        title={t.deliveries.missing}
-        id={deliveryId}
-        hint={t.deliveries.missingHint}
-        error={delivery.error}
-      >
-        <Link to="/deliveries">{t.deliveries.toList}</Link>
-      </Missing>
+      <>
+        <Crumbs to="/deliveries">{t.deliveries.title}</Crumbs>
+        <Missing
+          title={t.deliveries.missing}
+          id={deliveryId}
+          hint={t.deliveries.missingHint}
+          error={delivery.error}
+        >
+          <Link to="/deliveries">{t.deliveries.toList}</Link>
+        </Missing>
+      </>
     );
   return (
     <>

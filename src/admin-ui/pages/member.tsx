@@ -6,7 +6,7 @@ import { useTexts } from '../i18n/language.ts';
 import { api } from '../lib/api.ts';
 import { useSaid } from '../lib/failed-reads.ts';
 import { problemOf } from '../lib/problem.ts';
-import type { QueryLike } from '../lib/queries.ts';
+import { rowsKnown, type QueryLike } from '../lib/queries.ts';
 import { useSession } from '../lib/session.ts';
 import { Crumbs } from '../ui/crumbs.tsx';
 import { Missing } from '../ui/not-found.tsx';
@@ -40,7 +40,7 @@ export function MemberPage() {
           return member ? <Known member={member} /> : <Gone memberId={memberId} />;
         }}
       </Loaded>
-      <History memberId={memberId} />
+      <History memberId={memberId} people={rowsKnown(found)} />
     </>
   );
 }
@@ -183,8 +183,19 @@ function Withheld({ query: { error } }: { readonly query: QueryLike<unknown> }) 
 }
 
 /** The last entries of the audit log about them. */
-function History({ memberId }: { readonly memberId: string }) {
+function History({
+  memberId,
+  people,
+}: {
+  readonly memberId: string;
+  /** Those whose names are known. */
+  readonly people: readonly Member[];
+}) {
   const t = useTexts();
+  const nameKnown = (id: string) => {
+    const known = people.find((one) => one.id === id);
+    return known && nameOf(known);
+  };
   const entries = useQuery(
     api.admin.auditLog.list.queryOptions({ target_id: memberId, limit: ENTRIES }),
   );
@@ -196,7 +207,7 @@ function History({ memberId }: { readonly memberId: string }) {
           data.length === 0 ? (
             <Empty title={t.member.noHistory} />
           ) : (
-            <AuditTable entries={data} nameOf={() => undefined} />
+            <AuditTable entries={data} nameOf={nameKnown} />
           )
         }
       </Loaded>

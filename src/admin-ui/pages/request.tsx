@@ -38,14 +38,17 @@ export function RequestPage() {
   });
   if (isMissing(request.error))
     return (
-      <Missing
-        title={t.requests.missing}
-        id={requestId}
-        hint={t.requests.missingHint}
-        error={request.error}
-      >
-        <Link to="/requests">{t.requests.toList}</Link>
-      </Missing>
+      <>
+        <Crumbs to="/requests">{t.requests.title}</Crumbs>
+        <Missing
+          title={t.requests.missing}
+          id={requestId}
+          hint={t.requests.missingHint}
+          error={request.error}
+        >
+          <Link to="/requests">{t.requests.toList}</Link>
+        </Missing>
+      </>
     );
   return (
     <>

@@ -13,7 +13,7 @@ export function Crumbs({
   const t = useTexts();
   return (
     <nav className="crumbs" aria-label={t.app.crumbs}>
-      <Link to={to}>
+      <Link to={to} activeOptions={{ exact: true, includeSearch: false }}>
         <svg viewBox="0 0 16 16" aria-hidden="true">
           <path d="M10 3 5 8l5 5" />
         </svg>
