@@ -9,6 +9,8 @@ const DAY_MS = 24 * HOUR_MS;
 export interface Format {
   readonly number: (value: number) => string;
   readonly percent: (share: number) => string;
+  /** For instance "+12%". */
+  readonly change: (share: number) => string;
   /** Date and time. */
   readonly moment: (iso: string) => string;
   /** Date and time, to the second. */
@@ -42,6 +44,7 @@ export function createFormat(language: PageLanguage): Format {
   const locale = language === 'de' ? 'de-DE' : 'en-GB';
   const number = new Intl.NumberFormat(locale);
   const percent = new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 1 });
+  const change = new Intl.NumberFormat(locale, { style: 'percent', signDisplay: 'exceptZero' });
   const moment = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' });
   const second = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'medium' });
   const day = new Intl.DateTimeFormat(locale, { dateStyle: 'medium' });
@@ -57,6 +60,7 @@ export function createFormat(language: PageLanguage): Format {
   return {
     number: (value) => number.format(value),
     percent: (share) => percent.format(share),
+    change: (share) => change.format(share),
     moment: (iso) => moment.format(new Date(iso)),
     second: (iso) => second.format(new Date(iso)),
     day: (iso) => day.format(new Date(iso)),

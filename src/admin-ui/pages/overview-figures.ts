@@ -11,11 +11,15 @@ const ERRORS_TOP = 0.1;
 /** The requests of the last days, and those of each day that is drawn. */
 export function requestFigures(days: Facts['days']) {
   const { total, good } = sumOf(days.slice(-RECENT_DAYS));
+  const { total: before } = sumOf(days.slice(-2 * RECENT_DAYS, -RECENT_DAYS));
   const perDay = days.map((day) => sumOf([day]));
   const shares = perDay.map((day) => (day.total === 0 ? 0 : (day.total - day.good) / day.total));
   const top = Math.max(ERRORS_TOP, ...shares);
   return {
     total,
+    today: sumOf(days.slice(-1)).total,
+    /** How many more there were than in as many days before, as a share; null: none were then. */
+    change: before === 0 ? null : total / before - 1,
     /** The share that was refused or failed; null without a request. */
     errors: total === 0 ? null : (total - good) / total,
     totals: perDay.map((day) => day.total),

@@ -67,13 +67,18 @@ function Figures({ facts }: { readonly facts: Facts }) {
 function useRequestEntries({ days }: Facts): Entry[] {
   const t = useTexts();
   const format = useFormat();
-  const { total, errors, totals, errorHeights } = requestFigures(days);
+  const { total, today, change, errors, totals, errorHeights } = requestFigures(days);
   return [
     {
       to: '/usage',
       label: t.overview.requests,
       value: format.number(total),
-      hint: t.overview.lastDays,
+      hint: [
+        t.overview.week(format.number(today)),
+        change === null ? '' : t.overview.change(format.change(change)),
+      ]
+        .filter(Boolean)
+        .join(' '),
       spark: amounts(totals),
     },
     {

@@ -43,6 +43,14 @@ describe('a format', () => {
     expect(both(({ percent }) => percent(share))).toEqual([german, english]);
   });
 
+  test.each([
+    [0.123, '+12\u00a0%', '+12%'],
+    [-0.3, '-30\u00a0%', '-30%'],
+    [0, '0\u00a0%', '0%'],
+  ])('writes the change %d as %s or %s', (share, german, english) => {
+    expect(both(({ change }) => change(share))).toEqual([german, english]);
+  });
+
   test('writes moments in the time zone of the reader', () => {
     expect(both(({ moment }) => moment(EVENING))).toEqual([
       '01.07.2026, 22:04',

@@ -41,13 +41,20 @@ describe('the requests', () => {
   test('are those of the last seven days, and all days are drawn', () => {
     const days = [day(0, 100), ...Array.from({ length: 7 }, () => day(9, 1))];
     const figures = requestFigures(days);
-    expect(figures).toMatchObject({ total: 70, errors: 0.1 });
+    expect(figures).toMatchObject({
+      total: 70,
+      errors: 0.1,
+      today: 10,
+      change: expect.closeTo(-0.3) as number,
+    });
     expect(figures.totals).toEqual([100, 10, 10, 10, 10, 10, 10, 10]);
   });
 
   test('have no share of errors if there are none', () => {
     expect(requestFigures([day(0)])).toEqual({
       total: 0,
+      today: 0,
+      change: null,
       errors: null,
       totals: [0],
       errorHeights: [0],
