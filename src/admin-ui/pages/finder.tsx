@@ -45,7 +45,8 @@ export function Finder() {
   const [text, setText] = useState('');
   const [current, setCurrent] = useState(0);
   const wanted = text.trim();
-  const found = useFound(wanted);
+  const settled = useSettled(wanted, SETTLED_MS);
+  const found = useFound(wanted, settled);
   const close = () => showFinder(false);
   const choose = (one: Found | undefined) => {
     if (!one) return;
@@ -101,7 +102,7 @@ export function Finder() {
       <p className="hint" role="status">
         {holdsSecret(text)
           ? t.finder.secret
-          : wanted !== '' && found.length === 0
+          : wanted !== '' && wanted === settled && found.length === 0
             ? t.common.nothingMatches
             : t.finder.hint}
       </p>
@@ -111,12 +112,14 @@ export function Finder() {
 
 type Go = ReturnType<typeof useNavigate>;
 
-/** Everything that fits the text, as far as it was read. Without a text: the pages. */
-function useFound(wanted: string): readonly Found[] {
+/**
+ * Everything that fits the text, as far as it was read. Without a text: the pages. Members are
+ * those of the text that has settled, and of no other: Enter must not open one of a text before.
+ */
+function useFound(wanted: string, settled: string): readonly Found[] {
   const t = useTexts();
   const go = useNavigate();
-  const settled = useSettled(wanted, SETTLED_MS);
-  const isSearched = searchesMembers(settled);
+  const isSearched = wanted === settled && searchesMembers(settled);
   const { known } = useKeys();
   const hooks = useQuery(api.v1.webhooks.listEndpoints.queryOptions({}));
   const people = useQuery({ ...membersFound(settled, SHOWN), enabled: isSearched });
@@ -152,7 +155,10 @@ function useFound(wanted: string): readonly Found[] {
       text: nameOfEndpoint(hook),
       go: () => go({ to: '/webhooks/$endpointId', params: { endpointId: hook.id } }),
     })),
-    ...(isSearched ? whileUnknown(people, NOBODY_YET).data.slice(0, SHOWN) : []).map((member) => ({
+    ...(isSearched && !people.isPlaceholderData
+      ? whileUnknown(people, NOBODY_YET).data.slice(0, SHOWN)
+      : []
+    ).map((member) => ({
       id: member.id,
       kind: t.finder.member,
       text: nameOf(member),
