@@ -534,6 +534,7 @@ export const de: Texts = {
     reactivate: 'Reaktivieren',
     reactivated: 'Der Endpunkt ist wieder aktiv.',
     change: 'Einstellungen',
+    danger: 'Gefahrenbereich',
     remove: 'Endpunkt löschen',
     removeTitle: 'Diesen Endpunkt löschen?',
     removeHint:

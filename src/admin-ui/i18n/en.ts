@@ -498,6 +498,7 @@ export const en = {
     reactivate: 'Reactivate',
     reactivated: 'The endpoint is active again.',
     change: 'Settings',
+    danger: 'Danger zone',
     remove: 'Delete the endpoint',
     removeTitle: 'Delete this endpoint?',
     removeHint:

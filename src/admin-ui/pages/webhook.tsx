@@ -119,10 +119,14 @@ function EndpointView({ endpoint }: { readonly endpoint: Endpoint }) {
       <Recent endpoint={endpoint} />
       <WebhookSettings endpoint={endpoint}>
         <Button onClick={() => begin('rotate')}>{t.webhooks.rotate}</Button>
+      </WebhookSettings>
+      <section className="section danger-zone">
+        <h2>{t.webhooks.danger}</h2>
+        <p>{t.webhooks.removeHint}</p>
         <Button look="danger" onClick={() => begin('remove')}>
           {t.webhooks.remove}
         </Button>
-      </WebhookSettings>
+      </section>
       {task === 'pause' && <PauseEndpoint endpointId={id} change={change} onClose={close} />}
       {task === 'rotate' && (
         <RotateSecret endpoint={endpoint} isUnstored={isUnstored} onClose={close} />
