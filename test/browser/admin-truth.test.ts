@@ -87,16 +87,29 @@ describe.skipIf(SKIPPED !== '')(`the admin page: what is so${SKIPPED}`, () => {
     expect(await dialog.locator('[data-wrong]').count()).toBe(0);
   });
 
-  it('takes each letter that follows Ctrl-K, and asks for members once', async () => {
+  it('takes each letter that follows Ctrl-K', async () => {
+    const { page } = await open('/privacy');
+    await page.keyboard.press('Control+k');
+    await page.keyboard.type('webhook');
+    expect(await page.getByRole('combobox', { name: /Page, key/ }).inputValue()).toBe('webhook');
+  });
+
+  it('asks for members once for letters that follow each other', async () => {
     const { page } = await open('/privacy');
     const asked: string[] = [];
     page.on('request', (request) => {
       if (request.url().includes('members.search')) asked.push(request.url());
     });
     await page.keyboard.press('Control+k');
-    await page.keyboard.type('member@full.t', { delay: 30 });
     const box = page.getByRole('combobox', { name: /Page, key/ });
-    expect(await box.inputValue()).toBe('member@full.t');
+    // However slow the machine is: no time passes between them.
+    await box.evaluate((input: HTMLInputElement) => {
+      const set = Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value')?.set;
+      for (let letters = 1; letters <= 13; letters += 1) {
+        set?.call(input, 'member@full.t'.slice(0, letters));
+        input.dispatchEvent(new Event('input', { bubbles: true }));
+      }
+    });
     await page.getByRole('option', { name: /member@full\.test/ }).waitFor();
     expect(asked).toHaveLength(1);
   });
@@ -122,7 +135,8 @@ describe.skipIf(SKIPPED !== '')(`the admin page: what is so${SKIPPED}`, () => {
   it('opens the page of a member by the whole row, with their history', async () => {
     const { page, complaints } = await open('/members');
     const row = page.getByRole('row').filter({ hasText: 'member@full.test' });
-    await row.getByRole('cell', { name: 'Active' }).click();
+    // Far from its name.
+    await row.click({ position: { x: 500, y: 12 } });
     await page.getByRole('heading', { level: 1, name: 'member@full.test' }).waitFor();
     await settle(page);
     for (const name of ['API keys they created', 'Assignments', 'History'])
