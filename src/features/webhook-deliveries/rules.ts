@@ -1,7 +1,8 @@
 /**
  * Decisions about deliveries that the specification leaves open:
  *  * A requested retry is made even while the endpoint is paused, like a test, because the client
- *    wants to see the outcome now.
+ *    wants to see the outcome now. A bulk resend goes to active endpoints only: nobody watches each
+ *    of its outcomes. The app's count names the paused endpoints that it leaves out.
  *  * A retry that is requested while an attempt is in flight is made after that attempt, unless the
  *    attempt succeeds. Several requests before it ends count as one.
  *  * The health of an endpoint is that of its last deliveries, not of a time: a receiver that gets
