@@ -304,9 +304,6 @@ function Tasks({ member, isResending, onTask, onResend }: TaskProps & { readonly
   const t = useTexts();
   return (
     <Menu label={`${t.common.actions}: ${nameOf(member)}`}>
-      <Link to="/audit" search={{ target: member.id }} className="button item">
-        {t.member.history}
-      </Link>
       {tasksOf(member).map(({ kind, isOff }) => (
         <Button
           key={kind}
@@ -318,6 +315,9 @@ function Tasks({ member, isResending, onTask, onResend }: TaskProps & { readonly
           {t.members[kind]}
         </Button>
       ))}
+      <Link to="/audit" search={{ target: member.id }} className="button item">
+        {t.member.history}
+      </Link>
     </Menu>
   );
 }
