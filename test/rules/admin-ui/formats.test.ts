@@ -44,9 +44,9 @@ describe('a format', () => {
   });
 
   test.each([
-    [0.123, '+12\u00a0%', '+12%'],
-    [-0.3, '-30\u00a0%', '-30%'],
-    [0, '0\u00a0%', '0%'],
+    [0.123, '+12 %', '+12%'],
+    [-0.3, '-30 %', '-30%'],
+    [0, '0 %', '0%'],
   ])('writes the change %d as %s or %s', (share, german, english) => {
     expect(both(({ change }) => change(share))).toEqual([german, english]);
   });
