@@ -16,8 +16,8 @@ export const de: Texts = {
     docs: 'Dokumentation',
     failed: 'Diese Seite konnte nicht angezeigt werden',
     notFound: 'Diese Seite gibt es nicht',
-    notFoundHint: 'Die Adresse ist vertippt, oder was sie nannte, wurde gelöscht.',
-    toOverview: 'Zur Übersicht',
+    notFoundHint: 'Die Adresse ist falsch geschrieben, oder der Eintrag wurde gelöscht.',
+    toOverview: 'Zurück zur Übersicht',
     crumbs: 'Zurück',
   },
   nav: {
@@ -538,8 +538,9 @@ export const de: Texts = {
     remove: 'Endpunkt löschen',
     removeTitle: 'Diesen Endpunkt löschen?',
     removeHint:
-      'Er bekommt keine Ereignisse mehr, und was noch auf ihn wartet, wird nicht gesendet. Auch ' +
-      'seine Zustellungen werden gelöscht. Für eine Pause halten Sie ihn stattdessen an.',
+      'Er erhält keine Ereignisse mehr. Wartende Zustellungen werden nicht gesendet, ' +
+      'bisherige Zustellungen werden gelöscht. Um ihn nur vorübergehend auszusetzen, ' +
+      'pausieren Sie ihn.',
     missing: 'Diesen Endpunkt gibt es hier nicht',
     missingHint: 'Er wurde gelöscht, oder dieses Team hatte ihn nie.',
     removed: 'Der Endpunkt wurde gelöscht.',
@@ -604,10 +605,10 @@ export const de: Texts = {
     retryPaused:
       'Der Endpunkt ist pausiert. „Jetzt noch einmal versuchen“ macht trotzdem einen Versuch, ' +
       'wie ein Test; geplante Versuche warten, bis Sie ihn reaktivieren.',
-    request: 'Was wir senden',
-    headers: 'Kopfzeilen',
-    body: 'Inhalt',
-    response: 'Was Ihr Server geantwortet hat',
+    request: 'Unsere Anfrage',
+    headers: 'Header',
+    body: 'Body',
+    response: 'Antwort Ihres Servers',
     emptyResponse: 'Die Antwort war leer.',
     retry: 'Jetzt wiederholen',
     retried: 'Ein neuer Versuch läuft.',
@@ -706,8 +707,8 @@ export const de: Texts = {
         `${text} Zustellungen sind in diesem Zeitraum fehlgeschlagen und werden erneut ` +
           'gesendet.',
       ),
-    hasMore: 'Es gibt noch mehr. Senden Sie den Rest danach.',
-    paused: 'Der Endpunkt ist angehalten. Schalten Sie ihn zuerst wieder ein.',
+    hasMore: 'Es gibt weitere. Senden Sie den Rest danach.',
+    paused: 'Der Endpunkt ist pausiert. Reaktivieren Sie ihn zuerst.',
     pausedWhy:
       'Viele Zustellungen auf einmal gehen nur an einen aktiven Endpunkt. Um zu prüfen, ob er ' +
       'antwortet, senden Sie einen Test, oder wiederholen Sie eine Zustellung auf ihrer Seite.',
@@ -719,7 +720,7 @@ export const de: Texts = {
         `${n} sind an pausierten Endpunkten fehlgeschlagen: ${names}.`,
       ),
     reactivate: (name) => `${name} reaktivieren`,
-    start: (n) => `${n} noch einmal senden`,
+    start: (n) => `${n} erneut senden`,
     progress: (sent, total) => `${sent} von ${total} eingereiht`,
     past: 'Erneuter Versand',
     stop: 'Abbrechen',
@@ -1193,12 +1194,12 @@ export const de: Texts = {
   },
   overview: {
     title: 'Übersicht',
-    intro: 'Wie Ihre Software mit uns zusammenarbeitet: Anfragen, Webhooks und das CRM.',
-    figures: 'In Zahlen',
-    attention: 'Was Aufmerksamkeit braucht',
+    intro: 'Der Zustand Ihrer Anbindung auf einen Blick.',
+    figures: 'Kennzahlen',
+    attention: 'Handlungsbedarf',
     needs: (n) => count(n, '1 Punkt braucht Aufmerksamkeit', `${n} Punkte brauchen Aufmerksamkeit`),
-    byMail: 'Per E-Mail erfahren',
-    allGood: 'Alles funktioniert. Nichts braucht Ihre Aufmerksamkeit.',
+    byMail: 'Meldungen per E-Mail einrichten',
+    allGood: 'Alles funktioniert.',
     keysInUse: 'Schlüssel',
     ofKeys: (n) => `in 7 Tagen genutzt, von ${n} gültigen`,
     requests: 'Anfragen',
@@ -1208,8 +1209,8 @@ export const de: Texts = {
     errorShare: 'der Anfragen wurden abgelehnt oder sind fehlgeschlagen',
     noRequests: 'keine Anfragen in den letzten 7 Tagen',
     success: 'Webhooks',
-    noEndpoints: 'noch kein Endpunkt',
-    noKeys: 'noch kein Schlüssel',
+    noEndpoints: 'noch keine Endpunkte',
+    noKeys: 'noch keine Schlüssel',
     hookStates: {
       empty: () => '–',
       none: (_, of) => (of === '1' ? 'Pausiert' : 'Alle pausiert'),
@@ -1226,7 +1227,7 @@ export const de: Texts = {
       all: () => 'In Ordnung',
     },
     connections: (n) => count(n, '1 Verbindung', `${n} Verbindungen`),
-    noCrm: 'keines ist verbunden',
+    noCrm: 'nicht verbunden',
     endpointsPaused: (n, names) =>
       count(
         n,
@@ -1311,7 +1312,7 @@ export const de: Texts = {
     member: 'Mitglied',
     request: 'Anfrage',
     delivery: 'Zustellung',
-    history: 'Was das Protokoll dazu sagt',
+    history: 'Einträge im Audit-Log',
     person: 'Seite des Mitglieds',
     deed: 'Aktion',
   },
