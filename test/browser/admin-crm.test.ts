@@ -37,7 +37,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: the CRM${SKIPPED}`, () => {
     await settle(page);
     const figure = page.locator('.figure-link').filter({ hasText: '1 connection' });
     expect(await figure.innerText()).toMatch(/^CRM\s+Not working\s/);
-    await page.getByRole('link', { name: 'Pipedrive is not read: its token is missing.' }).click();
+    await page.getByRole('link', { name: 'Pipedrive has no token, so we cannot read it.' }).click();
     await settle(page);
     await expect.poll(() => buttonsOf(page)).toEqual(['Enter the token', 'Pause', 'Disconnect']);
     await page.getByText('No token', { exact: true }).waitFor();

@@ -114,7 +114,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: overview${SKIPPED}`, () => {
 
   it('hides the steps for good where somebody does not want them', async () => {
     const { page } = await openAdminPage(browser, api, { path: '/', team: 'calm' });
-    await page.getByText('Everything works. Nothing needs your attention.').waitFor();
+    await page.getByText('Everything is working.').waitFor();
     await page.locator('.steps').evaluate((list) => list.setAttribute('open', ''));
     await page.getByRole('button', { name: 'Hide the list' }).click();
     await page.reload();
