@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState, type FormEvent } from 'react';
 import { enteredValues, missingIn, type EndpointValues } from './endpoint-changes.ts';
+import { hasTwin } from './endpoint-name.ts';
 import { nameOfEvent, SUBSCRIBABLE_EVENTS } from './event-types.ts';
 import { useTexts } from '../i18n/language.ts';
 import { api } from '../lib/api.ts';
@@ -48,23 +49,11 @@ export function EndpointForm({
   };
   return (
     <form className="form" onSubmit={send} noValidate>
-      <Field
-        label={t.webhooks.url}
-        hint={t.webhooks.urlHint}
+      <UrlField
+        endpoint={{ id, url, events }}
         error={says('url', t.reasons['too_small'])}
-      >
-        {(props) => (
-          <input
-            {...props}
-            type="url"
-            value={url}
-            placeholder="https://"
-            autoComplete="off"
-            spellCheck={false}
-            onChange={(event) => setUrl(event.currentTarget.value)}
-          />
-        )}
-      </Field>
+        onChange={setUrl}
+      />
       <Field
         label={`${t.webhooks.description} (${t.common.optional})`}
         error={errorOf('description')}
@@ -117,5 +106,36 @@ function EventChoice({
         />
       ))}
     </Group>
+  );
+}
+
+/** The address, and whether another endpoint has it. */
+function UrlField({
+  endpoint,
+  error,
+  onChange,
+}: {
+  readonly endpoint: Parameters<typeof hasTwin>[0];
+  readonly error: string | null;
+  readonly onChange: (url: string) => void;
+}) {
+  const t = useTexts();
+  const { data: list } = useQuery(api.v1.webhooks.listEndpoints.queryOptions({}));
+  const isTwin = hasTwin(endpoint, list?.data ?? []);
+  const hint = isTwin ? <strong>{t.webhooks.twin}</strong> : t.webhooks.urlHint;
+  return (
+    <Field label={t.webhooks.url} hint={hint} error={error}>
+      {(props) => (
+        <input
+          {...props}
+          type="url"
+          value={endpoint.url}
+          placeholder="https://"
+          autoComplete="off"
+          spellCheck={false}
+          onChange={(event) => onChange(event.currentTarget.value)}
+        />
+      )}
+    </Field>
   );
 }
