@@ -76,7 +76,7 @@ BEGIN
       WHEN t."status" = 'suspended' AND EXISTS (
         SELECT
         FROM "sandbox" s
-        WHERE s."team_id" = of_team AND s."suspended_until" <= at
+        WHERE s."team_id" = t."id" AND s."suspended_until" <= at
       ) THEN 'active'
       ELSE t."status"
     END AS "status",

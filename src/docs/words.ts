@@ -150,7 +150,7 @@ export const WORDS: Readonly<Record<Language, Words>> = {
       ['pending', 'wartet auf den ersten Versuch'],
       ['ok', 'Ihr Empfänger hat mit 2xx geantwortet'],
       ['retrying', 'alles andere: der nächste Versuch kommt um `next_try_at`'],
-      ['gave_up', 'der letzte Versuch ist gescheitert: erneut senden oder `GET /events` lesen'],
+      ['gave_up', 'der letzte Versuch ist fehlgeschlagen: erneut senden oder `GET /events` lesen'],
     ],
     response: 'Antwort',
     body: 'Body',

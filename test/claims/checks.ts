@@ -103,7 +103,7 @@ export const CHECKS: Readonly<Record<string, (api: TestApi) => Promise<void>>> =
   },
 
   'the sandbox has the ids that its guide names': async () => {
-    const [, section = ''] = /what-is-in-it -->\n(.*?)^## /ms.exec(guide('sandbox')) ?? [];
+    const [, section = ''] = /\{#what-is-in-it\}\n(.*?)^## /ms.exec(guide('sandbox')) ?? [];
     const terms = [...section.matchAll(/`(\w+)`/g)].map(([, term = '']) => term);
     const beginnings = terms.filter((term) => term.endsWith('_'));
     const at = new Date();

@@ -42,7 +42,7 @@ const NEVER_PERSONAL: Readonly<Record<string, string[]>> = {
   'about requests and usage, by key': words(`
     2xx 4xx 429 5xx peak_percent network requests route event_type headers request`),
   'what the receiver of the customer answered, and how often': words(`
-    response_excerpt arrived median_ms failed waiting`),
+    response_excerpt arrived days median_ms failed paused waiting`),
   'the documentation of an error': words('help cause remedy de en'),
   'the catalog': words('industry personality situation'),
   'the frame of a list': words('next_cursor searched_back_to'),

@@ -248,7 +248,7 @@ const OTHER_SQL: Readonly<Record<string, readonly [calls: number, why: string]>>
   'src/seed/load.ts': [5, 'its COMMIT, the teams of a seed file, VACUUM and ANALYZE'],
   'src/seed/remove-store.ts': [4, BY_THE_SEED],
   'src/seed/seed-client.ts': [1, 'the beginning of its transaction'],
-  'src/seed/team-rows.ts': [5, 'the rows of the teams of a seed file'],
+  'src/seed/team-rows.ts': [6, 'the rows of the teams of a seed file'],
   'src/start.ts': [1, 'whether a database is empty or has the demo team'],
   'src/trpc/endpoint.ts': [1, 'no SQL: a tRPC procedure also has a `query`'],
 };

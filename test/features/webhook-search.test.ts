@@ -32,7 +32,7 @@ let loopDb: LoopDatabase;
 let lock: SessionLock;
 let sender: Sender;
 let now = NOW;
-const clock: Clock = { ...systemClock, override: () => null, now: () => now };
+const clock: Clock = { ...systemClock, override: () => now, now: () => now };
 
 beforeAll(async () => {
   database = await createTestDatabase();

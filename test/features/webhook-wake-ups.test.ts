@@ -114,7 +114,7 @@ test('a worker whose lock the database does not know takes another, and goes on'
   onTestFinished(() => proxy.stop());
   proxy.prepareInstead(
     'webhooks.listWorkers',
-    `select objid::int as number
+    `select objid::int as number, date_trunc('milliseconds', clock_timestamp()) as at
      from pg_locks
      where ${IS_WORKER_LOCK} and pid not in (select pid from test_unknown)`,
   );
@@ -147,7 +147,8 @@ test('a claim that the database breaks off leads to all that waits', async () =>
 test('a retry that is due before its result is written is made at once', async () => {
   // An hour passes from each reading to the next, and the retry is due a minute after the attempt.
   let now = clock.now().getTime();
-  const fast = { ...systemClock, override: () => null, now: () => new Date((now += 3_600_000)) };
+  const next = () => new Date((now += 3_600_000));
+  const fast = { ...systemClock, override: next, now: next };
   receiver.on('/whe_1', inTurn(status(500), status(200)));
   await writeDue({ prefix: 'a', count: 1, status: 'pending' });
   await startWithoutTicks({ clock: fast });

@@ -44,6 +44,8 @@ function literalsOf(file: string): readonly (readonly [Language, string])[] {
     if (isText && language && !(ts.isPropertyAssignment(node.parent) && isName(node)))
       found.push([language, node.text]);
     const name = ts.isPropertyAssignment(node) ? node.name.getText() : '';
+    // What readers may ask the search for.
+    if (name === 'words') return;
     const inner = LANGUAGES.find((one) => one === name) ?? language;
     node.forEachChild((child) => visit(child, inner));
   };

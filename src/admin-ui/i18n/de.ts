@@ -1328,8 +1328,8 @@ export const de: Texts = {
     failedDeliveries: { name: 'Fehlgeschlagene Zustellungen ansehen', words: 'fehler webhook' },
     failedRequests: { name: 'Fehlgeschlagene Anfragen ansehen', words: 'fehler 4xx 5xx' },
     revokeKey: {
-      name: 'API-Schlüssel widerrufen oder wechseln',
-      words: 'ersetzen rotieren löschen beenden',
+      name: 'API-Schlüssel widerrufen oder rotieren',
+      words: 'ersetzen wechseln löschen beenden',
     },
     mailAlerts: { name: 'E-Mail-Benachrichtigungen einrichten', words: 'meldungen mail alarm' },
     memberData: { name: 'Daten der Mitglieder zeigen oder verbergen', words: 'datenschutz dsgvo' },

@@ -1251,7 +1251,7 @@ export const en = {
     connectCrm: { name: 'Connect a CRM', words: 'hubspot pipedrive add new' },
     failedDeliveries: { name: 'Show failed deliveries', words: 'errors webhook' },
     failedRequests: { name: 'Show failed requests', words: 'errors 4xx 5xx' },
-    revokeKey: { name: 'Revoke or replace an API key', words: 'rotate delete leaked end' },
+    revokeKey: { name: 'Revoke or rotate an API key', words: 'replace delete leaked end' },
     mailAlerts: { name: 'Set up email alerts', words: 'mail notify notifications' },
     memberData: { name: 'Show or hide data of members', words: 'privacy switch gdpr' },
   },

@@ -5,6 +5,7 @@ import { hasTwin } from './endpoint-name.ts';
 import { nameOfEvent, SUBSCRIBABLE_EVENTS } from './event-types.ts';
 import { useTexts } from '../i18n/language.ts';
 import { api } from '../lib/api.ts';
+import { rowsKnown } from '../lib/queries.ts';
 import { toggled } from '../lib/toggled.ts';
 import { Actions, Button } from '../ui/button.tsx';
 import { Choice, Field, FormProblem, Group, useFieldErrors } from '../ui/field.tsx';
@@ -120,8 +121,8 @@ function UrlField({
   readonly onChange: (url: string) => void;
 }) {
   const t = useTexts();
-  const { data: list } = useQuery(api.v1.webhooks.listEndpoints.queryOptions({}));
-  const isTwin = hasTwin(endpoint, list?.data ?? []);
+  const list = useQuery(api.v1.webhooks.listEndpoints.queryOptions({}));
+  const isTwin = hasTwin(endpoint, rowsKnown(list));
   const hint = isTwin ? <strong>{t.webhooks.twin}</strong> : t.webhooks.urlHint;
   return (
     <Field label={t.webhooks.url} hint={hint} error={error}>
