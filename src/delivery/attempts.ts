@@ -50,7 +50,8 @@ export function accept(loop: Loop, rows: readonly ClaimedDelivery[]): void {
   launch(loop);
 }
 
-function launch(loop: Loop): void {
+/** Launches the attempts that no limit holds back. */
+export function launch(loop: Loop): void {
   const { options, queues, state } = loop;
   while (state.mode === 'running') {
     const flight = queues.next(options.clock.monotonicMs());
@@ -77,7 +78,6 @@ async function attempt(loop: Loop, flight: Flight): Promise<void> {
   if (made) note(loop, flight, made);
   else keepClaim(loop, flight);
   queues.land(flight, paceOf(result), options.clock.monotonicMs());
-  launch(loop);
   loop.startRounds();
   flush(loop);
 }

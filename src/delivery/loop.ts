@@ -82,8 +82,9 @@ export interface Loop {
   readonly queues: Queues;
   readonly state: LoopState;
   /**
-   * Starts rounds unless they run already. This is a field because rounds launch attempts, attempts
-   * start rounds, and modules must not import each other in a circle.
+   * Launches what is ready, and starts rounds unless they run already. This is a field because
+   * rounds launch attempts, attempts start rounds, and modules must not import each other in a
+   * circle.
    */
   readonly startRounds: () => void;
 }

@@ -56,6 +56,8 @@ async function flushBatch(loop: Loop): Promise<void> {
         loop,
         part.filter((result) => !left.has(result)),
       );
+      // An endpoint may have room again, or a retry that is due.
+      loop.startRounds();
     },
     // That delivery is attempted again.
     onRefused: (result, err) => {

@@ -1,6 +1,6 @@
 /** The part of the loop that uses the database: rounds, one at a time, while there is work. */
 import type { TeamKey } from '../core/team-key.ts';
-import { accept } from './attempts.ts';
+import { accept, launch } from './attempts.ts';
 import {
   claimDue,
   forgetEvents,
@@ -32,9 +32,10 @@ const RETRY_MS = 250;
 const CLAIM_STALE_MS = 1_000;
 const FORGOTTEN_EVERY_TICKS = 10;
 
-/** Starts rounds unless they run already, or there is nothing to do. */
+/** Launches what is ready. Starts rounds unless they run already, or there is nothing to do. */
 export function startRounds(loop: Loop): void {
   const { state } = loop;
+  launch(loop);
   if (state.running.has('rounds') || !hasWork(loop)) return;
   const rounds = runRounds(loop).finally(() => {
     state.running.delete('rounds');
