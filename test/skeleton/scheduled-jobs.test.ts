@@ -104,6 +104,8 @@ test('if each run fails, one of each waits, and is tried again within seconds', 
   for (let run = 0; run < 3; run += 1) {
     await addAll();
     await runDue(fail);
+    // The run does not wait until the end of a job that failed is written.
+    await until(async () => (await readWaiting()).length === TASKS.length);
   }
   const waiting = await readWaiting();
   expect(tasksOf(waiting)).toEqual(TASKS);
