@@ -435,7 +435,7 @@ describe('for programs', () => {
       text
         .replaceAll(/^```.*?^```$/gms, '')
         .split('\n')
-        .filter((line) => line.length > 40 && !/[\]:]/.test(line));
+        .filter((line) => line.length > 40 && !/[[\]:]/.test(line));
     const guide = lines(await textOf('/docs/webhooks.md'));
     expect(guide.length).toBeGreaterThan(50);
     for (const line of guide) expect(full).toContain(line);

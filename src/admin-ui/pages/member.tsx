@@ -6,7 +6,7 @@ import { useTexts } from '../i18n/language.ts';
 import { api } from '../lib/api.ts';
 import { useSaid } from '../lib/failed-reads.ts';
 import { problemOf } from '../lib/problem.ts';
-import { rowsKnown, type QueryLike } from '../lib/queries.ts';
+import type { QueryLike } from '../lib/queries.ts';
 import { useSession } from '../lib/session.ts';
 import { Crumbs } from '../ui/crumbs.tsx';
 import { Missing } from '../ui/not-found.tsx';
@@ -25,22 +25,36 @@ const route = getRouteApi('/members/$memberId');
 const ENTRIES = 10;
 const COUNTED = 200;
 
+const assignmentsOf = (memberId: string) =>
+  api.v1.assignments.list.queryOptions({ member_id: memberId, limit: COUNTED });
+const entriesAbout = (memberId: string) =>
+  api.admin.auditLog.list.queryOptions({ target_id: memberId, limit: ENTRIES });
+
 /** One member: what they may do, what they have made, and what was done about them. */
 export function MemberPage() {
   const { memberId } = route.useParams();
   const t = useTexts();
   // A part of another id can be the whole of this one.
   const found = useQuery(api.admin.members.search.queryOptions({ text: memberId, limit: 50 }));
+  // The parts are shown together: one that came later would move those below it.
+  const keys = useQuery(liveKeys());
+  const assignments = useQuery(assignmentsOf(memberId));
+  const entries = useQuery(entriesAbout(memberId));
+  const isWaiting = keys.isPending || assignments.isPending || entries.isPending;
   return (
     <>
       <Crumbs to="/members">{t.members.title}</Crumbs>
-      <Loaded query={found} heading={t.finder.member}>
+      <Loaded query={found} isWaiting={isWaiting} heading={t.finder.member}>
         {({ data }) => {
           const member = data.find(({ id }) => id === memberId);
-          return member ? <Known member={member} /> : <Gone memberId={memberId} />;
+          return (
+            <>
+              {member ? <Known member={member} /> : <Gone memberId={memberId} />}
+              <History memberId={memberId} people={data} />
+            </>
+          );
         }}
       </Loaded>
-      <History memberId={memberId} people={rowsKnown(found)} />
     </>
   );
 }
@@ -143,9 +157,7 @@ function KeyTable({ keys }: { readonly keys: readonly ApiKey[] }) {
 function Assignments({ memberId }: { readonly memberId: string }) {
   const t = useTexts();
   const format = useFormat();
-  const assignments = useQuery(
-    api.v1.assignments.list.queryOptions({ member_id: memberId, limit: COUNTED }),
-  );
+  const assignments = useQuery(assignmentsOf(memberId));
   const isWithheld = problemOf(assignments.error).code === 'privacy_restricted';
   return (
     <section className="section">
@@ -196,9 +208,7 @@ function History({
     const known = people.find((one) => one.id === id);
     return known && nameOf(known);
   };
-  const entries = useQuery(
-    api.admin.auditLog.list.queryOptions({ target_id: memberId, limit: ENTRIES }),
-  );
+  const entries = useQuery(entriesAbout(memberId));
   return (
     <section className="section">
       <h2>{t.member.history}</h2>
