@@ -57,14 +57,14 @@ describe.skipIf(SKIPPED !== '')(`the admin page: what is so${SKIPPED}`, () => {
     const { page, complaints } = await open('/deliveries?past=7d', 'paused');
     await page.getByText('Held until the endpoint is active').first().waitFor();
     expect(await page.getByText(/Next attempt .* ago/).count()).toBe(0);
-    await page.getByRole('button', { name: 'Send failures again' }).click();
+    await page.getByRole('button', { name: 'Resend failures' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByText('Nothing failed at active endpoints in this time.').first().waitFor();
     await dialog.getByText('2 failed at Data warehouse, which is paused.').waitFor();
     await photograph(page, 'resend-paused');
     expect(await findFaults(page)).toEqual([]);
     await dialog.getByRole('button', { name: 'Reactivate Data warehouse' }).click();
-    await dialog.getByText('2 deliveries failed in this time').waitFor();
+    await dialog.getByText('2 deliveries failed in this period').waitFor();
     expect(complaints).toEqual([]);
   });
 
@@ -116,10 +116,10 @@ describe.skipIf(SKIPPED !== '')(`the admin page: what is so${SKIPPED}`, () => {
 
   it('filters members without Enter', async () => {
     const { page } = await open('/members');
-    await page.getByLabel('Address or id').pressSequentially('member@');
+    await page.getByLabel('Address or ID').pressSequentially('member@');
     await expect.poll(() => page.getByRole('rowheader').count()).toBe(1);
     expect(new URL(page.url()).search).toBe('?text=member%40');
-    expect(await page.getByLabel('Address or id').inputValue()).toBe('member@');
+    expect(await page.getByLabel('Address or ID').inputValue()).toBe('member@');
   });
 
   it('finds deeds, and begins them', async () => {
@@ -128,7 +128,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: what is so${SKIPPED}`, () => {
     await page.keyboard.insertText('invite');
     await page.getByRole('option', { name: 'Invite a member', selected: true }).waitFor();
     await page.keyboard.press('Enter');
-    await page.getByRole('dialog', { name: 'Invite somebody' }).waitFor();
+    await page.getByRole('dialog', { name: 'Invite a member' }).waitFor();
     expect(new URL(page.url()).pathname).toBe('/admin/members');
   });
 
@@ -149,8 +149,8 @@ describe.skipIf(SKIPPED !== '')(`the admin page: what is so${SKIPPED}`, () => {
   });
 
   it.each([
-    ['/deliveries/whd_nothing', 'This delivery is not here', 'Deliveries'],
-    ['/webhooks/whe_nothing', 'This endpoint is not here', 'Webhooks'],
+    ['/deliveries/whd_nothing', 'This delivery does not exist', 'Deliveries'],
+    ['/webhooks/whe_nothing', 'This endpoint does not exist', 'Webhooks'],
     ['/members/mem_nothing', 'This member is not in the team', 'Members'],
   ])('shows %s as missing, with the way to the list', async (path, heading, list) => {
     const { page } = await open(path);
@@ -174,7 +174,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: what is so${SKIPPED}`, () => {
   it('shows that something is being saved', async () => {
     const { page } = await open('/alerts');
     const release = await holdBack(page, 'alerts.set');
-    await page.getByLabel('an API key ends soon').click();
+    await page.getByLabel('an API key expires soon').click();
     const line = page.getByRole('progressbar', { name: 'Saving …' });
     await line.waitFor();
     await expect.poll(() => colorOf(line, 'opacity')).toBe('1');

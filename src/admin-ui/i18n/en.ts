@@ -505,7 +505,7 @@ export const en = {
       'It receives no more events. Waiting deliveries are not sent, and its past ' +
       'deliveries are deleted. To stop it temporarily, pause it instead.',
     removed: 'The endpoint was deleted.',
-    missing: 'This endpoint is not here',
+    missing: 'This endpoint does not exist',
     missingHint: 'It was deleted, or this team never had it.',
     chartFailed: 'Failed',
     rate: (ok: string, total: string) => `Arrived: ${ok} of the last ${total}`,
