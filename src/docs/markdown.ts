@@ -60,11 +60,19 @@ function parse(source: string): Part {
       parts.push(part);
       open.push(part);
     } else if (line === ':::' && !isCode) open.pop();
-    else if (typeof parts.at(-1) === 'string') parts.push(`${String(parts.pop())}\n${line}`);
-    else parts.push(line);
+    else {
+      const last = parts.at(-1);
+      if (typeof last === 'string') parts[parts.length - 1] = `${last}\n${line}`;
+      else parts.push(line);
+    }
   }
   if (open.length !== 1) throw new Error(`"${open.at(-1)?.name}" does not end: ${source}`);
   return root;
+}
+
+/** The lines of a container that are in no other one. */
+function linesOf(parts: Part['parts']): string {
+  return parts.filter((part) => typeof part === 'string').join('\n');
 }
 
 /** The text for programs. */
@@ -81,8 +89,8 @@ function partText({ name, args, parts }: Part, reader: Reader): string {
   const isAll = reader.hasAllPages === true;
   if (name === 'html' || name === 'fold') return '';
   if (name === 'only' && !args.includes(isAll ? 'all' : 'twin')) return '';
-  if (name === 'samples') return sampleText(parts.join('\n'), reader.language);
-  if (name === 'fields' && isAll) return briefFields(parts.join('\n'), args.includes('sent'));
+  if (name === 'samples') return sampleText(linesOf(parts), reader.language);
+  if (name === 'fields' && isAll) return briefFields(linesOf(parts), args.includes('sent'));
   return parts
     .map((part) => (typeof part === 'string' ? titled(part) : partText(part, reader)).trim())
     .filter((text) => text !== '')
@@ -261,7 +269,7 @@ export function createMarkdown(
   function partHtml(part: string | Part): Html {
     if (typeof part === 'string') return block(part);
     const { name, args, parts } = part;
-    const text = parts.join('\n');
+    const text = linesOf(parts);
     switch (name) {
       case '':
         return html`${inner(parts)}`;

@@ -42,7 +42,7 @@ test('seed starts its own Postgres when DATABASE_URL is not set, and stops it', 
       process.execPath,
       [join(SOURCES, 'scripts/seed.ts'), path],
       { cwd: folder, env: { PATH, NODE_COMPILE_CACHE } },
-      (error, text) => (error ? fail(error) : done(text)),
+      (error, text) => (error ? fail(new Error('seed failed', { cause: error })) : done(text)),
     );
   });
   expect(Object.keys(JSON.parse(stdout).teams)).toEqual(['team_embedded']);

@@ -4,7 +4,8 @@ export type Sendable = string | Buffer | null;
 /** Returns the value as it is sent. Throws if it has no such form, before anything is sent. */
 export function toSendable(value: unknown): Sendable {
   if (value === null || value === undefined) return null;
-  if (typeof value !== 'object') return String(value);
+  if (typeof value === 'string') return value;
+  if (typeof value !== 'object') return `${value as number | bigint | boolean}`;
   if (ArrayBuffer.isView(value)) return bytesOf(value);
   if (value instanceof Date) return value.toISOString();
   return Array.isArray(value) ? arrayOf(value) : JSON.stringify(value);
