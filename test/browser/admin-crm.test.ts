@@ -72,10 +72,10 @@ describe.skipIf(SKIPPED !== '')(`the admin page: the CRM${SKIPPED}`, () => {
     await settle(page);
     await page.getByRole('button', { name: 'Connect a CRM' }).click();
     const choice = page.getByRole('dialog').getByLabel('CRM', { exact: true });
-    const said = page.getByText('Pipedrive is connected already.');
+    const said = page.getByText('Pipedrive is already connected.');
     expect(await said.count()).toBe(0);
     await choice.selectOption('Pipedrive');
-    expect(await said.innerText()).toContain('press “Enter the token” instead');
+    expect(await said.innerText()).toContain('choose “Enter the token” instead');
     expect(await findFaults(page)).toEqual([]);
     await photograph(page, 'crm-connected-already');
     await choice.selectOption('HubSpot');

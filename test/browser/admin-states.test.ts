@@ -275,7 +275,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: states${SKIPPED}`, () => {
     const page = await open('quick', '/webhooks/whe_1');
     const description = page.getByLabel('Description');
     await description.fill('Of the first');
-    await page.getByRole('link', { name: 'Webhooks', exact: true }).click();
+    await page.locator('.crumbs').getByRole('link', { name: 'Webhooks', exact: true }).click();
     await page.getByRole('link', { name: /Of the second/ }).click();
     await expect.poll(() => description.inputValue(), WAIT).toBe('Of the second');
     await description.fill('Not saved');

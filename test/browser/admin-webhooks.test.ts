@@ -335,7 +335,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: webhooks${SKIPPED}`, () => {
     const { page } = await openAdminPage(browser, api, { path: '/deliveries/whd_1', team: 'old' });
     const retry = page.getByRole('button', { name: en.deliveries.retry });
     await retry.waitFor();
-    await page.getByRole('link', { name: en.nav.deliveries }).click();
+    await page.locator('.crumbs').getByRole('link', { name: en.nav.deliveries }).click();
     await page.locator('[href$=whd_2]').click();
     await page.getByText('whd_2', { exact: true }).waitFor();
     await refuse(page, 'v1.webhooks.retryDelivery');
