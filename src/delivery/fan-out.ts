@@ -18,7 +18,7 @@ import { ROUND_MAX } from './queues.ts';
 const EVENTS_PER_FAN_OUT = 50;
 /**
  * A delivery that is claimed when it is inserted costs a third less than one that is claimed later.
- * So events wait while the queues are full, but no longer than this.
+ * So events wait while the queues are full, but no longer than this and a tick.
  */
 const WAIT_MAX_MS = 250;
 
