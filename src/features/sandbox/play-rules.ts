@@ -24,7 +24,8 @@
  *  * While the team is suspended, its keys get `api_disabled`. The admin page stays open, because
  *    its admins end it: with `for_s: 0`, or with a reset. It ends by itself at its time, even if
  *    the job is late, and what the live team's status is then counts. The host application may
- *    change that at any time: a suspended or ended live team has a suspended or ended sandbox.
+ *    change that at any time: a suspended or ended live team has a suspended or ended sandbox, and
+ *    the suspension that was simulated has ended: an active team's sandbox is active again.
  *  * The rate limit is played for the current minute, in the count that all keys share.
  *  * While webhooks fail, an attempt is one that got 503, without asking the receiver. Its `error`
  *    says `simulated`. A test of an endpoint fails, too. Then the schedule goes on as usual.
